@@ -19,6 +19,9 @@ mod figure;
 mod generation;
 mod harmless;
 mod live;
+#[cfg(test)]
+#[path = "../build/modules.rs"]
+mod modules;
 mod naming;
 mod run_data;
 mod sets;

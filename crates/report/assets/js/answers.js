@@ -1,5 +1,11 @@
 // The answers at the top of the page: a figure, the sentence that the rows support, and the way to its chart and its rows.
 
+import { byId, el } from "./dom.js";
+import { questionNamed } from "./explore/questions.js";
+import { ROWS_OF, SEVERAL } from "./model/data.js";
+import { NBSP, plural } from "./model/format.js";
+import { rowsAddress, shows } from "./table/table.js";
+
 /** The first quantity of a sentence, which says most: `59×`, `≥ 56×`, `4.96 µs`. */
 function headline(text) {
   const found = /(at least )?(~?\d[\d.,]*)\s(times|ns|µs|ms|s|million|billion|%)(?![a-z])/.exec(text);
@@ -32,10 +38,10 @@ function answerItem(answer, run, at) {
 }
 
 /** What disturbed the run, in one sentence. */
-const trustLine = ({ answers }) => (answers.trust ? el("p", { class: "trust" }, answers.trust) : null);
+export const trustLine = ({ answers }) => (answers.trust ? el("p", { class: "trust" }, answers.trust) : null);
 
 /** The answers of a run; null if it says nothing. */
-function answersCard(run, at) {
+export function answersCard(run, at) {
   const { certain, open } = run.answers;
   if (certain.length === 0 && !open && !run.answers.trust) return null;
   return el(
@@ -54,7 +60,7 @@ function answersCard(run, at) {
 }
 
 /** A sentence whose figure is not on the page has its rows only. */
-function removeDeadLinks() {
+export function removeDeadLinks() {
   for (const link of document.querySelectorAll("[data-figure]")) {
     if (!byId(link.dataset.figure) && !questionNamed(link.dataset.figure)) link.remove();
   }

@@ -1,5 +1,13 @@
 // The decisions: a question, a sentence with what the intervals make certain, and its charts.
 
+import { drawChart } from "./chart/chart.js";
+import { COLOURS } from "./chart/marks.js";
+import { domainFor } from "./chart/values.js";
+import { byId, el, unbroken } from "./dom.js";
+import { ROWS_OF, RUNS, SEVERAL } from "./model/data.js";
+import { plural } from "./model/format.js";
+import { showRows } from "./table/table.js";
+
 /** Of more runs, the sentences are shown without charts. */
 const MOST_CHARTED_RUNS = 3;
 
@@ -212,7 +220,7 @@ function decisionsOfOne(all) {
 }
 
 /** The section stands after the cost ladder. */
-function drawDecisions() {
+export function drawDecisions() {
   const groups = decisionGroups();
   if (groups.length === 0) return;
   const cards = SEVERAL ? groups.map(decisionsOfSeveral) : decisionsOfOne(RUNS[0].decisions);

@@ -1,7 +1,7 @@
 // Creates elements. Text becomes text nodes only, so the text of a run cannot become markup.
 
 /** No line breaks between a number and its unit. */
-const unbroken = (text) =>
+export const unbroken = (text) =>
   text.replace(/(\d) (ns|µs|ms|s|%|times|cycles|bytes|threads|million|billion|[KMGT]iB|[MG]Hz)/g, "$1\u00a0$2");
 
 function make(node, attributes, children) {
@@ -16,9 +16,12 @@ function make(node, attributes, children) {
   return node;
 }
 
-const el = (name, attributes, ...children) => make(document.createElement(name), attributes, children);
+export const el = (name, attributes, ...children) => make(document.createElement(name), attributes, children);
 
-const svg = (name, attributes, ...children) =>
+export const svg = (name, attributes, ...children) =>
   make(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
-const byId = (id) => document.getElementById(id);
+export const byId = (id) => document.getElementById(id);
+
+/** A text. The library centres texts that say nothing else. */
+export const words = (attributes, ...children) => svg("text", { "text-anchor": "start", ...attributes }, ...children);

@@ -1,6 +1,7 @@
 // The gallery: search, filters, permalinks that open their table, and pictures of tables.
 
-const words = (attributes, ...children) => svg("text", attributes, ...children);
+import { byId, el, svg, words } from "./dom.js";
+import { savePng, svgText } from "./files.js";
 
 /** Words of people and the words of the titles. Those of praise say nothing: tables begin with the cheapest. */
 const MEANINGS = [

@@ -1,5 +1,9 @@
 // What each primitive of the rows is: by the catalogue of the version that drew the page.
 
+import { byId, el } from "./dom.js";
+import { DATA } from "./model/data.js";
+import { plural } from "./model/format.js";
+
 function glossaryEntry({ id, summary, operation, source }) {
   return [
     el("dt", { id: `is:${id}` }, id),
@@ -12,7 +16,7 @@ function glossaryEntry({ id, summary, operation, source }) {
   ];
 }
 
-function drawGlossary() {
+export function drawGlossary() {
   const known = DATA.primitives.filter(({ summary }) => summary);
   if (known.length === 0) return;
   byId("method").before(

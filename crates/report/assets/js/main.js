@@ -1,5 +1,22 @@
 // Draws the page from top to bottom.
 
+import { removeDeadLinks } from "./answers.js";
+import { drawEverything, goToElement } from "./chart/chart.js";
+import { drawDecisions } from "./decisions.js";
+import { byId, el } from "./dom.js";
+import { explore, explorer } from "./explore/controls.js";
+import { drawContent } from "./explore/draw.js";
+import { questionNamed, QUESTIONS, stateOfQuestion } from "./explore/questions.js";
+import { isExplorer } from "./explore/state.js";
+import { showClaim } from "./findings.js";
+import { drawGlossary } from "./glossary.js";
+import { DATA, ROWS, RUNS, SEVERAL, VERDICTS } from "./model/data.js";
+import { drawOverview } from "./overview.js";
+import { drawSectionCharts, drawSections } from "./sections.js";
+import { drawRows, isRows, showTable } from "./table/table.js";
+import { drawTheme } from "./theme.js";
+import { hideTooltip, tooltip } from "./tooltip.js";
+
 /** The most links of the bar: the first answer is to be near for the keyboard. */
 const MOST_LINKS = 7;
 
@@ -19,16 +36,13 @@ function drawNavigation() {
   byId("nav").append(...links.map(([id, text]) => el("a", { href: `#${id}` }, text)));
 }
 
-/** Goes to a part of the page, or to the explorer with a question. The charts above it are drawn first: they would move the
-    target when they appear. */
+/** Goes to a part of the page, or to the explorer with a question. */
 function goTo(id) {
   const question = id && !byId(id) ? questionNamed(id) : null;
   if (question) explore(stateOfQuestion(question));
   const target = id && byId(question || isExplorer(id) ? "explore" : id);
   if (!target) return false;
-  if (target.matches("details")) target.open = true;
-  drawEverything(target);
-  target.scrollIntoView();
+  goToElement(target);
   return true;
 }
 
@@ -137,6 +151,7 @@ byId("foot").append(
 );
 addEventListener("beforeprint", () => drawEverything());
 addEventListener("click", followLink);
+document.addEventListener("click", showClaim);
 /** Shows what the address says, when the page opens and where the reader goes back. */
 function followAddress() {
   if (isExplorer(location.hash)) goTo("explore");

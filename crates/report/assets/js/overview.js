@@ -1,5 +1,15 @@
 // The first screen: the machine in one line, what the run found, and its costs as a ladder; then how the run went.
 
+import { answersCard, trustLine } from "./answers.js";
+import { COLOURS } from "./chart/marks.js";
+import { byId, el } from "./dom.js";
+import { shortRunName } from "./explore/content.js";
+import { DATA, RUNS, SEVERAL, verdictText, verdictTone } from "./model/data.js";
+import { formatCount, plural } from "./model/format.js";
+import { ladderCard } from "./parts/card.js";
+import { ladderSection } from "./parts/ladder.js";
+import { showVerdict } from "./table/table.js";
+
 const STATUS = {
   done: ["good", "complete"],
   running: ["doubt", "not finished"],
@@ -127,7 +137,7 @@ function drawComparison(overview) {
   );
 }
 
-function drawOverview() {
+export function drawOverview() {
   const overview = byId("overview");
   overview.append(pageTitle());
   if (SEVERAL) {

@@ -1,5 +1,15 @@
 // The sections with charts: the ladder, the explorer, and the charts of sizes, pairs and tails.
 
+import { drawChart } from "./chart/chart.js";
+import { COLOURS } from "./chart/marks.js";
+import { byId, el } from "./dom.js";
+import { explorerSection, startExplorer } from "./explore/controls.js";
+import { DATA, ROWS, RUNS, SEVERAL } from "./model/data.js";
+import { heatMapCard } from "./parts/heat_maps.js";
+import { ladderSection } from "./parts/ladder.js";
+import { matrixCard } from "./parts/matrix.js";
+import { tailsCard } from "./parts/tails.js";
+
 /** Charts that no line chart can show: costs by two parameters, pairs of CPUs, percentiles. */
 function detailSections() {
   const cards = [
@@ -35,7 +45,7 @@ function gpuNote() {
 }
 
 /** The charts of sections that were written with the page. The colours of their lines are numbers. */
-function drawSectionCharts() {
+export function drawSectionCharts() {
   const coloured = (one) => ({ ...one, colour: `var(--s${one.colour % COLOURS})` });
   document.querySelectorAll(".section-chart").forEach((host) => {
     const spec = JSON.parse(host.querySelector("script").textContent);
@@ -44,7 +54,7 @@ function drawSectionCharts() {
   });
 }
 
-function drawSections() {
+export function drawSections() {
   if (DATA.families.length === 0) return;
   byId("charts").append(
     ...[SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections()].filter(Boolean),

@@ -1,9 +1,11 @@
 // The theme, light or dark: the choice of the system until the reader chooses.
 
+import { byId } from "./dom.js";
+
 const darkSystem = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => (document.documentElement.dataset.theme || (darkSystem.matches ? "dark" : "light")) === "dark";
 
-function drawTheme() {
+export function drawTheme() {
   const button = byId("theme");
   const label = () => {
     button.textContent = isDark() ? "Light" : "Dark";

@@ -1,6 +1,23 @@
 // The tooltip of a row.
 
-const tooltip = byId("tooltip");
+import { byId, el } from "./dom.js";
+import {
+  actors,
+  detailOf,
+  intervalWithinRun,
+  parameters,
+  PRIMITIVES,
+  RUNS,
+  SEVERAL,
+  verdictText,
+  verdictTone,
+} from "./model/data.js";
+import { digits, formatCount, formatPercent, formatRate, formatTime, halfWidth, NBSP, plural } from "./model/format.js";
+import { cycleSpread, timeSpread } from "./model/measures.js";
+import { answerText } from "./model/reading.js";
+import { cellText, LABELLED } from "./table/kinds.js";
+
+export const tooltip = byId("tooltip");
 
 function fact(label, value, tone) {
   if (value === null || value === undefined || value === "") return null;
@@ -144,12 +161,12 @@ function tooltipContent(row) {
 }
 
 /** Shows the tooltip of a row near a point of the window. */
-function showTooltip(row, x, y) {
+export function showTooltip(row, x, y) {
   placeTooltip(tooltipContent(row.original || row).filter(Boolean), x, y);
 }
 
 /** Shows a text in place of a row; each line is a paragraph. */
-function showText(text, x, y) {
+export function showText(text, x, y) {
   placeTooltip(
     text.split("\n").map((line) => el("p", null, line)),
     x,
@@ -168,7 +185,7 @@ function placeTooltip(content, x, y) {
   tooltip.style.transform = `translate(${left}px, ${top}px)`;
 }
 
-function hideTooltip() {
+export function hideTooltip() {
   tooltip.hidden = true;
 }
 

@@ -16,12 +16,8 @@ use crate::page::{self, html::escape};
 const TEMPLATE: &str = include_str!("../../assets/gallery.html");
 const STYLE: &str = include_str!("../../assets/css/gallery.css");
 
-/// The report's scripts that make elements and save pictures, and the page's own.
-const SCRIPTS: [&str; 3] = [
-    include_str!("../../assets/js/dom.js"),
-    include_str!("../../assets/js/chart/export.js"),
-    include_str!("../../assets/js/gallery.js"),
-];
+/// The page's script, with those of the report that make elements and save pictures.
+const SCRIPTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/gallery"));
 
 /// A run in the gallery.
 #[derive(Debug, Clone)]
@@ -48,7 +44,7 @@ pub fn render(entries: &[Entry], title: Option<&str>) -> String {
         "runs" => tables::runs(&machines),
         "operations" => tables::operations(&columns, &lines),
         "machines" => tables::machines(&columns, &lines),
-        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", SCRIPTS.concat()),
+        "script" => page::unpacked(SCRIPTS),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
     })

@@ -1,7 +1,7 @@
 //! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
 //!
-//! The template, the style sheets and the scripts stand in `assets/`, one file per concept; this module joins them. A new
-//! section is a new script and a line of `assets/js/order.txt`. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
+//! The template, the style sheets and the scripts stand in `assets/`, one file per concept; the scripts are ES modules, which
+//! `build.rs` joins. A new section is a new script that `assets/js/main.js` imports. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
 //! library. The data of the runs is made in `data`, with the description of machine and environment from
 //! `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers without scripts. `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
@@ -35,7 +35,7 @@ const GUARD: &str = include_str!("../../assets/js/guard.js");
 /// The licences ask to be in every copy, so they are in the page.
 const CHART_LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/charts"));
 
-/// The scripts, joined in one scope.
+/// The scripts, one module after another.
 const SCRIPTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scripts"));
 
 /// The page of one run, or of several compared; with two it says what changed from the first to the second. The rows stand
@@ -58,7 +58,7 @@ pub fn render(runs: &[RunData]) -> String {
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => unpacked(CHART_LIBRARY),
         "findings" => findings::section(runs, &labels),
-        "script" => format!("(function () {{\n\"use strict\";\n{}}}());", unpacked(SCRIPTS)),
+        "script" => unpacked(SCRIPTS),
         // A test checks that the template has no other placeholder.
         unknown => format!("<!-- unknown placeholder: {unknown} -->"),
     })
@@ -69,7 +69,7 @@ pub(crate) fn styles() -> String {
     unpacked(STYLES)
 }
 
-fn unpacked(asset: &[u8]) -> String {
+pub(crate) fn unpacked(asset: &[u8]) -> String {
     let mut text = String::new();
     // It cannot fail: the build made the asset, and a test unpacks each.
     let _ = GzDecoder::new(asset).read_to_string(&mut text);

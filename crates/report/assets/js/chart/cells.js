@@ -1,5 +1,9 @@
 // A matrix of cells with a colour and a text each.
 
+import { CHARACTER, shortened } from "./lines.js";
+import { round } from "./marks.js";
+import { el, svg, words } from "../dom.js";
+
 const CELL_HEIGHT = 26;
 const MOST_CELL_WIDTH = 72;
 /** Of more cells, those of one colour are one path, which keeps large matrices small. */
@@ -22,7 +26,7 @@ const inkOn = (fill) => `oklch(from ${fill} clamp(0, (0.555 - l) * 1000, 1) 0 0)
 const heatShare = ([low, high], value) => Math.min(1, Math.max(0, Math.log(value / low) / Math.log(high / low)));
 
 /** The range of colours of some figures. */
-function heatRange(values) {
+export function heatRange(values) {
   const known = values.filter((value) => value > 0);
   const [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [1, 1];
   const margin = Math.sqrt(Math.max(1, (LEAST_RANGE * low) / high));
@@ -30,7 +34,7 @@ function heatRange(values) {
 }
 
 /** The legend of the colours. */
-const heatRamp = (range, text) => el("p", { class: "ramp heat" }, text(range[0]), el("i"), text(range[1]));
+export const heatRamp = (range, text) => el("p", { class: "ramp heat" }, text(range[0]), el("i"), text(range[1]));
 
 function cellBox(spec, width) {
   const longest = Math.max(3, ...spec.lines.map((text) => text.length));
@@ -43,7 +47,7 @@ function cellBox(spec, width) {
   return { left, top, wide, high, right: left + wide * spec.columns.length, bottom: top + high * spec.lines.length };
 }
 
-function cellHeight(spec, width) {
+export function cellHeight(spec, width) {
   return Math.ceil(cellBox(spec, width).bottom + 40);
 }
 
@@ -123,7 +127,7 @@ function cellOverlay(cells, box) {
   return root;
 }
 
-function cellChart(spec, width) {
+export function cellChart(spec, width) {
   const box = cellBox(spec, width);
   const range = spec.range || heatRange(spec.cells.map((cell) => cell.value));
   const cells = spec.cells.map((cell) => colouredCell(cell, range));

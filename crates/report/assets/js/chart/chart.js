@@ -31,6 +31,15 @@
 // A chart has the width of its host, and is drawn again with the host's width. It is drawn when it comes near the window, or
 // when the browser has time; its height is reserved before. Its colours are variables of the page, which follow the theme.
 
+import { cellChart, cellHeight } from "./cells.js";
+import { dotChart, dotHeight } from "./dots.js";
+import { exportButtons } from "./export.js";
+import { lineChart, lineHeight, withoutLoneFigures } from "./lines.js";
+import { markLegend } from "./marks.js";
+import { addNavigation } from "./navigation.js";
+import { rectangleChart, rectangleHeight } from "./rectangles.js";
+import { el } from "../dom.js";
+
 const CHARTS = [];
 
 const KINDS = {
@@ -41,7 +50,7 @@ const KINDS = {
 };
 
 /** Appends a chart to its host. Returns {root, update(spec), refresh()}: refresh draws it at once if it is not up to date. */
-function drawChart(host, given) {
+export function drawChart(host, given) {
   const spec = withoutLoneFigures(given);
   const chart = { spec, width: null, stale: true, visible: false, drawing: null };
   chart.title = el("figcaption");
@@ -135,7 +144,7 @@ const chartSizes = new ResizeObserver((entries) =>
 );
 
 /** Removes the charts of a host, for another set of charts in it. */
-function clearCharts(host) {
+export function clearCharts(host) {
   for (const chart of CHARTS.filter(({ root }) => host.contains(root))) {
     chartVisibility.unobserve(chart.root);
     chartSizes.unobserve(chart.plot);
@@ -158,7 +167,14 @@ function drawWhenIdle() {
 }
 
 /** Draws every chart; with a target, those above it, which would move it when they appear. */
-function drawEverything(target) {
+export function drawEverything(target) {
   const stands = (chart) => !target || chart.root.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING;
   CHARTS.filter(stands).forEach((chart) => chart.refresh());
+}
+
+/** Goes to an element. The charts above it are drawn first: they would move it when they appear. */
+export function goToElement(target) {
+  if (target.matches("details")) target.open = true;
+  drawEverything(target);
+  target.scrollIntoView();
 }

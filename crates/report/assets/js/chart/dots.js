@@ -1,5 +1,11 @@
 // A chart with a row for each case: points with intervals on one axis, and numbers beside them or in columns.
 
+import { CHARACTER, highlighter, nothingHere, ruleMarks, shortened } from "./lines.js";
+import { paintOf, pointMarks, round, styleOf } from "./marks.js";
+import { domainFor, fittingTicks, hasPlace, isNumber, positionOn, ticksOf, unitOf } from "./values.js";
+import { svg, words } from "../dom.js";
+import { rowOfPoint, RUNS } from "../model/data.js";
+
 const ROW_STEP = 28;
 const HEADING_STEP = 34;
 const NARROW = 480;
@@ -66,7 +72,7 @@ function dotHeights(spec, width) {
 const MANY_ROWS = 12;
 const dotTop = (spec) => (spec.rows.length >= MANY_ROWS ? 46 : 32);
 const DOT_BOTTOM = 34;
-const dotHeight = (spec, width) => dotTop(spec) + dotHeights(spec, width).height + DOT_BOTTOM;
+export const dotHeight = (spec, width) => dotTop(spec) + dotHeights(spec, width).height + DOT_BOTTOM;
 
 /** The gutter of labels, the axis and the columns of numbers. */
 function dotBox(spec, width) {
@@ -214,7 +220,7 @@ const anchorTick = (certain, x, y) =>
     y2: y + ANCHOR_HEIGHT,
   });
 
-const anchorSample = (certain) => anchorTick(certain, 7, 7);
+export const anchorSample = (certain) => anchorTick(certain, 7, 7);
 
 /** The figures of other machines, and where the pointer finds them. */
 function anchorTicks(spec, places, box, position, spots) {
@@ -265,7 +271,7 @@ function dotOverlay(spec, places, box, position, lane, spots) {
   return root;
 }
 
-function dotChart(spec, width) {
+export function dotChart(spec, width) {
   const { places, height } = dotHeights(spec, width);
   const box = dotBox(spec, width);
   const points = spec.rows.flatMap((row) => row.points || []);

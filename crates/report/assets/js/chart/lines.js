@@ -1,19 +1,26 @@
 // A chart of lines with bands: a figure against threads, blocks or devices.
 
+import { keySample, pointMarks, round, styleOf } from "./marks.js";
+import { domainFor, fittingTicks, hasPlace, isNumber, positionOn, ticksOf, unitOf } from "./values.js";
+import { el, svg, words } from "../dom.js";
+import { rowOfPoint } from "../model/data.js";
+import { NBSP } from "../model/format.js";
+import { asDot, figureText } from "../model/measures.js";
+
 /** A chart of more lines has a legend below it; each of fewer lines has its name at its end. */
-const MOST_LABELS = 12;
+export const MOST_LABELS = 12;
 /** Resolved points of lines with more points have no marks. */
 const MOST_MARKS = 12;
 /** Charts of more lines show the spread of the line under the pointer only. */
 const MOST_SPREADS = 3;
 /** The width of a character of an axis, and of a label. */
-const CHARACTER = 6.7;
+export const CHARACTER = 6.7;
 const LABEL_CHARACTER = 7.4;
 const LABEL_STEP = 15;
 /** The most letters of a name at the end of a line. */
 const LONGEST_LABEL = 34;
 
-function lineHeight(spec, width) {
+export function lineHeight(spec, width) {
   return spec.height || (width < 480 ? 300 : 360);
 }
 
@@ -45,7 +52,7 @@ const pointText = (point, axis) => figureText(point, rowOfPoint(point), axis);
 
 /** One figure is no line: at the end of a chart its name stands beside it; elsewhere it is said below the lines. Without any line,
     all are rows of dots. */
-function withoutLoneFigures(spec) {
+export function withoutLoneFigures(spec) {
   if (spec.kind !== "lines") return spec;
   const place = ({ x }) => `${unitOf(spec.x).text(x)} ${x === 1 ? spec.x.label.replace(/s\b/, "") : spec.x.label}`;
   const lone = spec.series.filter((one) => figuresOf(one).length === 1);
@@ -99,7 +106,7 @@ const coincidenceNotes = (groups) =>
       return `${group.length === 2 ? "Both" : `All ${group.length}`} within 1${NBSP}%: ${names}.`;
     });
 
-const shortened = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);
+export const shortened = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);
 
 function groupLabel(group, most) {
   const [first, ...others] = group;
@@ -245,7 +252,7 @@ function seriesMarks(series, few, floor) {
 }
 
 /** The box of the drawing within the chart. */
-function lineBox(spec, width, domain, labelled, longest) {
+export function lineBox(spec, width, domain, labelled, longest) {
   const unit = unitOf(spec.y);
   const widest = Math.max(3, ...ticksOf(spec.y, domain, 6).map((tick) => unit.tick(tick).length));
   const height = lineHeight(spec, width);
@@ -259,7 +266,7 @@ function lineBox(spec, width, domain, labelled, longest) {
   return { ...box, width, height };
 }
 
-function lineAxes(spec, domains, box) {
+export function lineAxes(spec, domains, box) {
   const unit = unitOf(spec.y);
   const yTicks = ticksOf(spec.y, domains.y, Math.round((box.bottom - box.top) / (spec.y.log ? 34 : 48)));
   const all = spec.x.values || ticksOf(spec.x, domains.x, Math.round((box.right - box.left) / 70));
@@ -314,7 +321,7 @@ function ruleLabels(rules, position, left, right) {
 }
 
 /** Vertical lines, such as the number of cores, with their labels above the chart. */
-function ruleMarks(rules, position, box) {
+export function ruleMarks(rules, position, box) {
   if (!rules || rules.length === 0) return [];
   const { left, right, top, bottom } = box;
   const line = ({ x }) => {
@@ -344,7 +351,7 @@ function xDomain(spec, points) {
   return [Math.min(0, first), last || 1];
 }
 
-function lineChart(spec, width) {
+export function lineChart(spec, width) {
   const series = spec.series.map((one, at) => ({ ...one, style: styleOf(one, at), name: `line-${at}` }));
   const points = series.flatMap((one) => one.points);
   const known = domainFor(spec.y, points, "y");
@@ -395,14 +402,14 @@ function lineChart(spec, width) {
   return { root, spots, note, legend: labelled ? null : lineLegend(series), highlight: highlighter(root) };
 }
 
-const nothingHere = (box) =>
+export const nothingHere = (box) =>
   words(
     { class: "nothing", x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2, "text-anchor": "middle" },
     "No figure among these cases",
   );
 
 /** Dims all series but the one under the pointer. */
-const highlighter = (root) => (name) => {
+export const highlighter = (root) => (name) => {
   for (const node of root.querySelectorAll(".series")) {
     const own = name !== null && node.classList.contains(name);
     node.classList.toggle("dim", name !== null && !own);

@@ -1,6 +1,10 @@
 // The marks of charts: colours, shapes, and what each state of a figure looks like.
 
-const COLOURS = 8;
+import { el, svg } from "../dom.js";
+import { groupedBy, PRIMITIVES, rowOfPoint, verdictText } from "../model/data.js";
+import { isRough } from "../model/reading.js";
+
+export const COLOURS = 8;
 const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
 
 /** A symbol of the chart library: draws a closed path, or strokes, of about the radius r around the origin. */
@@ -22,7 +26,7 @@ function strokes(...lines) {
 }
 
 /** The shapes of the points of lines. */
-const SHAPES = [
+export const SHAPES = [
   symbol((context, r) => {
     context.moveTo(r, 0);
     context.arc(0, 0, r, 0, 2 * Math.PI);
@@ -100,10 +104,10 @@ function symbolOf(point, shape) {
 const radiusOf = (point, size) => ({ bound: 4.4, nonadditive: 4.4, overlapped: 4, missing: 3 })[point.state] || size;
 
 /** The colour of a primitive is the same in all charts of the page, and on the pages of other runs. */
-const colourOf = (primitive) => `var(--s${(PRIMITIVES.get(primitive)?.colour || 0) % COLOURS})`;
+export const colourOf = (primitive) => `var(--s${(PRIMITIVES.get(primitive)?.colour || 0) % COLOURS})`;
 
 /** The colour, shape and dash of the n-th line of a chart. */
-function styleOf({ primitive, colour, variant, run }, at) {
+export function styleOf({ primitive, colour, variant, run }, at) {
   const number = primitive ? PRIMITIVES.get(primitive)?.colour || 0 : colour ? 0 : at;
   const step = (variant || 0) + (run || 0);
   return {
@@ -114,14 +118,14 @@ function styleOf({ primitive, colour, variant, run }, at) {
 }
 
 /** The attributes of a mark: filled, hollow, or strokes alone. */
-function paintOf(state, colour) {
+export function paintOf(state, colour) {
   if (state === "resolved") return { fill: colour, stroke: "var(--surface)", strokeWidth: 1 };
   if (state === "open" || state === "bound") return { fill: "var(--surface)", stroke: colour, strokeWidth: 1.6 };
   return { fill: "none", stroke: colour, strokeWidth: state === "missing" ? 1.4 : 2, strokeLinecap: "round" };
 }
 
 /** The marks of points that have a place: one group for each symbol, so that the style stands on the group. */
-function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
+export function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
   const stateOf = (point) => point.state || "resolved";
   const groups = groupedBy(points, (point) => `${stateOf(point)} ${point.above || ""}`);
   return [...groups.values()].map((own) =>
@@ -153,7 +157,7 @@ function hollowWords(points) {
   return `hollow: ${words.filter(Boolean).join(" or ")}`;
 }
 
-function keySample(point, shape, colour) {
+export function keySample(point, shape, colour) {
   const chosen = symbolOf(point, shape);
   const path = { text: "" };
   const write =
@@ -168,12 +172,9 @@ function keySample(point, shape, colour) {
   return svg("path", { d: path.text, fill: paint.fill, stroke: paint.stroke, "stroke-width": paint.strokeWidth });
 }
 
-/** A text. The library centres texts that say nothing else. */
-const words = (attributes, ...children) => svg("text", { "text-anchor": "start", ...attributes }, ...children);
+export const round = (value) => Math.round(value * 10) / 10;
 
-const round = (value) => Math.round(value * 10) / 10;
-
-function markLegend(spec) {
+export function markLegend(spec) {
   const all = spec.kind === "lines" ? spec.series : spec.kind === "dots" ? spec.rows : [];
   const points = all.flatMap((one) => one.points || []);
   const found = Object.keys(MARK_WORDS)

@@ -1,7 +1,9 @@
 // From point to point of a chart, with the pointer and with the keyboard.
 
-/** The row of a point: itself, or where it stands. */
-const rowOfPoint = (point) => (Array.isArray(point.row) ? ROWS_OF[point.row[0]][point.row[1]] : point.row);
+import { round } from "./marks.js";
+import { svg } from "../dom.js";
+import { rowOfPoint } from "../model/data.js";
+import { hideTooltip, showText, showTooltip } from "../tooltip.js";
 
 function showPoint(point, x, y) {
   const row = rowOfPoint(point);
@@ -40,7 +42,7 @@ function nextSpot(spots, current, key) {
 }
 
 /** Adds tooltips for mouse, touch and keyboard. `spots` are {x, y, point, series}, in drawing order. */
-function addNavigation(root, spots, highlight) {
+export function addNavigation(root, spots, highlight) {
   if (spots.length === 0) return;
   const ring = svg("circle", { class: "ring", r: 8, visibility: "hidden" });
   root.append(ring);

@@ -1,5 +1,10 @@
 // A chart of rectangles: bars over a number, or what lasts for a time, with a line for each name.
 
+import { CHARACTER, lineAxes, lineBox, ruleMarks, shortened } from "./lines.js";
+import { COLOURS, round } from "./marks.js";
+import { fittingTicks, positionOn, ticksOf, unitOf } from "./values.js";
+import { el, svg, words } from "../dom.js";
+
 const NAME_STEP = 22;
 const RECTANGLE_TOP = 30;
 const RULED_TOP = 42;
@@ -7,7 +12,7 @@ const RECTANGLE_BOTTOM = 46;
 
 const rectangleTop = (spec) => (spec.rules.length ? RULED_TOP : RECTANGLE_TOP);
 
-function rectangleHeight(spec, width) {
+export function rectangleHeight(spec, width) {
   if (spec.names.length) return rectangleTop(spec) + NAME_STEP * spec.names.length + RECTANGLE_BOTTOM;
   return spec.height || (width < 480 ? 200 : 240);
 }
@@ -51,7 +56,7 @@ const rectangleLegend = (legend) =>
     ),
   );
 
-function rectangleChart(spec, width) {
+export function rectangleChart(spec, width) {
   const { names } = spec;
   const rectangles = spec.rectangles.map(([[x1, x2], [y1, y2], colour, tip]) => ({
     ...{ x1, x2, y1, y2, tip },

@@ -1,7 +1,19 @@
 // The values of axes: units, ticks and domains.
 
+import {
+  digits,
+  formatCount,
+  formatCycles,
+  formatRate,
+  formatTime,
+  tickPlain,
+  tickRate,
+  tickTime,
+  trim,
+} from "../model/format.js";
+
 /** The text of a tick and of a figure in each unit. */
-const UNITS = {
+export const UNITS = {
   time: { tick: tickTime, text: formatTime },
   cycles: { tick: tickPlain, text: formatCycles },
   rate: { tick: tickRate, text: formatRate },
@@ -9,7 +21,7 @@ const UNITS = {
   share: { tick: (value) => trim(digits(value, 2)), text: (value) => digits(value, 3) },
   count: { tick: (value) => formatCount(value), text: (value) => formatCount(value) },
 };
-const unitOf = (axis) => UNITS[axis.unit] || UNITS.count;
+export const unitOf = (axis) => UNITS[axis.unit] || UNITS.count;
 
 function linearTicks(low, high, count) {
   const rough = (high - low) / Math.max(1, count);
@@ -21,7 +33,7 @@ function linearTicks(low, high, count) {
 }
 
 /** Powers of ten. Few decades have ticks between them, many decades only at every n-th power. */
-function logTicks(low, high, count) {
+export function logTicks(low, high, count) {
   const decades = Math.log10(high / low);
   const factors =
     decades * 7 <= count
@@ -43,10 +55,11 @@ function logTicks(low, high, count) {
   return ticks.length >= 2 ? ticks : linearTicks(low, high, count).filter((tick) => tick > 0);
 }
 
-const ticksOf = (axis, [low, high], count) => (axis.log ? logTicks(low, high, count) : linearTicks(low, high, count));
+export const ticksOf = (axis, [low, high], count) =>
+  axis.log ? logTicks(low, high, count) : linearTicks(low, high, count);
 
 /** The ticks that fit an axis, with the last one always among them. Of many values, only powers of two count. */
-function fittingTicks(all, position, width) {
+export function fittingTicks(all, position, width) {
   const powers = all.filter((value, at) => Number.isInteger(Math.log2(value)) || at === all.length - 1);
   const values = all.length > 16 && powers.length > 3 && all.every(Number.isInteger) ? powers : all;
   const kept = [];
@@ -61,7 +74,7 @@ function fittingTicks(all, position, width) {
 }
 
 /** Where a value stands between two pixels. */
-function positionOn(axis, [low, high], [from, to]) {
+export function positionOn(axis, [low, high], [from, to]) {
   const shape = axis.log ? Math.log : (value) => value;
   const span = shape(high) - shape(low) || 1;
   return (value) => from + ((shape(Math.min(Math.max(value, low), high)) - shape(low)) / span) * (to - from);
@@ -70,8 +83,8 @@ function positionOn(axis, [low, high], [from, to]) {
 /** A spread reaches beyond the axis if it is wider than this factor. */
 const MOST_SPREAD = 4;
 
-const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
-const hasPlace = (point) => point.state !== "missing" && point.state !== "overlapped";
+export const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
+export const hasPlace = (point) => point.state !== "missing" && point.state !== "overlapped";
 
 /** The values that the axis of `points` must show. `at`: the name of the figure, x or y. */
 function endsOf(point, at) {
@@ -87,7 +100,7 @@ function endsOf(point, at) {
 }
 
 /** The range of an axis: the figures with a margin, and wide enough that noise does not look like a trend. */
-function domainFor(axis, points, at) {
+export function domainFor(axis, points, at) {
   if (axis.domain) return axis.domain;
   const endsAmong = (isShown) =>
     points

@@ -1,13 +1,21 @@
 // From the rows that the reader chose to the lines of a chart. A line is a primitive in a form, with what else tells it
 // apart from others.
 
+import { MOST_LABELS } from "../chart/lines.js";
+import { COLOURS } from "../chart/marks.js";
+import { groupedBy, parameters, ROWS, RUNS } from "../model/data.js";
+import { AXES, COVERED, dimension, valuesOf, valueWords } from "../model/dimensions.js";
+import { NBSP } from "../model/format.js";
+import { measureNamed } from "../model/measures.js";
+import { search } from "../model/search.js";
+
 /** The parameters that the reader can choose by name, in the order in which they are decided. Those that tell primitives
     apart come last: they are parts of the lines as long as the lines are few. */
 const CHOICES = ["dtype", "variables", "elements", "blocks", "threads", "placement", "space"];
 const VARIANTS = ["devices", "perUnit", "group", "order", "scope", "mode"];
-const PICKABLE = [...CHOICES, ...VARIANTS];
+export const PICKABLE = [...CHOICES, ...VARIANTS];
 /** What can stand side by side. "none" is one chart, "" leaves it to the explorer. */
-const FACETS = [
+export const FACETS = [
   "domain",
   "name",
   "dtype",
@@ -28,8 +36,8 @@ const MOST_CHOICES = 6;
 /** The same for rows of dots, which have more room than lines. */
 const MOST_ROWS = 16;
 /** The most lines or rows of a chart. */
-const MOST_LINES = 36;
-const MOST_DOTS = 40;
+export const MOST_LINES = 36;
+export const MOST_DOTS = 40;
 
 /** The usual values of the parameters, the most usual one first; "" stands for none. Other values follow. */
 const USUAL = {
@@ -44,7 +52,7 @@ const USUAL = {
 };
 
 /** Whether a row says something about its cost. A chart of cases that do not exist is empty. */
-const hasFigure = (row) => !["Skipped", "Elided", "TimedOut", "Failed"].includes(row.verdict);
+export const hasFigure = (row) => !["Skipped", "Elided", "TimedOut", "Failed"].includes(row.verdict);
 
 /** Whether the threads of a row had a CPU each. */
 function hasOwnCpus(row) {
@@ -155,7 +163,7 @@ function lineLabels(rows, { identity, choices }) {
 }
 
 /** The short name of a run, which a legend explains. Two runs have the names of the table of what changed. */
-const shortRunName = (run) => (RUNS.length === 2 ? "AB"[run] : `run ${run + 1}`);
+export const shortRunName = (run) => (RUNS.length === 2 ? "AB"[run] : `run ${run + 1}`);
 
 /** The lines of a chart, each with its rows. Variants of a primitive share its colour, runs differ by dash and shape. Where all
     lines are of one primitive, each has a colour of its own. */
@@ -210,7 +218,7 @@ function facetOf(state, decided, x) {
 const fitsMachine = (row) => RUNS[row.run].run.preset !== "imported" || hasOwnCpus(row);
 
 /** Everything that the explorer shows for a state. */
-function contentOf(state) {
+export function contentOf(state) {
   const measure = measureNamed(state.y);
   const { rows: found, note } = queriedRows(state.q);
   const all = withoutRepeatedLists(

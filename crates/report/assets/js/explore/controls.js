@@ -1,6 +1,20 @@
 // The explorer: one chart of any rows. The reader chooses a question, or the rows, the axes and what stands side by side.
 
-const explorer = {
+import { el } from "../dom.js";
+import { drawContent, queryTitle } from "./draw.js";
+import { QUESTIONS, SPECIAL, stateOfQuestion } from "./questions.js";
+import { firstState, hashOf, isExplorer, remember, stateOfHash } from "./state.js";
+import { copyText } from "../files.js";
+import { groupedBy } from "../model/data.js";
+import { dimension, valueText } from "../model/dimensions.js";
+import { MEASURES } from "../model/measures.js";
+import { showRows } from "../table/table.js";
+
+/** q: the filter; x: the axis, or "" for the usual one; y: the measure; facet: the parameter of the charts side by side;
+    picks: the value of a parameter by its name, or "*" for a line for each value. */
+let EXPLORE = null;
+
+export const explorer = {
   chips: el("div", { class: "chips", role: "group", "aria-label": "Questions" }),
   search: el("input", {
     type: "search",
@@ -13,10 +27,10 @@ const explorer = {
 };
 
 /** Shows a state: the address, the controls and the chart. */
-function explore(state) {
+export function explore(state) {
   EXPLORE = state;
   drawExplorer();
-  remember();
+  remember(EXPLORE);
 }
 
 const change = (part) => explore({ ...EXPLORE, ...part });
@@ -122,26 +136,6 @@ function copyLink(event) {
   copyText(location.href.replace(/#.*$/, "") + hashOf(EXPLORE), event.currentTarget);
 }
 
-/** Copies a text and says so on the button. */
-function copyText(text, button) {
-  const before = button.textContent;
-  const say = (words) => {
-    button.textContent = words;
-    setTimeout(() => (button.textContent = before), 1500);
-  };
-  const byHand = () => {
-    const area = el("textarea", { class: "offscreen" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    say(done ? "Copied" : "Not copied");
-  };
-  if (!navigator.clipboard) return byHand();
-  navigator.clipboard.writeText(text).then(() => say("Copied"), byHand);
-}
-
 function drawExplorer() {
   const open = explorer.host.querySelector("details.unresolved");
   explorer.content = drawContent(explorer.host, EXPLORE, Boolean(open && open.open));
@@ -158,7 +152,7 @@ function whenTyped(event) {
 }
 
 /** The section; null without rows. */
-function explorerSection() {
+export function explorerSection() {
   if (QUESTIONS.length === 0) return null;
   explorer.search.addEventListener("input", whenTyped);
   return el(
@@ -184,7 +178,7 @@ function explorerSection() {
 }
 
 /** Draws the state of the address, or the usual one. */
-function startExplorer() {
+export function startExplorer() {
   if (QUESTIONS.length === 0) return;
   EXPLORE = isExplorer(location.hash) && location.hash.includes("?") ? stateOfHash(location.hash) : firstState();
   drawExplorer();

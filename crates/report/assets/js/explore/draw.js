@@ -1,5 +1,17 @@
 // The charts of the explorer, and what they leave out.
 
+import { clearCharts, drawChart } from "../chart/chart.js";
+import { COLOURS } from "../chart/marks.js";
+import { domainFor } from "../chart/values.js";
+import { el } from "../dom.js";
+import { contentOf, hasFigure, MOST_DOTS, MOST_LINES } from "./content.js";
+import { runColours, runSamples } from "./keys.js";
+import { QUESTIONS } from "./questions.js";
+import { groupedBy, parameters, PRIMITIVES, RUNS, verdictText, verdictTone } from "../model/data.js";
+import { dimension, valuesOf, valueWords } from "../model/dimensions.js";
+import { formatCount, plural } from "../model/format.js";
+import { asDot, figureOf, figureText, spreadKeys } from "../model/measures.js";
+
 /** The most charts side by side. */
 const MOST_FACETS = 9;
 
@@ -111,7 +123,7 @@ function specsOf(content, state) {
 }
 
 /** The question of a state in words, or its filter. */
-function queryTitle(state) {
+export function queryTitle(state) {
   const question = QUESTIONS.find(({ q, y, x }) => q === state.q && (!y || y === state.y) && (!x || x === state.x));
   return question ? question.label : state.q || "All rows";
 }
@@ -192,7 +204,7 @@ function meaningList(rows) {
 }
 
 /** Draws a state into a host. */
-function drawContent(host, state, wasOpen) {
+export function drawContent(host, state, wasOpen) {
   const content = contentOf(state);
   const { specs, left, omitted, lines } = specsOf(content, state);
   clearCharts(host);

@@ -1,7 +1,12 @@
 // The legends that explain runs: their colours, or their dashes and shapes.
 
+import { COLOURS, keySample, SHAPES } from "../chart/marks.js";
+import { el, svg } from "../dom.js";
+import { shortRunName } from "./content.js";
+import { RUNS } from "../model/data.js";
+
 /** A sample of a mark with its name. */
-const colourKey = (colour, shape, text) =>
+export const colourKey = (colour, shape, text) =>
   el(
     "span",
     { class: "key" },
@@ -10,8 +15,9 @@ const colourKey = (colour, shape, text) =>
   );
 
 /** The colour of each run, where runs are compared point by point. */
-const runColours = () =>
+export const runColours = () =>
   RUNS.map((run, at) => colourKey(`var(--s${at % COLOURS})`, at % SHAPES.length, `${shortRunName(at)}: ${run.label}`));
 
 /** The name of each run, where its lines differ from those of other runs by dash and shape. */
-const runSamples = () => RUNS.map((run, at) => el("span", { class: "key" }, `${shortRunName(at)}: ${run.label}`));
+export const runSamples = () =>
+  RUNS.map((run, at) => el("span", { class: "key" }, `${shortRunName(at)}: ${run.label}`));

@@ -1,7 +1,9 @@
 // Ready-made questions: each sets what the explorer shows.
 
+import { DATA, detailOf, ROWS } from "../model/data.js";
+
 /** Questions that are no family. `holds`: whether the rows can answer it. */
-const SPECIAL = [
+export const SPECIAL = [
   {
     id: "side-by-side",
     group: "Both",
@@ -55,9 +57,9 @@ function makeQuestions() {
   return [...new Set(all.map(({ group }) => group))].flatMap((group) => all.filter((one) => one.group === group));
 }
 
-const QUESTIONS = makeQuestions();
-const questionNamed = (id) => QUESTIONS.find((question) => question.id === id);
-const stateOfQuestion = ({ q, x, y, facet }) => ({
+export const QUESTIONS = makeQuestions();
+export const questionNamed = (id) => QUESTIONS.find((question) => question.id === id);
+export const stateOfQuestion = ({ q, x, y, facet }) => ({
   q,
   x: x || "",
   y: y || "ns",

@@ -1,12 +1,13 @@
 // What the explorer shows, as a part of the address: `#explore?q=family:lock&x=threads&y=total&dtype=u64`.
 
-/** q: the filter; x: the axis, or "" for the usual one; y: the measure; facet: the parameter of the charts side by side;
-    picks: the value of a parameter by its name, or "*" for a line for each value. */
-let EXPLORE = null;
+import { FACETS, PICKABLE } from "./content.js";
+import { questionNamed, QUESTIONS, stateOfQuestion } from "./questions.js";
+import { AXES } from "../model/dimensions.js";
+import { measureNamed } from "../model/measures.js";
 
-const isExplorer = (hash) => /^#?explore(\?|$)/.test(hash);
+export const isExplorer = (hash) => /^#?explore(\?|$)/.test(hash);
 
-function hashOf(state) {
+export function hashOf(state) {
   const parts = new URLSearchParams();
   parts.set("q", state.q);
   if (state.x) parts.set("x", state.x);
@@ -20,7 +21,7 @@ function hashOf(state) {
 }
 
 /** The state of an address; what it does not know is left out. */
-function stateOfHash(hash) {
+export function stateOfHash(hash) {
   const at = hash.indexOf("?");
   const parts = new URLSearchParams(at < 0 ? "" : hash.slice(at + 1));
   const picks = {};
@@ -38,15 +39,15 @@ function stateOfHash(hash) {
 }
 
 /** The question that opens with the page: the one that most readers have. */
-function firstState() {
+export function firstState() {
   const usual = ["cpu.lock", "gpu.atomic", "cpu.atomic", "gpu.grid"].map(questionNamed).find(Boolean) || QUESTIONS[0];
   return usual ? stateOfQuestion(usual) : { q: "", x: "", y: "ns", log: true, facet: "", picks: {} };
 }
 
 /** Replaces the address, so that a reload and a copy of it show the same. */
-function remember() {
+export function remember(state) {
   try {
-    history.replaceState(null, "", hashOf(EXPLORE));
+    history.replaceState(null, "", hashOf(state));
   } catch (error) {
     /* browsers may limit how often an address changes */
   }

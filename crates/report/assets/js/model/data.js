@@ -1,11 +1,14 @@
 // The data of the page. Rows are objects whose fields are the columns of measurements.csv.
 
-const DATA = JSON.parse(byId("data").textContent);
-const RUNS = DATA.runs;
-const SEVERAL = RUNS.length > 1;
+import { byId } from "../dom.js";
+import { formatTime, plural } from "./format.js";
+
+export const DATA = JSON.parse(byId("data").textContent);
+export const RUNS = DATA.runs;
+export const SEVERAL = RUNS.length > 1;
 
 /** The primitives of the rows in the order of the catalogue: the number of the colour, and the meaning. */
-const PRIMITIVES = new Map(DATA.primitives.map((primitive) => [primitive.id, primitive]));
+export const PRIMITIVES = new Map(DATA.primitives.map((primitive) => [primitive.id, primitive]));
 
 /** The words for the forms that are not the default. */
 const FORMS = new Map(DATA.forms);
@@ -18,7 +21,7 @@ function cellsOf(column, count) {
 }
 
 /** The number in a group such as `cluster 8`. */
-const groupNumber = (row) => {
+export const groupNumber = (row) => {
   const found = /(\d+)$/.exec(row.group || "");
   return found ? Number(found[1]) : null;
 };
@@ -63,34 +66,37 @@ function rowsFrom(run, at) {
 }
 
 /** A detail of a row as a whole, such as a percentile; null if the row has none. */
-function detailOf(row, name) {
+export function detailOf(row, name) {
   const found = row.details && row.details.find((detail) => detail.name === name && detail.actor === null);
   return found ? found.value : null;
 }
 
 /** The interval to compare a row with others of its run by. */
-const intervalWithinRun = (row) => [row.within_low, row.within_high];
+export const intervalWithinRun = (row) => [row.within_low, row.within_high];
 
 /** The number of threads on all devices together. */
-const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
+export const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
 
-const ROWS_OF = RUNS.map(rowsFrom);
-const ROWS = ROWS_OF.flat();
+export const ROWS_OF = RUNS.map(rowsFrom);
+export const ROWS = ROWS_OF.flat();
+
+/** The row of a point: itself, or where it stands. */
+export const rowOfPoint = (point) => (Array.isArray(point.row) ? ROWS_OF[point.row[0]][point.row[1]] : point.row);
 
 /** What a cost below the resolution is less than: the larger of the upper ends. */
-const boundOf = (row) => Math.max(row.ns_high, row.within_high);
+export const boundOf = (row) => Math.max(row.ns_high, row.within_high);
 
 /** With two significant digits, rounded away from what is bounded: up, or down. */
-function roundedBound(number, up) {
+export function roundedBound(number, up) {
   const step = 10 ** (Math.floor(Math.log10(number)) - 1);
   return (up ? Math.ceil((number / step) * (1 - 1e-9)) : Math.floor((number / step) * (1 + 1e-9))) * step;
 }
 
 /** `< 0.05 ns`. */
-const boundText = (row) => `< ${formatTime(roundedBound(boundOf(row), true), 2)}`;
+export const boundText = (row) => `< ${formatTime(roundedBound(boundOf(row), true), 2)}`;
 
 /** The rows by their keys, in the order in which the keys are met first. */
-function groupedBy(rows, key) {
+export function groupedBy(rows, key) {
   const groups = new Map();
   for (const row of rows) {
     const value = key(row);
@@ -101,7 +107,7 @@ function groupedBy(rows, key) {
 }
 
 /** Where, how and in which group a row was measured. */
-const placeWords = (row) => [
+export const placeWords = (row) => [
   row.placement,
   row.scope && `${row.scope} scope`,
   row.space && `${row.space} memory`,
@@ -111,7 +117,7 @@ const placeWords = (row) => [
 ];
 
 /** The parameters of a row as words, without the primitive. */
-function parameters(row) {
+export function parameters(row) {
   const words = [row.dtype, row.variables];
   if (row.threads !== null)
     words.push(row.blocks > 1 ? `${row.blocks}×${row.threads} threads` : plural(row.threads, "thread"));
@@ -125,7 +131,7 @@ function parameters(row) {
 }
 
 /** The verdicts: tone, name and meaning. */
-const VERDICTS = {
+export const VERDICTS = {
   Resolved: ["good", "resolved", "The interval is narrow and excludes zero."],
   BelowResolution: [
     "bound",
@@ -150,5 +156,5 @@ const VERDICTS = {
   TimedOut: ["bad", "timed out", "A loop did not end within its time limit."],
   Failed: ["bad", "failed", "The case could not be measured, or its check failed."],
 };
-const verdictTone = (name) => (VERDICTS[name] || ["void"])[0];
-const verdictText = (name) => (VERDICTS[name] || ["", name])[1];
+export const verdictTone = (name) => (VERDICTS[name] || ["void"])[0];
+export const verdictText = (name) => (VERDICTS[name] || ["", name])[1];

@@ -1,6 +1,9 @@
 // The parameters by which rows differ. One that varies among the rows of a chart becomes the axis, a part of the lines, the
 // charts side by side, or a choice.
 
+import { RUNS } from "./data.js";
+import { plural } from "./format.js";
+
 const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: text || String });
 
 const NAMED_PLACEMENT = /^(cores|close|spread|none)$/;
@@ -37,17 +40,22 @@ const DIMENSIONS = [
   column("mode", "mode"),
   column("group", "group"),
 ];
-const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
+export const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
-const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices", "elements"];
+export const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices", "elements"];
 /** What an axis says already: these parameters differ only with it. */
-const COVERED = { distance: ["variables"], warps: ["threads", "blocks"], clusterSize: ["group"], elements: ["blocks"] };
-const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
+export const COVERED = {
+  distance: ["variables"],
+  warps: ["threads", "blocks"],
+  clusterSize: ["group"],
+  elements: ["blocks"],
+};
+export const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
 
-const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
+export const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
 
 /** The sorted values of a dimension among rows, with null last. */
-function valuesOf(dim, rows) {
+export function valuesOf(dim, rows) {
   const values = [...new Set(rows.map(dim.of))];
   const rank = dim.id === "dtype" ? (value) => DTYPES.indexOf(value) : (value) => value;
   const ordered = dim.id === "dtype" || values.some((value) => typeof value === "number");
@@ -62,7 +70,7 @@ function valuesOf(dim, rows) {
 const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length > 1);
 
 /** A value that stands alone: `1 block`, `device scope`. */
-function valueWords(dim, value) {
+export function valueWords(dim, value) {
   if (["warps", "perUnit", "distance", "clusterSize", "scope", "space", "elements"].includes(dim.id))
     return `${value} ${dim.title}`;
   return ["threads", "blocks", "devices"].includes(dim.id) ? plural(value, dim.id.slice(0, -1)) : dim.text(value);

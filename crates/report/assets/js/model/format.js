@@ -1,9 +1,9 @@
 // Numbers as text.
 
-const NBSP = "\u00a0";
+export const NBSP = "\u00a0";
 
 /** A number with this many significant digits and without an exponent. */
-function digits(value, count = 3) {
+export function digits(value, count = 3) {
   if (value === 0) return "0";
   // The exponent is taken after rounding: 0.9996 is written as 1.00.
   const magnitude = Number(value.toExponential(count - 1).split("e")[1]);
@@ -35,40 +35,40 @@ const RATE_STEPS = [
   [1e12, "T"],
 ];
 
-const timeParts = (ns, count) => scaled(ns, TIME_STEPS, count);
-const formatTime = (ns, count) => timeParts(ns, count).join(NBSP);
-const formatRate = (rate, count) => {
+export const timeParts = (ns, count) => scaled(ns, TIME_STEPS, count);
+export const formatTime = (ns, count) => timeParts(ns, count).join(NBSP);
+export const formatRate = (rate, count) => {
   const [number, unit] = scaled(rate, RATE_STEPS, count);
   return `${number}${NBSP}${unit}ops/s`;
 };
-const plainRate = (rate) => scaled(rate, RATE_STEPS, 3).join(NBSP);
-const formatCycles = (cycles, count) => `${digits(cycles, count)}${NBSP}cycles`;
-const formatCount = (count) => grouped(String(count));
-const plural = (count, noun) => `${formatCount(count)}${NBSP}${noun}${count === 1 ? "" : "s"}`;
+export const plainRate = (rate) => scaled(rate, RATE_STEPS, 3).join(NBSP);
+export const formatCycles = (cycles, count) => `${digits(cycles, count)}${NBSP}cycles`;
+export const formatCount = (count) => grouped(String(count));
+export const plural = (count, noun) => `${formatCount(count)}${NBSP}${noun}${count === 1 ? "" : "s"}`;
 
-function formatPercent(fraction) {
+export function formatPercent(fraction) {
   const percent = fraction * 100;
   if (percent < 0.05) return `<0.1${NBSP}%`;
   return `${percent < 9.95 ? percent.toFixed(1) : percent.toFixed(0)}${NBSP}%`;
 }
 
 /** The half-width of an interval relative to its point; null without an interval. */
-function halfWidth(point, low, high) {
+export function halfWidth(point, low, high) {
   if (point === null || low === null || high === null || point === 0) return null;
   return (high - low) / 2 / Math.abs(point);
 }
 
 /** The text of a tick: no trailing zeros. */
-const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-const tickTime = (ns) => {
+export const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+export const tickTime = (ns) => {
   const [number, unit] = timeParts(ns, 3);
   return `${trim(number)}${NBSP}${unit}`;
 };
-const tickRate = (rate) => {
+export const tickRate = (rate) => {
   const [number, unit] = scaled(rate, RATE_STEPS, 3);
   return unit ? `${trim(number)}${NBSP}${unit}` : trim(number);
 };
-const tickPlain = (value) => {
+export const tickPlain = (value) => {
   const [number, unit] = scaled(value, RATE_STEPS, 3);
   return trim(number) + (unit ? NBSP + unit : "");
 };

@@ -1,11 +1,16 @@
 // The measures of a chart, and the figure of a row in each of them.
 
+import { UNITS } from "../chart/values.js";
+import { el, svg } from "../dom.js";
+import { boundOf, detailOf, intervalWithinRun, roundedBound, ROWS, SEVERAL, verdictText } from "./data.js";
+import { answerWords, isRough, isWide } from "./reading.js";
+
 /** Rows of one run are compared by their intervals within it, rows of several runs by those for another run. */
 const costOf = (row) => [row.ns, ...(SEVERAL ? [row.ns_low, row.ns_high] : intervalWithinRun(row))];
-const timeSpread = (row) => [row.ns_p05, row.ns_p95];
+export const timeSpread = (row) => [row.ns_p05, row.ns_p95];
 
 /** The file has the percentiles in nanoseconds. */
-const cycleSpread = (row) =>
+export const cycleSpread = (row) =>
   timeSpread(row).map((ns) =>
     ns === null || row.cycles === null || !(row.ns > 0) ? null : (ns * row.cycles) / row.ns,
   );
@@ -19,7 +24,7 @@ function fairnessOf(row) {
 
 const COST = { triple: costOf, bound: boundOf, spread: timeSpread };
 
-const MEASURES = [
+export const MEASURES = [
   { id: "ns", label: "Time", axis: "time per operation", unit: "time", rate: false, ...COST },
   {
     id: "cycles",
@@ -63,14 +68,14 @@ const MEASURES = [
   },
 ];
 
-const TIME = MEASURES[0];
-const measureNamed = (id) => MEASURES.find((measure) => measure.id === id) || TIME;
+export const TIME = MEASURES[0];
+export const measureNamed = (id) => MEASURES.find((measure) => measure.id === id) || TIME;
 
 /**
  * The figure of a row in a chart, as a point without a place. `resolved` and `open` (an unreliable estimate) have an interval
  * and, if known, the 5th and the 95th percentile; `nonadditive` has a figure, `bound` a limit, the others nothing.
  */
-function figureOf(row, measure) {
+export function figureOf(row, measure) {
   if (measure.figure) return measure.figure(row);
   const [point, ...interval] = measure.triple(row);
   const convert = (cost) => (measure.rate ? measure.scale(row) / cost : cost);
@@ -96,7 +101,7 @@ function figureOf(row, measure) {
 }
 
 /** The text beside a mark. */
-function figureText(figure, row, measure) {
+export function figureText(figure, row, measure) {
   const { text } = UNITS[measure.unit];
   if (["missing", "overlapped", "nonadditive"].includes(figure.state)) return verdictText(row.verdict);
   // As on the cards: an estimate of a wide interval is no figure, one of a narrower interval a rough one.
@@ -107,10 +112,10 @@ function figureText(figure, row, measure) {
 }
 
 /** A figure as a point of a chart of dots, whose figures lie on the horizontal axis. */
-const asDot = ({ y, ...figure }) => ({ ...figure, x: y });
+export const asDot = ({ y, ...figure }) => ({ ...figure, x: y });
 
 /** The legend of intervals and spreads, if there are spreads. */
-function spreadKeys(measure) {
+export function spreadKeys(measure) {
   if (!ROWS.some((row) => row.ns_p05 !== null)) return [];
   const anotherRun = SEVERAL || measure.forAnotherRun;
   const key = (text, attributes) =>

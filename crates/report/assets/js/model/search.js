@@ -1,6 +1,10 @@
 // The filter of rows: what they are called in C, C++, Rust, CUDA, OpenMP and by people, and their parameters. A query that no row
 // fits finds the nearest rows, and says what is missing.
 
+import { groupedBy, groupNumber, parameters, PRIMITIVES, ROWS, RUNS, SEVERAL, verdictText } from "./data.js";
+import { DTYPES } from "./dimensions.js";
+import { formatCount } from "./format.js";
+
 /** What words mean that stand in no description: words of rows, one of which is enough. */
 const MEANINGS = {
   "float|f32": "f32",
@@ -257,7 +261,7 @@ function ranked(rows, conditions, missing) {
 
 /** The rows that a query finds among others, the most telling first unless these are sorted: {rows, note}. Without a row that
     fits, the nearest ones. */
-function search(query, candidates, areSorted) {
+export function search(query, candidates, areSorted) {
   const conditions = conditionsOf(query);
   if (conditions.length === 0) return { rows: candidates, note: null };
   const inOrder = (rows, missing) => (areSorted ? rows : ranked(rows, conditions, missing));

@@ -1,5 +1,15 @@
 // The picture of the first screen: eight costs on one logarithmic axis. The same drawing is saved as a picture to post.
 
+import { shortened } from "../chart/lines.js";
+import { round } from "../chart/marks.js";
+import { isNumber, logTicks, positionOn } from "../chart/values.js";
+import { el, svg, words } from "../dom.js";
+import { copyStyles, savePng } from "../files.js";
+import { DATA, RUNS, SEVERAL } from "../model/data.js";
+import { tickTime } from "../model/format.js";
+import { answerText } from "../model/reading.js";
+import { answerFigure, answersOf, SIDE_COLOURS } from "./ladder.js";
+
 const CARD_ROOM = { left: 2, right: 2, step: 44, title: 0, axis: 26 };
 /** The size that sites show of a link: 1200 x 630. */
 const PICTURE = { width: 1200, height: 630, left: 64, right: 64, step: 50, title: 132, axis: 30 };
@@ -104,7 +114,7 @@ function savePicture(rungs) {
 }
 
 /** The ladder of the first screen; null where fewer than three rungs have a figure. */
-function ladderCard() {
+export function ladderCard() {
   const rungs = SEVERAL ? [] : cardRungs();
   if (rungs.length < 3) return null;
   const plot = el("div", { class: "card-plot" });

@@ -1,5 +1,14 @@
 // Heat maps of barriers that span blocks: blocks per multiprocessor against threads per block (Zhang et al., figures 8 to 11).
 
+import { heatRamp, heatRange } from "../chart/cells.js";
+import { drawChart } from "../chart/chart.js";
+import { colourOf, COLOURS } from "../chart/marks.js";
+import { el } from "../dom.js";
+import { shortRunName } from "../explore/content.js";
+import { groupedBy, groupNumber, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
+import { digits, NBSP, plural } from "../model/format.js";
+import { isCost } from "../model/reading.js";
+
 /** What the lines of a map show: the size of the cluster, or the blocks per multiprocessor. */
 function mapRows(family, rows) {
   if (family === "cluster") return { title: "blocks in the cluster", of: groupNumber };
@@ -46,13 +55,13 @@ function mapUnit(rows) {
   return { name, text: (ns, significant = 3) => shortNumber(ns / divisor, significant) };
 }
 
-function shortNumber(value, significant) {
+export function shortNumber(value, significant) {
   if (value >= 99950) return `${digits(value / 1000, significant)}k`;
   return value >= 999.5 ? String(Math.round(value)) : digits(value, significant);
 }
 
 /** A cell: coloured, with a tilde if the row is noisy, and hatched without a figure. */
-function costCell(row, unit) {
+export function costCell(row, unit) {
   if (!isCost(row)) return { state: "missing", text: "×", row };
   const text = row.verdict === "Noisy" ? `~${unit.text(row.ns, 2)}` : unit.text(row.ns);
   return { value: row.ns, text, row };
@@ -119,7 +128,7 @@ function winnerKeys(maps, cells) {
 }
 
 /** The run that what follows belongs to. */
-function runHeading(run, note = null) {
+export function runHeading(run, note = null) {
   const style = `--c: var(--s${run % COLOURS})`;
   const swatch = el("i", { class: "swatch" });
   const text = [`${shortRunName(run)}: ${RUNS[run].label}`, note].filter(Boolean).join(" · ");
@@ -154,7 +163,7 @@ const MAP_FAMILIES = {
 };
 
 /** The card with the maps of a family; null if the rows do not fill a map. */
-function heatMapCard(family, all) {
+export function heatMapCard(family, all) {
   if (!MAP_FAMILIES[family]) return null;
   // The atomic operations of clusters are no barriers.
   const rows = all.filter((row) => row.dtype === null);

@@ -1,9 +1,36 @@
 // The cost ladder: each level at which threads wait for each other, on one logarithmic time axis.
 
+import { drawChart } from "../chart/chart.js";
+import { anchorSample } from "../chart/dots.js";
+import { COLOURS } from "../chart/marks.js";
+import { el, svg } from "../dom.js";
+import { shortRunName } from "../explore/content.js";
+import { colourKey, runColours } from "../explore/keys.js";
+import { DATA, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
+import { asDot, figureOf, spreadKeys, TIME } from "../model/measures.js";
+import { answerText } from "../model/reading.js";
+
 const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU", mpi: "Processes" };
-const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)", mpi: "var(--s2)" };
+export const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)", mpi: "var(--s2)" };
 /** Of more runs, the numbers stand in the tooltips only. */
 const MOST_NUMBERS = 4;
+
+/** The answers of a question: one for each run that has a row. */
+export function answersOf(question) {
+  return question.rows
+    .map((index, run) =>
+      index === null
+        ? null
+        : { run, row: ROWS_OF[run][index], note: question.notes[run], median: question.medians[run] },
+    )
+    .filter(Boolean);
+}
+
+/** The figure of an answer in a chart of time. A median of single operations has no interval. */
+export function answerFigure({ row, median }) {
+  if (median === null) return figureOf(row, TIME);
+  return { state: "resolved", y: median };
+}
 
 /** The points of one rung: one for each run that has a row. */
 function rungPoints(rung) {
@@ -99,7 +126,7 @@ function anchorLine() {
 }
 
 /** The section with the ladder; null if there are too few rungs. */
-function ladderSection() {
+export function ladderSection() {
   if (DATA.ladder.length < 3) return null;
   const card = el("article", { class: "panel wide ladder" }, ladderKeys());
   const names = SEVERAL ? RUNS.map((_, at) => shortRunName(at)) : ["cost ±"];

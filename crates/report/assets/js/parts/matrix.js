@@ -1,5 +1,12 @@
 // The core-to-core matrix: the cost of a hand-off between two CPUs. CPUs with fast hand-offs are adjacent.
 
+import { heatRamp, heatRange } from "../chart/cells.js";
+import { drawChart } from "../chart/chart.js";
+import { el } from "../dom.js";
+import { ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
+import { formatCount, formatTime, plural } from "../model/format.js";
+import { costCell, runHeading, shortNumber } from "./heat_maps.js";
+
 /** Both directions of each pair. */
 function matrixSpec(run) {
   const { cpus, pairs } = RUNS[run].matrix;
@@ -107,7 +114,7 @@ function matrixOfRun(run, range, legend) {
 }
 
 /** The card with the matrices of all runs, which have one scale of colours and one legend; null without any. */
-function matrixCard() {
+export function matrixCard() {
   const found = RUNS.flatMap(({ matrix }, run) => (matrix ? [run] : []));
   if (found.length === 0) return null;
   const range = heatRange(found.flatMap((run) => matrixSpec(run).cells).map((cell) => cell.value));

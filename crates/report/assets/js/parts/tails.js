@@ -1,5 +1,12 @@
 // The tail latencies of hand-offs: percentiles of single operations.
 
+import { drawChart } from "../chart/chart.js";
+import { COLOURS } from "../chart/marks.js";
+import { el } from "../dom.js";
+import { runColours } from "../explore/keys.js";
+import { detailOf, groupedBy, ROWS, SEVERAL } from "../model/data.js";
+import { formatCount, plural } from "../model/format.js";
+
 const PERCENTILES = ["p50_ns", "p90_ns", "p99_ns", "max_ns"];
 /** The most hand-offs in the chart. */
 const MOST_TAILS = 40;
@@ -39,7 +46,7 @@ function tailPoint(row) {
 }
 
 /** The chart of a domain; null if no case has percentiles. */
-function tailsCard(domain) {
+export function tailsCard(domain) {
   const all = tailsOf(domain);
   if (all.length === 0) return null;
   const rows = all.slice(0, MOST_TAILS).map(({ label, entries }) => {

@@ -1,5 +1,25 @@
 // The columns of the table of all rows: by what rows are sorted, what a cell says, and which columns are shown at first.
 
+import { el } from "../dom.js";
+import { shortRunName } from "../explore/content.js";
+import {
+  actors,
+  boundOf,
+  boundText,
+  detailOf,
+  parameters,
+  placeWords,
+  ROWS,
+  RUNS,
+  SEVERAL,
+  verdictText,
+  verdictTone,
+} from "../model/data.js";
+import { digits, formatPercent, formatTime, halfWidth, plainRate } from "../model/format.js";
+import { isCost, isRough } from "../model/reading.js";
+import { cellText, LABELLED, numberColumn, textColumn } from "./kinds.js";
+import { showTooltip } from "../tooltip.js";
+
 /** The parameters without a column of their own. */
 const otherParameters = (row) => placeWords(row).filter(Boolean).join(" · ") || null;
 const whoseCost = (row) =>
@@ -52,29 +72,11 @@ function costNodes(row, value) {
   return [value === null ? null : costText(row, value), el("span", { class: "below" }, second)];
 }
 
-/** text: what a cell says, of a row and of its key, which is not null; cell: its nodes, where they are more than the text. */
-const textColumn = (id, title, more) => ({ id, title, key: (row) => row[id], text: (row, value) => value, ...more });
-const numberColumn = (id, title, format, more) => ({
-  id,
-  title,
-  number: true,
-  key: (row) => row[id],
-  text: (row, value) => format(value),
-  ...more,
-});
 /** A number that is as rough as the cost of its row. */
 const figureColumn = (id, title, format, read, more) =>
   numberColumn(id, title, null, { key: figureOnly(read), text: roughly(format), ...more });
 const ofThreads = (id, title) => figureColumn(id, title, formatTime, (row) => (actors(row) > 1 ? row[id] : null));
 const USUALLY = { usual: true };
-
-/** How the numbers of a column are written, by its unit. */
-const OF_UNIT = { ns: formatTime, cycles: digits, fraction: formatPercent, "1/s": plainRate, "": formatCount };
-
-/** The columns of measurements.csv whose table names a title for the page (crates/core/src/run/columns.rs). */
-const LABELLED = DATA.labelled.map(({ name, label, unit, number }) =>
-  number ? numberColumn(name, label, OF_UNIT[unit] || digits) : textColumn(name, label),
-);
 
 const COLUMNS = [
   textColumn("title", "Primitive", { ...USUALLY, fixed: true, narrow: true, cell: primitiveCell }),
@@ -112,15 +114,9 @@ const COLUMNS = [
 ];
 
 /** The columns that have something to show. */
-const knownColumns = () =>
+export const knownColumns = () =>
   COLUMNS.filter((known) => (known.wanted === undefined ? ROWS.some((row) => known.key(row) !== null) : known.wanted));
 
-/** What a cell says, as text. */
-function cellText(known, row) {
-  const value = known.key(row);
-  return value === null || value === undefined ? null : known.text(row, value);
-}
-
-function cellNodes(known, row) {
+export function cellNodes(known, row) {
   return known.cell ? known.cell(row, known.key(row)) : cellText(known, row);
 }

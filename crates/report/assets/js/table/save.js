@@ -1,12 +1,15 @@
 // The rows of the table, as filtered and sorted, for other programs and for people.
 
+import { copyText, csvText, plainText, saveAs } from "../files.js";
+import { cellText } from "./kinds.js";
+
 /** Numbers are whole in CSV: the key of a cell, in the unit of the file. */
-function saveRows() {
+export function saveRows(columns, rows) {
   const cell = (column, row) => {
     const value = column.key(row);
     return column.number ? value : cellText(column, row);
   };
-  const lines = foundRows().rows.map((row) => columns.map((column) => cell(column, row)));
+  const lines = rows.map((row) => columns.map((column) => cell(column, row)));
   saveAs("rows.csv", csvText([columns.map(({ id }) => id), ...lines]), "text/csv");
 }
 
@@ -17,7 +20,7 @@ const markdownCell = (value) =>
     .replace(/</g, "&lt;")
     .replace(/([\\`*_[\]|~])/g, "\\$1");
 
-function markdownText(rows) {
+function markdownText(columns, rows) {
   const line = (cells) => `| ${cells.join(" | ")} |`;
   const titles = columns.map(({ title }) => markdownCell(title));
   const rule = columns.map(({ number: right }) => (right ? "---:" : "---"));
@@ -25,4 +28,4 @@ function markdownText(rows) {
   return [line(titles), line(rule), ...body].join("\n") + "\n";
 }
 
-const copyRows = (event) => copyText(markdownText(foundRows().rows), event.currentTarget);
+export const copyRows = (columns, rows, button) => copyText(markdownText(columns, rows), button);

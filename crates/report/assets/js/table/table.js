@@ -1,5 +1,14 @@
 // The table of all rows, which can be sorted by any column and filtered by words and by verdict.
 
+import { goToElement } from "../chart/chart.js";
+import { byId, el } from "../dom.js";
+import { runSamples } from "../explore/keys.js";
+import { ROWS, ROWS_OF, SEVERAL, VERDICTS, verdictText } from "../model/data.js";
+import { formatCount, plural } from "../model/format.js";
+import { search } from "../model/search.js";
+import { cellNodes, knownColumns } from "./columns.js";
+import { copyRows, saveRows } from "./save.js";
+
 /** So many rows appear at first, and fewer more where the reader scrolls to the end, so that a frame suffices for them. */
 const PORTION = 100;
 const STEP = 40;
@@ -165,7 +174,7 @@ function columnChooser() {
   return el("details", { class: "chooser" }, el("summary", null, "Columns"), el("div", null, boxes));
 }
 
-const isRows = (hash) => /^#?rows\?/.test(hash);
+export const isRows = (hash) => /^#?rows\?/.test(hash);
 
 /** The address of the table as it is: `#rows?q=mutex&verdict=Noisy`, or of certain rows: `#rows?run=0&only=3,17`. */
 function tableAddress({ words, verdict, only }) {
@@ -176,10 +185,10 @@ function tableAddress({ words, verdict, only }) {
   return parts.size ? `#rows?${parts.toString().replace(/%2C/gi, ",")}` : "#rows";
 }
 
-const rowsAddress = (rows) => tableAddress({ only: { rows } });
+export const rowsAddress = (rows) => tableAddress({ only: { rows } });
 
 /** Shows what an address says. */
-function showTable(hash) {
+export function showTable(hash) {
   const parts = new URLSearchParams(hash.slice(hash.indexOf("?") + 1));
   const named = (parts.get("only") || "").split(",").map((name) => name.split(".").map(Number));
   const rows = named.map(([run, index]) => ROWS_OF[run]?.[index]).filter(Boolean);
@@ -196,7 +205,7 @@ function showTable(hash) {
   verdictSelect.value = TABLE.verdict;
   wordsInput.value = TABLE.words;
   drawTable();
-  goTo("rows");
+  goToElement(byId("rows"));
 }
 
 /** Goes to the table with these contents: a step of the browser's history. */
@@ -205,19 +214,19 @@ function visitTable(address) {
   showTable(address);
 }
 
-const showVerdict = (verdict) => visitTable(tableAddress({ verdict }));
+export const showVerdict = (verdict) => visitTable(tableAddress({ verdict }));
 
 /** The sentences whose rows are shown, by the address of the rows. */
 const TEXTS = new Map();
 
 /** Shows the rows that a sentence stands on. */
-function showRows(rows, text) {
+export function showRows(rows, text) {
   TEXTS.set(rowsAddress(rows), text);
   visitTable(rowsAddress(rows));
 }
 
 /** The same as an answer to a press on a link. */
-const shows = (rows, text) => (event) => {
+export const shows = (rows, text) => (event) => {
   event.preventDefault();
   showRows(rows, text);
 };
@@ -243,7 +252,7 @@ function drawOnly() {
   );
 }
 
-function drawRows() {
+export function drawRows() {
   if (ROWS.length === 0) {
     byId("rows").hidden = true;
     return;
@@ -281,8 +290,12 @@ function drawRows() {
       { class: "controls" },
       el("label", { class: "choice grow" }, el("span", null, "filter"), wordsInput),
       el("label", { class: "choice" }, el("span", null, "verdict"), verdictSelect),
-      el("button", { type: "button", click: saveRows }, "Save as CSV"),
-      el("button", { type: "button", click: copyRows }, "Copy as Markdown"),
+      el("button", { type: "button", click: () => saveRows(columns, foundRows().rows) }, "Save as CSV"),
+      el(
+        "button",
+        { type: "button", click: ({ currentTarget }) => copyRows(columns, foundRows().rows, currentTarget) },
+        "Copy as Markdown",
+      ),
     ),
     columnChooser(),
     tableCount,

@@ -1,27 +1,19 @@
-// The rows that answer a question, for the ladder.
+// What a row says: its figure, its interval, or the words in their place.
 
-/** The answers of a question: one for each run that has a row. */
-function answersOf(question) {
-  return question.rows
-    .map((index, run) =>
-      index === null
-        ? null
-        : { run, row: ROWS_OF[run][index], note: question.notes[run], median: question.medians[run] },
-    )
-    .filter(Boolean);
-}
+import { boundOf, boundText, DATA, intervalWithinRun, verdictText } from "./data.js";
+import { formatPercent, halfWidth, NBSP, timeParts } from "./format.js";
 
 /** Whether a noisy estimate is narrow enough to be shown, as a rough one. */
-function isRough(row) {
+export function isRough(row) {
   const within = halfWidth(row.ns, ...intervalWithinRun(row));
   return row.verdict === "Noisy" && row.ns > 0 && within !== null && within < DATA.rough_half_width;
 }
 
 /** Whether a row has a figure, if a rough one. */
-const isCost = (row) => isRough(row) || (row.verdict === "Resolved" && row.ns > 0);
+export const isCost = (row) => isRough(row) || (row.verdict === "Resolved" && row.ns > 0);
 
 /** The words of an answer: the figure, its interval, and whether the figure is rough or missing. */
-function answerWords({ row, median }) {
+export function answerWords({ row, median }) {
   const time = (ns, count) => timeParts(ns, count);
   if (median !== null)
     return { parts: time(median), interval: null, rough: false, about: "median of single hand-offs" };
@@ -36,18 +28,12 @@ function answerWords({ row, median }) {
 }
 
 /** Whether a resolved cost is not written without its interval: resolved in cycles, its time is wider than a rough one. */
-const isWide = (row) => halfWidth(row.ns, ...intervalWithinRun(row)) >= DATA.rough_half_width;
+export const isWide = (row) => halfWidth(row.ns, ...intervalWithinRun(row)) >= DATA.rough_half_width;
 
 /** The same in one line: `~48.0 ns ±18 %`. */
-function answerText(answer, withInterval) {
+export function answerText(answer, withInterval) {
   const { parts, words, interval, rough } = answerWords(answer);
   if (words) return words;
   const figure = `${rough ? "~" : ""}${parts.join(NBSP)}`;
   return (withInterval || (!rough && isWide(answer.row))) && interval ? `${figure} ${interval}` : figure;
-}
-
-/** The figure of an answer in a chart of time. A median of single operations has no interval. */
-function answerFigure({ row, median }) {
-  if (median === null) return figureOf(row, TIME);
-  return { state: "resolved", y: median };
 }

@@ -1,0 +1,141 @@
+// Files and the clipboard: SVG and PNG with the colours of the present theme, and CSV. All of it is made in the browser.
+
+import { el, svg, words } from "./dom.js";
+
+/** Saves text or bytes under a name. */
+export function saveAs(name, content, type) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = el("a", { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+/** What a file shows of the styles of the page. */
+const STYLES = [
+  "fill",
+  "fill-opacity",
+  "stroke",
+  "stroke-width",
+  "stroke-opacity",
+  "stroke-dasharray",
+  "stroke-linecap",
+  "stroke-linejoin",
+  "opacity",
+  "visibility",
+  "font-size",
+  "font-weight",
+  "font-family",
+  "text-anchor",
+];
+
+const PIXEL = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+
+/** A colour as programs that draw SVG know it. */
+function plainColour(colour) {
+  if (colour === "none" || !PIXEL || /^#|^rgba?\(/.test(colour)) return colour;
+  PIXEL.clearRect(0, 0, 1, 1);
+  PIXEL.fillStyle = colour;
+  PIXEL.fillRect(0, 0, 1, 1);
+  const [red, green, blue, alpha] = PIXEL.getImageData(0, 0, 1, 1).data;
+  return alpha === 255 ? `rgb(${red}, ${green}, ${blue})` : `rgba(${red}, ${green}, ${blue}, ${alpha / 255})`;
+}
+
+/** Gives a copy the styles of the page as attributes, as far as they differ from those around it. */
+export function copyStyles(from, to, around = {}) {
+  const style = getComputedStyle(from);
+  const own = {};
+  for (const name of STYLES) {
+    const value = style.getPropertyValue(name);
+    own[name] = name === "fill" || name === "stroke" ? plainColour(value) : value;
+    const isSaid = name === "opacity" ? value === "1" : own[name] === around[name];
+    if (isSaid) to.removeAttribute(name);
+    else to.setAttribute(name, own[name]);
+  }
+  to.removeAttribute("class");
+  to.removeAttribute("style");
+  [...from.children].forEach((child, at) => copyStyles(child, to.children[at], own));
+}
+
+/** The space around the drawing in a file. */
+const MARGIN = 14;
+
+/** The drawing as text of an SVG file, with its title and its ground. */
+export function svgText(chart) {
+  const { root } = chart.drawing;
+  const copy = root.cloneNode(true);
+  copyStyles(root, copy);
+  const { width, height } = root.viewBox.baseVal;
+  const title = chart.spec.title || chart.spec.label || "";
+  const above = title ? 34 : 0;
+  const box = [-MARGIN, -above - MARGIN, width + 2 * MARGIN, height + above + 2 * MARGIN];
+  const ground = plainColour(getComputedStyle(chart.root).getPropertyValue("background-color"));
+  const solid = /rgba\(0, 0, 0, 0\)|transparent/.test(ground) ? surfaceColour() : ground;
+  copy.querySelectorAll("style, .ring").forEach((node) => node.remove());
+  const ink = plainColour(getComputedStyle(document.body).color);
+  copy.prepend(
+    svg("rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: solid }),
+    words({ x: 0, y: -14, fill: ink, "font-size": 16, "font-weight": 600, "font-family": "sans-serif" }, title),
+  );
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("viewBox", box.join(" "));
+  copy.setAttribute("width", box[2]);
+  copy.setAttribute("height", box[3]);
+  copy.removeAttribute("tabindex");
+  return new XMLSerializer().serializeToString(copy);
+}
+
+function surfaceColour() {
+  const probe = el("span", { style: "color: var(--surface)" });
+  document.body.append(probe);
+  const colour = plainColour(getComputedStyle(probe).color);
+  probe.remove();
+  return colour;
+}
+
+/** Saves the text of an SVG file as an image with `scale` pixels for each of its own. */
+export function savePng(text, name, scale) {
+  const image = new Image();
+  image.onload = () => {
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width * scale, image.height * scale];
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    canvas.toBlob((bytes) => bytes && saveAs(`${name}.png`, bytes));
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+}
+
+/** A text without characters that steer a terminal, hide text or reorder it. */
+export const plainText = (value) => String(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+
+/** A cell of a CSV file. A text that a spreadsheet would take for a formula begins with an apostrophe. */
+function csvCell(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return String(value);
+  const plain = plainText(value);
+  const text = /^[\s\ufffd]*[=+\-@＝＋－＠﹦﹢﹣﹫]/.test(plain) ? `'${plain}` : plain;
+  return /[",]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+export const csvText = (lines) => lines.map((line) => line.map(csvCell).join(",")).join("\n") + "\n";
+
+/** Copies a text and says so on the button. */
+export function copyText(text, button) {
+  const before = button.textContent;
+  const say = (words) => {
+    button.textContent = words;
+    setTimeout(() => (button.textContent = before), 1500);
+  };
+  const byHand = () => {
+    const area = el("textarea", { class: "offscreen" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    say(done ? "Copied" : "Not copied");
+  };
+  if (!navigator.clipboard) return byHand();
+  navigator.clipboard.writeText(text).then(() => say("Copied"), byHand);
+}
