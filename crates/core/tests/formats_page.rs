@@ -11,7 +11,7 @@ use syncscope_core::run::columns::COLUMNS;
 
 const HEAD: &str = "# Columns of `measurements.csv`
 
-Generated from `crates/core/src/run/columns.rs`. [FORMATS.md](FORMATS.md) describes the other files, [METHOD.md](METHOD.md) explains the values.
+Generated from `crates/core/src/run/row.rs`. [FORMATS.md](FORMATS.md) describes the other files, [METHOD.md](METHOD.md) explains the values.
 
 | column | unit | meaning |
 |---|---|---|
@@ -19,7 +19,7 @@ Generated from `crates/core/src/run/columns.rs`. [FORMATS.md](FORMATS.md) descri
 
 fn page() -> String {
     let mut page = HEAD.to_owned();
-    for column in &COLUMNS {
+    for column in COLUMNS {
         writeln!(page, "| `{}` | {} | {} |", column.name, column.unit, column.meaning).unwrap();
     }
     page

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::run::Status;
-use syncscope_core::run::columns::{self, COLUMNS};
+use syncscope_core::run::columns::{COLUMNS, Header};
 use syncscope_core::run::plain::read_text;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
@@ -89,10 +89,11 @@ fn the_published_ids_are_those_of_the_parameters() {
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let names = reader.headers().unwrap();
         assert_eq!(&names[0], "case_id");
+        let header = Header::of(names.iter()).unwrap();
         let mut ids = HashSet::new();
         for record in reader.records() {
             let record = record.unwrap();
-            let row = Row::from_record(&record).unwrap();
+            let row = header.row(&record).unwrap();
             assert_eq!(record[0], row.case.id().0, "{}: {}", run.path().display(), row.case);
             assert!(ids.insert(row.case.id()), "{}: {} twice", run.path().display(), row.case);
         }
@@ -107,11 +108,13 @@ fn what_follows_from_other_columns_is_not_read() {
         let (_, bytes) = run.measurement_bytes().unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let mut writer = csv::Writer::from_writer(Vec::new());
-        writer.write_record(columns::names()).unwrap();
+        let names = reader.headers().unwrap().clone();
+        writer.write_record(&names).unwrap();
         let mut altered = 0;
         for record in reader.records() {
             let cells = record.unwrap();
-            let cells = COLUMNS.iter().zip(&cells).map(|(column, cell)| match column.is_derived(false) {
+            let column = |name: &str| COLUMNS.iter().find(|column| column.name == name).unwrap();
+            let cells = names.iter().map(column).zip(&cells).map(|(column, cell)| match column.is_derived(false) {
                 true if column.is_number => "1e-9",
                 true => "anything",
                 false => cell,

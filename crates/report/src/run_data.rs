@@ -76,9 +76,9 @@ impl RunData {
         };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
-        let lost = lost.warning("measurements.csv");
-        let others = [lost, of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
-        let others: Vec<String> = others.into_iter().flatten().collect();
+        let lost = [lost.warning("measurements.csv"), lost.note("measurements.csv")];
+        let others = [of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
+        let others: Vec<String> = lost.into_iter().chain(others).flatten().collect();
         let rows: Vec<Row> = rows.into_iter().map(Row::without_contradiction).collect();
         Ok(Self {
             name: directory_name(path),

@@ -19,10 +19,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use csv::StringRecord;
 use flate2::read::GzDecoder;
 use syncscope_core::run::another_run;
-use syncscope_core::run::columns::COLUMNS;
+use syncscope_core::run::columns::Header;
 use syncscope_core::run::fingerprint::{Chosen, figure_of};
 use syncscope_core::run::history::{BetweenRuns, History};
 use syncscope_core::run::provenance::Tool;
@@ -54,11 +53,10 @@ fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
     let names = reader.headers().unwrap().clone();
     let mut runs: BTreeMap<String, Tables> = BTreeMap::new();
     let place = |name: &str| names.iter().position(|one| one == name);
-    let columns: Vec<Option<usize>> = COLUMNS.iter().map(|column| place(column.name)).collect();
+    let header = Header::of(names.iter()).unwrap();
     let processes = [Detail::PROCESS_NS, Detail::PROCESS_CYCLES].map(|name| (name, place(name).unwrap()));
     for line in reader.records().map(Result::unwrap) {
-        let record: StringRecord = columns.iter().map(|at| at.map_or("", |at| &line[at])).collect();
-        let row = Row::from_record(&record).unwrap();
+        let row = header.row(&line).unwrap();
         let (rows, details) = runs.entry(line[0].to_owned()).or_default();
         for (name, at) in processes {
             let numbers = (0..).zip(line[at].split('|')).filter_map(|(at, text)| Some((at, text.parse().ok()?)));

@@ -21,6 +21,8 @@ pub struct DamagedLines {
     /// The numbers of the first ones, from 1.
     first: Vec<u64>,
     reason: String,
+    /// Columns of the table that this version does not know, which are left out.
+    pub(crate) unknown: Vec<String>,
 }
 
 /// So many lines are named.
@@ -41,6 +43,14 @@ impl DamagedLines {
     /// What is wrong with the table of this name; `None` if nothing is.
     pub fn warning(&self, table: &str) -> Option<String> {
         (self.count > 0).then(|| format!("damaged: {self} of {table} left out; restore the file from a copy"))
+    }
+
+    /// Which columns of the table of this name are left out; `None` if none are.
+    pub fn note(&self, table: &str) -> Option<String> {
+        let names = self.unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let are = if self.unknown.len() == 1 { "column" } else { "columns" };
+        (!names.is_empty())
+            .then(|| format!("{are} {names} of {table} left out: this version of syncscope does not know them"))
     }
 }
 

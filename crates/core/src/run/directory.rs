@@ -12,9 +12,12 @@ use std::time::Duration;
 
 use crate::data_file;
 use crate::model::detail::Details;
+use crate::run::columns::Header;
 use crate::run::damage::{DamagedLines, FIRST_LINE, MOST_ROWS, at_most, records};
 use crate::run::details::DetailTable;
-use crate::run::files::{At, body, lines, packed, read_table, refuse_link, replace, write_plain};
+use crate::run::files::{
+    At, body, complete_lines, foreign, lines, packed, read_table, refuse_link, replace, split_header, write_plain,
+};
 pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, replace_file, replace_own_file};
 use crate::run::{SCHEMA, columns, counts, details};
 use crate::{CaseId, Row, Run};
@@ -167,8 +170,25 @@ impl RunDirectory {
     /// As of [`Self::read_rows`].
     pub fn read_numbered_rows(&self) -> Result<(Vec<(u64, Row)>, DamagedLines), RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        let (rows, damaged) = rows_of(&path, body(&path, &bytes, &columns::names())?)?;
+        let (rows, damaged) = rows_of(&path, &table_of(&path, &bytes)?)?;
         Ok((rows.into_iter().map(|(line, _, row)| (line, row)).collect(), damaged))
+    }
+
+    /// Gives the table the header of a new one, if it has another, so that lines can be added.
+    ///
+    /// # Errors
+    /// When it has columns that this version does not know, or cannot be written.
+    pub(crate) fn bring_up_to_date(&self) -> Result<(), RunDirectoryError> {
+        let (path, bytes) = self.measurement_bytes()?;
+        match split_header(&bytes) {
+            Some((header, _)) if header != columns::names().join(",") => {
+                if let [unknown, ..] = table_of(&path, &bytes)?.header.unknown() {
+                    return Err(foreign(&path, &header, &format!("its header has `{unknown}`, which is no column")));
+                }
+                self.write_rows(&self.read_rows()?)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Replaces the table by these rows.
@@ -185,13 +205,12 @@ impl RunDirectory {
     /// When the file cannot be read or written.
     pub fn tidy(&self) -> Result<(), RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
-        let table = body(&path, &bytes, &columns::names())?;
-        let (mut rows, _) = rows_of(&path, table)?;
+        let table = table_of(&path, &bytes)?;
+        let (mut rows, _) = rows_of(&path, &table)?;
         rows.sort_by_key(|(line, ..)| *line);
-        let header = format!("{}\n", columns::names().join(","));
-        let kept =
-            std::iter::once(header.as_bytes()).chain(rows.iter().map(|(_, bytes, _)| *bytes)).collect::<Vec<_>>();
-        if kept.iter().map(|line| line.len()).sum::<usize>() < header.len() + table.len() {
+        let header = &bytes[..complete_lines(&bytes).len() - table.lines.len()];
+        let kept = std::iter::once(header).chain(rows.iter().map(|(_, bytes, _)| *bytes)).collect::<Vec<_>>();
+        if kept.iter().map(|line| line.len()).sum::<usize>() < header.len() + table.lines.len() {
             write_plain(&self.measurements(), &kept.concat())?;
         }
         if !self.details().is_file() {
@@ -263,13 +282,29 @@ const MOST_RUN_JSON: u64 = 16 << 20;
 /// A row with the number of its line and its bytes.
 type NumberedRow<'a> = (u64, &'a [u8], Row);
 
+/// The table of rows: its columns, and the complete lines below its header.
+struct Table<'a> {
+    header: Header,
+    lines: &'a [u8],
+}
+
+fn table_of<'a>(path: &Path, bytes: &'a [u8]) -> Result<Table<'a>, RunDirectoryError> {
+    let Some((names, lines)) = split_header(bytes) else { return Ok(Table { header: Header::default(), lines: &[] }) };
+    let header = Header::of(names.split(',')).map_err(|differs| foreign(path, &names, &differs))?;
+    Ok(Table { header, lines })
+}
+
 /// The last readable row of each case, and the damaged lines.
-fn rows_of<'a>(path: &Path, table: &'a [u8]) -> Result<(Vec<NumberedRow<'a>>, DamagedLines), RunDirectoryError> {
+fn rows_of<'a>(
+    path: &Path,
+    Table { header, lines }: &Table<'a>,
+) -> Result<(Vec<NumberedRow<'a>>, DamagedLines), RunDirectoryError> {
     let mut rows: Vec<NumberedRow<'a>> = Vec::new();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
     let mut damaged = DamagedLines::default();
-    for (line, bytes, record) in records(table, FIRST_LINE, columns::COLUMNS.len()) {
-        let row = match record.and_then(|record| Row::from_record(&record)) {
+    damaged.unknown = header.unknown().to_vec();
+    for (line, bytes, record) in records(lines, FIRST_LINE, header.len()) {
+        let row = match record.and_then(|record| header.row(&record)) {
             Ok(row) => row,
             Err(reason) => {
                 damaged.add(line, || reason);
@@ -377,7 +412,7 @@ mod tests {
         let error = read(&later);
         assert!(error.contains("surprise") && error.contains("syncscope 99.1.0 wrote it"), "{error}");
         fs::write(directory.measurements(), "a,b\n1,2\n").unwrap();
-        assert!(directory.read_rows().unwrap_err().to_string().contains("its header has"));
+        assert!(directory.read_rows().unwrap_err().to_string().contains("its header has no `case_id`"));
         fs::write(directory.measurements(), columns::names().join(",") + "\n1,2\n").unwrap();
         let (rows, damaged) = directory.read_numbered_rows().unwrap();
         assert!(rows.is_empty() && damaged.to_string() == "line 2 (it has 2 cells and not 54)", "{damaged}");
@@ -386,6 +421,63 @@ mod tests {
         fs::remove_file(directory.measurements()).unwrap();
         let error = directory.read_rows().unwrap_err().to_string();
         assert!(error.contains("measurements.csv is missing") && error.contains("new run"), "{error}");
+    }
+
+    #[test]
+    fn a_table_is_read_by_its_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let row = crate::run::row::tests::full();
+        let write = |names: &[&str], record: &csv::StringRecord| {
+            let all = columns::names();
+            let cell = |name: &&str| all.iter().position(|known| known == name).map_or("new", |at| &record[at]);
+            let cells = csv::StringRecord::from(names.iter().map(cell).collect::<Vec<_>>());
+            fs::write(directory.measurements(), lines([csv::StringRecord::from(names), cells]).unwrap()).unwrap();
+        };
+        let mut names = columns::names();
+        names.reverse();
+        names.retain(|name| !["noise", "inside", "ops_per_s_total"].contains(name));
+        write(&names, &row.to_record());
+        let lacking = Row { noise: None, ..read_back(&row) };
+        assert!(
+            directory.read_rows().unwrap() == std::slice::from_ref(&lacking),
+            "another order, and three columns fewer"
+        );
+        directory.bring_up_to_date().unwrap();
+        let text = fs::read_to_string(directory.measurements()).unwrap();
+        assert_eq!(text.lines().next(), Some(columns::names().join(",").as_str()));
+        assert!(directory.read_rows().unwrap() == std::slice::from_ref(&lacking));
+
+        names.insert(3, "later");
+        write(&names, &row.to_record());
+        let (rows, damaged) = directory.read_numbered_rows().unwrap();
+        assert_eq!(rows, [(2, lacking.clone())]);
+        assert!(damaged.note("measurements.csv").unwrap().contains("column `later` of measurements.csv left out"));
+        let before = fs::read(directory.measurements()).unwrap();
+        assert!(directory.bring_up_to_date().unwrap_err().to_string().contains("`later`, which is no column"));
+        assert!(fs::read(directory.measurements()).unwrap() == before, "what is not known is not dropped");
+        // A parameter of a later version: without it, the row would be one of another case.
+        let mut record = row.to_record().iter().map(str::to_owned).collect::<Vec<_>>();
+        record[0] = "0123456789abcdef".to_owned();
+        write(&names, &csv::StringRecord::from(record));
+        let (rows, damaged) = directory.read_numbered_rows().unwrap();
+        assert!(rows.is_empty() && damaged.to_string().contains("is of another case"), "{damaged}");
+
+        for (header, reason) in [
+            ("ns,case_id,primitive", "no `verdict`"),
+            ("case_id,ns,primitive,ns,verdict", "`ns` twice"),
+            ("case_id,primitive,verdict\r", "other line ends"),
+            ("\u{feff}case_id,primitive,verdict", "no `case_id`"),
+        ] {
+            fs::write(directory.measurements(), format!("{header}\n")).unwrap();
+            let error = directory.read_rows().unwrap_err().to_string();
+            assert!(error.contains(reason) && error.contains("restore it"), "{error}");
+        }
+    }
+
+    /// What a file says of a row.
+    fn read_back(row: &Row) -> Row {
+        Header::default().row(&row.to_record()).unwrap()
     }
 
     #[test]

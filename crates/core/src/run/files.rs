@@ -3,6 +3,7 @@
 //! A table may be compressed: `NAME.csv`, or else `NAME.csv.gz`. Stored runs have compressed tables where a repository would
 //! otherwise grow by megabytes. Where both files are there, the run went on after it was stored, and the plain one counts.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Write};
@@ -102,30 +103,40 @@ pub(crate) fn complete_lines(bytes: &[u8]) -> &[u8] {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(&[], |end| &bytes[..=end])
 }
 
+/// The header of a table without its line break, and the complete lines below; `None` in an empty file.
+pub(crate) fn split_header(bytes: &[u8]) -> Option<(Cow<'_, str>, &[u8])> {
+    let bytes = complete_lines(bytes);
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    Some((String::from_utf8_lossy(&bytes[..end]), &bytes[end + 1..]))
+}
+
 /// The complete lines of a table below its header, which has to be exactly these columns; none in an empty file.
 ///
 /// # Errors
 /// When the header is another one.
 pub(crate) fn body<'a>(path: &Path, bytes: &'a [u8], columns: &[&str]) -> Result<&'a [u8], RunDirectoryError> {
-    let bytes = complete_lines(bytes);
-    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(bytes) };
-    let (header, body) = (String::from_utf8_lossy(&bytes[..end]), &bytes[end + 1..]);
+    let Some((header, body)) = split_header(bytes) else { return Ok(&[]) };
     if header == columns.join(",") {
         return Ok(body);
     }
     let found: Vec<&str> = header.split(',').collect();
     let differs = (0..columns.len().max(found.len())).find(|at| columns.get(*at) != found.get(*at)).unwrap_or(0);
     let differs = match (columns.get(differs), found.get(differs)) {
-        _ if header.ends_with('\r') => "it has other line ends".to_owned(),
         (Some(column), Some(found)) => format!("its header has `{found}` for `{column}`"),
         (Some(column), None) => format!("its header has no `{column}`"),
         (None, found) => format!("its header has `{}`, which is no column", found.unwrap_or(&"")),
     };
+    Err(foreign(path, &header, &differs))
+}
+
+/// A table with another header, which `differs`.
+pub(crate) fn foreign(path: &Path, header: &str, differs: &str) -> RunDirectoryError {
+    let differs = if header.ends_with('\r') { "it has other line ends" } else { differs };
     let reason = format!(
         "{differs}; another program, such as a spreadsheet, or another version of syncscope wrote this table: restore it from a \
          copy, or use that version"
     );
-    Err(RunDirectoryError::content(path, reason))
+    RunDirectoryError::content(path, reason)
 }
 
 /// The bytes of a regular file; `None` if there is none.

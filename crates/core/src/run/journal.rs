@@ -78,6 +78,9 @@ impl Journal {
         if directory.has_measurements() && !directory.measurements().is_file() {
             write_plain(&directory.measurements(), &directory.measurement_bytes()?.1)?;
         }
+        if directory.has_measurements() {
+            directory.bring_up_to_date()?;
+        }
         let measurements = LineFile::open(directory.measurements(), &columns::names())?;
         let samples = LineFile::open(directory.samples(), &samples::COLUMNS)?;
         let details = LineFile::open(directory.details(), &details::COLUMNS)?;

@@ -21,6 +21,7 @@ pub(crate) mod files;
 pub mod another_run;
 pub mod between_rows;
 pub mod columns;
+mod contradiction;
 mod counts;
 pub(crate) mod damage;
 mod details;

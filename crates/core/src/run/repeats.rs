@@ -46,9 +46,10 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         return Some(first.clone());
     }
     let mut row = first.clone();
-    for column in &COLUMNS {
-        column.join(&mut row, &agreeing, rows);
+    for column in COLUMNS {
+        column.join(&mut row, &agreeing);
     }
+    let sum = |count: fn(&Row) -> Option<u64>| rows.iter().filter_map(|row| count(row)).reduce(u64::saturating_add);
     let measured: Vec<&Row> = rows.iter().copied().filter(|row| is_measured(row, first)).collect();
     let prior = of_others(families, rows);
     let for_another_run = |point: Option<f64>, value: fn(&Row) -> Option<f64>, own: fn(&Row) -> Option<Interval>| {
@@ -68,6 +69,8 @@ fn joined(rows: &[&Row], families: &FamilyVariances) -> Option<Row> {
         ns_interval: at_least(ns_interval, row.ns_within).filter(|_| ns.is_some()),
         cycles_interval: at_least(cycles_interval, row.cycles_within).filter(|_| cycles.is_some()),
         runs: Some(rows.len() as u64),
+        pairs: sum(|row| row.pairs),
+        excluded: sum(|row| row.excluded),
         check: rows.iter().filter_map(|row| row.check).reduce(|one, other| one && other),
         remark: remark(first, agreeing.len(), rows.len()),
         provisional: rows.iter().any(|row| row.provisional),

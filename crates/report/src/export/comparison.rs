@@ -228,13 +228,9 @@ fn cost(row: &Row) -> String {
     }
 }
 
-/// Those that came later than the others, and stand behind them.
-const LATER: [&str; 4] = ["form", "elements", "inside", "outside"];
-
 /// The columns that name a case, as in `measurements.csv`.
 fn parameters() -> impl Iterator<Item = &'static Column> {
-    let last = COLUMNS.iter().position(|column| column.name == "ns").unwrap_or_default();
-    COLUMNS[..last].iter().chain(COLUMNS.iter().filter(|column| LATER.contains(&column.name)))
+    COLUMNS.iter().filter(|column| column.names_case())
 }
 
 /// The columns of a comparison behind those that name the case; whether each holds numbers, and what.

@@ -31,7 +31,7 @@ pub fn as_csv(data: &RunData) -> String {
 
 /// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`.
 pub fn as_json(data: &RunData) -> String {
-    let rows: Vec<_> = data.rows.iter().map(|row| json_cells(&COLUMNS, row)).collect();
+    let rows: Vec<_> = data.rows.iter().map(|row| json_cells(COLUMNS, row)).collect();
     harmless::json(&json!({ "name": data.name, "run": data.run, "rows": rows }))
 }
 

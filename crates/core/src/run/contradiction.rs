@@ -1,0 +1,121 @@
+//! Rows that cannot be: their figures contradict each other or the verdict.
+
+use crate::{Cycles, Interval, Nanoseconds, Row, Verdict};
+
+impl Row {
+    /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
+    /// and a cost that was resolved has its interval.
+    pub fn defect(&self) -> Option<String> {
+        if let Some(contradiction) = self.contradiction() {
+            return Some(contradiction);
+        }
+        if self.verdict != Verdict::Resolved {
+            return self.verdict.reason().is_empty().then(|| format!("{} has no reason", self.verdict.name()));
+        }
+        let within = self.ns_within.or(self.cycles_within);
+        within.is_none().then(|| "no cost was resolved".to_owned())
+    }
+
+    /// Which of its figures cannot be, given the others and the verdict; `None` if all can. Every figure is a number, no
+    /// interval ends before it begins, and a cost that was resolved is there, above zero, inside its interval and checked.
+    pub fn contradiction(&self) -> Option<String> {
+        let intervals = [
+            ("ns", self.ns_interval),
+            ("ns_within", self.ns_within),
+            ("ns_spread", self.ns_spread),
+            ("cycles", self.cycles_interval),
+            ("cycles_within", self.cycles_within),
+        ];
+        let intervals = intervals.iter().filter_map(|(name, interval)| interval.map(|interval| (*name, interval)));
+        let ends = intervals.clone().flat_map(|(name, interval)| [(name, interval.low), (name, interval.high)]);
+        let points = [
+            ("ns", self.ns.map(Nanoseconds::value)),
+            ("cycles", self.cycles.map(Cycles::value)),
+            ("noise", self.noise),
+            ("fastest_ns", self.fastest_ns.map(Nanoseconds::value)),
+            ("median_ns", self.median_ns.map(Nanoseconds::value)),
+            ("slowest_ns", self.slowest_ns.map(Nanoseconds::value)),
+        ];
+        let points = points.into_iter().filter_map(|(name, number)| Some((name, number?)));
+        if let Some((name, number)) = points.chain(ends).find(|(_, number)| !number.is_finite()) {
+            return Some(format!("`{name}` is {number}"));
+        }
+        if let Some((name, Interval { low, high })) = intervals.clone().find(|(_, ends)| ends.low > ends.high) {
+            return Some(format!("the interval of `{name}` begins at {low} and ends at {high}"));
+        }
+        if self.verdict == Verdict::Resolved { self.contradiction_of_resolved() } else { None }
+    }
+
+    fn contradiction_of_resolved(&self) -> Option<String> {
+        let Some(cost) = self.ns.map(Nanoseconds::value) else {
+            return Some("a cost was resolved and is not there".to_owned());
+        };
+        let [cycles, fastest, median] = [
+            self.cycles.map(Cycles::value),
+            self.fastest_ns.map(Nanoseconds::value),
+            self.median_ns.map(Nanoseconds::value),
+        ];
+        let lowest = self.ns_within.or(self.ns_interval).map(|interval| interval.low);
+        if [Some(cost), lowest, cycles, fastest, median].into_iter().flatten().any(|cost| cost <= 0.0) {
+            return Some(format!("a figure of the cost that was resolved, {cost} ns, is not above zero"));
+        }
+        if [self.ns_within, self.ns_interval].into_iter().flatten().any(|interval| !interval.contains(cost)) {
+            return Some(format!("{cost} ns is outside of its interval"));
+        }
+        (self.check == Some(false)).then(|| "a cost was resolved although the check of the work failed".to_owned())
+    }
+
+    /// The row for a reader: of one that contradicts itself nothing is left but the case and why.
+    pub fn without_contradiction(self) -> Self {
+        match self.contradiction() {
+            Some(text) => {
+                let verdict = Verdict::Failed(format!("the row contradicts itself: {text}"));
+                let Self { mode, actor, provisional, .. } = self;
+                Self { mode, actor, provisional, ..Self::unmeasured(self.case, verdict) }
+            }
+            None => self,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::row::tests::full;
+
+    #[test]
+    fn a_figure_without_explanation_is_a_defect() {
+        assert_eq!(full().defect(), None);
+        let noisy =
+            |ns, reason: &str| Row { ns: Some(Nanoseconds(ns)), verdict: Verdict::Noisy(reason.into()), ..full() };
+        assert_eq!(noisy(-1.0, "wide").defect(), None, "the verdict says what it is worth");
+        assert_eq!(noisy(-1.0, "").defect().as_deref(), Some("Noisy has no reason"));
+        assert_eq!(noisy(f64::NAN, "wide").defect().as_deref(), Some("`ns` is NaN"));
+        for resolved in [
+            Row { ns: Some(Nanoseconds(0.0)), ..full() },
+            Row { ns: Some(Nanoseconds(-1.0)), ..full() },
+            Row { ns: Some(Nanoseconds(3.0)), ..full() },
+            Row { ns_within: Some(Interval { low: -0.1, high: 3.0 }), ..full() },
+            Row { ns_within: None, ns_interval: Some(Interval { low: -0.1, high: 3.0 }), ..full() },
+            Row { cycles: Some(Cycles(0.0)), ..full() },
+            Row { fastest_ns: Some(Nanoseconds(f64::INFINITY)), ..full() },
+            Row { ns: None, ..full() },
+            Row { fastest_ns: Some(Nanoseconds(-0.5)), ..full() },
+            Row { ns_interval: Some(Interval { low: 2.035, high: 2.031 }), ..full() },
+            Row { ns_spread: Some(Interval { low: 3.0, high: 1.0 }), ..full() },
+            Row { check: Some(false), ..full() },
+        ] {
+            assert!(resolved.contradiction().is_some(), "{resolved:?}");
+            let read = resolved.clone().without_contradiction();
+            assert_eq!((read.ns, read.ns_interval, read.verdict.name()), (None, None, "Failed"), "{read:?}");
+            assert_eq!(read.case, resolved.case);
+        }
+        assert_eq!(full().without_contradiction(), full());
+        // Figures of others may come without intervals, and costs of other verdicts may be negative.
+        let imported = Row { ns_interval: None, ns_within: None, cycles_within: None, ..full() };
+        assert_eq!((imported.contradiction(), imported.defect().is_some()), (None, true));
+        assert_eq!(noisy(-1.0, "").contradiction(), None);
+        let swapped = Row { ns_within: Some(Interval { low: 2.0, high: 1.0 }), ..noisy(1.5, "wide") };
+        assert!(swapped.contradiction().unwrap().contains("begins at 2 and ends at 1"));
+    }
+}
