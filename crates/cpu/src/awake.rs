@@ -89,6 +89,19 @@ impl AwakePolicy {
         Self { loops: Some(loops), decision: AwakeDecision::On(how) }
     }
 
+    /// As another process of the run decided it.
+    pub(crate) fn inherited(is_on: bool, cpus: &[u32]) -> io::Result<Self> {
+        let loops = is_on.then(|| KeepAwake::start(cpus)).transpose()?;
+        Ok(Self { loops, ..Self::off("inherited") })
+    }
+
+    /// Lets the CPUs idle for a while, or keeps them awake again where they were to be.
+    pub(crate) fn let_idle(&self, idle: bool) {
+        if let Some(loops) = &self.loops {
+            loops.switch(!idle);
+        }
+    }
+
     fn off(reason: &str) -> Self {
         Self { loops: None, decision: AwakeDecision::Off(reason.to_owned()) }
     }
@@ -276,7 +289,9 @@ impl KeepAwake {
     }
 
     fn set(&self, state: u8) {
-        self.state.store(state, Ordering::Release);
+        if self.state.swap(state, Ordering::AcqRel) == state {
+            return;
+        }
         self.threads.iter().for_each(|handle| handle.thread().unpark());
     }
 }

@@ -37,6 +37,8 @@ pub(crate) struct Axes {
     pub(crate) processes: Vec<u32>,
     /// How long threads wait whose reaction is timed, in microseconds.
     pub(crate) waits_us: Vec<u32>,
+    /// How long threads sleep before they are woken, in microseconds: idle CPUs get slower to wake by the step.
+    pub(crate) sleeps_us: Vec<u32>,
     /// Numbers of threads that execute such chains.
     chain_threads: Vec<u32>,
 }
@@ -111,6 +113,10 @@ const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 /// Each process takes some milliseconds to start, and its kernel memory.
 const MOST_PROCESSES: u32 = 16;
 
+/// How long threads sleep: less than a CPU takes to idle deeply, about as long as virtual CPUs look for work before they halt,
+/// and long.
+pub(crate) const SLEEPS_US: [u32; 3] = [20, 200, 2000];
+
 impl Axes {
     /// The axes of `preset` on a machine.
     pub(crate) fn of(preset: Preset, topology: &Topology) -> Self {
@@ -142,6 +148,7 @@ impl Axes {
             vectors: powers.iter().map(|power| 1 << power).collect(),
             processes,
             waits_us: if preset == Preset::Quick { vec![5] } else { vec![1, 5, 20, 50, 200] },
+            sleeps_us: if preset == Preset::Quick { SLEEPS_US[..2].to_vec() } else { SLEEPS_US.to_vec() },
             chain_threads,
         }
     }

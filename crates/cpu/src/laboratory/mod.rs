@@ -199,6 +199,7 @@ impl Laboratory for CpuLaboratory {
             (case.placement.clone().unwrap_or(Placement::Close), case.threads.unwrap_or(1).max(1));
         self.return_to_its_cpus().or_else(|moved| if placement == Placement::None { Err(moved) } else { Ok(()) })?;
         let (workload, remark) = self.workload_in_place(case, &placement)?;
+        self.let_cpus_idle(workload.lets_cpus_idle);
         let placed = self.placed(&placement, threads)?;
         let mut sharing = self.sharing(&placement, &placed, Some(case));
         sharing.remarks.extend(remark.into_iter().chain(self.kept_awake(&workload)).chain(waiting(&workload)));
@@ -220,7 +221,9 @@ impl Laboratory for CpuLaboratory {
         self.teams.end_runtimes();
         self.is_watched.then(|| {
             self.return_to_its_cpus().map_err(|moved| moved.to_string())?;
-            processes::measure_apart(share, self.topology.allowed_cpus(), goes_on)
+            // The fresh process has loops of its own, which it stops where CPUs are to idle.
+            self.let_cpus_idle(true);
+            processes::measure_apart(share, self.topology.allowed_cpus(), self.keeps_awake(), goes_on)
         })
     }
 
@@ -303,10 +306,28 @@ impl CpuLaboratory {
         Ok((workload, remark))
     }
 
+    /// Keeps the CPUs awake as another process of this run does.
+    ///
+    /// # Errors
+    /// When the threads for it do not start.
+    pub(crate) fn keep_awake_too(&mut self, is_on: bool) -> std::io::Result<()> {
+        self.awake = Some(AwakePolicy::inherited(is_on, &self.topology.allowed_cpus())?);
+        Ok(())
+    }
+
+    fn keeps_awake(&self) -> bool {
+        self.awake.as_ref().is_some_and(|policy| policy.loops.is_some())
+    }
+
+    fn let_cpus_idle(&self, idle: bool) {
+        if let Some(policy) = &self.awake {
+            policy.let_idle(idle);
+        }
+    }
+
     /// The remark where threads block: what a wake-up costs depends on whether the CPU had halted.
     fn kept_awake(&self, workload: &Workload) -> Option<String> {
-        let is_on = self.awake.as_ref().is_some_and(|policy| policy.loops.is_some());
-        (is_on && workload.blocks).then(|| "CPUs were kept awake".to_owned())
+        (self.keeps_awake() && workload.blocks && !workload.lets_cpus_idle).then(|| "CPUs were kept awake".to_owned())
     }
 
     fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {

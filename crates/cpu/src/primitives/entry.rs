@@ -93,6 +93,11 @@ impl Entry {
         self
     }
 
+    /// The same for a primitive with other cases than those of its kind.
+    pub(super) const fn over(self, cases: Cases) -> Self {
+        Self { cases, ..self }
+    }
+
     /// The same for a primitive whose groups are implementations of their own.
     pub(super) const fn with_designs(mut self) -> Self {
         self.primitive.facts.has_designs = true;

@@ -56,6 +56,8 @@ pub struct Workload {
     pub(crate) in_processes: bool,
     /// How it is timed in windows, where its threads contend.
     pub(crate) windows: Option<Windows>,
+    /// Whether it costs what it does because CPUs idle, so that nothing keeps them awake.
+    pub(crate) lets_cpus_idle: bool,
     /// A run after the samples that yields details.
     pub(crate) follow_up: Option<MakeFollowUp>,
 }
@@ -159,6 +161,7 @@ impl Workload {
             runtime: None,
             blocks: false,
             may_sleep: false,
+            lets_cpus_idle: false,
             in_processes: false,
             windows: None,
             follow_up: None,

@@ -28,6 +28,8 @@ const SAID_EVERY: Duration = Duration::from_secs(1);
 struct Request<'a> {
     share: Cow<'a, Share>,
     surroundings: Surroundings,
+    /// Whether idle CPUs are kept awake.
+    keeps_awake: bool,
 }
 
 /// A line of such a process.
@@ -46,9 +48,10 @@ enum Said {
 pub(crate) fn measure(
     share: &Share,
     cpus: Vec<u32>,
+    keeps_awake: bool,
     goes_on: &mut dyn FnMut(&Case) -> bool,
 ) -> Result<Vec<Apart>, String> {
-    let asked = Request { share: Cow::Borrowed(share), surroundings: Surroundings::here(cpus) };
+    let asked = Request { share: Cow::Borrowed(share), surroundings: Surroundings::here(cpus), keeps_awake };
     let (found, ended) = ask(&asked, goes_on).map_err(|error| format!("a fresh process could not measure: {error}"))?;
     if ended.success() { Ok(found) } else { Err(format!("a fresh process ended before it had measured ({ended})")) }
 }
@@ -106,10 +109,11 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     child_process::end_with_parent(number(parent)?)?;
     let mut text = String::new();
     File::from(child_process::inherited(number(request)?.cast_signed())?).read_to_string(&mut text)?;
-    let Request { share, surroundings } = serde_json::from_str(&text)?;
+    let Request { share, surroundings, keeps_awake } = serde_json::from_str(&text)?;
     let mut laboratory = CpuLaboratory::open().map_err(io::Error::other)?;
     let here = Surroundings::here(laboratory.topology().allowed_cpus());
     surroundings.difference(&here).map_or(Ok(()), |difference| Err(io::Error::other(difference)))?;
+    laboratory.keep_awake_too(keeps_awake)?;
     let mut output = Output { observer, lines: io::stdout().lock(), said: Instant::now() };
     for apart in share.measure(&mut laboratory, &mut output) {
         send(&mut output.lines, &Said::Found(apart))?;

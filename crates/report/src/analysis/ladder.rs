@@ -67,7 +67,7 @@ pub(crate) const LADDER: &[Rung] = {
         pair("handoff.node", "Hand-off, same NUMA node", &[Group("same_node")]),
         pair("handoff.package", "Hand-off, same package", &[Group("same_package")]),
         pair("handoff.across", "Hand-off, across packages", &[Group("across")]),
-        of("wake", "Two threads", "Wake a sleeping thread", CheapestSleep, &[NoGroup]),
+        of("wake", "Two threads", "Wake a sleeping thread", CheapestSleep, &[Pair(false)]),
         of("barrier.2", "Two threads", "Barrier, best", Cheapest(ThreadBarrier, Fewest), &[Threads(2)]),
         of("add.threads", "All threads", "Atomic add, contended", Usual("cpu.atomic.add", Most), &[Team]),
         of("barrier.threads", "All threads", "Barrier, best", Cheapest(ThreadBarrier, Most), &[Team]),
@@ -332,10 +332,17 @@ mod tests {
         let seen = |name: &str, group, ns| {
             cost(Case { threads: Some(2), group, ..Case::new(&format!("cpu.wake.{name}")) }, ns)
         };
-        let ways = [("eventfd", None, 5200.0), ("futex", None, 5100.0), ("park", Some(Group::named("one_cpu")), 900.0)];
+        let ways = [("eventfd", None, 5200.0), ("futex", None, 5100.0)];
         data.rows.extend(ways.map(|(name, group, ns)| seen(name, group, ns)));
+        let mut on_one_cpu = seen("park", Some(Group::named("one_cpu")), 900.0);
+        on_one_cpu.case.placement = Some(Placement::List(vec![0, 0]));
+        data.rows.push(on_one_cpu);
         let woken = rung(&data, "wake").unwrap();
         assert_eq!((woken.row, woken.note.as_deref(), woken.median_ns), (4, Some("futex"), None));
+        // By how long the waiter has slept, the shortest.
+        let groups = [(200, 4000.0), (20, 5000.0)].map(|(us, ns)| (Group::numbered("asleep # us", us), ns));
+        data.rows.splice(3.., groups.map(|(group, ns)| seen("park", Some(group), ns)));
+        assert_eq!(rung(&data, "wake").map(|woken| woken.row), Some(4));
         data.rows.truncate(3);
         data.details.clear();
         assert_eq!(rung(&data, "wake"), None, "133 ns is no wake-up");

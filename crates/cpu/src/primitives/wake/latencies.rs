@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::stats;
 
 use crate::primitives::prelude::*;
+use crate::primitives::workload::FEWEST;
 
 use super::wake_pair::{WakePair, WakeUp};
 use super::ways::Way;
@@ -14,7 +15,8 @@ use super::ways::Way;
 /// Some dozen wake-ups lie beyond the 99th percentile of so many.
 const WAKE_UPS: usize = 2000;
 
-/// The time limit: until the waiter sleeps, is seen asleep and woken again, some 20 to 100 microseconds pass.
+/// The time limit, besides that in which the waiters sleep: until one sleeps, is seen asleep and woken again, some 20 to 100
+/// microseconds pass.
 const LIMIT: Duration = Duration::from_millis(80);
 
 /// No wake-up has this number.
@@ -37,10 +39,10 @@ impl<W: Way> Latencies<W> {
 
     fn wake(&self) {
         let mut found = Vec::with_capacity(WAKE_UPS);
-        let started = Instant::now();
+        let (started, limit) = (Instant::now(), LIMIT + FEWEST as u32 * self.wake_pair.wait());
         let mut over = false;
         while !over {
-            over = found.len() + 1 >= WAKE_UPS || started.elapsed() >= LIMIT;
+            over = found.len() + 1 >= WAKE_UPS || started.elapsed() >= limit;
             if over {
                 // Relaxed: the wake-up publishes it.
                 self.last.store(self.wake_pair.next().into(), Ordering::Relaxed);
@@ -105,8 +107,10 @@ mod tests {
     use std::thread;
     use syncscope_core::Side;
 
+    const ASLEEP: Duration = Duration::from_micros(20);
+
     fn details<W: Way>(clock: &Clock) -> Vec<Detail> {
-        details_of(WakePair::<W>::new(1), clock)
+        details_of(WakePair::<W>::asleep(1, ASLEEP), clock)
     }
 
     fn details_of<W: Way>(wake_pair: WakePair<W>, clock: &Clock) -> Vec<Detail> {
@@ -147,10 +151,10 @@ mod tests {
     fn one_call_wakes_all_sleepers_or_one_of_them() {
         let clock = Clock::calibrate();
         for details in [
-            details_of_team(WakePair::<FutexWord<true>>::new(5), 6, &clock),
-            details_of_team(WakePair::<StdSignal<true>>::new(5), 6, &clock),
-            details_of_team(WakePair::<Tokens>::new(5), 6, &clock),
-            details_of_team(WakePair::<GuardedTokens>::new(5), 6, &clock),
+            details_of_team(WakePair::<FutexWord<true>>::asleep(5, ASLEEP), 6, &clock),
+            details_of_team(WakePair::<StdSignal<true>>::asleep(5, ASLEEP), 6, &clock),
+            details_of_team(WakePair::<Tokens>::asleep(5, ASLEEP), 6, &clock),
+            details_of_team(WakePair::<GuardedTokens>::asleep(5, ASLEEP), 6, &clock),
         ] {
             let share = details.iter().find(|detail| detail.name == "asleep_share").unwrap().value;
             assert!(share >= 0.99, "{details:?}");
@@ -174,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_waiter_that_is_late_to_look_stays_for_the_last_wake_up() {
-        let run = Latencies::new(Arc::new(WakePair::<FutexWord>::new(1)), &Clock::calibrate());
+        let run = Latencies::new(Arc::new(WakePair::<FutexWord>::asleep(1, ASLEEP)), &Clock::calibrate());
         run.wake_pair.join(1);
         let first = thread::scope(|scope| {
             let waiter = scope.spawn(|| run.wake_pair.sleep(1).unwrap());

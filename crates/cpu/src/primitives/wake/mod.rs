@@ -10,7 +10,8 @@
 //! reading right after its wait has returned. The baseline is the two readings without a wake-up. All threads report this
 //! time; what the call takes the waker is a detail (`wake_call_ns`).
 //!
-//! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before it has seen that the waiter sleeps.
+//! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before the waiter has slept for as long as the group
+//! says, and CPUs are not kept awake: what a wake-up costs depends on how deeply the waiter's CPU sleeps.
 
 mod latencies;
 pub(super) mod spinning;
@@ -19,6 +20,7 @@ mod ways;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use self::latencies::Latencies;
 use self::wake_pair::WakePair;
@@ -43,13 +45,31 @@ pub(super) static ENTRIES: &[&Entry] = &[
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
 /// What `ns` is the cost of, for every wake-up.
-const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which was seen asleep before";
+const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which has slept that long (20 us where the group names CPUs)";
 
 const OPERATION_OF_ALL: &str =
-    "one wake-up of all: from the waker's call until the last waiter runs; all were seen asleep before";
+    "one wake-up of all: from the waker's call until the last waiter runs; all have slept that long";
 
 const OPERATION_OF_ONE: &str =
-    "one wake-up of one: from the waker's call until a waiter runs; all were seen asleep before";
+    "one wake-up of one: from the waker's call until a waiter runs; all have slept that long";
+
+/// The group: how long the waiters have slept when the waker calls.
+const ASLEEP: &str = "asleep # us";
+
+/// How long waiters sleep in cases of other groups, in microseconds.
+const SHORT_SLEEP_US: u32 = 20;
+
+/// How long the waiters of a case sleep.
+fn sleep_of(case: &Case) -> Duration {
+    Duration::from_micros(case.group_number(ASLEEP).unwrap_or(SHORT_SLEEP_US).into())
+}
+
+/// Teams of these sizes, by how long the waiters sleep.
+fn by_sleep(primitive: &Primitive, axes: &Axes, sleeps_us: &[u32], threads: &[u32]) -> Vec<Case> {
+    let asleep = |us: &u32| Some(Group::numbered(ASLEEP, *us));
+    let teams = axes.in_usual_places(primitive, threads).cases();
+    sleeps_us.iter().flat_map(|us| teams.iter().map(|case| Case { group: asleep(us), ..case.clone() })).collect()
+}
 
 /// Why instructions are not counted.
 const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");
@@ -60,11 +80,12 @@ const STUDIES: &[Participation] = &[Participation::beyond_quick(&CpuPairs), Part
 /// A way to wake a thread.
 const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
     let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
-    Entry::of(primitive, of_two, workload::<W>).in_studies(STUDIES).requiring(wake_pair::states_are_shown)
+    let cases = |primitive: &Primitive, axes: &Axes| by_sleep(primitive, axes, &axes.sleeps_us, &[2]);
+    Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(wake_pair::states_are_shown)
 }
 
 fn workload<W: Way>(case: &Case) -> Option<Workload> {
-    one_by_one(case, WakePair::<W>::new(1))
+    one_by_one(case, WakePair::<W>::asleep(1, sleep_of(case)))
 }
 
 /// A way to wake all other threads of a team.
@@ -79,21 +100,24 @@ const fn entry_of_all<W: Way>(id: &'static str, summary: &'static str, source: &
     };
     let cases = |primitive: &Primitive, axes: &Axes| {
         let teams: Vec<u32> = powers_of_two(axes.cpus.max(2)).into_iter().filter(|threads| *threads > 1).collect();
-        axes.in_usual_places(primitive, &teams).cases()
+        by_sleep(primitive, axes, &axes.sleeps_us, &teams)
     };
-    let workload = |case: &Case| one_by_one(case, WakePair::<W>::new(case.threads?.checked_sub(1)? as usize));
+    let workload = |case: &Case| {
+        let waiters = case.threads?.checked_sub(1)? as usize;
+        one_by_one(case, WakePair::<W>::asleep(waiters, sleep_of(case)))
+    };
     Entry::of(primitive, cases, workload).requiring(wake_pair::states_are_shown)
 }
 
 /// The samples of a way to wake a thread, and the percentiles after them.
 fn one_by_one<W: Way>(case: &Case, wake_pair: WakePair<W>) -> Option<Workload> {
-    let threads = wake_pair.threads();
+    let (threads, lets_cpus_idle) = (wake_pair.threads(), wake_pair.sleeps());
     let wake_pair = Arc::new(wake_pair);
     let timed = Arc::clone(&wake_pair);
     let follow_up: MakeFollowUp = Box::new(move |clock| Arc::new(Latencies::new(Arc::clone(&timed), clock)));
     let test: fn(&WakePair<W>) -> _ = WakePair::wake;
     let workload = Workload::one_by_one(Arc::new(OneByOne { wake_pair, interval: Default::default() }), test as usize);
-    let workload = Workload { follow_up: Some(follow_up), ..workload.expecting(IN_THE_KERNEL) };
+    let workload = Workload { follow_up: Some(follow_up), lets_cpus_idle, ..workload.expecting(IN_THE_KERNEL) };
     (case.threads == Some(threads)).then_some(workload)
 }
 

@@ -26,8 +26,10 @@ pub(super) struct WakePair<W> {
     waker_cpu: AtomicU32,
     found: Found,
     wait_limit: WaitLimit,
-    /// How long the waiter waits before it is called, where it need not sleep first.
-    after: Option<Duration>,
+    /// How long the waiters wait before they are called.
+    wait: Duration,
+    /// Whether they sleep as long as that.
+    sleeps: bool,
 }
 
 /// A thread that is woken. Only that thread writes here.
@@ -71,7 +73,8 @@ pub(super) struct WakeUp {
 }
 
 impl<W: Way> WakePair<W> {
-    pub(super) fn new(waiters: usize) -> Self {
+    /// Waiters that are called when they have slept so long.
+    pub(super) fn asleep(waiters: usize, wait: Duration) -> Self {
         Self {
             way: W::default(),
             clock: Clock::uncalibrated(),
@@ -80,13 +83,24 @@ impl<W: Way> WakePair<W> {
             waker_cpu: AtomicU32::new(0),
             found: Found::default(),
             wait_limit: WaitLimit::new(LIMIT),
-            after: None,
+            wait,
+            sleeps: true,
         }
     }
 
     /// One waiter, which is called when it has waited about that long, whether it sleeps or not.
     pub(super) fn after(wait: Duration) -> Self {
-        Self { after: Some(wait), ..Self::new(1) }
+        Self { sleeps: false, ..Self::asleep(1, wait) }
+    }
+
+    /// Whether the waiters are asleep when they are called.
+    pub(super) const fn sleeps(&self) -> bool {
+        self.sleeps
+    }
+
+    /// How long they wait.
+    pub(super) const fn wait(&self) -> Duration {
+        self.wait
     }
 
     /// The waker and its waiters.
@@ -160,13 +174,7 @@ impl<W: Way> WakePair<W> {
     pub(super) fn wake(&self) -> Result<WakeUp, WaitTimeout> {
         let number = self.next();
         self.all_wait_until(|waiter| waiter.announced.load(Ordering::Acquire) == number)?;
-        let is_asleep = |waiter: &Waiter| {
-            waiter.sleeper.get().and_then(Option::as_ref).is_some_and(|it| it.falls_asleep(self.on_one_cpu()))
-        };
-        let asleep = match self.after {
-            Some(wait) => lets_wait(wait, number),
-            None => self.waiters.iter().all(|waiter| is_asleep(waiter)),
-        };
+        let asleep = if self.sleeps { self.let_sleep() } else { lets_wait(self.wait, number) };
         let called_at = self.clock.start();
         self.way.wake(number);
         let returned_at = self.clock.stop();
@@ -188,11 +196,22 @@ impl<W: Way> WakePair<W> {
         Ok(WakeUp { latency: last.saturating_sub(called_at), call: returned_at.saturating_sub(called_at) })
     }
 
+    /// Lets the waiters sleep for their time, and says whether all of them were seen asleep.
+    fn let_sleep(&self) -> bool {
+        let announced = Instant::now();
+        let is_asleep = |waiter: &CachePadded<Waiter>| {
+            waiter.sleeper.get().and_then(Option::as_ref).is_some_and(|it| it.falls_asleep(self.on_one_cpu()))
+        };
+        let asleep = self.waiters.iter().all(is_asleep);
+        spin_until(announced, self.wait);
+        asleep
+    }
+
     /// The share of waiters that were seen asleep; `None` before the first, and where it is not looked at.
     pub(super) fn asleep_share(&self) -> Option<f64> {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
         let share = of(&self.found.asleep) / of(&self.found.wake_ups);
-        (share.is_finite() && self.after.is_none()).then_some(share)
+        (share.is_finite() && self.sleeps).then_some(share)
     }
 
     /// Whether the waiters slept, and woke because they were called.
@@ -215,11 +234,15 @@ impl<W: Way> WakePair<W> {
 fn lets_wait(wait: Duration, number: u32) -> bool {
     // Multiples of the golden ratio are spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
     let share = f64::from(number.wrapping_mul(0x9E37_79B9)) / f64::from(u32::MAX);
-    let (started, length) = (Instant::now(), wait.mul_f64(0.75 + share / 2.0));
+    spin_until(Instant::now(), wait.mul_f64(0.75 + share / 2.0));
+    false
+}
+
+/// Keeps the CPU until so much time has passed.
+fn spin_until(started: Instant, length: Duration) {
     while started.elapsed() < length {
         std::hint::spin_loop();
     }
-    false
 }
 
 // Whether a thread sleeps, as the kernel says.
@@ -312,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_waiter_that_does_not_sleep_is_a_defect() {
-        let wake_pair = WakePair::<Spinning>::new(1);
+        let wake_pair = WakePair::<Spinning>::asleep(1, Duration::ZERO);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 wake_pair.join(1);
@@ -346,7 +369,7 @@ mod tests {
 
     #[test]
     fn a_waiter_that_wakes_too_early_is_a_defect() {
-        let wake_pair = WakePair::<Awake>::new(1);
+        let wake_pair = WakePair::<Awake>::asleep(1, Duration::ZERO);
         wake_pair.join(0);
         wake_pair.sleep(1).unwrap();
         // The waiter has gone on; the waker is shown the wake-up that it was for.

@@ -9,6 +9,7 @@ use syncscope_host::descriptors::EventFd;
 use syncscope_host::futex::{self, FutexTimeout, Scope};
 use syncscope_host::ring::Ring;
 
+use crate::axes::SLEEPS_US;
 use crate::primitives::prelude::*;
 use crate::primitives::wait::park_until;
 use crate::primitives::wake;
@@ -38,6 +39,7 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
     "A store and a futex call wake a thread that sleeps on the word",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
+.over(|primitive, axes| wake::by_sleep(primitive, axes, &SLEEPS_US, &[2]))
 .in_studies(&[
     Participation::plain(&CpuPairs),
     Participation::plain(&CoreKinds),

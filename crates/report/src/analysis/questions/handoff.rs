@@ -1,6 +1,7 @@
 //! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
 
 use super::prelude::*;
+use super::wait;
 use crate::analysis::matrix::PAIR_CLASSES;
 use crate::analysis::row_query::MEDIAN_DETAIL;
 
@@ -28,10 +29,13 @@ fn waking(data: &RunData) -> Option<Said> {
         (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio)
     } else {
         let both = awake.against(Known::with_figure(data, asleep.row, Basis::Machine)?)?;
-        (both.is_certain(), format!("{} ({ways})", both.more), both.ratio)
+        let slept = wait::slept(data.case(asleep.row)).map_or(String::new(), |slept| format!(" {slept}"));
+        (both.is_certain(), format!("{}{slept} ({ways})", both.more), both.ratio)
     };
-    let text =
-        format!("Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({awake}).");
+    let longer = wait::after_longer_sleeps(data).map_or(String::new(), |longer| format!("; {longer}"));
+    let text = format!(
+        "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({awake}){longer}."
+    );
     is_certain.then(|| Said::certain(text, [asleep.row, awake.index]))
 }
 
@@ -53,7 +57,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let shown = placements::shown(data);
     let is_shown = |row: &Row, id: &str| {
         let case = &row.case;
-        let is_usual = case.placement.as_ref().is_none_or(|placement| *placement == shown) && case.group.is_none();
+        let is_usual = case.placement.as_ref().is_none_or(|placement| *placement == shown)
+            && (case.group.is_none() || wait::asleep_us(case).is_some());
         let is_one = case.primitive == id && case.form.is_none() && !is_absent(row);
         is_one && (is_usual || has_role(data, case, Role::HostDeviceHandoff))
     };

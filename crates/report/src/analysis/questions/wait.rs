@@ -1,5 +1,7 @@
 //! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
 
+use std::collections::BTreeSet;
+
 use syncscope_core::Waits;
 
 use super::prelude::*;
@@ -32,12 +34,52 @@ fn waited_us(case: &Case) -> Option<u32> {
     case.group.as_ref()?.number()
 }
 
+/// The group of wake-ups: how long the waiter has slept.
+const ASLEEP: &str = "asleep # us";
+
+pub(super) fn asleep_us(case: &Case) -> Option<u32> {
+    case.group_number(ASLEEP)
+}
+
+/// "after 20.0 µs asleep".
+pub(super) fn slept(case: &Case) -> Option<String> {
+    asleep_us(case).map(|us| format!("after {} asleep", figure::time(f64::from(us) * 1000.0)))
+}
+
+/// The lengths of sleep of which the run has wake-ups, the shortest first; none of older runs, which woke waiters at once.
+fn sleeps_us(data: &RunData) -> BTreeSet<u32> {
+    data.rows.iter().filter(|row| takes_part(data, row, Role::Wake)).filter_map(|row| asleep_us(&row.case)).collect()
+}
+
+/// The wake-ups after sleeps of about so many microseconds.
+fn wake_ups(data: &RunData, us: f64) -> Option<Contest<'_>> {
+    let nearest = nearest(sleeps_us(data).into_iter(), us);
+    Some(Peers::of(data, Role::Wake, |case| asleep_us(case) == nearest, Size::Fewest)?.contest(Basis::Run))
+}
+
+/// What the cheapest wake-ups take after longer sleeps than the shortest: "18.0 µs after 200 µs asleep, 40.0 µs after 2.00 ms asleep".
+pub(super) fn after_longer_sleeps(data: &RunData) -> Option<String> {
+    let after = |us: u32| {
+        let contest = wake_ups(data, us.into())?;
+        let (_, known) = contest.least()?;
+        Some(format!("{known} {}", slept(data.case(known.index))?))
+    };
+    let longer: Vec<String> = sleeps_us(data).into_iter().skip(1).filter_map(after).collect();
+    (!longer.is_empty()).then(|| longer.join(", "))
+}
+
+/// The length that is nearest to so many microseconds, by their ratio.
+fn nearest(lengths: impl Iterator<Item = u32>, us: f64) -> Option<u32> {
+    let distance = |length: &u32| (f64::from(*length) / us).ln().abs();
+    lengths.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
 /// The waiter that stays awake against the one that sleeps.
 struct Waiters<'a> {
     data: &'a RunData,
     awake: Entrant<'a>,
     asleep: Entrant<'a>,
-    /// All wake-ups.
+    /// All wake-ups after a sleep of about as long as the wait.
     sleeping: Contest<'a>,
 }
 
@@ -46,9 +88,7 @@ impl<'a> Waiters<'a> {
     /// of the catalogue, which leaves the most of the core to others. `None` where the run lacks the rows.
     fn of(data: &'a RunData, us: f64) -> Option<Self> {
         let measured = data.rows.iter().filter(|row| takes_part(data, row, Role::Reaction));
-        let lengths = measured.filter_map(|row| waited_us(&row.case));
-        let distance = |length: &u32| (f64::from(*length) / us).ln().abs();
-        let nearest = lengths.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+        let nearest = nearest(measured.filter_map(|row| waited_us(&row.case)), us)?;
         let fits = |case: &Case| waited_us(case) == Some(nearest);
         let reactions = Peers::of(data, Role::Reaction, fits, Size::Fewest)?.contest(Basis::Run);
         let soonest = reactions.candidates();
@@ -58,7 +98,7 @@ impl<'a> Waiters<'a> {
         };
         let among = reactions.known().filter(|(one, known)| soonest.contains(&one.name) && spins(known));
         let awake = among.last()?.0.clone();
-        let sleeping = Peers::of(data, Role::Wake, |_| true, Size::Fewest)?.contest(Basis::Run);
+        let sleeping = wake_ups(data, us)?;
         let asleep = sleeping.best().filter(|(_, known)| known.has_figure())?.0.clone();
         Some(Self { data, awake, asleep, sleeping })
     }
@@ -90,9 +130,10 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
     };
     let [least, at, most] = [least, at, most].map(figure::time);
     let (spins, sleeps) = (&waiters.awake.name, &waiters.asleep.name);
+    let slept = slept(data.case(asleep.index)).map_or(String::new(), |slept| format!(", {slept}"));
     let text = format!(
         "Spinning costs less than sleeping for waits of up to {at} ({least} to {most} in another run): a sleeping thread goes on {asleep} after the call \
-         that wakes it ({sleeps}), a spinning one {awake} after the store ({spins})."
+         that wakes it ({sleeps}{slept}), a spinning one {awake} after the store ({spins})."
     );
     Some(Said::certain(text, [asleep.index, awake.index]))
 }
@@ -103,7 +144,9 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let costs = Spec::dots(Axis::log("time of one", Unit::Time), series(data, &hinted, name, |_| 0, Point::cost));
     let costs = costs.map(|chart| chart.titled("Hints, and calls that may give the CPU away"));
     let with_role = |role| data.rows_where(move |row| takes_part(data, row, role)).collect::<Vec<_>>();
-    let (rows, woken) = (with_role(Role::Reaction), with_role(Role::WakeAll));
+    let (rows, mut woken) = (with_role(Role::Reaction), with_role(Role::WakeAll));
+    let shortest = woken.iter().filter_map(|row| asleep_us(data.case(*row))).min();
+    woken.retain(|row| asleep_us(data.case(*row)) == shortest);
     let waited = |case: &Case| waited_us(case).map_or(0, u64::from);
     let break_even = Waiters::of(data, USUAL_US).and_then(|waiters| waiters.break_even());
     let rule = break_even
@@ -257,6 +300,23 @@ mod tests {
         let mut run = run();
         run.rows[3] = noisy(run.rows[3].clone(), 50.0, 150.0);
         assert_eq!(asked(&run, Some(Duration::from_micros(1)))[0].1, Ok("spin".into()));
+    }
+
+    /// A CPU that has idled for longer takes longer to wake.
+    #[test]
+    fn wake_ups_are_those_after_about_as_long_a_sleep() {
+        let woken = |name: &str, us: u32, ns| {
+            let group = Some(Group::numbered(ASLEEP, us));
+            row(Case { group, ..close(&format!("cpu.wake.{name}"), 2) }, ns, 0.02)
+        };
+        let mut run = run();
+        let sleeps = [("futex", 20, 6000.0), ("park", 20, 7000.0), ("futex", 200, 18_000.0), ("park", 200, 17_000.0)];
+        run.rows.splice(8..10, sleeps.map(|(name, us, ns)| woken(name, us, ns)));
+        let text = said_of(spin_or_sleep, &run).unwrap().unwrap();
+        assert!(text.contains("waits of up to 5.90 µs") && text.contains("(futex, after 20.0 µs asleep)"), "{text}");
+        assert_eq!(after_longer_sleeps(&run).as_deref(), Some("17.0 µs after 200 µs asleep"));
+        let of = |us: u64| asked(&run, Some(Duration::from_micros(us))).remove(0).1;
+        assert_eq!([1, 30, 300].map(of), ["spin_hint", "futex", "park"].map(|name| Ok(name.into())));
     }
 
     #[test]
