@@ -1,7 +1,9 @@
 //! The terminal: results on stdout, messages on stderr, and Ctrl-C.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -45,21 +47,60 @@ pub(crate) fn show(text: &dyn Display) -> Result<Outcome, Failure> {
     show_as_is(&plain_lines(&text.to_string()))
 }
 
-/// The same of a text that may have colours and tabs, and in which what comes from files is plain already. A closed pipe (`| head`) is
-/// not an error.
+/// The same of a text that may have colours and tabs, and in which what comes from files is plain already.
 pub(crate) fn show_as_is(text: &dyn Display) -> Result<Outcome, Failure> {
     if is_silent() {
         return Ok(Outcome::Done);
     }
-    match writeln!(stdout().lock(), "{text}") {
+    if STDOUT_IS_LEFT.load(Ordering::Relaxed) {
+        write_line(&text.to_string());
+        return Ok(Outcome::Done);
+    }
+    written(writeln!(stdout().lock(), "{text}").and_then(|()| stdout().flush())).map(|()| Outcome::Done)
+}
+
+/// Whether stdout belongs to a file that the user named `-`: what is shown goes to stderr then.
+static STDOUT_IS_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// From here on nothing is shown on stdout.
+pub(crate) fn leave_stdout() {
+    STDOUT_IS_LEFT.store(true, Ordering::Relaxed);
+}
+
+/// How writing to stdout ended. A closed pipe (`| head`) is not an error.
+pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::CouldNot(format!("stdout: {error}"))),
-        _ => Ok(Outcome::Done),
+        _ => Ok(()),
     }
 }
 
-/// Writes what is left of a result.
-pub(crate) fn flush() {
-    let _ = stdout().lock().flush();
+/// A path as one word of a command that can be pasted into a shell. What steers a terminal, and bytes that are no text, stand in the form
+/// `$'\\033'` of POSIX.1-2024.
+pub(crate) fn word(path: &Path) -> String {
+    let bytes = path.as_os_str().as_bytes();
+    // It is no option.
+    let begin = if bytes.starts_with(b"-") { "./" } else { "" };
+    let is_usual = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:=@%,".contains(byte);
+    match path.to_str() {
+        Some(text) if !text.is_empty() && bytes.iter().all(is_usual) => format!("{begin}{text}"),
+        Some(text) if plain_lines(text) == text && !text.contains('\n') => {
+            format!("'{begin}{}'", text.replace('\'', r"'\''"))
+        }
+        _ => {
+            let escaped = |byte: &u8| match byte {
+                b'\\' | b'\'' => format!("\\{}", char::from(*byte)),
+                b' '..=b'~' => char::from(*byte).to_string(),
+                _ => format!("\\{byte:03o}"),
+            };
+            format!("$'{begin}{}'", bytes.iter().map(escaped).collect::<String>())
+        }
+    }
+}
+
+/// The command that goes on with a run.
+pub(crate) fn resume_command(directory: &Path) -> String {
+    format!("syncscope run --resume {}", word(directory))
 }
 
 fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
@@ -138,4 +179,36 @@ pub(crate) fn cancel_on_signal() -> Cancel {
 /// Whether Ctrl-C or SIGTERM came twice: what goes on is to end at once.
 pub(crate) fn is_urgent() -> bool {
     IS_URGENT.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        let names: [&[u8]; 12] = [
+            b"a/b.c",
+            b"a b;c",
+            b"it's",
+            b"$HOME `id` \"x\" \\",
+            b"",
+            b"-o",
+            b"a\nb",
+            b"\x1b[2J0",
+            b"\xff\xfe0",
+            "é µ".as_bytes(),
+            "\u{202e}x'\\".as_bytes(),
+            b"~ *?[a]{b,c}!#&|<>()",
+        ];
+        for name in names {
+            let quoted = word(Path::new(OsStr::from_bytes(name)));
+            assert_eq!(plain_lines(&quoted), quoted, "it can be shown");
+            let shell =
+                std::process::Command::new("bash").args(["-c", &format!("printf %s {quoted}")]).output().unwrap();
+            let expected = if name == b"-o" { b"./-o" } else { name };
+            assert_eq!(shell.stdout, expected, "{quoted}");
+        }
+    }
 }

@@ -26,7 +26,19 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// # Errors
 /// As [`read`], and when it is no UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|error| invalid(format!("it is no UTF-8: {error}")))
+    text(read(path)?)
+}
+
+/// The bytes of a file as text.
+///
+/// # Errors
+/// When they are no UTF-8, with the number of the line.
+pub fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        invalid(format!("line {line} is no UTF-8"))
+    })
 }
 
 /// Reads a regular file with another limit.
@@ -110,6 +122,14 @@ mod tests {
         assert_eq!(read(&dangling).unwrap_err().kind(), io::ErrorKind::NotFound);
         assert!(read(&sparse).unwrap_err().to_string().contains("more than 268435456 bytes"));
         assert!(read(Path::new("/proc/self/status")).unwrap().len() > 100, "a file without a size");
+    }
+
+    #[test]
+    fn the_line_that_is_no_text_is_named() {
+        assert_eq!(text("é\n".into()).unwrap(), "é\n");
+        for (bytes, line) in [(&b"\xff"[..], 1), (b"a\n\n\xc3", 3), (b"\n\xe9\n\xe9", 2)] {
+            assert_eq!(text(bytes.to_vec()).unwrap_err().to_string(), format!("line {line} is no UTF-8"));
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches, Subcommand};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,6 +161,23 @@ pub struct With<T: Args> {
     own: T,
 }
 
+/// Accepts the name of a folder for results.
+pub fn folder() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(folder_name)
+}
+
+/// The path of a folder for results.
+///
+/// # Errors
+/// If it is the word for stdout, which is no folder.
+pub fn folder_name(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if path.as_os_str() == "-" {
+        Err("`-` is stdout, and a folder is written: name one (`./-` is a folder)")
+    } else {
+        Ok(path)
+    }
+}
+
 /// What every experiment is given.
 #[derive(Debug, Args)]
 pub struct Common {
@@ -167,7 +185,7 @@ pub struct Common {
     #[arg(long, value_name = "N")]
     pub device: Option<u32>,
     /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-NAME]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = folder())]
     pub out: Option<PathBuf>,
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use syncscope_core::{Domain, OwnCheck};
+use syncscope_papers::folder;
 
 use super::{Percentage, one_of, run, sides};
 use crate::axes::AxisArguments;
@@ -76,7 +77,7 @@ pub(crate) struct MeasureArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) export_markdown: Option<PathBuf>,
     /// Directory for the results, new or empty [default: syncscope-runs/TIME-measure]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = folder())]
     pub(crate) out: Option<PathBuf>,
     /// Stop after this time, such as 90s or 10m
     #[arg(long, value_name = "TIME", value_parser = run::budget)]

@@ -5,13 +5,14 @@ mod measure;
 mod rows;
 mod run;
 
+use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use syncscope_gpu::verify::ARCHITECTURES;
-use syncscope_papers::Asked;
+use syncscope_papers::{Asked, folder};
 
 pub(crate) use self::measure::MeasureArguments;
 pub(crate) use self::rows::{
@@ -83,7 +84,7 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Man {
         /// Directory for the manual pages of all commands, one file each [default: the page of syncscope, to stdout]
-        #[arg(short, long, value_name = "DIR")]
+        #[arg(short, long, value_name = "DIR", value_parser = folder())]
         out: Option<PathBuf>,
     },
 }
@@ -177,7 +178,7 @@ pub(crate) enum ImportSource {
 #[derive(Debug, Args)]
 pub(crate) struct ImportTarget {
     /// Directory for the run; must be new or empty
-    #[arg(short, long, alias = "output", value_name = "RUN")]
+    #[arg(short, long, alias = "output", value_name = "RUN", value_parser = folder())]
     pub(crate) out: PathBuf,
     /// JSON file with what is known of `machine` and `environment`, named as in run.json
     #[arg(long, value_name = "FILE")]
@@ -248,7 +249,10 @@ impl Arguments {
             // Help that was asked for goes to stdout with exit code 0. Without a command it goes to stderr with exit code 2.
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                crate::terminal::written(error.print().and_then(|()| stdout().flush()))?;
+                std::process::exit(error.exit_code())
+            }
             _ => Err(Failure::Usage(one_line(&error))),
         })
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::TypedValueParser;
 use syncscope_core::Preset;
+use syncscope_papers::folder;
 
 use super::one_of;
 use crate::axes::{self, AxisArguments};
@@ -24,7 +25,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) skip: Vec<String>,
     /// Directory for the results; must be new or empty [default: syncscope-runs/TIME-PRESET]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", value_parser = folder())]
     pub(crate) out: Option<PathBuf>,
     /// Resume an interrupted run, with its preset, globs and seed
     #[arg(long, value_name = "DIR", conflicts_with_all = kept_by_a_resumed_run())]

@@ -142,5 +142,5 @@ pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
 fn how_to_resume(directory: &Path, provisional: usize) -> String {
     let remaining =
         if provisional > 0 { format!("{}; ", plural(provisional, "provisional row")) } else { String::new() };
-    format!("{remaining}resume with: syncscope run --resume {}", directory.display())
+    format!("{remaining}resume with: {}", terminal::resume_command(directory))
 }

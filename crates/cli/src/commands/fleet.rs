@@ -6,17 +6,19 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{Fleet, export, page};
 
 use crate::args::{FleetArguments, TextFormat};
-use crate::commands::report::{page_of, unless_broken, write_named};
+use crate::commands::report::{page_of, unless_broken};
 use crate::failure::{Failure, Outcome};
 use crate::selection::Selection;
-use crate::{runs, terminal};
+use crate::{output, runs, terminal};
 
 /// Compares the nodes of a fleet.
 pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
     let mut fleet = Fleet::default();
     let mut pages = Vec::new();
-    for path in run_directories(&arguments.runs)? {
+    let runs = run_directories(&arguments.runs)?;
+    arguments.out.as_ref().map_or(Ok(()), |out| output::check(out, &runs))?;
+    for path in runs {
         // A node whose run cannot be read is one of many: the others are compared.
         let Some(mut data) = unless_broken(runs::load_as_measured(&path)) else { continue };
         data.rows.retain(|row| selection.selects(&row.case));
@@ -39,8 +41,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
         TextFormat::Json => export::fleet::as_json(&examined),
     })?;
     if let Some(out) = &arguments.out {
-        write_named(out, &page::fleet::render(&examined, &pages))?;
-        terminal::note(&format!("wrote {}", out.display()));
+        output::write(out, page::fleet::render(&examined, &pages).as_bytes())?;
     }
     let differs = examined.outliers().next().is_some();
     Ok(if differs && arguments.fail_on.is_some() { Outcome::SomeNodesDiffer } else { Outcome::Done })

@@ -8,7 +8,7 @@ use syncscope_core::language::{Language, ending};
 use syncscope_core::own::is_own;
 use syncscope_core::run::Status;
 use syncscope_core::run::samples::StoredPair;
-use syncscope_core::run_directory::{RunDirectory, replace_file};
+use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
@@ -21,7 +21,7 @@ use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_tur
 use crate::args::{MeasureArguments, RunArguments};
 use crate::commands::gate::{Gate, least_slowdown};
 use crate::failure::{Failure, Outcome};
-use crate::{runs, terminal};
+use crate::{output, runs, terminal};
 
 /// Operations of the user, and what is to be said of them when they are measured.
 #[derive(Debug, Clone)]
@@ -39,6 +39,8 @@ struct Source {
     /// As an operation whose function is not known yet.
     own: OwnOperation,
     file: Option<String>,
+    /// The files that are read: this one and those that it includes.
+    files: Vec<PathBuf>,
     /// The operation of the file that is wanted alone.
     wanted: Option<String>,
     /// Words that may be functions.
@@ -91,7 +93,10 @@ impl OwnRequest {
         {
             return Err(Failure::Usage(format!("--blocks {blocks} is no multiple of --cluster {cluster}")));
         }
-        let absolute = |file: &Option<PathBuf>| file.as_deref().map(runs::absolute);
+        check_outputs(arguments, &sources)?;
+        let absolute = |file: &Option<PathBuf>| {
+            file.as_deref().map(|file| if output::is_stdout(file) { file.to_owned() } else { runs::absolute(file) })
+        };
         let (export_json, export_markdown) = (absolute(&arguments.export_json), absolute(&arguments.export_markdown));
         let arguments = MeasureArguments { export_json, export_markdown, ..arguments.clone() };
         Ok(Self { sources, operations: Vec::new(), arguments })
@@ -239,7 +244,7 @@ impl OwnRequest {
         };
         for (file, text) in [(&self.arguments.export_json, json), (&self.arguments.export_markdown, markdown)] {
             if let Some(file) = file {
-                replace_file(file, text.as_bytes()).map_err(Failure::in_file(file))?;
+                output::write(file, text.as_bytes())?;
             }
         }
         Ok(gate)
@@ -367,6 +372,15 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
     })
 }
 
+/// Refuses exports that would replace what is measured, each other, or the results.
+fn check_outputs(arguments: &MeasureArguments, sources: &[Source]) -> Result<(), Failure> {
+    let exports: Vec<&PathBuf> = arguments.export_json.iter().chain(&arguments.export_markdown).collect();
+    for export in &exports {
+        output::check(export, sources.iter().flat_map(|source| &source.files).chain(&arguments.out))?;
+    }
+    if let [json, markdown] = exports[..] { output::check_distinct(json, markdown) } else { Ok(()) }
+}
+
 /// Every value with every other one.
 fn pairs<'a>(some: &'a [u32], others: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
     some.iter().flat_map(|one| others.iter().map(|other| (*one, *other)))
@@ -387,6 +401,7 @@ impl Source {
             launch_memory: arguments.shared_bytes.filter(|_| domain == Domain::Gpu),
             ..OwnOperation::default()
         };
+        let headers = || with_included(Path::new(""), own.includes.clone(), &arguments.folders).0.into_iter().skip(1);
         let Some((file, wanted)) = file_of(code) else {
             if code.trim().is_empty() {
                 return Err(Failure::Usage("the statement is empty".to_owned()));
@@ -395,16 +410,19 @@ impl Source {
             if code.starts_with(&format!("{domain}.")) && code.chars().all(is_word) {
                 return Err(Failure::Usage(format!("no primitive is called {code}: `syncscope list` names them")));
             }
-            return Ok(Self { domain, own, file: None, wanted: None, candidates: Vec::new(), is_named: true });
+            let files = headers().collect();
+            return Ok(Self { domain, own, file: None, files, wanted: None, candidates: Vec::new(), is_named: true });
         };
         check_language(file, domain)?;
         let text = data_file::read_text(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
         let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let id = format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(&stem)));
-        let candidates = OwnOperation::candidates(&with_included(Path::new(file), &text, &arguments.folders));
+        let (files, all) = with_included(Path::new(file), text.clone(), &arguments.folders);
+        let files = headers().chain(files).collect();
+        let candidates = OwnOperation::candidates(&all);
         let own = OwnOperation { id, text, file: Some(file.to_owned()), ..own };
         let (file, wanted, is_named) = (Some(file.to_owned()), wanted.map(str::to_owned), arguments.name.is_some());
-        Ok(Self { domain, own, file, wanted, candidates, is_named })
+        Ok(Self { domain, own, file, files, wanted, candidates, is_named })
     }
 
     /// Its operations, by what a compiler found.
@@ -437,12 +455,12 @@ impl Source {
     }
 }
 
-/// A text, and those of the user's files that it includes: their functions are its own.
-fn with_included(file: &Path, text: &str, folders: &[String]) -> String {
+/// The text of a file with those of the user's files that it includes, whose functions are its own, and where all of them are.
+fn with_included(file: &Path, text: String, folders: &[String]) -> (Vec<PathBuf>, String) {
     const MOST_FILES: usize = 256;
     let mut known = vec![file.to_owned()];
-    let mut all = text.to_owned();
-    let mut left = vec![(file.to_owned(), text.to_owned())];
+    let mut all = text.clone();
+    let mut left = vec![(file.to_owned(), text)];
     while let Some((file, text)) = left.pop() {
         for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
             let Some(rest) = line.trim_start().strip_prefix("include") else { continue };
@@ -460,7 +478,7 @@ fn with_included(file: &Path, text: &str, folders: &[String]) -> String {
             }
         }
     }
-    all
+    (known, all)
 }
 
 /// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word that ends as source files do, of whatever

@@ -224,11 +224,13 @@ fn ended_early(request: &Request, number: u32, code: Option<i32>) -> Failure {
         return Failure::Usage("the options are not valid; see the message above".to_owned());
     }
     let how = code.map_or_else(|| "by a signal".to_owned(), |code| format!("exit code {code}"));
-    let folder = request.folder.display();
+    let folder = &request.folder;
     let go_on = match join(request, Status::Interrupted) {
         _ if is_taken_back => "nothing was measured".to_owned(),
-        Err(error) if !has_none => format!("what was measured stays in {folder}, but could not be joined: {error}"),
-        _ => format!("go on with: syncscope run --resume {folder}"),
+        Err(error) if !has_none => {
+            format!("what was measured stays in {}, but could not be joined: {error}", folder.display())
+        }
+        _ => format!("go on with: {}", terminal::resume_command(folder)),
     };
     Failure::CouldNot(format!("run {number} of {} ended early ({how}); {go_on}", request.count))
 }

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_file, replace_own_file};
+use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_own_file};
 use syncscope_report::{RunData, gallery, page};
 
 use crate::args::{GalleryArguments, ReportArguments};
 use crate::failure::{Failure, Outcome};
-use crate::{runs, terminal};
+use crate::{output, runs, terminal};
 
 /// Writes the page.
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
@@ -19,6 +19,7 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
         (None, [directory]) => directory.report(),
         (None, _) => return Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
     };
+    output::check(&output, &named)?;
     let data = match directories.as_slice() {
         [directory] => vec![runs::load_as_measured(directory.path())?],
         several => {
@@ -28,14 +29,14 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     if data.is_empty() {
         return Err(Failure::CouldNot("none of these runs can be read".to_owned()));
     }
-    write_named(&output, &page::render(&data))?;
-    terminal::note(&format!("wrote {}", output.display()));
+    output::write(&output, page::render(&data).as_bytes())?;
     Ok(Outcome::Done)
 }
 
 /// Writes the page. What holds no run is left out, so that a folder of runs can be given as `results/*`, and so is a run that cannot
 /// be read: one broken run of many does not end the gallery.
 pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> {
+    output::check(&arguments.out, &arguments.runs)?;
     let mut entries = Vec::new();
     for path in &arguments.runs {
         if let Err(RunDirectoryError::NoRun(_)) = RunDirectory::open(path) {
@@ -52,9 +53,8 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
         ));
     }
     let html = gallery::render(&entries, arguments.title.as_deref());
-    let out = &arguments.out;
-    write_named(out, &html)?;
-    terminal::note(&format!("wrote {} ({} runs)", out.display(), entries.len()));
+    output::write(&arguments.out, html.as_bytes())?;
+    terminal::note(&format!("{} runs", entries.len()));
     Ok(Outcome::Done)
 }
 
@@ -88,50 +88,15 @@ fn encoded(name: &str) -> String {
 pub(super) fn write_of_run(directory: &RunDirectory, data: &RunData) -> Result<(), Failure> {
     let report = directory.report();
     let html = page::render(std::slice::from_ref(data));
-    let remedy = format!("then: syncscope report {}", directory.path().display());
+    let remedy = format!("then: syncscope report {}", terminal::word(directory.path()));
     replace_own_file(&report, html.as_bytes()).map_err(|error| Failure::CouldNot(format!("{error}; {remedy}")))?;
     terminal::note(&format!("the report is {}", report.display()));
     Ok(())
 }
 
-/// Writes a page to the file that the user named with `-o`.
-///
-/// # Errors
-/// With the advice to name another one.
-pub(super) fn write_named(page: &Path, html: &str) -> Result<(), Failure> {
-    replace_file(page, html.as_bytes())
-        .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file with -o", page.display())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-
-    #[test]
-    fn a_page_that_cannot_be_written_leaves_the_one_before() {
-        let folder = tempfile::tempdir().unwrap();
-        let page = folder.path().join("report.html");
-        write_named(&page, "one").unwrap();
-        let within = page.join("report.html");
-        let Err(Failure::CouldNot(text)) = write_named(&within, "two") else { panic!("it was written") };
-        assert!(
-            text.starts_with(&within.display().to_string()) && text.ends_with("name another file with -o"),
-            "{text}"
-        );
-        assert_eq!(fs::read_to_string(&page).unwrap(), "one");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft is left");
-    }
-
-    #[test]
-    fn a_link_is_written_through() {
-        let folder = tempfile::tempdir().unwrap();
-        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        write_named(&link, "one").unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "one");
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    }
 
     #[test]
     fn names_are_parts_of_an_address() {

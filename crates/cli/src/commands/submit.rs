@@ -16,19 +16,20 @@ use serde::{Deserialize, Serialize};
 use syncscope_core::data_file;
 use syncscope_core::machine::Environment;
 use syncscope_core::run::columns::{self, COLUMNS, Column};
-use syncscope_core::run::directory::{RunDirectory, replace_file};
+use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::run::{IMPORTED, Status};
 use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Detail, Placement, Preset, Row, Run, Verdict};
 use syncscope_gpu::DeviceLimits;
 use syncscope_host::guard::TemporaryFolder;
+use syncscope_papers::folder_name;
 use syncscope_report::plain;
 
 use crate::args::SubmitArguments;
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::{runs, terminal};
+use crate::{output, runs, terminal};
 
 /// The largest bundle, as it is and unpacked.
 const MOST_BYTES: u64 = 64 << 10;
@@ -120,6 +121,10 @@ fn quick_cases(run: &Run) -> HashSet<CaseId> {
 /// Makes a bundle, or checks one.
 pub(crate) fn submit(arguments: &SubmitArguments) -> Result<Outcome, Failure> {
     let SubmitArguments { path, check: is_check, out } = arguments;
+    if *is_check && let Some(out) = out {
+        folder_name(out.clone()).map_err(|error| Failure::Usage(error.to_owned()))?;
+        output::check(out, [path])?;
+    }
     match out {
         _ if !is_check => make(path, out.as_deref()),
         Some(out) => check(path, out),
@@ -135,7 +140,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     let data = runs::load(path)?;
     let provisional = data.rows.iter().filter(|row| row.provisional).count();
     if provisional > 0 {
-        let finish = format!("finish them first by `syncscope run --resume {}`", path.display());
+        let finish = format!("finish them first by `{}`", terminal::resume_command(path));
         terminal::note(&format!("left out: {}; {finish}", plural(provisional, "provisional row")));
     }
     let run = directory.read_run()?;
@@ -143,6 +148,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
         return Err(Failure::Usage(format!("{} is no run of `syncscope run`", path.display())));
     }
     let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
+    output::check(&out, [path])?;
     let (mut packed, mut bundle) = (Vec::new(), None);
     for extent in Extent::EACH {
         let made = bundle.insert(Bundle::of(&directory, &run, extent)?);
@@ -161,8 +167,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
         )));
     };
     bundle.run.warnings.iter().for_each(|text| terminal::note(text));
-    replace_file(&out, &packed).map_err(Failure::in_file(&out))?;
-    terminal::note(&format!("wrote {} ({} bytes)", out.display(), packed.len()));
+    output::write(&out, &packed)?;
     terminal::show(&issue(&bundle, &out))
 }
 

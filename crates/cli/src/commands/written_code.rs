@@ -70,7 +70,8 @@ pub(super) fn check(operations: &[OwnOperation], is_trusted: bool, directory: &P
     }
     Err(Failure::CouldNot(format!(
         "{place} holds code that this user did not begin to measure here, and nothing of it was executed; if you trust the code above: \
-         syncscope run --resume {place} --trust-code"
+         {} --trust-code",
+        terminal::resume_command(directory)
     )))
 }
 

@@ -79,9 +79,10 @@ pub(crate) fn supervised(
     loop {
         let (step, end, directory) = worker.run(&history, &cancel)?;
         let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
-        let how_to_go_on = directory.as_deref().filter(is_begun).map_or_else(String::new, |directory| {
-            format!("; go on with: syncscope run --resume {}", directory.display())
-        });
+        let how_to_go_on = directory
+            .as_deref()
+            .filter(is_begun)
+            .map_or_else(String::new, |directory| format!("; go on with: {}", terminal::resume_command(directory)));
         if cancel.is_cancelled() && !matches!(end, End::Code(0..=3)) {
             terminal::note(&format!("interrupted{how_to_go_on}"));
             return Ok(Outcome::Interrupted);
@@ -127,7 +128,6 @@ pub(crate) fn ends(outcome: &Result<Outcome, Failure>) {
 /// Ends a worker. What is written stays as it is: exit handlers of foreign code, which may do anything, are not called.
 pub(crate) fn leave(code: u8) {
     if board::is_there() {
-        terminal::flush();
         syncscope_host::exit_at_once(code.into());
     }
 }

@@ -47,3 +47,16 @@ pub(crate) fn signal(child: &Child, signal: i32) {
     // SAFETY: kill takes no pointers. The child was not waited for yet, so its process id is not reused.
     unsafe { libc::kill(child.id().cast_signed(), signal) };
 }
+
+/// Copies a folder with all that is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::command;
+use crate::common::{command, copy};
 
 /// The files that readers open.
 const FILES: [&str; 12] = [
@@ -71,18 +71,6 @@ impl Kind {
             Self::Dangling => symlink(root.join("made"), path).unwrap(),
             Self::Zeros => symlink("/dev/zero", path).unwrap(),
             Self::Sparse => fs::File::create(path).unwrap().set_len(1 << 40).unwrap(),
-        }
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
         }
     }
 }

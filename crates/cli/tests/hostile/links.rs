@@ -2,53 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-use std::process::Output;
 
-use crate::common::{command, stderr};
-
-struct Sandbox {
-    root: tempfile::TempDir,
-}
-
-impl Sandbox {
-    /// A folder with a small run, interrupted, and a file that nobody names.
-    fn new() -> Self {
-        let sandbox = Self { root: tempfile::tempdir().unwrap() };
-        let words = ["run", "--only", "cpu.barrier.*", "--seed", "3", "--budget", "60ms", "--out", "run"];
-        let output = sandbox.command(&words);
-        assert!(sandbox.path("run/run.json").is_file(), "{}", stderr(&output));
-        fs::write(sandbox.path("victim"), "precious").unwrap();
-        sandbox
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
-    }
-
-    fn command(&self, words: &[&str]) -> Output {
-        let mut command = command(words);
-        command.current_dir(self.root.path()).env("SYNCSCOPE_FAKE", "dwell=1ms");
-        command.env("HOME", self.root.path().join("home")).output().unwrap()
-    }
-
-    fn assert_untouched(&self) {
-        assert_eq!(fs::read(self.path("victim")).unwrap(), b"precious");
-        assert!(!self.path("made").exists());
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
+use crate::Sandbox;
+use crate::common::{copy, stderr};
 
 #[test]
 fn nothing_is_written_or_read_through_a_link_of_a_run() {

@@ -16,9 +16,11 @@ use crate::run::columns::Header;
 use crate::run::damage::{DamagedLines, FIRST_LINE, MOST_ROWS, at_most, records};
 use crate::run::details::DetailTable;
 use crate::run::files::{
-    At, body, complete_lines, foreign, lines, packed, read_table, refuse_link, replace, split_header, write_plain,
+    At, MOST_PATH, body, complete_lines, foreign, lines, packed, read_table, refuse_link, replace, split_header,
+    write_plain,
 };
 pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, replace_file, replace_own_file};
+use crate::run::stored_run::LICENSE;
 use crate::run::{SCHEMA, columns, counts, details};
 use crate::{CaseId, Row, Run};
 
@@ -43,6 +45,10 @@ impl RunDirectory {
     /// # Errors
     /// When the folder holds something already or cannot be made.
     pub fn create_for_experiment(path: &Path) -> Result<Self, RunDirectoryError> {
+        let absolute = std::path::absolute(path).at(path)?;
+        if absolute.as_os_str().len() > MOST_PATH {
+            return Err(RunDirectoryError::LongPath(absolute));
+        }
         fs::create_dir_all(path).at(path)?;
         if fs::read_dir(path).at(path)?.next().is_some() {
             return Err(RunDirectoryError::NotEmpty(path.to_owned()));
@@ -77,6 +83,13 @@ impl RunDirectory {
     /// The folder itself.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// Whether a file in the folder, with its path from there, is a part of the run: all but the page and what others put there.
+    pub fn is_part(file: &Path) -> bool {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let is_table = name.ends_with(".csv") || name.ends_with(".csv.gz");
+        file.starts_with("evidence") || is_table || ["run.json", LICENSE].contains(&&*name)
     }
 
     /// The journal of all cases.

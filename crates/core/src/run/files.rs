@@ -15,12 +15,18 @@ use flate2::write::GzEncoder;
 
 use crate::data_file;
 
+/// The longest absolute path of a run directory, in bytes. `PATH_MAX` of Linux is 4,096, and a name has up to 255.
+pub(crate) const MOST_PATH: usize = 3800;
+
 /// What can be wrong with a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirectoryError {
     /// It holds something already.
     #[error("{} is not empty; name another folder with --out, or go on with a run by --resume", .0.display())]
     NotEmpty(PathBuf),
+    /// The names of its files would be longer than the system allows.
+    #[error("the path of {}... has {} bytes, and no more than {MOST_PATH} leave room for the names of its files; name a shorter one with --out", .0.display().to_string().chars().take(60).collect::<String>(), .0.as_os_str().len())]
+    LongPath(PathBuf),
     /// A run is stored there already.
     #[error("{} exists already; remove it, or store the run under another name", .0.display())]
     AlreadyStored(PathBuf),
@@ -67,6 +73,7 @@ fn remedy(error: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => "; name a folder you may write to with --out",
         io::ErrorKind::StorageFull => "; free some space: `run --resume` goes on with a run",
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "; name a folder with --out",
+        io::ErrorKind::InvalidFilename => "; name a shorter one with --out",
         _ => "",
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::data_file;
 use crate::run::counts::check_line;
 use crate::run::damage::{DamagedLines, MOST_ROWS, at_most, records};
 use crate::run::files::{At, read_table, replace};
@@ -83,7 +84,7 @@ fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<Parsed<T>>, RunDirec
 /// When there is no such file, or it cannot be read.
 pub fn read_text(path: &Path) -> Result<String, RunDirectoryError> {
     let (path, bytes) = read_table(path)?.ok_or(io::Error::from(io::ErrorKind::NotFound)).at(path)?;
-    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)).at(&path)
+    data_file::text(bytes).at(&path)
 }
 
 /// Reads a count by which others are divided, for `deserialize_with`.

@@ -22,7 +22,7 @@ use crate::{Preset, RunDirectory, RunDirectoryError};
 const EVIDENCE: &str = "evidence";
 
 /// The licence of imported figures, which stays beside them.
-const LICENSE: &str = "LICENSE";
+pub const LICENSE: &str = "LICENSE";
 
 /// Bytes of a licence. What is larger is none, and is not copied.
 pub const LARGEST_LICENSE: u64 = 64 * 1024;

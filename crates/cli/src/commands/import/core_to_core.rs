@@ -20,7 +20,7 @@ use super::write_run;
 use crate::args::{CoreToCoreArguments, ImportTarget};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::{provenance, terminal};
+use crate::{output, provenance, terminal};
 
 const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
@@ -75,6 +75,7 @@ enum Siblings {
 /// Converts one matrix, or those of a folder.
 pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, Failure> {
     let CoreToCoreArguments { path, target } = arguments;
+    output::check(&target.out, [Some(path), target.machine.as_ref()].into_iter().flatten())?;
     if !path.is_dir() {
         let is_compressed = path.extension().is_some_and(|extension| extension == "gz");
         let path = &if is_compressed { path.with_extension("") } else { path.clone() };

@@ -15,7 +15,7 @@ use syncscope_core::journal::Journal;
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::run::{self, Status};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::stored_run::LARGEST_LICENSE;
+use syncscope_core::stored_run::{LARGEST_LICENSE, LICENSE};
 use syncscope_core::{Case, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
 use syncscope_report::syncperformance::{ResultFigure, ResultFile};
@@ -23,13 +23,10 @@ use syncscope_report::syncperformance::{ResultFigure, ResultFile};
 use crate::args::{ImportSource, ImportTarget, SyncperformanceArguments};
 use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
-use crate::{provenance, terminal};
+use crate::{output, provenance, terminal};
 
 /// The name of the result files.
 const RESULT_FILE: &str = "runtimes.csv";
-
-/// The file with the licence of the figures.
-const LICENSE: &str = "LICENSE";
 
 /// The depth of the result files below the given directory: a device, a program, a stride.
 const MAX_DEPTH: usize = 4;
@@ -44,6 +41,7 @@ pub(crate) fn import(source: &ImportSource) -> Result<Outcome, Failure> {
 
 fn syncperformance(arguments: &SyncperformanceArguments) -> Result<Outcome, Failure> {
     let mut paths = Vec::new();
+    output::check(&arguments.target.out, arguments.target.machine.as_slice())?;
     collect(&arguments.results, MAX_DEPTH, &mut paths)?;
     let folder = arguments.results.display();
     if paths.is_empty() {

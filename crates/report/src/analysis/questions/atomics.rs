@@ -1,5 +1,6 @@
 //! How do atomics scale? The rate of all threads together, on both sides of the machine, and what another type or order costs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use syncscope_core::{Form, Scope, Space};
@@ -152,11 +153,13 @@ fn rows_of(data: &RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec
     };
     let rows: Vec<usize> = data.rows_where(is_shown).collect();
     let stride = |index: &usize| data.case(*index).layout.and_then(Layout::stride);
-    let nearest = |index: &usize| {
-        let dtype = data.case(*index).dtype;
-        rows.iter().filter(|other| data.case(**other).dtype == dtype).filter_map(stride).min()
-    };
-    rows.iter().copied().filter(|index| stride(index).is_none() || stride(index) == nearest(index)).collect()
+    let mut nearest = BTreeMap::new();
+    for index in &rows {
+        let of_type = nearest.entry(data.case(*index).dtype).or_insert(u32::MAX);
+        *of_type = stride(index).map_or(*of_type, |stride| stride.min(*of_type));
+    }
+    let is_nearest = |index: &usize| stride(index).is_none_or(|stride| stride == nearest[&data.case(*index).dtype]);
+    rows.iter().copied().filter(is_nearest).collect()
 }
 
 /// One variable, or variables that share no line.
