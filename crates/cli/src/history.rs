@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use syncscope_core::Run;
 use syncscope_core::data_file;
 use syncscope_core::machine::CpuMachine;
-use syncscope_core::run::directory::{WriteLock, replace_file};
+use syncscope_core::run::directory::{WriteLock, replace_own_file};
 use syncscope_core::run::history::History;
 use syncscope_core::session::Finished;
 
@@ -52,7 +52,7 @@ fn extend(path: &Path, added: &History) -> Option<()> {
     let _lock = (0..TURNS).find_map(|_| WriteLock::of(folder).ok())?;
     let mut known = known(path);
     known.extend(added.clone());
-    replace_file(path, &known.to_bytes().ok()?).ok()?;
+    replace_own_file(path, &known.to_bytes().ok()?).ok()?;
     remove_oldest(folder, PREFIX, MOST_FILES)
 }
 

@@ -36,7 +36,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 pub fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let line = before.split(|byte| *byte == b'\n').count();
         invalid(format!("line {line} is no UTF-8"))
     })
 }

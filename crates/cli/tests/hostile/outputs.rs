@@ -21,7 +21,9 @@ const WRITERS: [(&str, &str); 7] = [
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
-    ["other", "third"].iter().for_each(|name| copy(&sandbox.path("run"), &sandbox.path(name)));
+    for name in ["other", "third"] {
+        copy(&sandbox.path("run"), &sandbox.path(name));
+    }
     fs::create_dir_all(sandbox.path("run/evidence")).unwrap();
     fs::write(sandbox.path("run/evidence/listing.txt"), "nop").unwrap();
     fs::write(sandbox.path("code.c"), "#include \"included.h\"\nvoid operation(struct thread *me) { me->value++; }\n")
@@ -75,7 +77,9 @@ fn an_output_that_is_an_input_is_refused() {
     for (command, kind) in WRITERS {
         let outputs = if kind == "run" { &of_run[..] } else { &of_code };
         // The code of a statement includes `code.c`, and that the other one.
-        outputs.iter().for_each(|output| refused(&format!("{command} {output}")));
+        for output in outputs {
+            refused(&format!("{command} {output}"));
+        }
     }
     for words in [
         "import core-to-core-latency matrix.csv -o matrix.csv",
