@@ -42,7 +42,7 @@ impl<Read: Fn(&str) -> Result<String, String>> Joined<'_, Read> {
             if let Some(missing) = names.iter().find(|name| !self.exports[&from].iter().any(|known| known == *name)) {
                 return Err(format!("{path} imports {missing}, which {from} does not export"));
             }
-            head += &format!("const {{ {} }} = {};\n", names.join(", "), variable(&from));
+            head.extend(["const { ", &names.join(", "), " } = ", &variable(&from), ";\n"]);
         }
         let exported: Vec<String> = body.lines().filter_map(exported).map(str::to_owned).collect();
         for (other, names) in &self.exports {
@@ -51,8 +51,8 @@ impl<Read: Fn(&str) -> Result<String, String>> Joined<'_, Read> {
             }
         }
         let body = body.replace("\nexport ", "\n");
-        let (name, all) = (variable(path), exported.join(", "));
-        self.text += &format!("const {name} = (function () {{\n{head}{body}\nreturn {{ {all} }};\n}}());\n");
+        self.text.extend(["const ", &variable(path), " = (function () {\n", &head, &body]);
+        self.text.extend(["\nreturn { ", &exported.join(", "), " };\n}());\n"]);
         self.exports.insert(path.to_owned(), exported);
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! What a chart shows, in the form that the page's script draws (`assets/js/chart/chart.js`).
 
 use serde::Serialize;
+use syncscope_core::Row;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Row, Verdict};
 
-use crate::figure::{Cost, bound, extremes, interval_within_run};
+use crate::figure::extremes;
+use crate::reading::{Reading, State, bound, interval_within_run};
 
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -67,24 +68,6 @@ impl Axis {
     }
 }
 
-/// What a point is worth, in the words of the script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum State {
-    Resolved,
-    /// An unreliable estimate.
-    Open,
-    /// An upper bound of a cost.
-    Bound,
-    /// A cost that depends on the operations around it.
-    NonAdditive,
-    /// A primitive that hides behind what surrounds it.
-    Overlapped,
-    /// No figure.
-    #[default]
-    Missing,
-}
-
 /// One point. In rows of dots the figure is `x`, and there is no `y`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Point {
@@ -144,32 +127,28 @@ impl Point {
 
     /// The cost of a row, in words, too. A point whose row has no cost has no height.
     pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
-        let missing = Self { text: Some(Cost::alone(row)), ..Self::missing(index, short(x)) };
-        let bound = bound(row);
-        let Some(ns) = row.ns.map(syncscope_core::Nanoseconds::value) else { return missing };
-        let state = match row.verdict {
-            Verdict::Resolved if ns > 0.0 => State::Resolved,
-            Verdict::Noisy(_) | Verdict::Interfered(_) if ns > 0.0 => State::Open,
-            Verdict::NonAdditive(_) if ns > 0.0 => State::NonAdditive,
-            Verdict::Overlapped(_) => return Self { state: State::Overlapped, ..missing },
-            Verdict::BelowResolution(_) if bound.is_some() => {
-                return Self { y: bound.and_then(short), state: State::Bound, ..missing };
+        let reading = Reading::of(row);
+        let text = Some(reading.alone());
+        let point = Self { text, state: reading.state, ..Self::missing(index, short(x)) };
+        match reading.state {
+            State::Missing | State::Overlapped => point,
+            State::Bound => Self { y: bound(row).and_then(short), ..point },
+            State::Resolved | State::Rough | State::Open | State::NonAdditive => {
+                let ends = |interval: Option<Interval>| {
+                    let positive = |end: f64| short(end.max(0.0));
+                    interval.map_or((None, None), |interval| (positive(interval.low), positive(interval.high)))
+                };
+                let ((low, high), (p05, p95)) = (ends(interval_within_run(row)), ends(row.ns_spread));
+                Self { y: row.ns.and_then(|ns| short(ns.value())), low, high, p05, p95, ..point }
             }
-            _ => return missing,
-        };
-        let ends = |interval: Option<Interval>| {
-            let positive = |end: f64| short(end.max(0.0));
-            interval.map_or((None, None), |interval| (positive(interval.low), positive(interval.high)))
-        };
-        let ((low, high), (p05, p95)) = (ends(interval_within_run(row)), ends(row.ns_spread));
-        Self { y: short(ns), low, high, p05, p95, state, ..missing }
+        }
     }
 
     /// The rate of all threads of a row together. It is as uncertain as the cost of one operation.
     pub(crate) fn total_rate(row: &Row, index: usize, x: f64) -> Self {
         let point = Self::cost(row, index, x);
         // The table has no rate of an unreliable estimate.
-        let open = row.rate_ns.filter(|_| point.state == State::Open);
+        let open = row.rate_ns.filter(|_| matches!(point.state, State::Rough | State::Open));
         let open = open.map(|time| row.case.actors() as f64 * 1e9 / time.value());
         let (Some(rate), Some(ns)) = (row.ops_per_s_total.or(open), point.y) else {
             return Self::missing(index, short(x));
@@ -382,7 +361,7 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Nanoseconds};
+    use syncscope_core::{Case, Nanoseconds, Verdict};
 
     fn row(verdict: Verdict) -> Row {
         Row {
@@ -398,7 +377,7 @@ mod tests {
         let point = |verdict| Point::cost(&row(verdict), 0, 1.0);
         let resolved = point(Verdict::Resolved);
         assert_eq!((resolved.y, resolved.low, resolved.high), (Some(10.0), Some(8.0), Some(12.5)));
-        assert_eq!(point(Verdict::Noisy("wide".into())).state, State::Open);
+        assert_eq!(point(Verdict::Noisy("wide".into())).state, State::Rough);
         let bound = point(Verdict::BelowResolution("small".into()));
         assert_eq!((bound.y, bound.state, bound.low), (Some(24.0), State::Bound, None));
         for verdict in
@@ -434,6 +413,6 @@ mod tests {
         let case = Case { threads: Some(4), ..Case::new("cpu.atomic.add") };
         let noisy = Row { case, verdict: Verdict::Noisy("x".into()), ops_per_s_total: None, ..row };
         let rough = Point::total_rate(&Row { rate_ns: Some(Nanoseconds(5.0)), ..noisy }, 0, 4.0);
-        assert_eq!((rough.y, rough.state), (Some(8e8), State::Open));
+        assert_eq!((rough.y, rough.state), (Some(8e8), State::Rough));
     }
 }

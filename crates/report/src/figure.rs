@@ -2,11 +2,7 @@
 
 use std::fmt::Display;
 
-use serde::Serialize;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Row, Verdict};
-
-use crate::naming::{self, KERNEL_US};
 
 /// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
 fn digits(value: f64, count: i32) -> String {
@@ -84,76 +80,9 @@ pub(crate) fn relative(point: f64, interval: Interval) -> Option<String> {
     })
 }
 
-/// The cost of a row as short texts.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Cost {
-    /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `no number`, `skipped`.
-    pub(crate) figure: String,
-    /// `±1.0 %`, where there is a figure and an interval.
-    pub(crate) interval: Option<String>,
-    /// `33.8 cycles`, where cycles were measured.
-    pub(crate) cycles: Option<String>,
-    /// Whether `figure` is a cost.
-    pub(crate) resolved: bool,
-}
-
-impl Cost {
-    /// The cost of a row, or the words that stand in its place.
-    pub(crate) fn of(row: &Row) -> Self {
-        let figure = match &row.verdict {
-            Verdict::Resolved => return Self::resolved(row),
-            Verdict::Noisy(_) if has_figure(row) => {
-                let rough = Self::resolved(row);
-                return Self { figure: format!("{ROUGHLY}{}", rough.figure), cycles: None, resolved: false, ..rough };
-            }
-            Verdict::BelowResolution(_) => less_than(row).unwrap_or_else(|| "no number".to_owned()),
-            Verdict::Noisy(_) | Verdict::Interfered(_) => "no number".to_owned(),
-            other => naming::verdict(other.name()),
-        };
-        Self { figure, ..Self::default() }
-    }
-
-    /// The figure, its interval and its cycles for a table; what is not known is empty.
-    pub(crate) fn cells(self) -> [String; 3] {
-        [self.figure, self.interval.unwrap_or_default(), self.cycles.unwrap_or_default()]
-    }
-
-    /// The figure where no interval stands beside it. A cost that is resolved in cycles may be less certain in nanoseconds than a
-    /// rough one: it has its interval.
-    pub(crate) fn alone(row: &Row) -> String {
-        match Self::of(row) {
-            Self { figure, interval: Some(interval), resolved: true, .. } if is_narrow(row) == Some(false) => {
-                format!("{figure} {interval}")
-            }
-            Self { figure, .. } => figure,
-        }
-    }
-
-    fn resolved(row: &Row) -> Self {
-        let Some(ns) = row.ns else { return Self { figure: "no figure".to_owned(), ..Self::default() } };
-        Self {
-            figure: time(ns.value()),
-            interval: row.ns_interval.and_then(|interval| relative(ns.value(), interval)),
-            cycles: row.cycles.map(|value| cycles(value.value())),
-            resolved: true,
-        }
-    }
-}
-
-/// The interval to compare a row with others of its run by. Rows of older versions have one interval for everything.
-pub fn interval_within_run(row: &Row) -> Option<Interval> {
-    row.ns_within.or(row.ns_interval)
-}
-
-/// What a cost is less than, in nanoseconds: the larger of the upper ends of both intervals.
-pub(crate) fn bound(row: &Row) -> Option<f64> {
-    let most = [row.ns_interval, row.ns_within].into_iter().flatten().map(|interval| interval.high).reduce(f64::max);
-    most.filter(|most| *most > 0.0)
-}
-
 /// `< 0.05 ns`.
-pub(crate) fn less_than(row: &Row) -> Option<String> {
-    bound(row).map(|most| format!("< {}", time_with(rounded_up(most), 2)))
+pub(crate) fn less_than(most: f64) -> String {
+    format!("< {}", time_with(rounded_up(most), 2))
 }
 
 /// With two significant digits and not below the number.
@@ -161,28 +90,6 @@ fn rounded_up(number: f64) -> f64 {
     let step = 10_f64.powf(number.log10().floor() - 1.0);
     (number / step * (1.0 - 1e-9)).ceil() * step
 }
-
-/// Whether the cost of a row may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough
-/// figure. Every table and sentence follows this rule.
-pub fn has_figure(row: &Row) -> bool {
-    match row.verdict {
-        Verdict::Resolved => row.ns.is_some(),
-        Verdict::Noisy(_) => is_narrow(row) == Some(true),
-        _ => false,
-    }
-}
-
-/// Whether the interval within the run is narrow enough for a rough figure; `None` without one.
-fn is_narrow(row: &Row) -> Option<bool> {
-    Some(interval_within_run(row)?.half_width() < ROUGH_HALF_WIDTH * row.ns?.value())
-}
-
-/// What stands before a rough figure.
-pub(crate) const ROUGHLY: &str = "~";
-
-/// The relative half-width of an interval below which a noisy estimate is shown, as a rough one. The scripts of the page
-/// read it from the page's data.
-pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
 
 /// `1.25`, or `1.25 to 3.50` where the ends differ as texts.
 pub(crate) fn range(low: &str, high: &str) -> String {
@@ -205,50 +112,9 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// A sign beside a figure, or a word in its place.
-#[derive(Debug, Serialize)]
-pub(crate) struct Sign {
-    pub(crate) text: &'static str,
-    pub(crate) meaning: &'static str,
-}
-
-const PROVISIONAL: &str = "provisional";
-const KERNEL_LENGTH: &str = "5 µs";
-
-/// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
-pub(crate) const SIGNS: [Sign; 6] = [
-    Sign {
-        text: ROUGHLY,
-        meaning: "a rough figure, whose interval within this run is wider than ±5 % or based on too few blocks",
-    },
-    Sign { text: "<", meaning: "at most this, not distinguished from zero" },
-    Sign { text: "no number", meaning: "the interval is wider than ±25 %, or too many pairs were excluded" },
-    Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
-    Sign { text: PROVISIONAL, meaning: "more measurement blocks were planned" },
-    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not part of the cost" },
-];
-
-impl Sign {
-    fn occurs(&self, rows: &[Row]) -> bool {
-        rows.iter().any(|row| match self.text {
-            PROVISIONAL => row.provisional,
-            KERNEL_LENGTH => row.case.in_group(KERNEL_US),
-            figure => Cost::of(row).figure.starts_with(figure),
-        })
-    }
-}
-
-/// The signs that occur among the rows of a run in one text; `None` without any.
-pub(crate) fn signs_of(rows: &[Row]) -> Option<String> {
-    let found = SIGNS.iter().filter(|sign| sign.occurs(rows));
-    let texts: Vec<String> = found.map(|sign| format!("{}: {}", sign.text, sign.meaning)).collect();
-    (!texts.is_empty()).then(|| texts.join("; "))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Cycles, Group, Nanoseconds, Settings};
 
     #[test]
     fn times_keep_three_digits() {
@@ -265,19 +131,6 @@ mod tests {
         ] {
             assert_eq!(time(ns), text);
         }
-    }
-
-    #[test]
-    fn a_bound_is_the_larger_of_both_ends_and_never_rounded_below() {
-        let interval = |high| Some(Interval { low: -1.0, high });
-        let of = |quoted, within| {
-            let row = Row::unmeasured(Case::new("cpu.handoff.park"), Verdict::BelowResolution(String::new()));
-            Cost::of(&Row { ns_interval: quoted, ns_within: within, ..row }).figure
-        };
-        assert_eq!(of(interval(141.0), interval(4119.965)), "< 4.2 µs");
-        assert_eq!((of(interval(4846.0), None), of(None, interval(10.288))), ("< 4.9 µs".into(), "< 11 ns".into()));
-        assert_eq!((of(interval(0.05), None), of(interval(996.0), None)), ("< 0.050 ns".into(), "< 1.0 µs".into()));
-        assert_eq!(of(interval(-0.5), None), "no number");
     }
 
     #[test]
@@ -304,91 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn unresolved_rows_have_no_figure_unless_their_interval_is_narrow() {
-        let row = |verdict, high| Row {
-            ns: Some(Nanoseconds(0.01)),
-            ns_interval: Some(Interval { low: -0.02, high }),
-            cycles: Some(Cycles(0.1)),
-            ..Row::unmeasured(Case::new("cpu.fence.acquire"), verdict)
-        };
-        let below = Verdict::BelowResolution("at most 0.050 ns".into());
-        assert_eq!(Cost::of(&row(below.clone(), 0.05)).figure, "< 0.050 ns");
-        assert_eq!(Cost::of(&row(below, -0.01)).figure, "no number");
-        let noisy = Cost::of(&row(Verdict::Noisy("wide".into()), 4.0));
-        assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.resolved), ("no number", None, false));
-        let rough = Row {
-            ns: Some(Nanoseconds(2.0)),
-            ns_interval: Some(Interval { low: 1.8, high: 2.2 }),
-            ..row(Verdict::Noisy("wide".into()), 4.0)
-        };
-        let rough = Cost::of(&rough);
-        assert_eq!((rough.figure.as_str(), rough.resolved), ("~2.00 ns", false));
-        assert_eq!(rough.interval.as_deref(), Some("±10 %"));
-    }
-
-    #[test]
-    fn the_interval_of_a_figure_is_the_one_for_another_run() {
-        let row = Row {
-            ns: Some(Nanoseconds(2.0)),
-            ns_interval: Some(Interval { low: 1.4, high: 2.6 }),
-            ns_within: Some(Interval { low: 1.8, high: 2.2 }),
-            ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Noisy("wide".into()))
-        };
-        // The verdict is about this run: within it, the estimate is narrow enough for a rough figure.
-        let cost = Cost::of(&row);
-        assert_eq!((cost.figure.as_str(), cost.interval.as_deref()), ("~2.00 ns", Some("±30 %")));
-        assert_eq!(Cost::of(&Row { ns_within: None, ..row.clone() }).figure, "no number");
-        // Resolved in cycles: the time is so uncertain that it is not written without its interval.
-        let resolved = Row { verdict: Verdict::Resolved, ..row };
-        assert_eq!(Cost::alone(&resolved), "2.00 ns");
-        assert_eq!(Cost::alone(&Row { ns_within: None, ..resolved }), "2.00 ns ±30 %");
-    }
-
-    #[test]
-    fn a_cost_that_is_hidden_or_depends_on_its_neighbours_has_words() {
-        let row = |verdict| Row { ns: Some(Nanoseconds(2.0)), ..Row::unmeasured(Case::new("cpu.atomic.add"), verdict) };
-        assert_eq!(Cost::of(&row(Verdict::Overlapped("hidden".into()))).figure, "overlapped");
-        assert_eq!(Cost::of(&row(Verdict::NonAdditive("differs".into()))).figure, "not additive");
-    }
-
-    #[test]
     fn durations_are_short() {
         for (seconds, text) in [(41.6, "42 s"), (200.0, "3 min 20 s"), (7500.0, "2 h 05 min")] {
             assert_eq!(duration(seconds).replace('\u{a0}', " "), text);
-        }
-    }
-
-    use syncscope_core::stats::Interval;
-
-    fn signs(rows: &[Row]) -> Vec<String> {
-        let text = signs_of(rows).unwrap_or_default();
-        text.split("; ").map(|one| one.split(": ").next().unwrap().to_owned()).collect()
-    }
-
-    fn noisy(half: f64) -> Row {
-        Row {
-            ns: Some(Nanoseconds(10.0)),
-            ns_within: Some(Interval { low: 10.0 - half, high: 10.0 + half }),
-            ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Noisy("wide".into()))
-        }
-    }
-
-    #[test]
-    fn only_signs_that_occur_are_explained() {
-        let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
-        assert_eq!(signs_of(std::slice::from_ref(&resolved)), None);
-        assert_eq!(signs(&[resolved.clone(), noisy(1.0)]), ["~"]);
-        assert_eq!(signs(&[noisy(5.0), resolved.clone()]), ["no number"]);
-        let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
-        let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
-        assert_eq!(signs(&[Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
-    }
-
-    #[test]
-    fn the_width_that_decides_is_the_one_that_is_named() {
-        for (text, half_width) in [("~", Settings::NOISY_ABOVE), ("no number", ROUGH_HALF_WIDTH)] {
-            let meaning = SIGNS.iter().find(|sign| sign.text == text).unwrap().meaning;
-            assert!(meaning.contains(&format!("±{} %", 100.0 * half_width)), "{meaning}");
         }
     }
 }

@@ -23,6 +23,7 @@ mod live;
 #[path = "../build/modules.rs"]
 mod modules;
 mod naming;
+mod reading;
 mod run_data;
 mod sets;
 #[cfg(test)]
@@ -40,13 +41,14 @@ pub use analysis::compare::{
     Change, ClassChange, ComparedCase, Comparison, Difference, FamilyChange, MachineStates, USUAL_THRESHOLD, compare,
     compare_in_turn,
 };
-pub use analysis::contest::{Ratio, has_cost_of_case};
+pub use analysis::contest::Ratio;
 pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
 pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
-pub use figure::{grouped, has_figure, interval_within_run, time};
+pub use figure::{grouped, time};
 pub use harmless::{json, plain, plain_lines};
 pub use live::LiveLadder;
+pub use reading::{has_cost_of_case, has_figure, interval_within_run};
 pub use run_data::{Damage, RunData};
 pub use sets::in_groups;

@@ -6,7 +6,7 @@ use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder;
-use crate::figure::{ROUGH_HALF_WIDTH, has_figure};
+use crate::reading::{ROUGH_HALF_WIDTH, has_figure};
 
 /// The rungs of which something is known.
 #[derive(Debug)]

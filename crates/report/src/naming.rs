@@ -96,14 +96,6 @@ pub(crate) fn family_order(domain: &str, family: &str) -> (usize, usize) {
     (domain, FAMILIES.iter().position(|(name, _)| *name == family).unwrap_or(FAMILIES.len()))
 }
 
-/// A verdict in a sentence: `below resolution`.
-pub(crate) fn verdict(name: &str) -> String {
-    let spaced = |letter: char| {
-        if letter.is_ascii_uppercase() { format!(" {}", letter.to_ascii_lowercase()) } else { letter.to_string() }
-    };
-    name.chars().map(spaced).collect::<String>().trim_start().replace("non additive", "not additive")
-}
-
 /// A form in a few words: `value changes each time`. The default form has none.
 pub(crate) const fn form(form: Form) -> &'static str {
     match form {
@@ -184,7 +176,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use syncscope_core::Verdict;
     use syncscope_core::machine::CpuSignature;
 
     #[test]
@@ -215,10 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_and_every_form_has_its_words() {
-        for name in Verdict::NAMES {
-            assert_eq!(verdict(name), verdict(name).to_lowercase(), "{name}");
-        }
+    fn every_form_has_its_words() {
         let forms: BTreeSet<&str> = Form::ALL.iter().map(|one| form(*one)).collect();
         assert_eq!(forms.len(), Form::ALL.len());
     }

@@ -61,8 +61,8 @@ function drawMeanings() {
   const explained = (term, meaning) => [el("dt", null, term), el("dd", null, meaning)];
   byId("sign-list").append(...DATA.signs.flatMap(({ text, meaning }) => explained(el("b", null, text), meaning)));
   byId("verdict-list").append(
-    ...Object.values(VERDICTS).flatMap(([tone, text, meaning]) =>
-      explained(el("span", { class: `badge ${tone}` }, text), meaning),
+    ...[...VERDICTS.values()].flatMap(({ tone, words, meaning }) =>
+      explained(el("span", { class: `badge ${tone}` }, words), meaning),
     ),
   );
 }

@@ -14,7 +14,6 @@ import {
 } from "./model/data.js";
 import { digits, formatCount, formatPercent, formatRate, formatTime, halfWidth, NBSP, plural } from "./model/format.js";
 import { cycleSpread, timeSpread } from "./model/measures.js";
-import { answerText } from "./model/reading.js";
 import { cellText, LABELLED } from "./table/kinds.js";
 
 export const tooltip = byId("tooltip");
@@ -74,7 +73,7 @@ function meaningText(row) {
 
 /** The cost for the slowest, the median and the fastest thread. */
 function threadsFact(row) {
-  if (row.verdict !== "Resolved" || actors(row) <= 1) return null;
+  if (row.state !== "resolved" || actors(row) <= 1) return null;
   const costs = ["slowest", "median", "fastest"].filter((which) => row[`${which}_ns`] !== null);
   return fact("threads", costs.map((which) => `${which} ${formatTime(row[`${which}_ns`])}`).join(", "));
 }
@@ -121,14 +120,14 @@ function meaningFacts(row) {
 }
 
 function tooltipContent(row) {
-  const resolved = row.verdict === "Resolved";
+  const resolved = row.state === "resolved";
   return [
     el("p", { class: "tip-title" }, el("strong", null, row.title), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
     PRIMITIVES.get(row.primitive)?.summary
       ? el("p", { class: "tip-meaning" }, PRIMITIVES.get(row.primitive).summary)
       : null,
     el("p", { class: "tip-parameters" }, parameters(row).join(" · ")),
-    el("p", { class: "tip-figure" }, answerText({ row, median: null }, true)),
+    el("p", { class: "tip-figure" }, [row.figure, row.interval].filter(Boolean).join(" ")),
     el(
       "dl",
       null,

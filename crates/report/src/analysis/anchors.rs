@@ -15,7 +15,8 @@ use crate::analysis::compare::{USUAL_THRESHOLD, instructions};
 use crate::analysis::ladder::LADDER;
 use crate::analysis::row_query::{Rung, Selected};
 use crate::analysis::usual::short_name;
-use crate::figure::{self, Cost};
+use crate::figure;
+use crate::reading::{self, Reading};
 use crate::sets::in_groups;
 use crate::{RunData, naming};
 
@@ -152,7 +153,7 @@ struct Pair<'a> {
 impl Pair<'_> {
     /// `Cluster, Barrier, 8 blocks: 405 ns, stored 167 ns`.
     fn words(&self) -> String {
-        let (own, stored) = (Cost::of(self.row).figure, figure::time(self.stored.ns));
+        let (own, stored) = (Reading::of(self.row).figure, figure::time(self.stored.ns));
         format!("{}, {}: {own}, stored {stored}", self.rung.level, self.rung.title.trim_end_matches(", best"))
     }
 }
@@ -160,7 +161,7 @@ impl Pair<'_> {
 fn pairs_on_equal_hardware(data: &RunData) -> Vec<Pair<'_>> {
     let pair = |rung: &'static Rung| {
         let selected = rung.find(data).filter(|selected| selected.median_ns.is_none())?;
-        let row = data.rows.get(selected.row).filter(|row| figure::has_figure(row))?;
+        let row = data.rows.get(selected.row).filter(|row| reading::has_figure(row))?;
         let own = certain_cost(row.ns?.value(), row.ns_with_allowance()?)?;
         let name = hardware(data, row);
         let is_like = |anchor: &&Anchor| anchor.hardware == name && anchor.primitive == row.case.primitive;
@@ -223,7 +224,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::figure::Cost;
+    use crate::reading::State;
     use syncscope_core::machine::GpuMachine;
     use syncscope_core::{Case, Nanoseconds, Verdict};
 
@@ -233,12 +234,11 @@ mod tests {
     fn anchor(rung: &Rung, data: &RunData) -> Option<Anchor> {
         let selected = rung.find(data)?;
         let row = data.rows.get(selected.row)?;
-        let cost = Cost::of(row);
-        let is_noisy = cost.figure.starts_with('~');
+        let cost = Reading::of(row);
         let (kind, ns, interval) = match (selected.median_ns, row.ns_with_allowance()) {
             (Some(median), _) => (Kind::Median, median, None),
-            (None, Some(interval)) if is_noisy || cost.resolved => (Kind::Measured, row.ns?.value(), Some(interval)),
-            (None, None) if cost.resolved => (Kind::Published, row.ns.map(Nanoseconds::value)?, None),
+            (None, Some(interval)) if cost.state.has_figure() => (Kind::Measured, row.ns?.value(), Some(interval)),
+            (None, None) if cost.state == State::Resolved => (Kind::Published, row.ns.map(Nanoseconds::value)?, None),
             _ => return None,
         };
         let short = |value: f64| format!("{value:.4e}").parse().unwrap_or(value);
@@ -251,7 +251,7 @@ mod tests {
             size: naming::size(&row.case),
             evidence: row.evidence.clone().unwrap_or_default(),
             kind,
-            is_noisy: is_noisy && interval.is_some(),
+            is_noisy: cost.state == State::Rough && interval.is_some(),
             ns: short(ns),
             low: interval.map(|interval| short(interval.low)),
             high: interval.map(|interval| short(interval.high)),

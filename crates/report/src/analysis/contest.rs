@@ -1,7 +1,7 @@
 //! Which of several rows is certainly the cheapest: the only judge. Sentences, charts, advice, ladder and maps ask it, so that
 //! they name the same rows and give one reason.
 //!
-//! - [`bounds`] says where the cost of a row lies. It decides for all which verdicts have bounds.
+//! - [`reading::bounds`](crate::reading::bounds) says where the cost of a row lies, and which verdicts have bounds.
 //! - [`Peers`] are the rows that can be compared: one role, and cases that differ in primitive and variant alone.
 //! - [`Contest`] holds them by design. Another design is a rival; its outcome is a [`Win`] or an [`Open`] question.
 //!
@@ -34,8 +34,7 @@ use crate::{RunData, naming};
 
 pub(crate) use alike::Comparison;
 pub use known::Ratio;
-pub use known::has_cost_of_case;
-pub(crate) use known::{Basis, Known, bounds};
+pub(crate) use known::{Basis, Known};
 
 /// What a program would take: the primitive, and its variant where the catalogue says that variants are designs.
 pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {

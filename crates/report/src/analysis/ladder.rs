@@ -6,8 +6,8 @@
 use syncscope_core::{Case, Mode, Role, Space};
 
 use crate::RunData;
-use crate::figure::has_figure;
 use crate::naming::EMPTY_KERNEL;
+use crate::reading::has_figure;
 
 use super::contest::{Basis, Known, Size};
 use super::matrix::PRIMITIVE as HANDOFF;

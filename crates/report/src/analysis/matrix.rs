@@ -6,9 +6,9 @@ use serde::Serialize;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Placement, Row, Run, Verdict};
 
-use super::contest::bounds;
 use super::placements::list_length;
-use crate::figure::{extremes, has_figure};
+use crate::figure::extremes;
+use crate::reading::{bounds, has_figure};
 use crate::sets::sets;
 
 /// The primitive whose rows fill the matrix.

@@ -6,11 +6,12 @@
 
 use syncscope_core::{Case, Layout, Mode, Placement, Role, Space, Verdict};
 
-use super::contest::{Basis, Open, Peers, Size, bounds, has_role, is_relaxed};
+use super::contest::{Basis, Open, Peers, Size, has_role, is_relaxed};
 use super::usual::{MachineSize, WARP, is_one_block, short_name, unusualness};
 use crate::RunData;
-use crate::figure::has_figure;
 use crate::naming::either;
+use crate::reading::bounds;
+use crate::reading::has_figure;
 
 /// Which of the rows that fit is selected.
 #[derive(Debug, Clone, Copy)]

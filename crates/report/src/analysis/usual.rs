@@ -1,10 +1,12 @@
 //! Which cases are the usual ones of a machine.
 
+use std::collections::BTreeMap;
+
 use syncscope_core::machine::Machine;
 use syncscope_core::{Case, Dtype, Group, Layout, Mode, Scope, Space};
 
 use super::placements;
-use crate::RunData;
+use crate::{RunData, naming};
 
 /// Threads of a warp.
 pub(super) const WARP: u32 = 32;
@@ -59,20 +61,46 @@ pub(crate) fn short_name(primitive: &str) -> &str {
     primitive.split('.').next_back().unwrap_or(primitive)
 }
 
+/// The usual values of parameters, the most usual one first.
+const DTYPES: [Dtype; 3] = [Dtype::I32, Dtype::U32, Dtype::U64];
+const LAYOUTS: [Layout; 1] = [Layout::Shared];
+const MODES: [Mode; 1] = [Mode::Throughput];
+const SPACES: [Space; 1] = [Space::Global];
+const SCOPES: [Scope; 1] = [Scope::Device];
+/// Kernels that last longer than a launch: the host is ahead of the device.
+const KERNEL: &str = "5 us";
+
+/// The same as words, by the parameter's name in the page's scripts, where none (an empty word) may be usual, too.
+pub(crate) fn words() -> BTreeMap<&'static str, Vec<String>> {
+    fn of<T: ToString>(values: &[T]) -> Vec<String> {
+        values.iter().map(ToString::to_string).collect()
+    }
+    let group = naming::group(&Group::of_word(KERNEL)).replace(' ', "\u{a0}");
+    BTreeMap::from([
+        ("dtype", of(&DTYPES)),
+        ("variables", LAYOUTS.map(naming::layout).to_vec()),
+        ("mode", of(&MODES)),
+        ("space", of(&SPACES)),
+        ("scope", of(&SCOPES)),
+        ("placement", of(&placements::BY_RANK[..2])),
+        ("group", vec![String::new(), "converged".to_owned(), group]),
+        ("order", vec![String::new(), "relaxed".to_owned()]),
+    ])
+}
+
 /// How far the parameters of a case are from the usual ones, in order of importance; 0 is usual.
 pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
     fn rank<T: PartialEq>(value: Option<&T>, usual: &[T]) -> usize {
         value.map_or(0, |value| usual.iter().position(|known| known == value).unwrap_or(usual.len()))
     }
     [
-        rank(case.layout.as_ref(), &[Layout::Shared]),
-        rank(case.dtype.as_ref(), &[Dtype::I32, Dtype::U32, Dtype::U64]),
-        rank(case.mode.as_ref(), &[Mode::Throughput]),
-        rank(case.space.as_ref(), &[Space::Global]),
-        rank(case.scope.as_ref(), &[Scope::Device]),
+        rank(case.layout.as_ref(), &LAYOUTS),
+        rank(case.dtype.as_ref(), &DTYPES),
+        rank(case.mode.as_ref(), &MODES),
+        rank(case.space.as_ref(), &SPACES),
+        rank(case.scope.as_ref(), &SCOPES),
         rank(case.placement.as_ref(), &placements::BY_RANK),
-        // Kernels that last longer than a launch: the host is ahead of the device.
-        rank(case.group.as_ref(), &[Group::of_word("5 us")]),
+        rank(case.group.as_ref(), &[Group::of_word(KERNEL)]),
     ]
 }
 

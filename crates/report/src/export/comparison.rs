@@ -11,6 +11,7 @@ use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::analysis::questions::advice::{Advice, Asked, Decision, Need, advise};
 use crate::figure::percent;
 use crate::harmless;
+use crate::reading::{self, Reading};
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
 
@@ -215,16 +216,16 @@ fn ratio(case: &ComparedCase<'_>) -> Option<f64> {
 
 /// What a noisy row has where its interval is too wide for a figure.
 fn bounds_alone(row: &Row) -> Option<Interval> {
-    row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !figure::has_figure(row))
+    row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !reading::has_figure(row))
 }
 
 /// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `16.8 µs to 29.7 µs` without a figure.
 fn cost(row: &Row) -> String {
     match (&row.verdict, row.ns, bounds_alone(row)) {
-        (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", figure::ROUGHLY, figure::time(ns.value())),
+        (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", reading::ROUGHLY, figure::time(ns.value())),
         (_, _, Some(Interval { low, high })) if low > 0.0 => format!("{} to {}", figure::time(low), figure::time(high)),
-        (_, _, Some(_)) => figure::less_than(row).unwrap_or_else(|| figure::Cost::of(row).figure),
-        _ => figure::Cost::of(row).figure,
+        (_, _, Some(_)) => reading::less_than(row).unwrap_or_else(|| Reading::of(row).figure),
+        _ => Reading::of(row).figure,
     }
 }
 

@@ -6,9 +6,8 @@ use syncscope_core::{Nanoseconds, Row};
 
 use super::comparison::json_cells;
 use super::grid::{Grid, markdown};
-use crate::analysis::contest::has_cost_of_case;
-use crate::figure::Cost;
 use crate::harmless::{self, plain};
+use crate::reading::{self, Reading, has_cost_of_case};
 use crate::{RunData, naming};
 
 /// All rows for the terminal, one line each.
@@ -47,11 +46,11 @@ fn heading(data: &RunData) -> String {
 }
 
 fn grid_of(rows: &[Row]) -> Grid {
-    Grid::of(rows.iter().map(|row| (Cost::of(row).cells(), row)))
+    Grid::of(rows.iter().map(|row| (Reading::of(row).cells(), row)))
         .number("cost", |([figure, ..], _)| figure.clone())
         .number("interval", |([_, interval, _], _)| interval.clone())
         .number("cycles", |([.., cycles], _)| cycles.clone())
-        .text("verdict", |(_, row)| naming::verdict(row.verdict.name()))
+        .text("verdict", |(_, row)| reading::words(row.verdict.name()).to_owned())
         .text("case", |(_, row)| row.case.to_string())
         .grid()
 }

@@ -9,8 +9,9 @@ use crate::analysis::contest::{OnMachine, cheapest_machines};
 use crate::analysis::ladder::LADDER;
 use crate::analysis::placements;
 use crate::analysis::row_query::{Rung, Selected};
-use crate::figure::{self, Cost};
+use crate::figure;
 use crate::naming;
+use crate::reading::{self, Reading, State};
 use crate::syncperformance::NO_INTERVAL;
 
 /// What a machine has on a rung.
@@ -97,13 +98,13 @@ fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
 }
 
 fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected) -> Figure {
-    let (cost, has_figure) = (Cost::of(row), figure::has_figure(row));
+    let (cost, has_figure) = (Reading::of(row), reading::has_figure(row));
     let is_sized = SIZED.contains(&level);
     let size = is_sized.then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
     let on = placements::beyond_one_socket(&machine.data.run, &row.case);
     let remark = row.remark.clone().filter(|remark| remark != NO_INTERVAL);
     let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
-    let is_rough = has_figure && !cost.resolved;
+    let is_rough = cost.state == State::Rough;
     let own_ns = row.ns.map(Nanoseconds::value).filter(|_| has_figure);
     let (text, interval_text, ns, interval, is_rough) = match selected.median_ns {
         Some(median) => (figure::time(median), None, Some(median), None, false),

@@ -7,6 +7,7 @@ use super::html::escape;
 use crate::analysis::compare::{Change, ComparedCase, Comparison, USUAL_THRESHOLD, compare, is_one_definition};
 use crate::export::{comparison, grid::Grid};
 use crate::naming::capitalized;
+use crate::reading;
 use crate::section::{self, Part};
 use crate::{RunData, figure};
 
@@ -35,7 +36,7 @@ pub(super) fn on_first_screen(found: &Comparison<'_>) -> Value {
 /// The cost in B over that in A; `~` where the difference is undecided, no number where the rows are not of one case.
 pub(super) fn ratio(found: &Comparison<'_>, a: &Row, b: &Row) -> String {
     let own = found.cases.iter().find(|case| std::ptr::eq(case.a, a) && std::ptr::eq(case.b, b));
-    let have_figures = [a, b].into_iter().all(figure::has_figure);
+    let have_figures = [a, b].into_iter().all(reading::has_figure);
     let is_one = |case: &&ComparedCase<'_>| case.change != Change::NotComparable && is_one_definition(a, b);
     let known = own.filter(|case| have_figures && is_one(case));
     known.and_then(|case| Some((case.ratio?, case.change))).map_or("–".to_owned(), |(ratio, change)| {

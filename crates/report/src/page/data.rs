@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Serialize;
 use serde_json::{Number, Value, json};
 use syncscope_core::run::columns::{self, COLUMNS};
+use syncscope_core::units::significant;
 use syncscope_core::{Form, Placement, Row};
 
 use super::changes;
@@ -14,7 +15,8 @@ use crate::analysis::ladder::{self, LADDER};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::questions::{self, Answer};
 use crate::analysis::row_query::{Rung, Selected};
-use crate::analysis::{anchors, placements, trust};
+use crate::analysis::{anchors, placements, trust, usual};
+use crate::reading::{self, Reading, State};
 use crate::run_data::families;
 use crate::section::Section;
 use crate::{RunData, figure, naming};
@@ -41,7 +43,7 @@ struct PageRun<'a> {
 /// The data as JSON, safe inside a `script` element.
 pub(super) fn json(runs: &[RunData], labels: &[String], compared: Option<&Comparison<'_>>) -> String {
     let described = json!({
-        "columns": stored().map(|column| column.name).collect::<Vec<_>>(),
+        "columns": stored().map(|column| column.name).chain(READ).collect::<Vec<_>>(),
         // The columns that the table of rows shows under a title, as they are.
         "labelled": labelled(),
         "compared": compared.map(changes::on_first_screen),
@@ -52,9 +54,13 @@ pub(super) fn json(runs: &[RunData], labels: &[String], compared: Option<&Compar
         "primitives": primitives(runs),
         // The forms that are not the default: the word of the column, and the words for people.
         "forms": Form::ALL.iter().map(|form| (form, naming::form(*form))).collect::<Vec<_>>(),
-        "signs": figure::SIGNS,
-        // Noisy estimates are shown if the relative half-width of their interval is smaller.
-        "rough_half_width": figure::ROUGH_HALF_WIDTH,
+        "signs": reading::SIGNS,
+        "verdicts": reading::VERDICTS,
+        "marks": reading::MARKS,
+        // The usual values of parameters, the most usual one first; an empty one stands for none.
+        "usual": usual::words(),
+        // The interval that charts draw.
+        "drawn": drawn(runs.len()),
     });
     let page = Page { described, runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect() };
     // Serialization fails only for maps whose keys are not strings. This data has none.
@@ -148,6 +154,8 @@ fn page_run<'a>(data: &'a RunData, label: &str) -> PageRun<'a> {
         // The published experiment, if it is one and no run of a plan.
         "experiment": data.run.experiment(),
         "run": run,
+        // The rows with more CPU threads than the machine has.
+        "crowded": crowded(data),
         "count": data.rows.len(),
         "provisional": data.provisional(),
     });
@@ -219,9 +227,45 @@ fn primitives(runs: &[RunData]) -> Vec<Value> {
     numbered.filter(|(id, _)| used.contains(id)).map(|(_, primitive)| primitive).collect()
 }
 
-/// The columns of `measurements.csv` that the page stores: all except those that the script derives.
+/// Rows of one run are compared by their intervals within it, rows of several runs by those for another run.
+fn drawn(runs: usize) -> Value {
+    let (low, high, which) = match runs {
+        0 | 1 => ("within_low", "within_high", "among rows of this run"),
+        _ => ("ns_low", "ns_high", "for another run"),
+    };
+    json!({ "low": low, "high": high, "words": which })
+}
+
+fn crowded(data: &RunData) -> Vec<usize> {
+    let machine = usual::MachineSize::of(&data.run.machine);
+    data.rows_where(|row| machine.is_oversubscribed_by(&row.case)).collect()
+}
+
+/// Columns that no part of the page shows; they are in `measurements.csv`.
+const LEFT_OUT: [&str; 6] = ["iterations", "unroll", "cycles_within_low", "cycles_within_high", "allowance", "rate_ns"];
+
+/// The columns of `measurements.csv` that the page stores: all except those that the script derives or does not show.
 fn stored() -> impl Iterator<Item = &'static columns::Column> {
-    COLUMNS.iter().filter(|column| !column.is_left_to_script)
+    COLUMNS.iter().filter(|column| !column.is_left_to_script && !LEFT_OUT.contains(&column.name))
+}
+
+/// What a row says, beside its columns: see [`Reading`]. `alone` is the figure where no interval stands beside it, where it is
+/// another one.
+const READ: [&str; 5] = ["state", "figure", "interval", "alone", "bound"];
+
+/// The cells of [`READ`].
+fn readings(rows: &[Row]) -> [Cells; 5] {
+    let readings: Vec<Reading> = rows.iter().map(Reading::of).collect();
+    let column = |of: &dyn Fn(&Reading) -> String| readings.iter().map(of).collect::<Vec<String>>();
+    let state = column(&|one| json!(one.state).as_str().unwrap_or_default().to_owned());
+    let figure = column(&|one| one.figure.clone());
+    let interval = column(&|one| one.interval.clone().unwrap_or_default());
+    let alone = column(&|one| Some(one.alone()).filter(|alone| *alone != one.figure).unwrap_or_default());
+    let bounds = rows.iter().map(|row| reading::bound(row).filter(|_| State::of(row) == State::Bound));
+    let bounds: Vec<String> = bounds.map(|bound| bound.map_or_else(String::new, significant)).collect();
+    let texts = |cells: &[String]| words(cells.iter().map(String::as_str));
+    let bounds = numbers(bounds.iter().map(String::as_str));
+    [texts(&state), texts(&figure), texts(&interval), texts(&alone), bounds]
 }
 
 /// The columns with a title, which need no words of their own in the script.
@@ -250,7 +294,7 @@ fn cells(rows: &[Row]) -> Vec<Cells> {
         let cells = cells.iter().map(String::as_str);
         if column.is_number { numbers(cells) } else { words(cells) }
     };
-    stored().map(of_column).collect()
+    stored().map(of_column).chain(readings(rows)).collect()
 }
 
 fn numbers<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
@@ -282,6 +326,9 @@ fn words<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -289,6 +336,37 @@ mod tests {
         let column = words(["a", "", "b", "a"].into_iter());
         assert_eq!(serde_json::to_string(&column).ok().as_deref(), Some(r#"{"words":["a","b"],"at":[0,null,1,0]}"#));
         assert_eq!(words(["", ""].into_iter()), Cells::Empty);
+    }
+
+    /// The texts of a column of the page, empty where there is none.
+    fn decoded(cells: &Cells, rows: usize) -> Vec<String> {
+        match cells {
+            Cells::Words { words, at } => {
+                at.iter().map(|at| at.map_or_else(String::new, |at| words[at].clone())).collect()
+            }
+            _ => vec![String::new(); rows],
+        }
+    }
+
+    #[test]
+    fn the_page_says_of_every_row_of_every_stored_run_what_the_terminal_says() {
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+        let folders = fs::read_dir(results).unwrap().map(|folder| folder.unwrap().path());
+        let runs: Vec<_> = folders.filter(|folder| folder.join("run.json").is_file()).collect();
+        assert!(runs.len() > 10, "{runs:?}");
+        for folder in runs {
+            let data = RunData::load(&folder, crate::testing::catalogue()).unwrap();
+            let [_, figures, intervals, ..] = readings(&data.rows).map(|cells| decoded(&cells, data.rows.len()));
+            let markdown = crate::export::rows::as_markdown(&data).replace('\\', "").replace("&lt;", "<");
+            let lines = markdown.lines().filter(|line| line.starts_with("| ")).skip(2);
+            let mut count = 0;
+            for ((line, figure), interval) in lines.zip(figures).zip(intervals) {
+                let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+                assert_eq!(cells[1..3], [figure, interval], "{}: {line}", data.name);
+                count += 1;
+            }
+            assert_eq!(count, data.rows.len(), "{}", data.name);
+        }
     }
 
     #[test]

@@ -13,8 +13,9 @@ use syncscope_core::machine::{Cache, Cluster, CoreKind, CpuMachine, GpuLink, Gpu
 use super::facts::bytes;
 use super::html::escape;
 use crate::analysis::ladder::rung;
-use crate::figure::{self, Cost};
+use crate::figure;
 use crate::naming::plural;
+use crate::reading::Reading;
 use crate::sets::in_groups;
 use crate::{RunData, naming};
 
@@ -331,8 +332,8 @@ fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
     let figure = |(part, id, words): (Part, &str, &str)| {
         let selected = rung(data, id).filter(|_| id != WITHOUT_CLASS || !has_class)?;
         let row = &data.rows[selected.row];
-        let cost = Cost::of(row);
-        let own = (cost.interval.is_some() || cost.resolved).then(|| Cost::alone(row));
+        let cost = Reading::of(row);
+        let own = cost.state.has_figure().then(|| cost.alone());
         let figure = selected.median_ns.map(figure::time).or(own)?;
         has_class |= id.starts_with("handoff.");
         // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.

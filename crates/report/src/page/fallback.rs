@@ -4,7 +4,8 @@ use syncscope_core::Row;
 
 use super::html::escape;
 use crate::RunData;
-use crate::figure::{Cost, grouped};
+use crate::figure::grouped;
+use crate::reading::Reading;
 
 /// The most lines of one table. The table of a large run would double the size of its page.
 const MOST_LINES: usize = 1000;
@@ -36,7 +37,7 @@ fn line(row: &Row) -> String {
         reason if reason.is_empty() => row.verdict.name().to_owned(),
         reason => format!("{}: {reason}", row.verdict.name()),
     };
-    let [figure, interval, cycles] = Cost::of(row).cells();
+    let [figure, interval, cycles] = Reading::of(row).cells();
     let cells = [row.case.to_string(), figure, interval, cycles, verdict];
     format!("<tr><td>{}</td></tr>\n", cells.map(|cell| escape(&cell)).join("</td><td>"))
 }

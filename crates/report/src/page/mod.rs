@@ -95,7 +95,12 @@ pub(crate) fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use syncscope_core::Verdict;
+
     use super::*;
+    use crate::reading;
 
     #[test]
     fn inserted_text_is_no_template() {
@@ -105,6 +110,17 @@ mod tests {
     #[test]
     fn every_placeholder_is_known() {
         assert!(!render(&[]).contains("unknown placeholder"));
+    }
+
+    /// Scripts place and draw what [`crate::reading`] says: none decides by a verdict or writes its words.
+    #[test]
+    fn no_script_names_a_verdict() {
+        let scripts = unpacked(SCRIPTS);
+        let words: BTreeSet<&str> = scripts.split(|letter: char| !letter.is_ascii_alphanumeric()).collect();
+        let named: Vec<_> = Verdict::NAMES.into_iter().filter(|name| words.contains(name)).collect();
+        assert_eq!(named, [""; 0]);
+        let written: Vec<_> = reading::VERDICTS.iter().filter(|one| scripts.contains(one.meaning)).collect();
+        assert!(written.is_empty() && !scripts.contains("\"not additive\""), "{written:?}");
     }
 
     #[test]

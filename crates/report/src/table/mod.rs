@@ -9,6 +9,7 @@ use syncscope_core::Case;
 use syncscope_core::run::Status;
 
 use crate::analysis::{contest, questions, trust};
+use crate::reading;
 use crate::sets::in_groups;
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
@@ -32,7 +33,7 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     lines.push(String::new());
     lines.extend(wrap(&verdicts(data), width, ""));
     let marked = (!cheapest.is_empty()).then(|| format!("{}: the cheapest of its column", sections::CHEAPEST));
-    let signs = marked.into_iter().chain(figure::signs_of(&data.rows));
+    let signs = marked.into_iter().chain(reading::signs_of(&data.rows));
     lines.extend(signs.flat_map(|sign| text.lines(&sign, Tone::Quiet)));
     lines.extend(trust::trust(data).iter().flat_map(|trust| text.lines(trust, Tone::Plain)));
     lines.extend(failures(data, text));
@@ -80,7 +81,7 @@ fn verdicts(data: &RunData) -> String {
     if counts.is_empty() {
         return "No case was finished.".to_owned();
     }
-    let counted = counts.iter().map(|(name, count)| format!("{} {}", figure::grouped(count), naming::verdict(name)));
+    let counted = counts.iter().map(|(name, count)| format!("{} {}", figure::grouped(count), reading::words(name)));
     counted.collect::<Vec<_>>().join(", ")
 }
 
@@ -96,7 +97,7 @@ fn failures(data: &RunData, text: Text) -> Vec<String> {
             [one] => one.to_string(),
             several => format!("{primitive}, {} cases", several.len()),
         };
-        format!("{}: {case}: {reason}", naming::verdict(verdict))
+        format!("{}: {case}: {reason}", reading::words(verdict))
     };
     let more = failed.len().saturating_sub(MOST_FAILURES);
     let more = (more > 0).then(|| format!("and {more} more; see the page"));

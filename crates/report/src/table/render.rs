@@ -4,7 +4,7 @@ use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
 use super::sections::{Line, Section};
 use super::{Text, Tone};
-use crate::figure::Cost;
+use crate::reading::Reading;
 use crate::wrap::{clip, wrap};
 
 /// Which columns of the table are shown.
@@ -121,7 +121,7 @@ fn figures(line: &Line, section: &Section, columns: Columns, above: usize) -> Ve
         return Vec::new();
     }
     let none = || ["–".to_owned(), String::new(), String::new()];
-    let figures = |cost: &Option<Cost>| cost.clone().map_or_else(none, Cost::cells);
+    let figures = |cost: &Option<Reading>| cost.clone().map_or_else(none, Reading::cells);
     cells(section, columns, |at| figures(&line.costs[at]).map(|figure| "\n".repeat(above) + &figure))
 }
 

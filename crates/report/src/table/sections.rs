@@ -8,8 +8,9 @@ use syncscope_core::{Case, Placement, Row, Verdict};
 use crate::RunData;
 use crate::analysis::placements;
 use crate::analysis::usual::{MachineSize, short_name};
-use crate::figure::{Cost, grouped, interval_within_run};
+use crate::figure::grouped;
 use crate::naming;
+use crate::reading::{Reading, State, interval_within_run};
 use crate::sets::in_groups;
 
 /// A part of the table with its own sizes.
@@ -30,7 +31,7 @@ pub(super) struct Line {
     /// `i32, u64 shared`: how this variant differs from others of the section.
     pub(super) variant: String,
     /// The cost at each size of the section; `None` without a row.
-    pub(super) costs: Vec<Option<Cost>>,
+    pub(super) costs: Vec<Option<Reading>>,
 }
 
 /// The most lines of a primitive; the page has all variants.
@@ -185,10 +186,13 @@ fn joined(values: &[String]) -> String {
 /// What stands before the cheapest figure of a column.
 pub(super) const CHEAPEST: &str = "*";
 
-fn cost(row: &Row, cheapest: &[&Row]) -> Cost {
-    let cost = Cost::of(row);
+fn cost(row: &Row, cheapest: &[&Row]) -> Reading {
+    let mut cost = Reading::of(row);
     let is_cheapest = cheapest.iter().any(|one| std::ptr::eq(*one, row));
-    if is_cheapest { Cost { figure: format!("{CHEAPEST}{}", cost.figure), ..cost } } else { cost }
+    if is_cheapest {
+        cost.figure.insert_str(0, CHEAPEST);
+    }
+    cost
 }
 
 fn primitive_lines(
@@ -286,9 +290,9 @@ impl Draft<'_> {
 /// Whether two rows have the same cost but for this share, or the same reason to have none.
 fn cost_the_same(a: Option<&Row>, b: Option<&Row>, share: f64) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
-    let (x, y) = (Cost::of(a), Cost::of(b));
-    if !x.resolved || !y.resolved {
-        return x == y;
+    let (x, y) = (Reading::of(a), Reading::of(b));
+    if [x.state, y.state] != [State::Resolved; 2] {
+        return (x.figure, x.interval) == (y.figure, y.interval);
     }
     let close = a.ns.zip(b.ns).is_some_and(|(a, b)| (a.value() - b.value()).abs() <= share * a.value().abs());
     let overlap =

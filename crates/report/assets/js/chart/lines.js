@@ -1,6 +1,6 @@
 // A chart of lines with bands: a figure against threads, blocks or devices.
 
-import { keySample, pointMarks, round, styleOf } from "./marks.js";
+import { isHollow, keySample, pointMarks, round, styleOf } from "./marks.js";
 import { domainFor, fittingTicks, hasPlace, isNumber, positionOn, ticksOf, unitOf } from "./values.js";
 import { el, svg, words } from "../dom.js";
 import { rowOfPoint } from "../model/data.js";
@@ -9,7 +9,7 @@ import { asDot, figureText } from "../model/measures.js";
 
 /** A chart of more lines has a legend below it; each of fewer lines has its name at its end. */
 export const MOST_LABELS = 12;
-/** Resolved points of lines with more points have no marks. */
+/** A line of more points has no marks at those that it leads through. */
 const MOST_MARKS = 12;
 /** Charts of more lines show the spread of the line under the pointer only. */
 const MOST_SPREADS = 3;
@@ -71,7 +71,7 @@ export function withoutLoneFigures(spec) {
   const said = spec.series.filter(isWithin).flatMap((one) => {
     const [point] = figuresOf(one);
     const text = pointText(point, spec.y);
-    return text === "no number" ? [] : [`${one.label} ${text} at ${place(point)}`];
+    return point.state === "open" ? [] : [`${one.label} ${text} at ${place(point)}`];
   });
   const series = spec.series.filter((one) => !isWithin(one));
   return { ...spec, series, note: [spec.note, said.length ? `Of one size: ${said.join("; ")}.` : null].flat() };
@@ -196,7 +196,7 @@ function seriesMarks(series, few, floor) {
   const parts = segments.flatMap((own, segment) => own.map((point) => ({ ...point, segment, length: own.length })));
   const drawn = parts.filter(({ length }) => length > 1);
   const isolated = new Set(segments.filter((own) => own.length === 1).flat());
-  const alone = points.filter((point) => isolated.has(point) || point.state === "open");
+  const alone = points.filter((point) => isolated.has(point) || isHollow(point.state));
   const ends = (low, high) => ({
     x1: "x",
     x2: "x",
@@ -207,8 +207,10 @@ function seriesMarks(series, few, floor) {
     (point) => (point.state || "resolved") !== "resolved" || isolated.has(point) || points.length <= MOST_MARKS,
   );
   // A dotted line leads over points that are not resolved, where the line has a gap.
-  const told = points.filter((point) => ["resolved", "open"].includes(point.state || "resolved") && isNumber(point.y));
-  const hasGap = told.length > 1 && told.some((point) => point.state === "open");
+  const told = points.filter(
+    (point) => ["resolved", "rough", "open"].includes(point.state || "resolved") && isNumber(point.y),
+  );
+  const hasGap = told.length > 1 && told.some((point) => isHollow(point.state));
   const withSpread = (point) => isNumber(point.p05) && isNumber(point.p95);
   const spread = `series ${name} spread${few ? "" : " quiet"}`;
   const area = (low, high) => ({

@@ -1,8 +1,7 @@
 // The marks of charts: colours, shapes, and what each state of a figure looks like.
 
 import { el, svg } from "../dom.js";
-import { groupedBy, PRIMITIVES, rowOfPoint, verdictText } from "../model/data.js";
-import { isRough } from "../model/reading.js";
+import { DATA, groupedBy, PRIMITIVES } from "../model/data.js";
 
 export const COLOURS = 8;
 const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
@@ -117,10 +116,13 @@ export function styleOf({ primitive, colour, variant, run }, at) {
   };
 }
 
+/** Whether a mark is hollow: a rough figure, or an estimate that is too wide for one. */
+export const isHollow = (state) => state === "rough" || state === "open";
+
 /** The attributes of a mark: filled, hollow, or strokes alone. */
 export function paintOf(state, colour) {
   if (state === "resolved") return { fill: colour, stroke: "var(--surface)", strokeWidth: 1 };
-  if (state === "open" || state === "bound") return { fill: "var(--surface)", stroke: colour, strokeWidth: 1.6 };
+  if (isHollow(state) || state === "bound") return { fill: "var(--surface)", stroke: colour, strokeWidth: 1.6 };
   return { fill: "none", stroke: colour, strokeWidth: state === "missing" ? 1.4 : 2, strokeLinecap: "round" };
 }
 
@@ -142,20 +144,7 @@ export function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
 }
 
 /** What the marks of this chart mean, as far as it has any. */
-const MARK_WORDS = {
-  open: hollowWords,
-  bound: () => "a bound",
-  nonadditive: () => verdictText("NonAdditive"),
-  overlapped: () => verdictText("Overlapped"),
-  missing: () => "no figure",
-};
-
-/** Hollow marks are rough figures, estimates that are too wide for a figure, or both. */
-function hollowWords(points) {
-  const rows = points.map(rowOfPoint).filter(Boolean);
-  const words = [rows.some(isRough) ? "rough (~)" : null, rows.every(isRough) ? null : "no number"];
-  return `hollow: ${words.filter(Boolean).join(" or ")}`;
-}
+const MARK_WORDS = new Map(DATA.marks);
 
 export function keySample(point, shape, colour) {
   const chosen = symbolOf(point, shape);
@@ -177,16 +166,29 @@ export const round = (value) => Math.round(value * 10) / 10;
 export function markLegend(spec) {
   const all = spec.kind === "lines" ? spec.series : spec.kind === "dots" ? spec.rows : [];
   const points = all.flatMap((one) => one.points || []);
-  const found = Object.keys(MARK_WORDS)
-    .map((state) => points.filter((point) => point.state === state))
-    .filter((own) => own.length > 0);
+  const found = [...MARK_WORDS.keys()].filter((state) => points.some((point) => point.state === state));
   if (found.length === 0) return null;
-  const key = (own) =>
+  // Hollow marks look alike.
+  const hollow = found.filter(isHollow);
+  const keys = [
+    ...(hollow.length ? [hollow] : []),
+    ...found.filter((state) => !isHollow(state)).map((state) => [state]),
+  ];
+  const wordsOf = (states) => states.map((state) => MARK_WORDS.get(state)).join(" or ");
+  const key = (states) =>
     el(
       "span",
       { class: "key" },
-      svg("svg", { width: 14, height: 14, "aria-hidden": "true" }, keySample(own[0], 0, "currentColor")),
-      MARK_WORDS[own[0].state](own),
+      svg(
+        "svg",
+        { width: 14, height: 14, "aria-hidden": "true" },
+        keySample(
+          points.find(({ state }) => state === states[0]),
+          0,
+          "currentColor",
+        ),
+      ),
+      isHollow(states[0]) ? `hollow: ${wordsOf(states)}` : wordsOf(states),
     );
-  return el("p", { class: "keys" }, found.map(key));
+  return el("p", { class: "keys" }, keys.map(key));
 }

@@ -3,9 +3,8 @@
 
 import { MOST_LABELS } from "../chart/lines.js";
 import { COLOURS } from "../chart/marks.js";
-import { groupedBy, parameters, ROWS, RUNS } from "../model/data.js";
+import { DATA, groupedBy, parameters, ROWS, RUNS } from "../model/data.js";
 import { AXES, COVERED, dimension, valuesOf, valueWords } from "../model/dimensions.js";
-import { NBSP } from "../model/format.js";
 import { measureNamed } from "../model/measures.js";
 import { search } from "../model/search.js";
 
@@ -39,38 +38,20 @@ const MOST_ROWS = 16;
 export const MOST_LINES = 36;
 export const MOST_DOTS = 40;
 
-/** The usual values of the parameters, the most usual one first; "" stands for none. Other values follow. */
-const USUAL = {
-  dtype: ["i32", "u32", "u64"],
-  variables: ["shared"],
-  mode: ["throughput"],
-  space: ["global"],
-  scope: ["device"],
-  placement: ["cores", "close"],
-  group: ["", "converged", `5${NBSP}µs`],
-  order: ["", "relaxed"],
-};
-
 /** Whether a row says something about its cost. A chart of cases that do not exist is empty. */
-export const hasFigure = (row) => !["Skipped", "Elided", "TimedOut", "Failed"].includes(row.verdict);
-
-/** Whether the threads of a row had a CPU each. */
-function hasOwnCpus(row) {
-  const cpus = RUNS[row.run].run.machine.cpu.hardware_threads;
-  return row.domain !== "cpu" || !cpus || row.threads <= cpus;
-}
+export const saysSomething = ({ state }) => state !== "missing";
 
 /** The default value of a dimension among rows: the most threads with a CPU each, the usual value, or else the most frequent one. Cases
     without a figure and forms that are not the default count only if there are no others. */
 function usualValue(dim, rows) {
   const first = (wanted) => (candidates) => (candidates.some(wanted) ? candidates.filter(wanted) : candidates);
-  const counted = first((row) => row.form === null)(first(hasFigure)(rows));
+  const counted = first((row) => row.form === null)(first(saysSomething)(rows));
   const values = valuesOf(dim, counted);
   if (dim.id === "threads") {
-    const threads = valuesOf(dim, first(hasOwnCpus)(counted));
+    const threads = valuesOf(dim, first((row) => !row.isCrowded)(counted));
     return threads.filter((value) => value !== null).pop() ?? null;
   }
-  const usual = (USUAL[dim.id] || []).map((value) => value || null).find((value) => values.includes(value));
+  const usual = (DATA.usual[dim.id] || []).map((value) => value || null).find((value) => values.includes(value));
   if (usual !== undefined) return usual;
   const counts = groupedBy(counted, dim.of);
   return values.reduce((best, value) => (counts.get(value).length > counts.get(best).length ? value : best), values[0]);
@@ -80,7 +61,7 @@ function usualValue(dim, rows) {
     hides no primitive that has no such parameter. */
 function rowsWithValue(dim, wanted, rows) {
   return [...groupedBy(rows, lineName).values()].flatMap((own) => {
-    const known = own.some(hasFigure) ? own.filter(hasFigure) : own;
+    const known = own.some(saysSomething) ? own.filter(saysSomething) : own;
     const value = known.some((row) => dim.of(row) === wanted) ? wanted : usualValue(dim, own);
     return own.filter((row) => dim.of(row) === value);
   });
@@ -98,7 +79,7 @@ function withoutRepeatedLists(rows) {
   if (rows.filter(isList).length < 3) return rows;
   const key = (row) =>
     isList(row)
-      ? [row.run, row.title, ...parameters({ ...row, placement: null })].join("|")
+      ? [row.run, row.title, ...parameters(row).filter((word) => word !== row.placement)].join("|")
       : `${row.run}:${row.index}`;
   return [...groupedBy(rows, key).values()].map((alike) => {
     const sorted = alike.sort((a, b) => (a.ns === null) - (b.ns === null) || a.ns - b.ns);
@@ -108,7 +89,7 @@ function withoutRepeatedLists(rows) {
 
 /** The axes that these rows have: parameters with at least two numbers. */
 const axesOf = (rows) =>
-  AXES.filter((id) => valuesOf(dimension(id), rows.filter(hasFigure)).filter((value) => value !== null).length > 1);
+  AXES.filter((id) => valuesOf(dimension(id), rows.filter(saysSomething)).filter((value) => value !== null).length > 1);
 
 /** The axis of rows for which none was chosen: reductions of vectors differ by their size above all. */
 const usualAxis = (rows, axes) =>
@@ -131,7 +112,7 @@ function decide(state, rows, x) {
     const most = !x ? MOST_ROWS : VARIANTS.includes(dim.id) ? MOST_VARIANTS : MOST_CHOICES;
     const wanted = state.picks[dim.id];
     const named = wanted === undefined || wanted === "*" ? undefined : valueNamed(dim, wanted, values);
-    const known = remaining.filter(hasFigure);
+    const known = remaining.filter(saysSomething);
     const lines = new Set(known.map((row) => `${lineName(row)}\u0001${keyOf(row, [...identity, dim])}`)).size;
     const splits = wanted === "*" || (named === undefined && lines <= most);
     const value = splits ? "*" : named !== undefined ? named : usualValue(dim, remaining);
@@ -215,7 +196,7 @@ function facetOf(state, decided, x) {
 }
 
 /** What others measured beyond the CPUs of their machine stands in the table alone. */
-const fitsMachine = (row) => RUNS[row.run].run.preset !== "imported" || hasOwnCpus(row);
+const fitsMachine = (row) => RUNS[row.run].run.preset !== "imported" || !row.isCrowded;
 
 /** Everything that the explorer shows for a state. */
 export function contentOf(state) {

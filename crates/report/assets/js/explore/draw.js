@@ -4,7 +4,7 @@ import { clearCharts, drawChart } from "../chart/chart.js";
 import { COLOURS } from "../chart/marks.js";
 import { domainFor } from "../chart/values.js";
 import { el } from "../dom.js";
-import { contentOf, hasFigure, MOST_DOTS, MOST_LINES } from "./content.js";
+import { contentOf, MOST_DOTS, MOST_LINES, saysSomething } from "./content.js";
 import { runColours, runSamples } from "./keys.js";
 import { QUESTIONS } from "./questions.js";
 import { groupedBy, parameters, PRIMITIVES, RUNS, verdictText, verdictTone } from "../model/data.js";
@@ -95,7 +95,7 @@ function specsOf(content, state) {
     }));
     return { specs, left, omitted, lines: drawn.reduce((sum, { all }) => sum + all.length, 0) };
   }
-  const xs = valuesOf(axis, rows.filter(hasFigure)).filter((value) => value !== null);
+  const xs = valuesOf(axis, rows.filter(saysSomething)).filter((value) => value !== null);
   const drawn = shown.map(({ value, lines }) => ({
     value,
     all: lines.map((line) => seriesOf(line, axis, measure, facet)).filter(({ points }) => points.length > 0),
@@ -141,15 +141,15 @@ function sideTitle(state) {
 /** The most cases listed for one reason. */
 const MOST_LISTED = 4;
 
-/** The reasons of these verdicts differ in their numbers only. */
-const ALIKE = ["BelowResolution", "Overlapped", "NonAdditive"];
+/** The reasons of these rows differ in their numbers only. */
+const ALIKE = ["bound", "overlapped", "nonadditive"];
 
 const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#");
 
 function reasonItem(rows) {
   const [first] = rows;
   const several = rows.some((row) => row.reason !== first.reason);
-  const reason = ALIKE.includes(first.verdict) ? "" : `${first.reason || ""}${several ? ", and similar" : ""}`;
+  const reason = ALIKE.includes(first.state) ? "" : `${first.reason || ""}${several ? ", and similar" : ""}`;
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))
@@ -168,10 +168,10 @@ function reasonItem(rows) {
 
 /** The cases that are not resolved, one line for each cause; null if all are. */
 function unresolvedList(rows, isOpen) {
-  const unresolved = rows.filter((row) => row.verdict !== "Resolved");
+  const unresolved = rows.filter((row) => row.state !== "resolved");
   if (unresolved.length === 0) return null;
   // Reasons that differ in their numbers only are one cause.
-  const cause = (row) => (ALIKE.includes(row.verdict) ? row.verdict : `${row.verdict} ${withoutNumbers(row.reason)}`);
+  const cause = (row) => (ALIKE.includes(row.state) ? row.state : `${row.verdict} ${withoutNumbers(row.reason)}`);
   const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
   const summary = `${formatCount(unresolved.length)} of ${plural(rows.length, "case")} rough or without a number`;
   return el(

@@ -1,7 +1,7 @@
 // The data of the page. Rows are objects whose fields are the columns of measurements.csv.
 
 import { byId } from "../dom.js";
-import { formatTime, plural } from "./format.js";
+import { plural } from "./format.js";
 
 export const DATA = JSON.parse(byId("data").textContent);
 export const RUNS = DATA.runs;
@@ -41,8 +41,7 @@ function rowFrom(columns, run, index) {
   // The files have no letter mu.
   if (row.group !== null) row.group = row.group.replace(/(\d) us$/, "$1\u00a0µs");
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
-  const resolved = row.verdict === "Resolved" && row.ns > 0;
-  row.ops_per_s_thread = resolved ? 1e9 / row.ns : null;
+  row.ops_per_s_thread = row.state === "resolved" ? 1e9 / row.ns : null;
   row.details = null;
   row.distance = row.layout === "private" ? row.stride : null;
   row.clusterSize = row.family === "cluster" ? groupNumber(row) : null;
@@ -57,6 +56,7 @@ function rowFrom(columns, run, index) {
 function rowsFrom(run, at) {
   const columns = run.columns.map((column) => cellsOf(column, run.count));
   const rows = Array.from({ length: run.count }, (_, index) => rowFrom(columns, at, index));
+  for (const index of run.crowded) rows[index].isCrowded = true;
   for (const [index, name, actor, value] of run.details) {
     const row = rows[index];
     row.details = row.details || [];
@@ -74,6 +74,9 @@ export function detailOf(row, name) {
 /** The interval to compare a row with others of its run by. */
 export const intervalWithinRun = (row) => [row.within_low, row.within_high];
 
+/** Whether the cost of a row is written as a number. */
+export const hasFigure = ({ state }) => state === "resolved" || state === "rough";
+
 /** The number of threads on all devices together. */
 export const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
 
@@ -82,18 +85,6 @@ export const ROWS = ROWS_OF.flat();
 
 /** The row of a point: itself, or where it stands. */
 export const rowOfPoint = (point) => (Array.isArray(point.row) ? ROWS_OF[point.row[0]][point.row[1]] : point.row);
-
-/** What a cost below the resolution is less than: the larger of the upper ends. */
-export const boundOf = (row) => Math.max(row.ns_high, row.within_high);
-
-/** With two significant digits, rounded away from what is bounded: up, or down. */
-export function roundedBound(number, up) {
-  const step = 10 ** (Math.floor(Math.log10(number)) - 1);
-  return (up ? Math.ceil((number / step) * (1 - 1e-9)) : Math.floor((number / step) * (1 + 1e-9))) * step;
-}
-
-/** `< 0.05 ns`. */
-export const boundText = (row) => `< ${formatTime(roundedBound(boundOf(row), true), 2)}`;
 
 /** The rows by their keys, in the order in which the keys are met first. */
 export function groupedBy(rows, key) {
@@ -130,31 +121,7 @@ export function parameters(row) {
   return words.filter((word) => word !== null && word !== undefined && word !== "");
 }
 
-/** The verdicts: tone, name and meaning. */
-export const VERDICTS = {
-  Resolved: ["good", "resolved", "The interval is narrow and excludes zero."],
-  BelowResolution: [
-    "bound",
-    "below resolution",
-    "The cost cannot be distinguished from zero; the figure is an upper bound.",
-  ],
-  Overlapped: [
-    "bound",
-    "overlapped",
-    "The loop is faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
-  ],
-  NonAdditive: [
-    "doubt",
-    "not additive",
-    "A second copy of the primitive does not cost what the first one does; the figure holds in this context only.",
-  ],
-  Noisy: ["doubt", "noisy", "The interval was still wide at the end of the budget."],
-  Interfered: ["doubt", "interfered", "Too many pairs were excluded because of disturbances."],
-  NotTogether: ["void", "not together", "The threads that the figure is about did not run at the same time."],
-  Elided: ["void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."],
-  Skipped: ["void", "skipped", "The case does not exist on this machine."],
-  TimedOut: ["bad", "timed out", "A loop did not end within its time limit."],
-  Failed: ["bad", "failed", "The case could not be measured, or its check failed."],
-};
-export const verdictTone = (name) => (VERDICTS[name] || ["void"])[0];
-export const verdictText = (name) => (VERDICTS[name] || ["", name])[1];
+/** The verdicts by name: the class of their colour, their words and their meaning. */
+export const VERDICTS = new Map(DATA.verdicts.map((verdict) => [verdict.name, verdict]));
+export const verdictTone = (name) => VERDICTS.get(name)?.tone || "void";
+export const verdictText = (name) => VERDICTS.get(name)?.words || name;

@@ -35,7 +35,7 @@ const RATE_STEPS = [
   [1e12, "T"],
 ];
 
-export const timeParts = (ns, count) => scaled(ns, TIME_STEPS, count);
+const timeParts = (ns, count) => scaled(ns, TIME_STEPS, count);
 export const formatTime = (ns, count) => timeParts(ns, count).join(NBSP);
 export const formatRate = (rate, count) => {
   const [number, unit] = scaled(rate, RATE_STEPS, count);
@@ -72,3 +72,9 @@ export const tickPlain = (value) => {
   const [number, unit] = scaled(value, RATE_STEPS, 3);
   return trim(number) + (unit ? NBSP + unit : "");
 };
+
+/** With two significant digits, rounded away from what is bounded: up, or down. */
+export function roundedBound(number, up) {
+  const step = 10 ** (Math.floor(Math.log10(number)) - 1);
+  return (up ? Math.ceil((number / step) * (1 - 1e-9)) : Math.floor((number / step) * (1 + 1e-9))) * step;
+}

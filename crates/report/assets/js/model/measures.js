@@ -2,11 +2,10 @@
 
 import { UNITS } from "../chart/values.js";
 import { el, svg } from "../dom.js";
-import { boundOf, detailOf, intervalWithinRun, roundedBound, ROWS, SEVERAL, verdictText } from "./data.js";
-import { answerWords, isRough, isWide } from "./reading.js";
+import { DATA, detailOf, ROWS } from "./data.js";
+import { roundedBound } from "./format.js";
 
-/** Rows of one run are compared by their intervals within it, rows of several runs by those for another run. */
-const costOf = (row) => [row.ns, ...(SEVERAL ? [row.ns_low, row.ns_high] : intervalWithinRun(row))];
+const costOf = (row) => [row.ns, row[DATA.drawn.low], row[DATA.drawn.high]];
 export const timeSpread = (row) => [row.ns_p05, row.ns_p95];
 
 /** The file has the percentiles in nanoseconds. */
@@ -22,7 +21,7 @@ function fairnessOf(row) {
   return index === null ? { state: "missing" } : { state: "resolved", y: index };
 }
 
-const COST = { triple: costOf, bound: boundOf, spread: timeSpread };
+const COST = { triple: costOf, bound: (row) => row.bound, spread: timeSpread };
 
 export const MEASURES = [
   { id: "ns", label: "Time", axis: "time per operation", unit: "time", rate: false, ...COST },
@@ -35,7 +34,7 @@ export const MEASURES = [
     triple: (row) => [row.cycles, row.cycles_low, row.cycles_high],
     bound: (row) => row.cycles_high,
     spread: cycleSpread,
-    forAnotherRun: true,
+    forAnotherRun: "for another run",
   },
   {
     id: "thread",
@@ -72,43 +71,42 @@ export const TIME = MEASURES[0];
 export const measureNamed = (id) => MEASURES.find((measure) => measure.id === id) || TIME;
 
 /**
- * The figure of a row in a chart, as a point without a place. `resolved` and `open` (an unreliable estimate) have an interval
- * and, if known, the 5th and the 95th percentile; `nonadditive` has a figure, `bound` a limit, the others nothing.
+ * The figure of a row in a chart, as a point without a place. `resolved`, `rough` and `open` (an unreliable estimate) have an
+ * interval and, if known, the 5th and the 95th percentile; `nonadditive` has a figure, `bound` a limit, the others nothing.
  */
 export function figureOf(row, measure) {
   if (measure.figure) return measure.figure(row);
-  const [point, ...interval] = measure.triple(row);
+  const { state } = row;
   const convert = (cost) => (measure.rate ? measure.scale(row) / cost : cost);
-  if (row.verdict === "Overlapped") return { state: "overlapped" };
-  if (row.verdict === "NonAdditive")
-    return point > 0 ? { state: "nonadditive", y: convert(point) } : { state: "missing" };
-  if (row.verdict === "BelowResolution") {
-    const high = measure.bound(row);
-    return high > 0 ? { state: "bound", y: convert(high), above: measure.rate } : { state: "missing" };
-  }
-  const open = row.verdict === "Noisy" || row.verdict === "Interfered";
-  if (!(point > 0) || !(open || row.verdict === "Resolved")) return { state: "missing" };
+  if (state === "overlapped") return { state };
+  const [point, ...interval] = state === "bound" ? [measure.bound(row)] : measure.triple(row);
+  if (state === "missing" || !(point > 0)) return { state: "missing" };
+  const y = convert(point);
+  if (state === "bound") return { state, y, above: measure.rate };
+  if (state === "nonadditive") return { state, y };
   // The end of an interval that reaches zero lies beyond the axis.
   const range = (costs) =>
     (measure.rate ? costs.slice().reverse() : costs).map((end) =>
       end > 0 ? convert(end) : measure.rate ? Number.MAX_VALUE : 0,
     );
-  const y = convert(point);
   const [low, high] = interval.includes(null) ? [y, y] : range(interval);
   const percentiles = measure.spread(row);
   const [p05, p95] = percentiles.includes(null) ? [null, null] : range(percentiles);
-  return { state: open ? "open" : "resolved", y, low, high, p05, p95 };
+  return { state, y, low, high, p05, p95 };
 }
+
+/** What a row says where no interval stands beside it. */
+export const textAlone = (row) => row.alone ?? row.figure;
 
 /** The text beside a mark. */
 export function figureText(figure, row, measure) {
+  if (measure === TIME) return textAlone(row);
   const { text } = UNITS[measure.unit];
-  if (["missing", "overlapped", "nonadditive"].includes(figure.state)) return verdictText(row.verdict);
-  // As on the cards: an estimate of a wide interval is no figure, one of a narrower interval a rough one.
-  if (figure.state === "open") return isRough(row) ? `~${text(figure.y, 3)}` : "no number";
   if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(roundedBound(figure.y, !figure.above), 2);
-  const interval = row && measure.unit === "time" && isWide(row) && answerWords({ row, median: null }).interval;
-  return text(figure.y, 3) + (interval ? ` ${interval}` : "");
+  if (figure.state === "rough") return `~${text(figure.y, 3)}`;
+  if (figure.state !== "resolved") return row.figure;
+  const interval = row && row.alone && measure.unit === "time" ? ` ${row.interval}` : "";
+  return text(figure.y, 3) + interval;
 }
 
 /** A figure as a point of a chart of dots, whose figures lie on the horizontal axis. */
@@ -117,7 +115,6 @@ export const asDot = ({ y, ...figure }) => ({ ...figure, x: y });
 /** The legend of intervals and spreads, if there are spreads. */
 export function spreadKeys(measure) {
   if (!ROWS.some((row) => row.ns_p05 !== null)) return [];
-  const anotherRun = SEVERAL || measure.forAnotherRun;
   const key = (text, attributes) =>
     el(
       "span",
@@ -126,7 +123,7 @@ export function spreadKeys(measure) {
       text,
     );
   return [
-    key(anotherRun ? "95 % interval for another run" : "95 % interval among rows of this run", {
+    key(`95 % interval ${measure.forAnotherRun || DATA.drawn.words}`, {
       class: "key-interval",
     }),
     key("5th to 95th percentile by address, order and time", { class: "key-spread" }),

@@ -7,8 +7,7 @@ import { el, svg, words } from "../dom.js";
 import { copyStyles, savePng } from "../files.js";
 import { DATA, RUNS, SEVERAL } from "../model/data.js";
 import { tickTime } from "../model/format.js";
-import { answerText } from "../model/reading.js";
-import { answerFigure, answersOf, SIDE_COLOURS } from "./ladder.js";
+import { answerFigure, answersOf, answerText, SIDE_COLOURS } from "./ladder.js";
 
 const CARD_ROOM = { left: 2, right: 2, step: 44, title: 0, axis: 26 };
 /** The size that sites show of a link: 1200 x 630. */

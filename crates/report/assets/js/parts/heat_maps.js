@@ -5,9 +5,8 @@ import { drawChart } from "../chart/chart.js";
 import { colourOf, COLOURS } from "../chart/marks.js";
 import { el } from "../dom.js";
 import { shortRunName } from "../explore/content.js";
-import { groupedBy, groupNumber, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
+import { groupedBy, groupNumber, hasFigure, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
 import { digits, NBSP, plural } from "../model/format.js";
-import { isCost } from "../model/reading.js";
 
 /** What the lines of a map show: the size of the cluster, or the blocks per multiprocessor. */
 function mapRows(family, rows) {
@@ -60,10 +59,10 @@ export function shortNumber(value, significant) {
   return value >= 999.5 ? String(Math.round(value)) : digits(value, significant);
 }
 
-/** A cell: coloured, with a tilde if the row is noisy, and hatched without a figure. */
+/** A cell: coloured, with a tilde if the figure is rough, and hatched without a figure. */
 export function costCell(row, unit) {
-  if (!isCost(row)) return { state: "missing", text: "×", row };
-  const text = row.verdict === "Noisy" ? `~${unit.text(row.ns, 2)}` : unit.text(row.ns);
+  if (!hasFigure(row)) return { state: "missing", text: "×", row };
+  const text = row.state === "rough" ? `~${unit.text(row.ns, 2)}` : unit.text(row.ns);
   return { value: row.ns, text, row };
 }
 
@@ -180,7 +179,7 @@ export function heatMapCard(family, all) {
     grid,
   );
   // Maps of several runs have one scale of colours.
-  const range = heatRange(rows.filter(isCost).map((row) => row.ns));
+  const range = heatRange(rows.filter(hasFigure).map((row) => row.ns));
   for (const own of groupedBy(rows, (row) => row.run).values()) drawMaps(grid, family, own, range, unit);
   const text = (ns) => `${unit.text(ns)}${NBSP}${unit.name}`;
   grid.append(el("div", { class: "whole-line" }, heatRamp(range, text)));

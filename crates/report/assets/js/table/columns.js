@@ -4,9 +4,8 @@ import { el } from "../dom.js";
 import { shortRunName } from "../explore/content.js";
 import {
   actors,
-  boundOf,
-  boundText,
   detailOf,
+  hasFigure,
   parameters,
   placeWords,
   ROWS,
@@ -16,7 +15,6 @@ import {
   verdictTone,
 } from "../model/data.js";
 import { digits, formatPercent, formatTime, halfWidth, plainRate } from "../model/format.js";
-import { isCost, isRough } from "../model/reading.js";
 import { cellText, LABELLED, numberColumn, textColumn } from "./kinds.js";
 import { showTooltip } from "../tooltip.js";
 
@@ -24,26 +22,17 @@ import { showTooltip } from "../tooltip.js";
 const otherParameters = (row) => placeWords(row).filter(Boolean).join(" · ") || null;
 const whoseCost = (row) =>
   row.ns === null ? null : [actors(row) > 1 ? row.actor : null, row.population].filter(Boolean).join(" · ") || null;
-const figureOnly = (read) => (row) => (isCost(row) ? read(row) : null);
+const figureOnly = (read) => (row) => (hasFigure(row) ? read(row) : null);
 const intervalWidth = figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_high));
 const ownWidth = figureOnly((row) =>
   row.within_low === null ? null : halfWidth(row.ns, row.within_low, row.within_high),
 );
 
 /** A number of a row, with a tilde where its cost is rough. */
-const roughly = (format) => (row, value) => (isRough(row) ? "~" : "") + format(value);
+const roughly = (format) => (row, value) => (row.state === "rough" ? "~" : "") + format(value);
 
 /** The number by which a cost is sorted. */
-function costKey(row) {
-  if (row.verdict === "BelowResolution") return boundOf(row);
-  return isCost(row) ? row.ns : null;
-}
-
-/** `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`. */
-function costText(row, value) {
-  if (row.verdict === "BelowResolution") return value > 0 ? boundText(row) : null;
-  return roughly(formatTime)(row, value);
-}
+const costKey = (row) => row.bound ?? (hasFigure(row) ? row.ns : null);
 
 /** The name of a primitive, which may break after its dots and underscores. A press shows what it is. A narrow window has
     the parameters below it, in place of columns. */
@@ -67,9 +56,8 @@ const verdictBadge = (row) => el("span", { class: `badge ${verdictTone(row.verdi
 
 /** The cost; a narrow window has its interval or its verdict below it. */
 function costNodes(row, value) {
-  const width = intervalWidth(row);
-  const second = row.verdict === "Resolved" && width !== null ? `±${formatPercent(width)}` : verdictBadge(row);
-  return [value === null ? null : costText(row, value), el("span", { class: "below" }, second)];
+  const second = row.state === "resolved" && row.interval ? row.interval : verdictBadge(row);
+  return [value === null ? null : row.figure, el("span", { class: "below" }, second)];
 }
 
 /** A number that is as rough as the cost of its row. */
@@ -92,8 +80,14 @@ const COLUMNS = [
   numberColumn("blocks", "Blocks", String, USUALLY),
   numberColumn("devices", "Devices", String, USUALLY),
   textColumn("more", "More", { ...USUALLY, key: otherParameters }),
-  numberColumn("ns", "Cost", null, { ...USUALLY, narrow: true, key: costKey, text: costText, cell: costNodes }),
-  numberColumn("interval", "±", formatPercent, { ...USUALLY, key: intervalWidth }),
+  numberColumn("ns", "Cost", null, {
+    ...USUALLY,
+    narrow: true,
+    key: costKey,
+    text: (row) => row.figure,
+    cell: costNodes,
+  }),
+  numberColumn("interval", "±", null, { ...USUALLY, key: intervalWidth, text: (row) => row.interval.slice(1) }),
   textColumn("verdict", "Verdict", { ...USUALLY, text: (row, value) => verdictText(value), cell: verdictBadge }),
   figureColumn("cycles", "Cycles", digits, (row) => row.cycles, USUALLY),
   numberColumn("ops_per_s_total", "ops/s, all", plainRate, USUALLY),

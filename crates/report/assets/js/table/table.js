@@ -176,7 +176,7 @@ function columnChooser() {
 
 export const isRows = (hash) => /^#?rows\?/.test(hash);
 
-/** The address of the table as it is: `#rows?q=mutex&verdict=Noisy`, or of certain rows: `#rows?run=0&only=3,17`. */
+/** The address of the table as it is: `#rows?q=mutex`, or of certain rows: `#rows?run=0&only=3,17`. */
 function tableAddress({ words, verdict, only }) {
   const parts = new URLSearchParams();
   if (words) parts.set("q", words);
@@ -199,7 +199,7 @@ export function showTable(hash) {
   const only = rows.length ? { rows, text } : null;
   Object.assign(TABLE, {
     words: parts.get("q") || "",
-    verdict: verdict in VERDICTS ? verdict : "",
+    verdict: VERDICTS.has(verdict) ? verdict : "",
     only,
   });
   verdictSelect.value = TABLE.verdict;
@@ -259,7 +259,7 @@ export function drawRows() {
   }
   possible = knownColumns();
   columns = possible.filter((column) => column.usual);
-  const present = Object.keys(VERDICTS).filter((name) => ROWS.some((row) => row.verdict === name));
+  const present = [...VERDICTS.keys()].filter((name) => ROWS.some((row) => row.verdict === name));
   const chooseVerdict = (event) => {
     TABLE.verdict = event.target.value;
     rememberTable();

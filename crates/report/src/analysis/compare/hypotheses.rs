@@ -11,9 +11,8 @@ use super::case::{Change, ComparedCase};
 use super::machine_state::MachineStates;
 use super::ratio;
 use super::ratio::UncertainCost;
-use crate::analysis::contest::has_cost_of_case;
 use crate::analysis::phrases::joined;
-use crate::naming;
+use crate::reading::{self, has_cost_of_case};
 
 /// A case before its verdict, which depends on all cases.
 pub(super) struct Draft<'a> {
@@ -110,7 +109,7 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
     // A cost below the resolution has an upper bound, which a resolved cost can be above.
     let has_bound = |row: &Row| has_cost_of_case(row) || matches!(row.verdict, Verdict::BelowResolution(_));
     if !has_bound(a) || !has_bound(b) || !(has_cost_of_case(a) || has_cost_of_case(b)) {
-        let [of_a, of_b] = [a, b].map(|row| naming::verdict(row.verdict.name()));
+        let [of_a, of_b] = [a, b].map(|row| reading::words(row.verdict.name()).to_owned());
         return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a} in A, {of_b} in B") });
     }
     let actors = a.actor.zip(b.actor).filter(|(of_a, of_b)| a.case.actors() > 1 && of_a != of_b);
@@ -126,7 +125,7 @@ fn remark(a: &Row, b: &Row) -> String {
     let instructions = a.evidence.as_ref().zip(b.evidence.as_ref()).filter(|(of_a, of_b)| of_a != of_b);
     let instructions = instructions.map(|(of_a, of_b)| format!("other instructions: {of_a} in A, {of_b} in B"));
     let doubts = |(row, name): (&Row, &str)| {
-        let verdict = (row.verdict != Verdict::Resolved).then(|| naming::verdict(row.verdict.name()));
+        let verdict = (row.verdict != Verdict::Resolved).then(|| reading::words(row.verdict.name()).to_owned());
         let provisional = row.provisional.then(|| "provisional".to_owned());
         [verdict, provisional].map(|doubt| doubt.map(|doubt| format!("{doubt} in {name}")))
     };

@@ -10,8 +10,8 @@ use syncscope_core::{Class, Nanoseconds, Row};
 
 use super::ratio::UncertainCost;
 use crate::RunData;
-use crate::analysis::contest::has_cost_of_case;
 use crate::analysis::phrases::joined;
+use crate::reading::has_cost_of_case;
 use crate::sets::sets;
 
 /// Of fewer rows, what they have in common is not told from what each has of its own.

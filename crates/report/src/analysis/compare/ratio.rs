@@ -22,11 +22,10 @@
 //! (Fieller, *Some problems in interval estimation*, Journal of the Royal Statistical Society B 16, 1954). It needs no
 //! logarithm of a cost, so that it also stands for a cost that may be zero; then it has no upper end.
 
+use crate::reading::has_cost_of_case;
 use syncscope_core::Row;
 use syncscope_core::run::row::Parts;
 use syncscope_core::stats::{Clustered, Interval, Level, student};
-
-use crate::analysis::contest::has_cost_of_case;
 
 /// The standard deviation of the cost of one code at several places in memory, relative to it: comparisons of an operation with itself
 /// gave ratios of 1.001 to 1.005, certainly above 1 where the noise was less.

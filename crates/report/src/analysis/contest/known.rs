@@ -7,7 +7,8 @@ use syncscope_core::{Cycles, Row, Verdict};
 
 use crate::RunData;
 use crate::analysis::usual::short_name;
-use crate::figure::{self, Cost, interval_within_run};
+use crate::figure;
+use crate::reading::{self, Reading, State, bounds};
 
 /// By which interval rows are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,26 +27,6 @@ impl Basis {
             Self::Machine => "for another run ",
         }
     }
-}
-
-/// Where the cost of a row lies by the rows of its run: the interval within the run. A cost below the resolution lies in its
-/// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own: also where
-/// the whole interval is below zero, as what surrounds the primitive hides it.
-pub(crate) fn bounds(row: &Row) -> Option<Interval> {
-    let ns = row.ns?.value();
-    match row.verdict {
-        Verdict::Resolved => Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns })),
-        Verdict::Noisy(_) | Verdict::BelowResolution(_) => {
-            interval_within_run(row).filter(|interval| interval.high > 0.0)
-        }
-        _ => None,
-    }
-}
-
-/// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
-/// other run adds up in the same way.
-pub fn has_cost_of_case(row: &Row) -> bool {
-    matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
 }
 
 /// A row whose cost is known to lie in an interval.
@@ -79,12 +60,12 @@ impl<'a> Known<'a> {
         Self::of(data, index, basis).filter(Self::has_figure)
     }
 
-    /// Whether its cost may be written, see [`figure::has_figure`]. Without a figure it can still be compared.
+    /// Whether its cost may be written, see [`reading::has_figure`]. Without a figure it can still be compared.
     pub(crate) fn has_figure(&self) -> bool {
-        figure::has_figure(self.row)
+        reading::has_figure(self.row)
     }
 
-    /// Its cycles, where they may be written: those of a noisy row may not, see [`Cost::cycles`]. A row has none of its other threads.
+    /// Its cycles, where they may be written: those of a noisy row may not, see [`Reading::cycles`]. A row has none of its other threads.
     pub(crate) fn cycles_figure(&self) -> Option<Cycles> {
         self.row.cycles.filter(|_| self.row.verdict == Verdict::Resolved && !self.is_of_another_actor())
     }
@@ -116,10 +97,10 @@ impl fmt::Display for Known<'_> {
     /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `no number` where it has no figure.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.has_figure() && self.is_of_another_actor() {
-            let doubt = if self.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+            let doubt = if State::of(self.row) == State::Rough { reading::ROUGHLY } else { "" };
             return write!(out, "{doubt}{}", figure::time(self.ns));
         }
-        out.write_str(&Cost::alone(self.row))
+        out.write_str(&Reading::of(self.row).alone())
     }
 }
 

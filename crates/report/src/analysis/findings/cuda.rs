@@ -6,8 +6,8 @@ use syncscope_core::{Form, Verdict};
 
 use super::super::usual::short_name;
 use super::prelude::*;
-use crate::figure::interval_within_run;
 use crate::naming;
+use crate::reading::interval_within_run;
 
 const GPU_ADD: &str = "gpu.atomic.add";
 const CAS_PASS: &str = "gpu.atomic.cas_pass";

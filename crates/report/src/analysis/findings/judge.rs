@@ -5,8 +5,9 @@ use syncscope_core::Domain;
 use super::super::contest::Known;
 use super::super::phrases::joined;
 use super::{ClaimVerdict, Outcome};
-use crate::figure::{self, interval_within_run};
+use crate::figure;
 use crate::naming;
+use crate::reading::interval_within_run;
 
 /// "Constant", "identical", "no difference", "similar": costs within this factor. It is the factor within which the report
 /// takes costs for one level elsewhere (core-to-core matrix, end of false sharing).

@@ -30,7 +30,7 @@ use syncscope_core::Evidence;
 
 pub use super::claim::{ClaimVerdict, Finding, Outcome, Paper};
 use crate::RunData;
-use crate::figure::interval_within_run;
+use crate::reading::interval_within_run;
 
 /// A published claim that rows decide: a line of `assets/claims.csv`.
 #[derive(Debug, Deserialize)]

@@ -9,7 +9,7 @@ use syncscope_core::{Cycles, Detail, Row};
 use crate::RunData;
 use crate::analysis::compare::differences::{Property, properties, variables_in_words};
 use crate::analysis::compare::instructions;
-use crate::analysis::contest::has_cost_of_case;
+use crate::reading::has_cost_of_case;
 
 /// A node.
 #[derive(Debug, Clone, PartialEq)]

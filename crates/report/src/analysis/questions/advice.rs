@@ -104,7 +104,7 @@ impl CostFigure {
 
     /// `1.20 µs`, `~1.20 µs` where its row is noisy.
     pub(crate) fn figure(self) -> String {
-        let doubt = if self.is_rough { figure::ROUGHLY } else { "" };
+        let doubt = if self.is_rough { reading::ROUGHLY } else { "" };
         format!("{doubt}{}", figure::time(self.ns))
     }
 }
@@ -210,16 +210,16 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
         let is_named = other.placement.as_ref().is_some_and(|own| placements::BY_RANK.contains(own));
         is_named && other.placement != case.placement && unplaced(other) == unplaced(case)
     };
-    let known = |index: usize| Some(&data.rows[index]).filter(|row| figure::has_figure(row));
+    let known = |index: usize| Some(&data.rows[index]).filter(|row| reading::has_figure(row));
     let placed = |index: usize| {
         let row = known(index)?;
-        Some(format!("{} {}", row.case.placement.as_ref()?, Cost::alone(row)))
+        Some(format!("{} {}", row.case.placement.as_ref()?, Reading::of(row).alone()))
     };
     let others = enumerated(data.rows_where(|row| is_other(&row.case)).filter_map(placed));
     let is_same = |index: &usize| data.case(*index).primitive == case.primitive;
     let of_pairs = by_class(data).into_iter().find(|rows| rows.iter().flatten().next().is_some_and(is_same));
     let in_words = |(index, PairClass { shared, .. }): (Option<usize>, PairClass)| {
-        Some(format!("{} where they share {shared}", Cost::alone(known(index?)?)))
+        Some(format!("{} where they share {shared}", Reading::of(known(index?)?).alone()))
     };
     let classed: Vec<String> = of_pairs.into_iter().flatten().zip(PAIR_CLASSES).filter_map(in_words).collect();
     let others = others.map(|others| format!("as many threads placed otherwise: {others}"));

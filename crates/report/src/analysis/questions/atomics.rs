@@ -69,7 +69,7 @@ impl<'a> Total<'a> {
 impl fmt::Display for Total<'_> {
     /// `43.8 million`, `~43.8 million` where the row is noisy.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let doubt = if self.known.row.verdict == Verdict::Resolved { "" } else { figure::ROUGHLY };
+        let doubt = if self.known.row.verdict == Verdict::Resolved { "" } else { reading::ROUGHLY };
         write!(out, "{doubt}{}", count(self.rate))
     }
 }

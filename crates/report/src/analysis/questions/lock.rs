@@ -163,9 +163,9 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     let cpus = MachineSize::of(&inquiry.data.run.machine).hardware_threads;
     let alike = |case: &Case| Case { threads: row.case.threads, ..case.clone() } == row.case;
     let rows = inquiry.data.rows.iter().filter(|other| alike(&other.case) && other.case.threads > Some(cpus));
-    let known = rows.filter(|other| cpus > 0 && figure::has_figure(other));
+    let known = rows.filter(|other| cpus > 0 && reading::has_figure(other));
     let first = known.min_by_key(|other| other.case.threads)?;
-    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Cost::alone(first)))
+    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Reading::of(first).alone()))
 }
 
 /// A map for each length of the work outside; `None` in a run without work, or with one lock.

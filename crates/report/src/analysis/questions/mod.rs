@@ -385,7 +385,7 @@ mod tests {
     use super::testing::{case, data, on_blocks, row};
     use super::testing::{decision, lock, series};
     use super::*;
-    use crate::chart::State;
+    use crate::reading::State;
 
     /// A run that the repository holds.
     fn stored(name: &str) -> RunData {

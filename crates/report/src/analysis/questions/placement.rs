@@ -1,8 +1,8 @@
 //! Where to place threads: on one core, in one cache, on one NUMA node, close or spread?
 
 use super::prelude::*;
-use crate::analysis::contest::bounds;
 use crate::analysis::matrix::{self, PAIR_CLASSES};
+use crate::reading::bounds;
 
 pub(super) const SENTENCES: Sentences = &[placement, same_threads];
 

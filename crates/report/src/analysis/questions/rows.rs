@@ -92,9 +92,12 @@ pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
 /// How many of the rows have no reliable figure, by verdict.
 pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| **verdict != Verdict::Resolved);
-    let mut words: Vec<String> = verdicts.map(|verdict| naming::verdict(verdict.name())).collect();
+    let mut words: Vec<&str> = verdicts.map(|verdict| reading::words(verdict.name())).collect();
     words.sort_unstable();
-    let counted = joined(words.chunk_by(String::eq).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))), ", ")?;
+    let counted = joined(
+        words.chunk_by(|one, other| one == other).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))),
+        ", ",
+    )?;
     Some(format!("Rough or without a number: {} of {} cases ({counted}).", words.len(), rows.len()))
 }
 

@@ -1,0 +1,374 @@
+//! What one row says: the one place that decides it. Terminal, page, exports, charts and sentences take it from here.
+//!
+//! - [`State`]: whether the row has a cost, a bound or nothing
+//! - [`Reading`]: the same with its texts
+//! - [`bounds`] and [`interval_within_run`]: where its cost lies
+//! - [`VERDICTS`] and [`SIGNS`]: what the words and signs mean
+
+use serde::Serialize;
+use syncscope_core::stats::Interval;
+use syncscope_core::{Row, Verdict};
+
+use crate::figure;
+use crate::naming::KERNEL_US;
+
+/// What a row is worth, in the words of the page's scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum State {
+    Resolved,
+    /// A noisy estimate whose interval is narrow enough for a rough figure.
+    Rough,
+    /// An estimate that is too uncertain for a figure.
+    Open,
+    /// An upper bound of a cost.
+    Bound,
+    /// A cost that depends on the operations around it.
+    NonAdditive,
+    /// A primitive that hides behind what surrounds it.
+    Overlapped,
+    /// No figure.
+    #[default]
+    Missing,
+}
+
+impl State {
+    pub(crate) fn of(row: &Row) -> Self {
+        let has_cost = row.ns.is_some_and(|ns| ns.value() > 0.0);
+        match row.verdict {
+            Verdict::Overlapped(_) => Self::Overlapped,
+            Verdict::BelowResolution(_) if bound(row).is_some() => Self::Bound,
+            Verdict::Resolved if has_cost => Self::Resolved,
+            Verdict::NonAdditive(_) if has_cost => Self::NonAdditive,
+            Verdict::Noisy(_) if is_narrow(row) == Some(true) => Self::Rough,
+            Verdict::Noisy(_) | Verdict::Interfered(_) if has_cost => Self::Open,
+            _ => Self::Missing,
+        }
+    }
+
+    /// Whether the cost may be written as a number.
+    pub(crate) const fn has_figure(self) -> bool {
+        matches!(self, Self::Resolved | Self::Rough)
+    }
+}
+
+/// What the marks of a chart mean, in the order of its legend; a filled one needs no words.
+pub(crate) const MARKS: [(State, &str); 6] = [
+    (State::Rough, "rough (~)"),
+    (State::Open, NO_NUMBER),
+    (State::Bound, "a bound"),
+    (State::NonAdditive, "not additive"),
+    (State::Overlapped, "overlapped"),
+    (State::Missing, "no figure"),
+];
+
+/// A row as short texts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Reading {
+    pub(crate) state: State,
+    /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `no number`, `skipped`.
+    pub(crate) figure: String,
+    /// `±1.0 %`, where there is a figure and an interval.
+    pub(crate) interval: Option<String>,
+    /// `33.8 cycles`, where cycles were measured.
+    pub(crate) cycles: Option<String>,
+    /// Whether a resolved figure is never written without its interval: resolved in cycles, its time is less certain than that of
+    /// a rough one.
+    is_wide: bool,
+}
+
+impl Reading {
+    pub(crate) fn of(row: &Row) -> Self {
+        let state = State::of(row);
+        let is_resolved = state == State::Resolved;
+        let time = row.ns.map(|ns| figure::time(ns.value())).filter(|_| state.has_figure());
+        let figure = match (state, &row.verdict) {
+            (State::Resolved, _) => time.unwrap_or_default(),
+            (State::Rough, _) => format!("{ROUGHLY}{}", time.unwrap_or_default()),
+            (State::Bound, _) => less_than(row).unwrap_or_default(),
+            (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_) | Verdict::BelowResolution(_)) => {
+                NO_NUMBER.to_owned()
+            }
+            (_, verdict) => words(verdict.name()).to_owned(),
+        };
+        let quoted = row.ns.zip(row.ns_interval).filter(|_| state.has_figure());
+        Self {
+            state,
+            figure,
+            interval: quoted.and_then(|(ns, interval)| figure::relative(ns.value(), interval)),
+            cycles: row.cycles.filter(|_| is_resolved).map(|value| figure::cycles(value.value())),
+            is_wide: is_resolved && is_narrow(row) == Some(false),
+        }
+    }
+
+    /// The figure where no interval stands beside it.
+    pub(crate) fn alone(&self) -> String {
+        match &self.interval {
+            Some(interval) if self.is_wide => format!("{} {interval}", self.figure),
+            _ => self.figure.clone(),
+        }
+    }
+
+    /// The figure, its interval and its cycles for a table; what is not known is empty.
+    pub(crate) fn cells(self) -> [String; 3] {
+        [self.figure, self.interval.unwrap_or_default(), self.cycles.unwrap_or_default()]
+    }
+}
+
+/// The interval to compare a row with others of its run by. Rows of older versions have one interval for everything.
+pub fn interval_within_run(row: &Row) -> Option<Interval> {
+    row.ns_within.or(row.ns_interval)
+}
+
+/// Where the cost of a row lies by the rows of its run: the interval within the run. A cost below the resolution lies in its
+/// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own: also where
+/// the whole interval is below zero, as what surrounds the primitive hides it.
+pub(crate) fn bounds(row: &Row) -> Option<Interval> {
+    let ns = row.ns?.value();
+    match row.verdict {
+        Verdict::Resolved => Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns })),
+        Verdict::Noisy(_) | Verdict::BelowResolution(_) => {
+            interval_within_run(row).filter(|interval| interval.high > 0.0)
+        }
+        _ => None,
+    }
+}
+
+/// What a cost is less than, in nanoseconds: the larger of the upper ends of both intervals.
+pub(crate) fn bound(row: &Row) -> Option<f64> {
+    let most = [row.ns_interval, row.ns_within].into_iter().flatten().map(|interval| interval.high).reduce(f64::max);
+    most.filter(|most| *most > 0.0)
+}
+
+/// `< 0.05 ns`.
+pub(crate) fn less_than(row: &Row) -> Option<String> {
+    bound(row).map(figure::less_than)
+}
+
+/// Whether the cost of a row may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough
+/// figure. Every table and sentence follows this rule.
+pub fn has_figure(row: &Row) -> bool {
+    State::of(row).has_figure()
+}
+
+/// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
+/// other run adds up in the same way.
+pub fn has_cost_of_case(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
+}
+
+/// Whether the interval within the run is narrow enough for a rough figure; `None` without one.
+fn is_narrow(row: &Row) -> Option<bool> {
+    Some(interval_within_run(row)?.half_width() < ROUGH_HALF_WIDTH * row.ns?.value())
+}
+
+/// What stands before a rough figure.
+pub(crate) const ROUGHLY: &str = "~";
+
+/// What stands in place of a figure that is too uncertain.
+pub(crate) const NO_NUMBER: &str = "no number";
+
+/// The relative half-width of an interval below which a noisy estimate is shown, as a rough one.
+pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
+
+/// A verdict for people.
+#[derive(Debug, Serialize)]
+pub(crate) struct VerdictWords {
+    pub(crate) name: &'static str,
+    /// The class of its colour.
+    tone: &'static str,
+    words: &'static str,
+    pub(crate) meaning: &'static str,
+}
+
+const fn verdict(name: &'static str, tone: &'static str, words: &'static str, meaning: &'static str) -> VerdictWords {
+    VerdictWords { name, tone, words, meaning }
+}
+
+/// The verdicts, in the order of the explanations.
+pub(crate) const VERDICTS: [VerdictWords; 11] = [
+    verdict("Resolved", "good", "resolved", "The interval is narrow and excludes zero."),
+    verdict(
+        "BelowResolution",
+        "bound",
+        "below resolution",
+        "The cost cannot be distinguished from zero; the figure is an upper bound.",
+    ),
+    verdict(
+        "Overlapped",
+        "bound",
+        "overlapped",
+        "The loop is faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
+    ),
+    verdict(
+        "NonAdditive",
+        "doubt",
+        "not additive",
+        "A second copy of the primitive does not cost what the first one does; the figure holds in this context only.",
+    ),
+    verdict("Noisy", "doubt", "noisy", "The interval was still wide at the end of the budget."),
+    verdict("Interfered", "doubt", "interfered", "Too many pairs were excluded because of disturbances."),
+    verdict(
+        "NotTogether",
+        "void",
+        "not together",
+        "The threads that the figure is about did not run at the same time.",
+    ),
+    verdict("Elided", "void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."),
+    verdict("Skipped", "void", "skipped", "The case does not exist on this machine."),
+    verdict("TimedOut", "bad", "timed out", "A loop did not end within its time limit."),
+    verdict("Failed", "bad", "failed", "The case could not be measured, or its check failed."),
+];
+
+/// A verdict in a sentence: `below resolution`.
+pub(crate) fn words(verdict: &str) -> &str {
+    VERDICTS.iter().find(|known| known.name == verdict).map_or(verdict, |known| known.words)
+}
+
+/// A sign beside a figure, or a word in its place.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sign {
+    pub(crate) text: &'static str,
+    pub(crate) meaning: &'static str,
+}
+
+const PROVISIONAL: &str = "provisional";
+const KERNEL_LENGTH: &str = "5 µs";
+
+/// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
+pub(crate) const SIGNS: [Sign; 6] = [
+    Sign {
+        text: ROUGHLY,
+        meaning: "a rough figure, whose interval within this run is wider than ±5 % or based on too few blocks",
+    },
+    Sign { text: "<", meaning: "at most this, not distinguished from zero" },
+    Sign { text: NO_NUMBER, meaning: "the interval is wider than ±25 %, or too many pairs were excluded" },
+    Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
+    Sign { text: PROVISIONAL, meaning: "more measurement blocks were planned" },
+    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not part of the cost" },
+];
+
+impl Sign {
+    fn occurs(&self, rows: &[Row]) -> bool {
+        rows.iter().any(|row| match self.text {
+            PROVISIONAL => row.provisional,
+            KERNEL_LENGTH => row.case.in_group(KERNEL_US),
+            figure => Reading::of(row).figure.starts_with(figure),
+        })
+    }
+}
+
+/// The signs that occur among the rows of a run in one text; `None` without any.
+pub(crate) fn signs_of(rows: &[Row]) -> Option<String> {
+    let found = SIGNS.iter().filter(|sign| sign.occurs(rows));
+    let texts: Vec<String> = found.map(|sign| format!("{}: {}", sign.text, sign.meaning)).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Cycles, Group, Nanoseconds, Settings};
+
+    #[test]
+    fn every_verdict_has_its_words() {
+        let sorted = |mut names: [&'static str; Verdict::NAMES.len()]| {
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(sorted(VERDICTS.map(|known| known.name)), sorted(Verdict::NAMES));
+    }
+
+    #[test]
+    fn a_bound_is_the_larger_of_both_ends_and_never_rounded_below() {
+        let interval = |high| Some(Interval { low: -1.0, high });
+        let of = |quoted, within| {
+            let row = Row::unmeasured(Case::new("cpu.handoff.park"), Verdict::BelowResolution(String::new()));
+            Reading::of(&Row { ns_interval: quoted, ns_within: within, ..row }).figure
+        };
+        assert_eq!(of(interval(141.0), interval(4119.965)), "< 4.2 µs");
+        assert_eq!((of(interval(4846.0), None), of(None, interval(10.288))), ("< 4.9 µs".into(), "< 11 ns".into()));
+        assert_eq!((of(interval(0.05), None), of(interval(996.0), None)), ("< 0.050 ns".into(), "< 1.0 µs".into()));
+        assert_eq!(of(interval(-0.5), None), "no number");
+    }
+
+    #[test]
+    fn unresolved_rows_have_no_figure_unless_their_interval_is_narrow() {
+        let row = |verdict, high| Row {
+            ns: Some(Nanoseconds(0.01)),
+            ns_interval: Some(Interval { low: -0.02, high }),
+            cycles: Some(Cycles(0.1)),
+            ..Row::unmeasured(Case::new("cpu.fence.acquire"), verdict)
+        };
+        let below = Verdict::BelowResolution("at most 0.050 ns".into());
+        assert_eq!(Reading::of(&row(below.clone(), 0.05)).figure, "< 0.050 ns");
+        assert_eq!(Reading::of(&row(below, -0.01)).figure, "no number");
+        let noisy = Reading::of(&row(Verdict::Noisy("wide".into()), 4.0));
+        assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.state), ("no number", None, State::Open));
+        let rough = Row {
+            ns: Some(Nanoseconds(2.0)),
+            ns_interval: Some(Interval { low: 1.8, high: 2.2 }),
+            ..row(Verdict::Noisy("wide".into()), 4.0)
+        };
+        let rough = Reading::of(&rough);
+        assert_eq!((rough.figure.as_str(), rough.state), ("~2.00 ns", State::Rough));
+        assert_eq!(rough.interval.as_deref(), Some("±10 %"));
+    }
+
+    #[test]
+    fn the_interval_of_a_figure_is_the_one_for_another_run() {
+        let row = Row {
+            ns: Some(Nanoseconds(2.0)),
+            ns_interval: Some(Interval { low: 1.4, high: 2.6 }),
+            ns_within: Some(Interval { low: 1.8, high: 2.2 }),
+            ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Noisy("wide".into()))
+        };
+        // The verdict is about this run: within it, the estimate is narrow enough for a rough figure.
+        let cost = Reading::of(&row);
+        assert_eq!((cost.figure.as_str(), cost.interval.as_deref()), ("~2.00 ns", Some("±30 %")));
+        assert_eq!(Reading::of(&Row { ns_within: None, ..row.clone() }).figure, "no number");
+        // Resolved in cycles: the time is so uncertain that it is not written without its interval.
+        let resolved = Row { verdict: Verdict::Resolved, ..row };
+        assert_eq!(Reading::of(&resolved).alone(), "2.00 ns");
+        assert_eq!(Reading::of(&Row { ns_within: None, ..resolved }).alone(), "2.00 ns ±30 %");
+    }
+
+    #[test]
+    fn a_cost_that_is_hidden_or_depends_on_its_neighbours_has_words() {
+        let row = |verdict| Row { ns: Some(Nanoseconds(2.0)), ..Row::unmeasured(Case::new("cpu.atomic.add"), verdict) };
+        assert_eq!(Reading::of(&row(Verdict::Overlapped("hidden".into()))).figure, "overlapped");
+        assert_eq!(Reading::of(&row(Verdict::NonAdditive("differs".into()))).figure, "not additive");
+    }
+
+    fn signs(rows: &[Row]) -> Vec<String> {
+        let text = signs_of(rows).unwrap_or_default();
+        text.split("; ").map(|one| one.split(": ").next().unwrap().to_owned()).collect()
+    }
+
+    fn noisy(half: f64) -> Row {
+        Row {
+            ns: Some(Nanoseconds(10.0)),
+            ns_within: Some(Interval { low: 10.0 - half, high: 10.0 + half }),
+            ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Noisy("wide".into()))
+        }
+    }
+
+    #[test]
+    fn only_signs_that_occur_are_explained() {
+        let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
+        assert_eq!(signs_of(std::slice::from_ref(&resolved)), None);
+        assert_eq!(signs(&[resolved.clone(), noisy(1.0)]), ["~"]);
+        assert_eq!(signs(&[noisy(5.0), resolved.clone()]), ["no number"]);
+        let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
+        let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
+        assert_eq!(signs(&[Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
+    }
+
+    #[test]
+    fn the_width_that_decides_is_the_one_that_is_named() {
+        for (text, half_width) in [("~", Settings::NOISY_ABOVE), ("no number", ROUGH_HALF_WIDTH)] {
+            let meaning = SIGNS.iter().find(|sign| sign.text == text).unwrap().meaning;
+            assert!(meaning.contains(&format!("±{} %", 100.0 * half_width)), "{meaning}");
+        }
+    }
+}
