@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Catalogue, Domain, OwnAxes, own};
+use syncscope_core::{Axes, Catalogue, Domain, own};
 use syncscope_report::RunData;
 
 use crate::axes::shortened;
@@ -76,8 +76,8 @@ fn run_of(path: &Path) -> Result<PathBuf, Failure> {
 fn catalogue_of(path: &Path) -> Arc<Catalogue> {
     let run = RunDirectory::open(path).and_then(|directory| directory.read_run());
     let Some(run) = run.ok().filter(|run| !run.own.is_empty()) else { return catalogue() };
-    syncscope_cpu::primitives::own::define(&run.own, &OwnAxes::default());
-    syncscope_gpu::own::define(&run.own, &OwnAxes::default());
+    syncscope_cpu::primitives::own::define(&run.own, &Axes::default());
+    syncscope_gpu::own::define(&run.own, &Axes::default());
     let own = [Domain::Cpu, Domain::Gpu].into_iter().flat_map(own::defined).map(|own| &own.primitive);
     let own = own.filter(|primitive| run.own.iter().any(|own| own.id == primitive.id));
     let known = catalogue();

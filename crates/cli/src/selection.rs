@@ -3,15 +3,11 @@
 use std::collections::HashSet;
 
 use glob::Pattern;
-use syncscope_core::own::is_own;
-use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Laboratory, Listing, Preset, Primitive};
-use syncscope_cpu::{CpuLaboratory, Topology};
+use syncscope_core::session::plan::{Asked, Plan, asked};
+use syncscope_core::{Axes, Case, Listing, Preset, Primitive};
 use syncscope_gpu::peer::PEER_PROGRAMS;
-use syncscope_host::scheduling::allowed_cpus;
 use syncscope_report::RunData;
 
-use crate::axes::AxisFilter;
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
 
@@ -25,7 +21,7 @@ pub(crate) struct Selection {
     skip: Vec<Pattern>,
     /// Whether only the cases of SyncPerformance are selected.
     syncperformance: bool,
-    axes: AxisFilter,
+    axes: Axes,
 }
 
 impl Selection {
@@ -43,12 +39,12 @@ impl Selection {
             only: parse(only)?,
             skip: parse(skip)?,
             syncperformance: only.iter().any(|glob| glob == SYNCPERFORMANCE),
-            axes: AxisFilter::default(),
+            axes: Axes::default(),
         })
     }
 
-    /// The same for certain values of the axes only.
-    pub(crate) fn with_axes(self, axes: AxisFilter) -> Self {
+    /// The same with these values instead of those of a preset.
+    pub(crate) fn with_axes(self, axes: Axes) -> Self {
         Self { axes, ..self }
     }
 
@@ -78,47 +74,56 @@ impl Selection {
         Err(Failure::Usage(format!("`{glob}` matches no row; {}", advice(glob.as_str(), &primitives))))
     }
 
-    /// The cases of a preset that the globs select, in a random order that `seed` determines. A glob of which the preset has no
-    /// case, or none with a value asked for, takes those of the first larger preset that has.
-    pub(crate) fn plan(&self, laboratories: &mut Laboratories, preset: Preset, seed: u64) -> Result<Plan, Failure> {
+    /// The cases of a preset that the globs select, in a random order that `seed` determines, and what was asked for and cannot
+    /// exist. A glob of which the preset has no case with the parameters asked for takes those of the first larger preset that has.
+    pub(crate) fn plan(
+        &self,
+        laboratories: &mut Laboratories,
+        preset: Preset,
+        seed: u64,
+    ) -> Result<(Plan, Vec<(Case, String)>), Failure> {
         let listing = laboratories.listing();
         self.check(&listing)?;
         let also_in = self.syncperformance.then(|| laboratories.syncperformance_cases());
         let selects = |case: &Case| self.selects(case) && also_in.as_ref().is_none_or(|cases| cases.contains(case));
-        let can_have_work = |case: &Case| {
-            let known = listing.iter().find(|listing| listing.primitive.id == case.primitive);
-            known.is_some_and(|known| (known.primitive.facts.can_have_work)(case))
-        };
-        let axes = self.axes.on(topology_of(laboratories));
-        let mut planned = |preset| -> Vec<Vec<Case>> {
-            let part = |laboratory: &&mut dyn Laboratory| {
-                let selected = laboratory.plan(preset).into_iter().filter(selects);
-                selected.flat_map(|case| self.axes.with_work(case, can_have_work)).collect()
-            };
-            laboratories.all().iter().map(part).collect()
+        let all = laboratories.all();
+        let planned = |preset: &Preset| -> Vec<Asked> {
+            all.iter().map(|laboratory| asked(&**laboratory, *preset, &self.axes, &selects)).collect()
         };
         let mut wishes = Wish::of(&self.only);
-        let mut presets = Preset::ALL.iter().copied().filter(|other| *other >= preset).peekable();
-        while let Some(preset) = presets.next_if(|_| wishes.iter().any(|wish| !wish.is_met(&axes))) {
-            let cases = planned(preset);
-            for wish in &mut wishes {
-                wish.take(&cases, &axes);
+        for preset in Preset::ALL.iter().filter(|other| **other >= preset) {
+            if wishes.iter().all(Wish::is_met) {
+                break;
             }
+            let planned = planned(preset);
+            wishes.iter_mut().filter(|wish| !wish.is_met()).for_each(|wish| wish.take(&planned));
         }
-        if !wishes.iter().any(|wish| wish.has_candidates) {
-            return Err(self.nothing_selected(&listing));
-        }
-        let parts = united(wishes);
+        let refused: Vec<(Case, String)> = wishes.iter().flat_map(|wish| wish.refused.iter().cloned()).collect();
+        let mut parts = united(wishes);
+        // What replaced the values of a case of SyncPerformance may be none.
+        parts.iter_mut().for_each(|part| part.retain(selects));
         if parts.iter().all(Vec::is_empty) {
-            let there = [planned(preset), planned(Preset::Paper)].concat();
-            let why = self.axes.nothing_left(&there.iter().flatten());
-            let of_threads = self.axes.options().iter().any(|option| option == "--threads");
-            let here = topology_of(laboratories).map_or_else(|| allowed_cpus().len(), |cpus| cpus.allowed().count());
-            let cpus = if of_threads { format!("; CPUs here: {here}") } else { String::new() };
-            return Err(Failure::Usage(why + &cpus));
+            let has_cases = all.iter().any(|laboratory| laboratory.plan(Preset::Paper).iter().any(selects));
+            return Err(if has_cases { self.nothing_left(&refused) } else { self.nothing_selected(&listing) });
         }
         let catalogue = listing.iter().map(|listing| *listing.primitive).collect();
-        Ok(Plan::shuffled(parts, catalogue, seed))
+        Ok((Plan::shuffled(parts, catalogue, seed), refused))
+    }
+
+    /// Why none of the cases that the globs select has what was asked for.
+    fn nothing_left(&self, refused: &[(Case, String)]) -> Failure {
+        const MOST: usize = 3;
+        let mut seen = HashSet::new();
+        let reasons: Vec<String> = refused.iter().map(of_case).filter(|reason| seen.insert(reason.clone())).collect();
+        let asked: Vec<String> =
+            self.axes.asked().iter().map(|(option, values)| format!("{option} {}", values.join(","))).collect();
+        let more = reasons.len().saturating_sub(MOST);
+        let more = if more > 0 { format!("; and {more} more reasons") } else { String::new() };
+        Failure::Usage(if reasons.is_empty() {
+            format!("none of the selected primitives has the parameters of {}", asked.join(" "))
+        } else {
+            format!("{}{more}", reasons[..reasons.len().min(MOST)].join("; "))
+        })
     }
 
     /// The globs of `--only` of which the plan has nothing, and those of `--skip` that leave nothing out, with the reason.
@@ -143,11 +148,14 @@ impl Selection {
         unplanned.chain(idle.map(|skip| format!("`--skip {skip}` leaves nothing out"))).collect()
     }
 
-    /// The values of the axes that no case of the plan has.
-    pub(crate) fn missing_values(&self, laboratories: &Laboratories, plan: &Plan) -> Vec<String> {
-        let axes = self.axes.on(topology_of(laboratories));
-        let missing = axes.missing(&plan.parts.iter().flatten());
-        missing.iter().map(|((axis, _), value)| format!("{axis} {value}")).collect()
+    /// The values of the axes that no case of the plan has, each with the reason, where there is one.
+    pub(crate) fn missing_values(&self, plan: &Plan, refused: &[(Case, String)]) -> Vec<String> {
+        let cases: Vec<&Case> = plan.cases().collect();
+        let why = |(value, refused): (String, Option<&(Case, String)>)| match refused {
+            Some(refused) => format!("{value}: {}", of_case(refused)),
+            None => format!("{value}: no case has it"),
+        };
+        self.axes.missing(&cases, refused).into_iter().map(why).collect()
     }
 
     /// Why the globs select nothing that can be measured here.
@@ -165,38 +173,35 @@ impl Selection {
     }
 }
 
+/// Why a case cannot exist, with its primitive.
+fn of_case((case, reason): &(Case, String)) -> String {
+    format!("{}: {reason}", case.primitive)
+}
+
 /// What one glob of `--only` asks for; without any, there is one wish for everything.
 struct Wish<'a> {
     glob: Option<&'a Pattern>,
     /// The cases of each laboratory.
     parts: Vec<Vec<Case>>,
-    /// Whether a preset had cases, whatever their parameters.
-    has_candidates: bool,
+    refused: Vec<(Case, String)>,
 }
 
 impl<'a> Wish<'a> {
     fn of(globs: &'a [Pattern]) -> Vec<Self> {
-        let wish = |glob| Self { glob, parts: Vec::new(), has_candidates: false };
+        let wish = |glob| Self { glob, parts: Vec::new(), refused: Vec::new() };
         if globs.is_empty() { vec![wish(None)] } else { globs.iter().map(|glob| wish(Some(glob))).collect() }
     }
 
-    /// Whether a larger preset can add nothing.
-    fn is_met(&self, axes: &AxisFilter) -> bool {
-        self.has_candidates && axes.missing(&self.parts.iter().flatten()).is_empty()
+    /// Whether a preset has cases with the parameters asked for, be it that none of the values can exist.
+    fn is_met(&self) -> bool {
+        !self.refused.is_empty() || self.parts.iter().any(|part| !part.is_empty())
     }
 
-    /// Takes cases of the next larger preset: all of the first that has some, then those with a value that is still missing.
-    fn take(&mut self, planned: &[Vec<Case>], axes: &AxisFilter) {
-        let is_meant = |case: &&Case| self.glob.is_none_or(|glob| glob.matches(&case.primitive));
-        let missing = axes.missing(&self.parts.iter().flatten());
-        // What a user wrote has the values that were asked for.
-        let fits = |case: &&Case| is_own(&case.primitive) || axes.selects(case);
-        let adds = |case: &&Case| !self.has_candidates || missing.iter().any(|value| axes.has(case, value));
-        let of_part = |part: &Vec<Case>| part.iter().filter(is_meant).filter(fits).filter(adds).cloned().collect();
-        let added: Vec<Vec<Case>> = planned.iter().map(of_part).collect();
-        self.has_candidates |= planned.iter().flatten().any(|case| is_meant(&case));
-        self.parts.resize(planned.len(), Vec::new());
-        self.parts.iter_mut().zip(added).for_each(|(part, added)| part.extend(added));
+    fn take(&mut self, planned: &[Asked]) {
+        let is_meant = |case: &Case| self.glob.is_none_or(|glob| glob.matches(&case.primitive));
+        let meant = |asked: &Asked| asked.cases.iter().filter(|case| is_meant(case)).cloned().collect();
+        let refused = planned.iter().flat_map(|asked| &asked.refused).filter(|(case, _)| is_meant(case));
+        (self.parts, self.refused) = (planned.iter().map(meant).collect(), refused.cloned().collect());
     }
 }
 
@@ -211,11 +216,6 @@ fn united(wishes: Vec<Wish>) -> Vec<Vec<Case>> {
         }
     }
     parts
-}
-
-/// The machine whose CPUs are measured; of a fake none.
-fn topology_of(laboratories: &Laboratories) -> Option<&Topology> {
-    laboratories.cpu.as_ref().map(CpuLaboratory::topology)
 }
 
 /// Whether people call a primitive so: a glob of its id, or a word of its id, its description or its source.

@@ -34,6 +34,7 @@ pub use engine::experiment::{Experiment, ExperimentError, Limit, Protocol, Ruler
 pub use engine::measurement::Measurement;
 pub use engine::stopping::{BlockCount, Cancel, Settings};
 pub use engine::{Cancelled, Engine, experiment, profile, stopping};
+pub use model::axes::{Axes, Variants};
 pub use model::case::{
     Actor, Case, CaseId, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space, Work,
 };
@@ -41,7 +42,7 @@ pub use model::detail::Detail;
 pub use model::estimate::{Estimate, Observation};
 pub use model::evidence::{Check, Counted, Evidence, MOST_OTHERS, Receipt};
 pub use model::facts::{ActorRule, Class, Facts, OperationsAtOnce, Role, RunEffect, Waits};
-pub use model::own::{Inspected, OwnAxes, OwnCheck, OwnOperation, OwnUse};
+pub use model::own::{Inspected, OwnCheck, OwnOperation, OwnUse};
 pub use model::primitive::{Catalogue, Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;

@@ -111,7 +111,10 @@ fn line_bytes(topology: &Topology) -> Option<u32> {
 const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
 /// Each process takes some milliseconds to start, and its kernel memory.
-const MOST_PROCESSES: u32 = 16;
+pub(crate) const MOST_PROCESSES: u32 = 16;
+
+/// The papers measure some more threads than CPUs.
+pub(crate) const MORE_THAN_CPUS: u32 = 4;
 
 /// How long threads sleep: less than a CPU takes to idle deeply, about as long as virtual CPUs look for work before they halt,
 /// and long.
@@ -248,10 +251,12 @@ pub(crate) fn team_sizes(preset: Preset, topology: &Topology) -> Vec<u32> {
         Preset::Quick => powers_of_two(cores).into_iter().chain([cpus]).chain(filled[2..].iter().copied()).collect(),
         Preset::Standard if cpus > LARGE => by_class(topology, cpus),
         Preset::Standard => thinned(cpus),
-        // The papers measure some more threads than CPUs.
-        Preset::Paper => thinned(cpus).into_iter().chain(cpus + 1..=cpus + 4).collect(),
+        Preset::Paper => thinned(cpus).into_iter().chain(cpus + 1..=cpus + MORE_THAN_CPUS).collect(),
     };
-    sorted(counts.into_iter().chain(filled).chain([cores]), if preset == Preset::Paper { cpus + 4 } else { cpus })
+    sorted(
+        counts.into_iter().chain(filled).chain([cores]),
+        if preset == Preset::Paper { cpus + MORE_THAN_CPUS } else { cpus },
+    )
 }
 
 /// The numbers of threads that fill the hardware threads of a core and a socket, beyond the quick preset also of a cache and a

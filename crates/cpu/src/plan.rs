@@ -1,13 +1,15 @@
 //! Which cases a preset has on a machine.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use syncscope_core::machine::CpuMachine;
-use syncscope_core::{Case, CaseId, Preset};
+use syncscope_core::units::plural;
+use syncscope_core::{Case, CaseId, Layout, Placement, Preset, Waits};
 
-use crate::axes::Axes;
+use crate::axes::{Axes, MORE_THAN_CPUS, MOST_PROCESSES};
+use crate::machine::placement::{are_alike, named};
 use crate::machine::topology::Topology;
-use crate::primitives::{Entry, InQuick, entries};
+use crate::primitives::{Entry, InQuick, entries, find};
 use crate::studies::Setting;
 
 /// The cases of `preset` on a machine that is described so, as far as it is regular.
@@ -19,6 +21,55 @@ pub fn cases(preset: Preset, machine: &CpuMachine) -> Vec<Case> {
 pub(crate) fn plan(preset: Preset, topology: &Topology) -> Vec<Case> {
     let (axes, setting) = (Axes::of(preset, topology), Setting::of(preset, topology));
     entries().flat_map(|entry| in_preset(preset, entry.in_quick, cases_of(entry, &axes, &setting))).collect()
+}
+
+/// All cases of the largest preset on a machine that has room for all: two packages of eight cores with two hardware threads.
+pub(crate) fn variants() -> Vec<Case> {
+    let machine = CpuMachine { packages: 2, numa_nodes: 2, cores: 16, hardware_threads: 32, ..CpuMachine::default() };
+    plan(Preset::Paper, &Topology::described(&machine))
+}
+
+/// Cases that were asked for, with the name of the placement under which a plan has the same CPUs, or why they cannot exist.
+pub(crate) fn fitting(preset: Preset, topology: &Topology, cases: Vec<Case>) -> Vec<Result<Case, String>> {
+    let (cpus, usual) = (topology.allowed().count() as u32, named(topology, &Placement::Cores));
+    let mut names: HashMap<(Placement, u32), Placement> = HashMap::new();
+    let mut name_of = |asked: Placement, threads: u32| {
+        let of_same_cpus = || {
+            let is_same = |known: &&Placement| are_alike(topology, known, &asked, threads);
+            [&usual, &Placement::Close].into_iter().find(is_same).unwrap_or(&asked).clone()
+        };
+        names.entry((asked.clone(), threads)).or_insert_with(of_same_cpus).clone()
+    };
+    let mut fitting = |case: Case| {
+        if let Some(reason) = limit(preset, &case, cpus) {
+            return Err(reason);
+        }
+        let placement = case.placement.clone().map(|placement| match placement {
+            Placement::Cores | Placement::Close | Placement::Spread => name_of(placement, case.threads.unwrap_or(1)),
+            other => other,
+        });
+        Ok(Case { placement, ..case })
+    };
+    cases.into_iter().map(&mut fitting).collect()
+}
+
+/// Why a case cannot exist on so many CPUs.
+fn limit(preset: Preset, case: &Case, cpus: u32) -> Option<String> {
+    let threads = case.threads.unwrap_or(1);
+    if threads == 1 && case.layout.and_then(Layout::stride).is_some_and(|stride| stride > 1) {
+        return Some("one thread has no other elements to be apart from".to_owned());
+    }
+    let entry = find(&case.primitive)?;
+    if case.domain_and_family().1 == "process" && threads > MOST_PROCESSES {
+        return Some(format!("{threads} processes, and it has at most {MOST_PROCESSES}"));
+    }
+    let most = if preset == Preset::Paper { cpus + MORE_THAN_CPUS } else { cpus };
+    let is_kept_waiting = entry.primitive.facts.waits == Waits::Spins && threads > most;
+    let larger = if preset == Preset::Paper { "" } else { "; --preset paper measures up to 4 more" };
+    is_kept_waiting.then(|| {
+        let cpus = plural(cpus, "CPU");
+        format!("{threads} threads on {cpus}: they spin, and the one that the others wait for may have none{larger}")
+    })
 }
 
 /// Those of the cases of a primitive that the preset plans.
@@ -55,8 +106,6 @@ mod tests {
     use crate::machine::nearness::classes;
     use crate::machine::placement::place;
     use crate::machine::topology::tests::regular;
-    use std::collections::HashMap;
-    use syncscope_core::{Layout, Placement};
 
     fn count(preset: Preset, topology: &Topology) -> usize {
         plan(preset, topology).len()

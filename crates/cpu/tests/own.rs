@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use syncscope_core::{
-    Case, Check, Dtype, ExperimentError, Laboratory as _, Layout, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement,
+    Axes, Case, Check, Dtype, ExperimentError, Laboratory as _, Layout, OwnCheck, OwnOperation, OwnUse, Placement,
     Refusal, Shot, Side,
 };
 use syncscope_cpu::primitives::own;
@@ -35,7 +35,7 @@ fn known(operation: &OwnOperation) -> Result<OwnOperation, String> {
 /// A case of the operation, which is defined.
 fn case(operation: &OwnOperation, threads: u32) -> Case {
     let operation = &known(operation).unwrap_or_else(|_| operation.clone());
-    own::define(std::slice::from_ref(operation), &OwnAxes::default());
+    own::define(std::slice::from_ref(operation), &Axes::default());
     Case {
         threads: Some(threads),
         dtype: Some(Dtype::U64),

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use syncscope_core::{Case, Dtype, Evidence, Layout, OwnAxes, OwnCheck, OwnOperation, OwnUse};
+use syncscope_core::{Axes, Case, Dtype, Evidence, Layout, OwnCheck, OwnOperation, OwnUse};
 use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Code, Nvrtc, Source};
@@ -28,7 +28,7 @@ fn operations(text: &str) -> Vec<String> {
 }
 
 /// The first case of an operation with these axes, as the compiler knows it.
-fn first_case(operation: &OwnOperation, axes: &OwnAxes, arch: &str) -> Result<Case, String> {
+fn first_case(operation: &OwnOperation, axes: &Axes, arch: &str) -> Result<Case, String> {
     own::define(&[known(operation, arch)?], axes);
     let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     Ok(own::cases(limits).into_iter().find(|case| case.primitive == operation.id).unwrap())
@@ -47,13 +47,13 @@ fn compiled(operation: &OwnOperation, case: &Case, arch: &str) -> Result<Arc<[u8
 }
 
 /// The evidence in the first case of an operation on an architecture, or the error of the compiler.
-fn evidence_with(operation: &OwnOperation, axes: &OwnAxes, arch: &str) -> Result<Evidence, String> {
+fn evidence_with(operation: &OwnOperation, axes: &Axes, arch: &str) -> Result<Evidence, String> {
     let case = first_case(operation, axes, arch)?;
     Ok(evidence_of(&case, &compiled(operation, &case, arch)?))
 }
 
 fn evidence(operation: &OwnOperation, arch: &str) -> Result<String, String> {
-    let found = evidence_with(operation, &OwnAxes::default(), arch)?;
+    let found = evidence_with(operation, &Axes::default(), arch)?;
     Ok(found.summary().map_or_else(|| format!("{found:?}"), str::to_owned))
 }
 
@@ -203,7 +203,7 @@ fn uses_are_found_whatever_the_names_are() {
     assert_eq!(uses("operation_v", text), [Value]);
     assert_eq!(uses("operation_l", text), [Variable, Loops]);
     assert_eq!(uses("operation_w", text), []);
-    let layout = |text: &str| first_case(&function("operation", text), &OwnAxes::default(), "sm_90").unwrap().layout;
+    let layout = |text: &str| first_case(&function("operation", text), &Axes::default(), "sm_90").unwrap().layout;
     assert_eq!(layout("__device__ void operation(Thread &t) { t.mine++; }"), Some(Layout::Private { stride: 1 }));
     assert_eq!(layout("__device__ void operation(Thread &t) { t.value++; }"), None);
 }
@@ -213,7 +213,7 @@ fn uses_are_found_whatever_the_names_are() {
 fn the_type_asked_for_is_compiled_in() {
     let bins =
         "__device__ T bins[64];\n__device__ void operation_bins(Thread &t) { atomicAdd(&bins[threadIdx.x], (T)1); }";
-    let asked = OwnAxes { dtypes: vec![Dtype::F32], ..OwnAxes::default() };
+    let asked = Axes { dtypes: vec![Dtype::F32], ..Axes::default() };
     for (operation, float) in [
         (statement("shared_type", "atomicAdd(&shared[threadIdx.x % 18], (T)1)"), "ATOMS.CAST"),
         (function("operation_bins", bins), "REDG.E.ADD.F32"),
@@ -332,7 +332,7 @@ fn operations_that_read_the_global_timer_have_evidence() {
 fn clusters_are_those_of_the_code_or_those_asked_for() {
     let text = include_str!("../../../examples/measure/cluster_arrival.cuh");
     let group = |operation: &OwnOperation, clusters: &[u32], blocks: &[u32]| {
-        let axes = OwnAxes { clusters: clusters.to_vec(), blocks: blocks.to_vec(), ..OwnAxes::default() };
+        let axes = Axes { clusters: clusters.to_vec(), blocks: blocks.to_vec(), ..Axes::default() };
         own::define(&[known(operation, "sm_90").unwrap()], &axes);
         let cases = own::cases(DeviceLimits { multiprocessors: 132, max_threads: 1024 });
         let cases = cases.into_iter().filter(|case| case.primitive == operation.id && case.threads == Some(32));
@@ -356,7 +356,7 @@ fn registers_are_those_of_the_launch_and_spills_are_named() {
         for (int i = 0; i < 32; i++) v[i] += __shfl_xor_sync(~0u, v[i], 1 + i % 16);\n#pragma unroll\n\
         for (int i = 0; i < 32; i++) me.value = (me.value ^ v[i]) * 5 + v[31 - i]; }";
     let with = |threads: u32, blocks: u32| {
-        let axes = OwnAxes { threads: vec![threads], blocks: vec![blocks], ..OwnAxes::default() };
+        let axes = Axes { threads: vec![threads], blocks: vec![blocks], ..Axes::default() };
         evidence_with(&function("operation_many", text), &axes, "sm_90").unwrap().summary().unwrap().to_owned()
     };
     let (few, many) = (with(32, 132), with(1024, 264));
@@ -391,7 +391,7 @@ fn the_examples_compile() {
         ("operation", include_str!("../../../examples/measure/helper.cuh"), "RED"),
         ("cluster_wait", include_str!("../../../examples/measure/cluster_arrival.cuh"), "UCGABAR"),
     ] {
-        let axes = OwnAxes { threads: vec![256], ..OwnAxes::default() };
+        let axes = Axes { threads: vec![256], ..Axes::default() };
         let found = evidence_with(&function(name, text), &axes, "sm_90").unwrap();
         assert!(found.listing().is_some_and(|listing| listing.contains(expected)), "{text}: {found:?}");
     }

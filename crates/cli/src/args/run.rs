@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
-use syncscope_core::Preset;
+use syncscope_core::{Axes, Preset};
 use syncscope_papers::folder;
 
 use super::one_of;
-use crate::axes::{self, AxisArguments};
+use crate::axes::AxisArguments;
 
 #[derive(Debug, Clone, Default, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
@@ -77,7 +77,7 @@ pub(crate) struct CpuList(pub(crate) Vec<u32>);
 
 /// The names of the options that a resumed run keeps as it was begun with.
 fn kept_by_a_resumed_run() -> impl Iterator<Item = &'static str> {
-    let axes = axes::options().map(|option| option.trim_start_matches('-'));
+    let axes = Axes::options().map(|option| option.trim_start_matches('-'));
     ["out", "preset", "only", "skip", "seed", "cpus", "no_history"].into_iter().chain(axes)
 }
 

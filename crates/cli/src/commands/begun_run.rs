@@ -5,11 +5,11 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use syncscope_core::Run;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::session::{Finished, SessionError};
 use syncscope_core::units::plural;
+use syncscope_core::{Axes, Run};
 use syncscope_report::table;
 
 use crate::args::{Arguments, Command, MeasureArguments, RunArguments};
@@ -17,7 +17,7 @@ use crate::commands::own_request::{OwnRequest, has_answer};
 use crate::commands::report::write_of_run;
 use crate::commands::written_code;
 use crate::failure::{Failure, Outcome};
-use crate::{axes, runs, terminal};
+use crate::{runs, terminal};
 
 /// A run that is not complete.
 ///
@@ -83,7 +83,7 @@ pub(super) fn as_begun(
 
 /// Whether a word is an option that restricts a run and stands nowhere but in its command.
 fn is_restriction(word: &str) -> bool {
-    axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
+    Axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
 }
 
 /// `syncscope-runs/2026-01-31T12-00-00Z-quick`, with the name of a preset or an experiment: sorts by time and is valid on

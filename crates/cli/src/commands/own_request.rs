@@ -13,7 +13,7 @@ use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Case, CaseId, Domain, Dtype, Inspected, MemoryOrder, OwnAxes, OwnCheck, OwnOperation, OwnUse, Row, Verdict,
+    Axes, Case, CaseId, Domain, Dtype, Inspected, MemoryOrder, OwnCheck, OwnOperation, OwnUse, Row, Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
@@ -149,15 +149,7 @@ impl OwnRequest {
 
     /// Makes primitives of them.
     pub(super) fn define(&self) {
-        let axes = &self.arguments.axes;
-        let axes = OwnAxes {
-            threads: axes.threads.clone(),
-            blocks: axes.blocks.clone(),
-            placements: axes.placement.clone(),
-            dtypes: axes.dtype.clone(),
-            strides: axes.stride.clone(),
-            clusters: self.arguments.cluster.clone(),
-        };
+        let axes = Axes { clusters: self.arguments.cluster.clone(), ..self.arguments.axes.axes() };
         syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
         syncscope_cpu::primitives::own::define(&self.operations, &axes);
         syncscope_gpu::own::define(&self.operations, &axes);

@@ -20,7 +20,6 @@ use syncscope_host::cpu_list;
 use syncscope_host::guard::Guarded;
 
 use crate::args::{CpuList, RunArguments};
-use crate::axes::AxisFilter;
 use crate::catalogue::catalogue;
 use crate::commands::begun_run::{as_begun, default_directory, interrupted, is_complete, report, resumable};
 use crate::failure::{Failure, Outcome};
@@ -255,7 +254,7 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
         child.args(["--no-history", "--preset", arguments.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
         child.args(arguments.only.iter().flat_map(|glob| ["--only", glob]));
         child.args(arguments.skip.iter().flat_map(|glob| ["--skip", glob]));
-        child.args(AxisFilter::new(&arguments.axes).options());
+        child.args(arguments.axes.options());
         if let Some(CpuList(cpus)) = &arguments.cpus {
             child.args(["--cpus", &cpu_list::format(cpus)]);
         }

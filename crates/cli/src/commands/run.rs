@@ -17,7 +17,6 @@ use syncscope_host::descriptors::silence_output;
 use syncscope_host::{cpu_list, scheduling};
 
 use crate::args::{CpuList, MOST_REPEATS, MeasureArguments, RunArguments};
-use crate::axes::AxisFilter;
 use crate::commands::begun_run::{as_begun, default_directory, is_complete, report, resumable};
 use crate::commands::own_request::OwnRequest;
 use crate::commands::{paper, repeat, written_code};
@@ -182,12 +181,12 @@ fn measure_here(
 
 /// The plan. What was asked for and is not in it is warned of, or refused where nothing else was asked for.
 fn planned(request: &Request, laboratories: &mut Laboratories, progress: &mut Progress) -> Result<Plan, Failure> {
-    let plan = request.selection.plan(laboratories, request.arguments.preset, request.seed)?;
-    for value in request.selection.missing_values(laboratories, &plan) {
+    let (plan, refused) = request.selection.plan(laboratories, request.arguments.preset, request.seed)?;
+    for value in request.selection.missing_values(&plan, &refused) {
         if request.own.is_some() {
-            return Err(Failure::Usage(format!("{value}: no case has it")));
+            return Err(Failure::Usage(value));
         }
-        progress.suspend(|| terminal::warning(&format!("no case of any preset has {value}")));
+        progress.suspend(|| terminal::warning(&value));
     }
     for text in request.selection.unused_globs(&plan, &laboratories.listing()) {
         progress.suspend(|| terminal::warning(&text));
@@ -309,7 +308,7 @@ impl Request {
             (RunArguments { only, ..arguments.clone() }, own, Target::New(out))
         };
         Ok(Self {
-            selection: Selection::new(&arguments.only, &arguments.skip)?.with_axes(AxisFilter::new(&arguments.axes)),
+            selection: Selection::new(&arguments.only, &arguments.skip)?.with_axes(arguments.axes.axes()),
             seed: arguments.seed.unwrap_or_else(|| fastrand::u64(..)),
             arguments,
             target,

@@ -35,17 +35,19 @@ fn only_cases_with_the_values_are_measured() {
 }
 
 #[test]
-fn values_that_the_preset_leaves_out_come_from_a_larger_one() {
+fn values_that_no_preset_has_replace_those_of_the_preset() {
     let dry = |words: &[&str]| output(&[&["run", "--dry-run"], words].concat());
     let total = |text: &str| text.lines().find(|line| line.contains("in total")).unwrap().trim().to_owned();
-    // The quick plan of the fakes has 1 and 2 threads, the standard one 4 and 8 too; 6 cases each.
+    // The quick plan of the fakes has 1 and 2 threads, 6 cases each.
     assert_eq!(total(&stdout(&dry(&[]))), "12  cases in total");
     assert_eq!(total(&stdout(&dry(&["--threads", "1"]))), "6  cases in total");
     assert_eq!(total(&stdout(&dry(&["--threads", "1,8"]))), "12  cases in total");
     assert_eq!(total(&stdout(&dry(&["--threads", "8", "--only", "cpu.lock.*"]))), "1  cases in total");
-    let one_is_missing = dry(&["--threads", "1,3"]);
-    assert_eq!(total(&stdout(&one_is_missing)), "6  cases in total");
-    assert!(stderr(&one_is_missing).contains("warning: no case of any preset has --threads 3"), "{one_is_missing:?}");
+    assert_eq!(total(&stdout(&dry(&["--threads", "3,1,3"]))), "12  cases in total");
+    let one_is_missing = dry(&["--dtype", "f64,u64"]);
+    assert_eq!(total(&stdout(&one_is_missing)), "2  cases in total");
+    let warning = "warning: --dtype u64: cpu.atomic.add: it has the types i32, f64, not u64";
+    assert!(stderr(&one_is_missing).contains(warning), "{one_is_missing:?}");
 }
 
 #[test]
@@ -95,13 +97,54 @@ fn primitives_that_the_preset_leaves_out_come_from_a_larger_one() {
     assert!(said.contains("`--only cpu.lock.clh`") && !said.contains("`--skip"), "{said}");
 }
 
+/// Whatever number is asked for is measured, unless the primitive cannot have it: then the error says why.
+#[test]
+fn any_number_is_planned_that_can_exist() {
+    let planned = |machine: &str, words: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_syncscope"))
+            .args([&["run", "--dry-run"], words].concat())
+            .env("HWLOC_SYNTHETIC", machine)
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned(), stderr(&output))
+    };
+    let (large, small) = ("package:2 core:16 pu:2", "package:1 core:16 pu:1");
+    for words in [
+        &["--only", "cpu.lock.ticket", "--threads", "17"][..],
+        &["--only", "cpu.lock.clh,cpu.lock.spin_park", "--threads", "5,17"],
+        &["--only", "cpu.atomic.add", "--stride", "3"],
+        &["--only", "cpu.atomic.max", "--stride", "3", "--threads", "7", "--dtype", "f64"],
+        &["--only", "cpu.lock.ticket", "--placement", "spread", "--threads", "9", "--inside", "100ns"],
+        &["--only", "cpu.wake.*", "--threads", "3", "--preset", "standard"],
+    ] {
+        let (code, text, said) = planned(large, words);
+        assert!(code == Some(0) && !said.contains("warning"), "{words:?}: {text}{said}");
+    }
+    // Nobody spins in an addition or in a mutex of the library.
+    assert_eq!(planned(small, &["--only", "cpu.atomic.add,cpu.lock.std_mutex", "--threads", "17"]).0, Some(0));
+    assert_eq!(planned(small, &["--only", "cpu.lock.ticket", "--threads", "17", "--preset", "paper"]).0, Some(0));
+    for (words, reason) in [
+        (&["--only", "cpu.lock.ticket", "--threads", "17"][..], "cpu.lock.ticket: 17 threads on 16 CPUs: they spin"),
+        (&["--only", "cpu.lock.ticket", "--threads", "21", "--preset", "paper"], "21 threads on 16 CPUs: they spin"),
+        (&["--only", "cpu.handoff.cas_pingpong", "--threads", "3"], "it has threads 2 alone, not 3"),
+        (&["--only", "cpu.barrier.std", "--stride", "3"], "none of the selected primitives has the parameters"),
+        (&["--only", "cpu.atomic.add", "--stride", "3", "--threads", "1"], "one thread has no other elements"),
+        (&["--only", "cpu.process.*", "--threads", "1"], "1 threads, and it has at least 2"),
+        (&["--only", "cpu.atomic.add", "--dtype", "u32"], "it has the types i32, u64, f32, f64, not u32"),
+    ] {
+        let (code, text, said) = planned(small, words);
+        assert!(code == Some(2) && said.contains(reason), "{words:?}: {text}{said}");
+    }
+    let (_, text, said) = planned(small, &["--only", "cpu.lock.ticket", "--threads", "3,17"]);
+    assert!(text.contains("cpu.lock.ticket") && said.contains("warning: --threads 17: cpu.lock.ticket: 17"), "{said}");
+}
+
 #[test]
 fn what_leaves_nothing_to_measure_is_an_error_that_names_what_there_is() {
     for (words, remedy) in [
-        (&["--threads", "3"][..], "no case has --threads 3; of the selected primitives --threads has 1, 2, 4, 8"),
-        (&["--dtype", "u64", "--threads", "1"], "--dtype has f64, i32"),
-        (&["--blocks", "132"], "--blocks has no value"),
-        (&["--only", "cpu.lock.*", "--stride", "16"], "--stride has no value"),
+        (&["--dtype", "u64", "--threads", "1"][..], "cpu.atomic.add: it has the types i32, f64, not u64"),
+        (&["--blocks", "132"], "none of the selected primitives has the parameters of --blocks 132"),
+        (&["--only", "cpu.lock.*", "--stride", "16"], "has the parameters of --stride 16"),
         (&["--threads", "0"], "0 is not 1 or more"),
         (&["--placement", "scatter"], "cores, close, spread"),
         (&["--dtype", "i8"], "i32, u32, u64, f32, f64"),

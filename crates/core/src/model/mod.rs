@@ -2,6 +2,7 @@
 //!
 //! Start with [`case`]: a case is one point of a sweep over a primitive's parameters.
 
+pub mod axes;
 pub mod case;
 pub mod detail;
 pub mod estimate;

@@ -4,9 +4,8 @@ use std::sync::{PoisonError, RwLock};
 
 use crate::records::records;
 
-use crate::model::sweep::Sweep;
 use crate::words::words;
-use crate::{Case, Domain, Dtype, Family, Layout, Placement, Primitive};
+use crate::{Axes, Domain, Family, Primitive};
 
 words! {
     /// What proves that an operation did its work.
@@ -209,7 +208,7 @@ impl OwnOperation {
     }
 
     /// Whether the type of the variables is known to matter.
-    fn is_typed(&self) -> bool {
+    pub(crate) fn is_typed(&self) -> bool {
         let typed = [OwnUse::Variable, OwnUse::Element, OwnUse::Value, OwnUse::BlockMemory];
         self.is_lock() || typed.into_iter().any(|what| self.uses(what))
     }
@@ -235,65 +234,13 @@ pub struct Inspected {
     pub defines: Vec<String>,
 }
 
-/// The values to measure own operations with; an empty list stands for the usual ones.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct OwnAxes {
-    /// Threads of a team or of a block.
-    pub threads: Vec<u32>,
-    /// Blocks of a grid.
-    pub blocks: Vec<u32>,
-    /// Placements of threads on CPUs.
-    pub placements: Vec<Placement>,
-    /// Types of the variables.
-    pub dtypes: Vec<Dtype>,
-    /// Distances of private elements.
-    pub strides: Vec<u32>,
-    /// Blocks of a cluster.
-    pub clusters: Vec<u32>,
-}
-
-/// The values asked for, each once, or else the usual ones.
-fn or<T: Clone + PartialEq>(asked: &[T], usual: &[T]) -> Vec<T> {
-    let mut values: Vec<T> = Vec::new();
-    for value in if asked.is_empty() { usual } else { asked } {
-        if !values.contains(value) {
-            values.push(value.clone());
-        }
-    }
-    values
-}
-
-impl OwnAxes {
-    /// The cases of an operation, with these values where none were asked for.
-    pub fn cases(&self, own: &OwnOperation, usual: &Self) -> Vec<Case> {
-        let mut sweep = Sweep::of(&own.id).threads(&or(&self.threads, &usual.threads));
-        if !usual.blocks.is_empty() {
-            sweep = sweep.blocks(&or(&self.blocks, &usual.blocks));
-        }
-        if !usual.placements.is_empty() {
-            sweep = sweep.placements(&or(&self.placements, &usual.placements));
-        }
-        if own.is_typed() || !self.dtypes.is_empty() {
-            sweep = sweep.dtypes(&or(&self.dtypes, &usual.dtypes));
-        }
-        if own.uses(OwnUse::Element) {
-            let strides = or(&self.strides, &usual.strides);
-            let private: Vec<Layout> = strides.into_iter().map(|stride| Layout::Private { stride }).collect();
-            sweep = sweep.layouts(&private);
-        } else if own.is_lock() || own.uses(OwnUse::Variable) {
-            sweep = sweep.layouts(&[Layout::Shared]);
-        }
-        sweep.cases()
-    }
-}
-
 /// An operation of the user, as a primitive of this process.
 #[derive(Debug)]
 pub struct DefinedOwn {
     /// What the user wrote.
     pub source: OwnOperation,
     /// The values to measure it with.
-    pub axes: OwnAxes,
+    pub axes: Axes,
     /// What is known of it.
     pub primitive: Primitive,
 }
@@ -306,7 +253,7 @@ static DEFINED: RwLock<Vec<&'static DefinedOwn>> = RwLock::new(Vec::new());
 pub fn define(
     domain: Domain,
     operations: &[OwnOperation],
-    axes: &OwnAxes,
+    axes: &Axes,
     primitive: impl Fn(&OwnOperation) -> Primitive,
 ) {
     let mut defined = DEFINED.write().unwrap_or_else(PoisonError::into_inner);
@@ -338,6 +285,7 @@ pub fn is_own(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Dtype, Placement};
 
     fn using(uses: &[OwnUse]) -> OwnOperation {
         OwnOperation { id: "cpu.own.line".to_owned(), uses: uses.to_vec(), ..OwnOperation::default() }
@@ -385,16 +333,16 @@ mod tests {
 
     #[test]
     fn cases_have_the_parameters_that_the_source_uses_and_those_asked_for() {
-        let usual = OwnAxes {
+        let usual = Axes {
             threads: vec![1, 2],
             placements: vec![Placement::Close],
             dtypes: vec![Dtype::I32],
             strides: vec![1],
-            ..OwnAxes::default()
+            ..Axes::default()
         };
         let words = |uses: &[OwnUse], dtypes: &[Dtype]| -> Vec<String> {
             let (threads, strides, dtypes) = (vec![4], vec![1, 16], dtypes.to_vec());
-            let asked = OwnAxes { threads, dtypes, strides, ..OwnAxes::default() };
+            let asked = Axes { threads, dtypes, strides, ..Axes::default() };
             asked.cases(&using(uses), &usual).iter().map(ToString::to_string).collect()
         };
         assert_eq!(words(&[], &[]), ["cpu.own.line 4 threads close"]);

@@ -40,6 +40,16 @@ pub trait Laboratory {
     /// The cases of `preset` on this machine, in the catalogue's order.
     fn plan(&self, preset: Preset) -> Vec<Case>;
 
+    /// The cases of the largest preset on a machine that has room for all: which values an axis can have besides those of a plan.
+    fn variants(&self) -> Vec<Case> {
+        self.plan(Preset::Paper)
+    }
+
+    /// These cases, which were asked for, under the names that a plan of `preset` gives them, or why they cannot exist here.
+    fn fitting(&self, _preset: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
+        cases.into_iter().map(Ok).collect()
+    }
+
     /// What a reader of the figures of `cases` must know, such as that they are a sample. Stands among the run's warnings.
     fn notes(&self, _cases: &[Case]) -> Vec<String> {
         Vec::new()

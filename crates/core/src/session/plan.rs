@@ -2,7 +2,55 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::{Case, CaseId, Catalogue};
+use crate::own::is_own;
+use crate::{Axes, Case, CaseId, Catalogue, Laboratory, Preset, Variants};
+
+/// The cases of a laboratory for what was asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// The cases, each once.
+    pub cases: Vec<Case>,
+    /// Those that cannot exist, and why.
+    pub refused: Vec<(Case, String)>,
+}
+
+/// The cases of `preset` that are meant, with the values of `axes` for those of the preset.
+pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant: &dyn Fn(&Case) -> bool) -> Asked {
+    let meant: Vec<Case> = laboratory.plan(preset).into_iter().filter(is_meant).collect();
+    if axes.are_usual() || meant.is_empty() {
+        return Asked { cases: meant, refused: Vec::new() };
+    }
+    let listing = laboratory.listing();
+    let can_have_work = |case: &Case| {
+        let known = listing.iter().find(|listing| listing.primitive.id == case.primitive);
+        known.is_some_and(|known| (known.primitive.facts.can_have_work)(case))
+    };
+    // What a user wrote has the other values already.
+    let work = Axes { inside: axes.inside.clone(), outside: axes.outside.clone(), ..Axes::default() };
+    let (own, templates): (Vec<Case>, Vec<Case>) = meant.into_iter().partition(|case| is_own(&case.primitive));
+    let variants = Variants::of(&laboratory.variants());
+    let (mut found, mut candidates) = (Asked::default(), Vec::new());
+    let mut seen = HashSet::new();
+    for template in templates {
+        for case in axes.replace(vec![template.clone()], can_have_work) {
+            match variants.limit(&template, &case) {
+                Some(reason) => found.refused.push((case, reason)),
+                None if seen.insert(case.clone()) => candidates.push(case),
+                None => {}
+            }
+        }
+    }
+    seen.clear();
+    for (case, fitting) in candidates.clone().into_iter().zip(laboratory.fitting(preset, candidates)) {
+        match fitting {
+            Err(reason) => found.refused.push((case, reason)),
+            Ok(case) if seen.insert(case.clone()) => found.cases.push(case),
+            Ok(_) => {}
+        }
+    }
+    found.cases.extend(work.replace(own, can_have_work));
+    found
+}
 
 /// The cases of a run: one list for each laboratory.
 #[derive(Debug, Clone)]

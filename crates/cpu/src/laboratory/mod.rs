@@ -173,6 +173,14 @@ impl Laboratory for CpuLaboratory {
         [plan::plan(preset, &self.topology), primitives::own::cases(&self.topology)].concat()
     }
 
+    fn variants(&self) -> Vec<Case> {
+        plan::variants()
+    }
+
+    fn fitting(&self, preset: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
+        plan::fitting(preset, &self.topology, cases)
+    }
+
     fn prepare(&mut self, cases: &[Case], _: &mut dyn FnMut(usize, usize)) {
         if cases.is_empty() || self.unavailable().is_some() {
             return;

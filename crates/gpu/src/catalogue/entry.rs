@@ -167,6 +167,8 @@ pub(crate) struct Entry {
     /// Operations that occur once in the machine code of one iteration of the baseline.
     pub(crate) unroll: fn(&Case) -> u32,
     pub(super) cases: fn(&str, Preset, DeviceLimits) -> Vec<Case>,
+    /// Why a case cannot exist, whatever the plan.
+    pub(super) limit: fn(&Case, DeviceLimits) -> Option<&'static str>,
 }
 
 impl Entry {
@@ -198,6 +200,7 @@ impl Entry {
             arrays: 1,
             unroll: |_| UNROLL,
             cases: |_, _, _| Vec::new(),
+            limit: |_, _| None,
         }
     }
 }

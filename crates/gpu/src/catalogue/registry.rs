@@ -6,8 +6,8 @@ use std::sync::{PoisonError, RwLock};
 use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
 
 use crate::catalogue::entry::{Entry, Kernel, Method};
-use crate::catalogue::families::FAMILIES;
-use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::families::{FAMILIES, group_size};
+use crate::catalogue::limits::{DeviceLimits, shape_of};
 use crate::cuda::compile::Program;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
@@ -23,6 +23,30 @@ pub(crate) fn primitives() -> impl Iterator<Item = Primitive> {
 /// The cases of `preset`, in the catalogue's order.
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
     entries().flat_map(|entry| (entry.cases)(entry.id, preset, *limits)).collect()
+}
+
+/// The cases of the largest preset on a device that has room for all.
+pub(crate) fn variants() -> Vec<Case> {
+    cases(Preset::Paper, &DeviceLimits { multiprocessors: 132, max_threads: 1024 })
+}
+
+/// Why a case that was asked for cannot exist on a device.
+pub(crate) fn limit(case: &Case, limits: DeviceLimits) -> Option<String> {
+    let entry = entry_of(case)?;
+    let (blocks, threads) = shape_of(case);
+    let cluster = if entry.method == Method::Cluster { group_size(case) } else { 1 };
+    let waits_for_all = entry.method == Method::GridBarrier;
+    let most = limits.multiprocessors * DeviceLimits::resident(threads.max(1));
+    match () {
+        () if threads > limits.max_threads => {
+            Some(format!("{threads} threads, and a block has at most {}", limits.max_threads))
+        }
+        () if blocks % cluster != 0 => Some(format!("{blocks} blocks are no whole clusters of {cluster}")),
+        () if waits_for_all && blocks > most => {
+            Some(format!("{blocks} blocks of {threads} threads cannot run at the same time: at most {most} can"))
+        }
+        () => (entry.limit)(case, limits).map(str::to_owned),
+    }
 }
 
 /// Entries beside the catalogue: what a user wrote.
@@ -115,7 +139,8 @@ mod tests {
     use super::*;
     use crate::catalogue::entry::Method;
     use std::collections::HashSet;
-    use syncscope_core::Form;
+    use syncscope_core::session::plan::asked;
+    use syncscope_core::{Axes, Dtype, Experiment, Form, Laboratory, Layout, Listing, Refusal};
 
     const H200: DeviceLimits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
 
@@ -140,6 +165,75 @@ mod tests {
             assert!(cases.iter().filter(timed_here).all(meant));
         }
         assert_eq!(program_of(&Case::new("gpu.block.none")), None);
+    }
+
+    /// A device whose cases are planned alone.
+    struct Planned(DeviceLimits);
+
+    impl Laboratory for Planned {
+        fn listing(&self) -> Vec<Listing> {
+            crate::primitives().iter().map(|primitive| Listing { primitive, unavailable: None }).collect()
+        }
+
+        fn plan(&self, preset: Preset) -> Vec<Case> {
+            cases(preset, &self.0)
+        }
+
+        fn variants(&self) -> Vec<Case> {
+            variants()
+        }
+
+        fn fitting(&self, _: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
+            cases.into_iter().map(|case| limit(&case, self.0).map_or(Ok(case), Err)).collect()
+        }
+
+        fn experiment(&mut self, _: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
+            Err(Refusal::Failed("no device".to_owned()))
+        }
+    }
+
+    #[test]
+    fn what_is_planned_can_exist() {
+        for limits in [H200, DeviceLimits { multiprocessors: 16, max_threads: 1024 }] {
+            for case in Preset::ALL.iter().flat_map(|preset| cases(*preset, &limits)) {
+                assert_eq!(limit(&case, limits), None, "{case}");
+            }
+        }
+    }
+
+    #[test]
+    fn axes_replace_the_values_of_a_plan_within_the_limits_of_a_primitive() {
+        let with = |id: &'static str, axes: Axes| {
+            let device = Planned(DeviceLimits { multiprocessors: 108, ..H200 });
+            let asked = asked(&device, Preset::Quick, &axes, &move |case| case.primitive == id);
+            let words: HashSet<String> = asked.refused.into_iter().map(|(_, reason)| reason).collect();
+            let mut words: Vec<String> = words.into_iter().collect();
+            words.sort_unstable();
+            (asked.cases, words.join("; "))
+        };
+        let threads = |threads: u32| Axes { threads: vec![threads], ..Axes::default() };
+        let blocks = |blocks: u32| Axes { blocks: vec![blocks], ..Axes::default() };
+        let (cases, refused) = with("gpu.block.syncthreads", blocks(5));
+        assert!(cases.len() > 1 && cases.iter().all(|case| case.blocks == Some(5)) && refused.is_empty());
+        assert_eq!(with("gpu.block.syncthreads", threads(17)).0.len(), 2, "one block and one on each multiprocessor");
+        let (stride, _) = with("gpu.atomic.add", Axes { strides: vec![3], ..Axes::default() });
+        assert!(stride.iter().all(|case| case.layout == Some(Layout::Private { stride: 3 })) && stride.len() > 3);
+        for (id, axes, reason) in [
+            ("gpu.block.syncthreads", threads(1025), "1025 threads, and a block has at most 1024"),
+            ("gpu.block.named_barrier", threads(96), "96 threads are no multiple of 64"),
+            ("gpu.cluster.sync", blocks(12), "12 blocks are no whole clusters of 8"),
+            ("gpu.grid.cooperative", blocks(10_000), "blocks of 32 threads cannot run at the same time: at most 3456"),
+            (
+                "gpu.atomic.min",
+                Axes { dtypes: vec![Dtype::F32], ..Axes::default() },
+                "it has the types i32, u32, u64, not f32",
+            ),
+            ("gpu.lock.ticket", blocks(5000), "every warp waits for every other"),
+            ("hybrid.flag.round_trip", blocks(5), "it has blocks 1 alone, not 5"),
+        ] {
+            let (cases, refused) = with(id, axes);
+            assert!(cases.is_empty() && refused.contains(reason), "{id}: {cases:?}: {refused}");
+        }
     }
 
     #[test]

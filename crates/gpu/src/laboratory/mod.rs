@@ -13,7 +13,7 @@
 
 use self::nccl::NcclState;
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{Method, cases, entry_of, own, program_of, third_loop_of};
+use crate::catalogue::{Method, cases, entry_of, limit, own, program_of, third_loop_of, variants};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::error::{Called, CudaError, GpuError};
@@ -103,6 +103,14 @@ impl Laboratory for GpuLaboratory {
         let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
         let with_kernels = cases(preset, &self.limits).into_iter().filter(is_there).collect();
         [self.place(with_kernels), self.nccl_cases(), own::cases(self.limits)].concat()
+    }
+
+    fn variants(&self) -> Vec<Case> {
+        variants()
+    }
+
+    fn fitting(&self, _: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
+        cases.into_iter().map(|case| limit(&case, self.limits).map_or(Ok(case), Err)).collect()
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use syncscope_core::stats::layouts;
 use syncscope_core::{
-    ActorRule, Case, Domain, Dtype, Facts, Layout, Mode, OwnAxes, OwnCheck, OwnOperation, OwnUse, Placement, Primitive,
+    ActorRule, Axes, Case, Domain, Dtype, Facts, Layout, Mode, OwnCheck, OwnOperation, OwnUse, Placement, Primitive,
     Refusal, Role, own,
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn begin_pass(pass: u32) {
 }
 
 /// Makes primitives of those operations that are for CPUs. One of the same id is replaced.
-pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
+pub fn define(operations: &[OwnOperation], axes: &Axes) {
     own::define(Domain::Cpu, operations, axes, |source| Primitive {
         id: source.id.clone().leak(),
         summary: "An operation that a user wrote; run.json has its source",
@@ -89,12 +89,12 @@ const OF_A_LINE: u32 = 16;
 
 /// The cases of all of them.
 pub(crate) fn cases(topology: &Topology) -> Vec<Case> {
-    let usual = OwnAxes {
+    let usual = Axes {
         threads: powers_of_two(topology.allowed().count().max(1) as u32),
         placements: vec![Placement::Close],
         dtypes: vec![Dtype::I32],
         strides: vec![1, OF_A_LINE],
-        ..OwnAxes::default()
+        ..Axes::default()
     };
     let mut cases: Vec<Case> =
         own::defined(Domain::Cpu).iter().flat_map(|own| own.axes.cases(&own.source, &usual)).collect();

@@ -64,6 +64,9 @@ macro_rules! atomics {
             unroll: |case| unroll(case, Combines::$combines.reduces()),
             each_changes_it: false $(|| $changes)?,
             cases: |id, preset, limits| cases(id, preset, limits, $types, (Breadth::$breadth, Combines::$combines)),
+            limit: |case, _| is_impossible(case).then_some(
+                "its variables do not fit into the kernel's shared memory, or block scope does not cover its blocks",
+            ),
             ..Entry::of(Kernel::of("atomic.cu", ArgumentKind::Variable), Combines::$combines.proof(), FACTS)
         },)+];
     };

@@ -20,15 +20,21 @@ const LOCK: Entry = Entry {
     cases: |id, preset, limits| {
         let blocks = if preset == Preset::Quick { vec![1, limits.multiprocessors] } else { limits.blocks(preset) };
         let threads = if preset == Preset::Quick { vec![32] } else { vec![32, 64, 128, 256, 512, 1024] };
-        // Every warp waits for every other warp, a thousand times: more warps would take minutes.
-        let too_many = |case: &Case| {
-            let (blocks, threads) = shape_of(case);
-            blocks * (threads / 32) > limits.multiprocessors.max(32)
-        };
-        Sweep::of(id).blocks(&blocks).threads(&threads).scopes(&[Scope::Device]).except(too_many).cases()
+        let sweep = Sweep::of(id).blocks(&blocks).threads(&threads).scopes(&[Scope::Device]);
+        sweep.except(|case| has_too_many_warps(case, limits)).cases()
+    },
+    limit: |case, limits| {
+        has_too_many_warps(case, limits)
+            .then_some("every warp waits for every other: more than one for each multiprocessor take minutes")
     },
     ..Entry::of(Kernel::of("lock.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
 };
+
+/// Every warp waits for every other warp, a thousand times: more warps would take minutes.
+fn has_too_many_warps(case: &Case, limits: DeviceLimits) -> bool {
+    let (blocks, threads) = shape_of(case);
+    u64::from(blocks) * u64::from(threads / 32) > u64::from(limits.multiprocessors.max(32))
+}
 
 entries! {
     "gpu.lock.spin_cas" like LOCK: "Spin lock taken by compare-and-swap",

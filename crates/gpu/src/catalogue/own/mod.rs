@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::{
-    ActorRule, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnAxes, OwnCheck, OwnOperation, OwnUse,
-    Role, RunEffect, own,
+    ActorRule, Axes, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnCheck, OwnOperation, OwnUse, Role,
+    RunEffect, own,
 };
 
 use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
@@ -28,7 +28,7 @@ mod inspection;
 mod text;
 
 /// Makes primitives of those operations that are for GPUs. One of the same id is replaced.
-pub fn define(operations: &[OwnOperation], axes: &OwnAxes) {
+pub fn define(operations: &[OwnOperation], axes: &Axes) {
     own::define(Domain::Gpu, operations, axes, |source| {
         let entry = Box::leak(Box::new(entry(source, !axes.clusters.is_empty())));
         registry::add(entry);
@@ -71,12 +71,12 @@ static MULTIPROCESSORS: AtomicU32 = AtomicU32::new(1);
 pub fn cases(limits: DeviceLimits) -> Vec<Case> {
     // Relaxed: programs are made of the cases, by the thread that has these.
     MULTIPROCESSORS.store(limits.multiprocessors.max(1), Ordering::Relaxed);
-    let usual = |blocks| OwnAxes {
+    let usual = |blocks| Axes {
         threads: limits.at_most(&[32, 1024]),
         blocks,
         dtypes: vec![Dtype::I32],
         strides: vec![1, 32],
-        ..OwnAxes::default()
+        ..Axes::default()
     };
     let of = |own: &&own::DefinedOwn| -> Vec<Case> {
         let cases = |blocks| own.axes.cases(&own.source, &usual(blocks));
