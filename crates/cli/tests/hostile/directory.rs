@@ -42,7 +42,7 @@ const COMMANDS: [&[&str]; 9] = [
 
 /// A busy machine gives a process little of the time.
 const LIMIT: Duration = Duration::from_secs(60);
-const MOST_CPU_SECONDS: i64 = 10;
+const MOST_CPU_SECONDS: f64 = 10.0;
 const MOST_MEMORY_KIB: i64 = 500 * 1024;
 
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ fn content(root: &Path, left_out: &[PathBuf]) -> BTreeMap<PathBuf, (fs::FileType
 }
 
 /// How a child ended: exit code, CPU seconds and memory of it and what it waited for. It is killed at the limit.
-fn end(child: &Child) -> Option<(i32, i64, i64)> {
+pub(crate) fn end(child: &Child) -> Option<(i32, f64, i64)> {
     let (started, process) = (Instant::now(), child.id().cast_signed());
     loop {
         // SAFETY: zeros are a valid value, and the pointers are valid for the call.
@@ -105,8 +105,9 @@ fn end(child: &Child) -> Option<(i32, i64, i64)> {
             (libc::wait4(process, &raw mut status, libc::WNOHANG, &raw mut usage), status, usage)
         };
         if ended == process {
-            return libc::WIFEXITED(status)
-                .then(|| (libc::WEXITSTATUS(status), usage.ru_utime.tv_sec + usage.ru_stime.tv_sec, usage.ru_maxrss));
+            let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
+            let used = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+            return libc::WIFEXITED(status).then(|| (libc::WEXITSTATUS(status), used, usage.ru_maxrss));
         }
         if started.elapsed() > LIMIT {
             // SAFETY: the child was not waited for.

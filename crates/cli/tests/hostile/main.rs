@@ -7,6 +7,7 @@
 mod common;
 
 mod directory;
+mod doubling;
 mod links;
 mod outputs;
 mod planted;
