@@ -87,7 +87,11 @@ fn is_regular(found: &fs::Metadata) -> io::Result<()> {
         return Ok(());
     }
     let is_folder = found.is_dir();
-    Err(if is_folder { io::ErrorKind::IsADirectory.into() } else { invalid("it is no regular file".to_owned()) })
+    Err(if is_folder {
+        io::ErrorKind::IsADirectory.into()
+    } else {
+        invalid("it is no regular file: write what a pipe or a device gives to one".to_owned())
+    })
 }
 
 fn too_large(most: u64) -> io::Error {

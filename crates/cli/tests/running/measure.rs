@@ -105,6 +105,8 @@ fn mistakes_have_one_line_and_their_exit_code() {
     fs::write(folder.path().join("lock.rs"), "pub fn acquire() {}").unwrap();
     says(&["--cpu", "lock.rs"], 2, "takes C, C++ and CUDA C++");
     says(&["--cpu", "."], 2, "is a folder");
+    assert!(Command::new("mkfifo").arg(folder.path().join("pipe.c")).status().unwrap().success());
+    says(&["--cpu", "pipe.c"], 2, "it is no regular file: write what a pipe");
     says(&["--cpu", " "], 2, "the statement is empty");
     says(&["--cpu", "x++", "--check", "queue"], 2, "counter, lock, barrier");
     says(&["--cpu", "x++", "--check", "message"], 2, "`send` and `receive`");
