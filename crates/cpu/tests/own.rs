@@ -94,6 +94,10 @@ fn cpp_has_references_and_files_have_functions() {
     assert!(summary(&OwnOperation { options: Vec::new(), ..line }, 1).starts_with("lock add 16/32"), "C has no x.");
     let text = "void operation_or(struct thread *me) { atomic_fetch_or(me->x, me->value); }";
     assert!(summary(&in_file("mine.c", "operation_or", text), 1).starts_with("lock or 16/32"));
+    // A function that is not static is inlined, as in a program.
+    let text = "void count(struct thread *me) { atomic_fetch_or(me->x, 1); }\n\
+                void operation_helped(struct thread *me) { count(me); }";
+    assert!(summary(&in_file("helped.c", "operation_helped", text), 1).starts_with("lock or 16/32"));
 }
 
 #[test]
@@ -182,6 +186,10 @@ fn functions_and_what_they_use_are_what_the_compiler_says() {
         void operation_meets(struct thread *t) { meet(t); }\n\
         void operation_barrier_free(struct thread *t) { t->value++; }\n\
         void operation_nothing(struct thread *t) { (void)t; (void)text; }\n\
+        void count(struct thread *t) { atomic_fetch_add(t->x, 1); }\n\
+        void operation_helped(struct thread *t) { count(t); }\n\
+        void count_barriers(void);\n\
+        void operation_library(struct thread *t) { (void)t; count_barriers(); }\n\
         void wait_for_value(volatile int *word, int value) { while (*word != value) {} }\n\
         int operation_count;\n\
         void setup(struct thread *t) { (void)t; }\n";
@@ -189,12 +197,14 @@ fn functions_and_what_they_use_are_what_the_compiler_says() {
         let source = OwnOperation { file: Some(file.to_owned()), ..statement("any", text) };
         let found = own::inspect(&source, &OwnOperation::candidates(text), None).unwrap();
         let uses: Vec<(&str, &[OwnUse])> = found.functions.iter().map(|(name, uses)| (&**name, &**uses)).collect();
-        let expected: [(&str, &[OwnUse]); 6] = [
+        let expected: [(&str, &[OwnUse]); 8] = [
             ("operation", &[OwnUse::Element]),
             ("operation_x", &[OwnUse::Variable, OwnUse::Value]),
             ("operation_meets", &[OwnUse::Meeting]),
             ("operation_barrier_free", &[OwnUse::Value]),
             ("operation_nothing", &[]),
+            ("operation_helped", &[OwnUse::Variable]),
+            ("operation_library", &[]),
             ("setup", &[]),
         ];
         assert_eq!(uses, expected, "{file}");

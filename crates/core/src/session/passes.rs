@@ -292,6 +292,12 @@ impl Passes<'_> {
         };
         if let Some(own) = own::find(&pending.case.primitive) {
             fail_if_elided(&mut found, own.source.checked());
+            if let Verdict::TimedOut(reason) = &mut found.verdict
+                && pending.case.threads > Some(1)
+                && !own.source.is_barrier()
+            {
+                reason.push_str("; if its threads wait for each other, measure it with --check barrier");
+            }
         }
         if is_own(&pending.case.primitive) && pending.case.is_on_cpus() {
             group_by_layout(&mut found.observations);

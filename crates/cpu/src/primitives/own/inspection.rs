@@ -75,9 +75,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let compiler = compiler_of(own, dtype, false)?;
     let functions = functions(own);
     let probe = format!("{functions}{PROBE}");
-    // In a library, another definition may take the place of a `setup` that is not static: it would be called and not inlined.
-    let command = compiler.command(&["-fno-semantic-interposition"]);
-    let assembly = c_compiler::assembly(command, (compiler.ending, &probe), LIMIT, is_cancelled)?;
+    let assembly = c_compiler::assembly(compiler.command(&[]), (compiler.ending, &probe), LIMIT, is_cancelled)?;
     let assembly = assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))?;
     let [keep, drop] = ["keep", "drop"].map(|kind| body_of(&assembly, &format!("syncscope_{kind}")));
     // A function that is called and not inlined gets all that the thread has.
@@ -89,7 +87,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
         OwnUse::Variable => keep.contains("syncscope_marked_x"),
         OwnUse::Element => keep.contains("syncscope_marked_mine") && !compiles_without("-DSYNCSCOPE_WITHOUT_MINE"),
         OwnUse::Value => drop.contains("syncscope_marked_value") || changes_value(keep),
-        OwnUse::Meeting => keep.contains("syncscope_marked_meeting") || calls_barrier(keep),
+        OwnUse::Meeting => keep.contains("syncscope_marked_meeting"),
         _ => false,
     };
     Ok(OwnUse::ALL.iter().copied().filter(is_used).collect())
@@ -107,14 +105,4 @@ fn body_of<'a>(assembly: &'a str, name: &str) -> &'a str {
 fn changes_value(keep: &str) -> bool {
     let kept = keep.lines().filter_map(|line| line.trim().strip_prefix("# syncscope kept "));
     kept.into_iter().any(|names| names.split_once(' ').is_some_and(|(before, after)| before != after))
-}
-
-/// Whether it calls a function of a library whose threads wait for each other.
-fn calls_barrier(keep: &str) -> bool {
-    keep.lines().any(|line| {
-        let mut words = line.split_whitespace();
-        let is_call =
-            words.next().is_some_and(|word| word.starts_with("call") || word == "bl" || word == "jmp" || word == "b");
-        is_call && words.next().is_some_and(|target| target.to_ascii_lowercase().contains("barrier"))
-    })
 }

@@ -117,9 +117,9 @@ fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
         let macros = of_each(|name, meaning| format!("#define {name} ({meaning})\n"));
         (macros, String::new(), of_each(|name, _| format!("#undef {name}\n")))
     };
-    format!(
-        "{before}SYNCSCOPE_INLINED void {function}(struct thread *me) {{ {inside}\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n#line 1 \"{BEHIND}\"\n{after}"
-    )
+    let head = format!("SYNCSCOPE_INLINED void {function}(struct thread *me) {{ {inside}");
+    let line = |file| format!("#line 1 \"{file}\"");
+    format!("{before}{head}\n{}\n{statement}\n;\n}}\n{}\n{after}", line(STATEMENT), line(BEHIND))
 }
 
 /// Whether a statement has a word that is no member of something: in C it becomes a macro, which would reach members, too.
@@ -141,24 +141,16 @@ const fn c_type(dtype: Dtype) -> &'static str {
     }
 }
 
-/// What holds for all that is compiled.
-#[derive(Debug, Clone)]
-struct Surroundings {
-    /// The folder to which names are relative. Measured code may leave it.
-    folder: PathBuf,
-    /// Ends the compiler.
-    cancel: Cancel,
-}
-
-static SURROUNDINGS: OnceLock<Surroundings> = OnceLock::new();
+/// The folder in which all is compiled, which measured code may leave, and what ends the compiler.
+static PLACE: OnceLock<(PathBuf, Cancel)> = OnceLock::new();
 
 /// Compiles in what is now the working folder, also if measured code leaves it, and until `cancel`.
 pub fn compile_here_until(cancel: Cancel) {
-    surroundings(cancel);
+    place(cancel);
 }
 
-fn surroundings(cancel: Cancel) -> &'static Surroundings {
-    SURROUNDINGS.get_or_init(|| Surroundings { folder: env::current_dir().unwrap_or_default(), cancel })
+fn place(cancel: Cancel) -> &'static (PathBuf, Cancel) {
+    PLACE.get_or_init(|| (env::current_dir().unwrap_or_default(), cancel))
 }
 
 /// A compiler with its options.
@@ -173,7 +165,7 @@ pub(super) struct CompilerOf {
 impl CompilerOf {
     /// The command with these options, too.
     pub(super) fn command(&self, more: &[&str]) -> Command {
-        let Surroundings { folder, .. } = surroundings(Cancel::new());
+        let (folder, _) = place(Cancel::new());
         let mut command = Command::new(&self.program);
         command.args(&self.options).args(more);
         if folder.is_dir() {
@@ -185,7 +177,7 @@ impl CompilerOf {
 
 /// Whether the user asks to stop.
 pub(super) fn is_cancelled() -> bool {
-    surroundings(Cancel::new()).cancel.is_cancelled()
+    place(Cancel::new()).1.is_cancelled()
 }
 
 /// The compiler of an operation on variables of a type.
@@ -206,9 +198,9 @@ pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> R
         )
     })?;
     let mut options: Vec<String> = words.map(str::to_owned).collect();
-    // A wait that gives up leaves the loop through the frames of this code. Of code that is generated when it is linked, there is
-    // no assembly.
-    options.extend([standard, "-O2", "-fPIC", "-fexceptions", "-fno-lto"].map(str::to_owned));
+    // As in a program, no other library takes the place of a function of the source. A wait that gives up leaves the loop through
+    // the frames of this code. Of code that is generated when it is linked, there is no assembly.
+    options.extend([standard, "-O2", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-fno-lto"].map(str::to_owned));
     if !is_cpp(own) {
         options.push("-Werror=implicit-function-declaration".to_owned());
     }
