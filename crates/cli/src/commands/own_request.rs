@@ -13,7 +13,7 @@ use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Axes, Case, CaseId, Domain, Dtype, Inspected, MemoryOrder, OwnCheck, OwnOperation, OwnUse, Row, Verdict,
+    Axes, Case, CaseId, Domain, Dtype, Form, Inspected, MemoryOrder, OwnCheck, OwnOperation, OwnUse, Row, Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
@@ -200,10 +200,15 @@ impl OwnRequest {
         for domain in [Domain::Cpu, Domain::Gpu] {
             let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
             let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
-            let (a, ids_of_a) = part(data, first, has_type, dtype);
             for other in of_domain {
                 let (b, ids_of_b) = part(data, other, has_type, dtype);
+                let (mut a, ids_of_a) = part(data, first, has_type, dtype);
                 // The ratio is that of the first operation to the other one: it is the one that the user asks about.
+                // What calls no library costs the same in a process of one thread, and is not measured there.
+                let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
+                if !b.rows.iter().any(is_alone) {
+                    a.rows.retain(|row| !is_alone(row));
+                }
                 let ratio = |(id, of_b): (&CaseId, &CaseId)| {
                     let (a, b) = (of_passes.get(ids_of_a.get(id)?)?, of_passes.get(of_b)?);
                     let in_layouts = if domain == Domain::Cpu { layouts::ratios(a, b) } else { Vec::new() };
@@ -523,16 +528,16 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, Has
     let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
     let is_usual = |case: &Case| {
         let is_relaxed = case.order.is_none_or(|order| order == MemoryOrder::Relaxed);
-        is_own(id) || (case.form.is_none() && is_relaxed)
+        is_own(id) || (case.form.is_none_or(|form| form == Form::OneThreadProcess) && is_relaxed)
     };
     let mut rows: Vec<&Row> = data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case)).collect();
     // Where types do not count, that of the operations comes first.
     rows.sort_by_key(|row| row.case.dtype != Some(dtype));
     for row in rows {
-        let Case { threads, blocks, dtype, layout, placement, inside, outside, .. } = row.case.clone();
+        let Case { threads, blocks, dtype, layout, placement, form, inside, outside, .. } = row.case.clone();
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
         let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
-        let case = Case { threads, blocks, dtype, layout, placement, inside, outside, ..Case::new(&primitive) };
+        let case = Case { threads, blocks, dtype, layout, placement, form, inside, outside, ..Case::new(&primitive) };
         if part.rows.iter().any(|known| known.case == case) {
             continue;
         }

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common::{error_line, path, program, stderr};
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::{Nanoseconds, Verdict, Work};
+use syncscope_core::{Form, Nanoseconds, Verdict, Work};
 
 /// Measures something in a folder, with real hardware.
 fn measure(folder: &Path, words: &[&str]) -> Output {
@@ -59,9 +59,20 @@ fn code_that_goes_wrong_ends_its_own_case() {
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert!(!stdout(&output).contains("noise"));
     let rows = RunDirectory::open(&folder.path().join("run")).unwrap().read_rows().unwrap();
-    let verdict = |name: &str| {
-        rows.iter().find(|row| row.case.primitive == format!("cpu.own.bad_{name}")).unwrap().verdict.clone()
+    let of = |name: &str| {
+        let id = format!("cpu.own.bad_{name}");
+        rows.iter().filter(|row| row.case.primitive == id).map(|row| row.verdict.clone()).collect::<Vec<_>>()
     };
+    let verdict = |name: &str| of(name)[0].clone();
+    // What calls a library is measured in a process of one thread, too, and goes wrong there as well.
+    let reasons = |name: &str| of(name).iter().map(|verdict| verdict.reason().to_owned()).collect::<Vec<_>>();
+    assert!(
+        reasons("exit").len() == 2 && reasons("exit")[1].contains("ended: exit status: 0"),
+        "{:?}",
+        reasons("exit")
+    );
+    let prints = reasons("prints");
+    assert!(prints.len() == 2 && prints[1].contains("in the variable"), "{prints:?}");
     assert!(
         matches!(verdict("crash"), Verdict::Failed(reason) if reason.contains("SIGSEGV")),
         "{:?}",
@@ -89,6 +100,24 @@ fn code_that_goes_wrong_ends_its_own_case() {
         "{:?}",
         verdict("fine")
     );
+}
+
+/// Whatever it reads and prints.
+#[test]
+fn what_calls_a_library_is_measured_in_a_process_of_one_thread_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "#include <stdio.h>\n#include <stdlib.h>\n#include <sys/single_threaded.h>\n\
+        void setup(struct thread *me) { (void)me; puts(\"{}\"); fflush(stdout);\n\
+            if (__libc_single_threaded && getchar() != EOF) abort(); }\n\
+        void operation(struct thread *me) { me->value = rand(); }\n\
+        int check(struct thread *me) { (void)me; return __libc_single_threaded; }\n";
+    fs::write(folder.path().join("alone.c"), text).unwrap();
+    let output = measure(folder.path(), &["--cpu", "alone.c", "--threads", "1", "--out", "run"]);
+    let rows = RunDirectory::open(&folder.path().join("run")).unwrap().read_rows().unwrap();
+    let of = |form| rows.iter().find(|row| row.case.form == form).and_then(|row| row.check);
+    let checks = [of(Some(Form::OneThreadProcess)), of(None)];
+    assert_eq!((rows.len(), checks), (2, [Some(true), Some(false)]), "{}", stderr(&output));
+    assert!(stdout(&output).contains("one_thread_process"), "{}", stdout(&output));
 }
 
 #[test]

@@ -4,6 +4,9 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -137,9 +140,13 @@ fn a_run_that_is_killed_leaves_no_worker() {
 
 #[test]
 fn a_worker_without_a_parent_says_so() {
-    let start = r#"{"number":0,"workers":1,"cpu":null,"parent":0,"descriptors":[0]}"#;
-    let worker = command(&["--worker-process", start]).output().unwrap();
-    let answer = String::from_utf8_lossy(&worker.stdout).into_owned();
+    let start = r#"{"number":0,"workers":1,"cpu":null,"parent":0,"socket":0,"descriptors":[0]}"#;
+    let (mut here, there) = UnixStream::pair().unwrap();
+    let mut worker = command(&["--worker-process", start]);
+    assert!(!worker.stdin(OwnedFd::from(there)).status().unwrap().success());
+    drop(worker);
+    let mut answer = String::new();
+    here.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("{\"Err\":") && answer.contains("has ended"), "{answer}");
     assert_eq!(answer.lines().count(), 1);
 }

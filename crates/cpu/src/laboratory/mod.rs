@@ -240,12 +240,7 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn notes(&self, cases: &[Case]) -> Vec<String> {
-        let may_differ = |case: &Case| case.threads == Some(1) && primitives::own::calls_libraries(case);
-        let one_thread = cases.iter().any(may_differ).then(|| {
-            "`1 thread` is one of a program that has several; a library may do less in a process of one thread"
-                .to_owned()
-        });
-        core_to_core::note(&self.topology, cases).into_iter().chain(one_thread).collect()
+        core_to_core::note(&self.topology, cases).into_iter().collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {

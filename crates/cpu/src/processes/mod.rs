@@ -1,6 +1,6 @@
 //! Processes that measure: this program, started again.
 //!
-//! - This file: [`serve_if_asked`], which makes a process a worker, and the lines that a team and its workers exchange over pipes.
+//! - This file: [`serve_if_asked`], which makes a process a worker, and the lines that a team and its workers exchange over sockets.
 //!   Start here.
 //! - `apart.rs`: a fresh process that makes some passes of a run, with memory and threads of its own.
 //! - `team.rs`: the workers of some CPUs, as a team that runs shots, and the teams that are kept.
@@ -16,9 +16,11 @@
 //! are those of any other case, because parent and workers are one program.
 //!
 //! ```text
-//! parent: {"New": case} | {"Run": [purpose, [shots]]}
+//! parent: {"New": [case, code of the user]} | {"Run": [purpose, [shots]]}
 //! worker: {"Ok": [readings of each shot]} | {"Err": "WaitTimeout" | {"Failed": "..."}}
 //! ```
+//!
+//! A worker has nothing at its standard input and output: code of a user may read and print.
 //!
 //! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
 //! kills a worker when its parent ends.
@@ -37,7 +39,8 @@ use syncscope_core::{Case, Shot};
 pub(crate) use self::apart::measure as measure_apart;
 pub use self::apart::measure_if_asked;
 pub(crate) use self::team::ProcessPool;
-use crate::team::{Purpose, Report, Stopped};
+use crate::primitives::own::Library;
+use crate::team::Purpose;
 
 /// The argument that makes this program a worker. No command has it.
 const ARGUMENT: &str = "--worker-process";
@@ -45,15 +48,13 @@ const ARGUMENT: &str = "--worker-process";
 /// Set for a worker. A program that does not serve would otherwise start itself again and again.
 const IS_WORKER: &str = "SYNCSCOPE_WORKER_PROCESS";
 
-/// Serves shots if this process is a worker, until the parent closes the pipe. `None` in any other process. Has to be
+/// Serves shots if this process is a worker, until the parent closes the socket. `None` in any other process. Has to be
 /// called before anything starts a thread.
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     (arguments.next()? == ARGUMENT).then(|| {
-        let mut output = io::stdout().lock();
-        let served = worker::serve(&arguments.next().unwrap_or_default(), &mut io::stdin().lock(), &mut output);
-        let reported = served.or_else(|reason| send(&mut output, &Report::Err(Stopped::Failed(reason))));
-        if reported.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        let served = worker::serve(&arguments.next().unwrap_or_default());
+        if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
 }
 
@@ -70,15 +71,16 @@ struct Start {
     cpu: Option<u32>,
     /// The process that started it.
     parent: u32,
-    /// The descriptors that it inherits, by their numbers.
+    /// The socket of this worker, and what all of them inherit, by their numbers.
+    socket: RawFd,
     descriptors: Vec<RawFd>,
 }
 
 /// What a team asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// To make a case ready.
-    New(Case),
+    /// To make a case ready: of the catalogue, or of code of the user.
+    New(Case, Option<Library>),
     /// To run the shots.
     Run(Purpose, Vec<Shot>),
 }
@@ -93,10 +95,10 @@ pub(super) fn send(output: &mut impl Write, message: &impl Serialize) -> io::Res
 
 #[cfg(test)]
 mod tests {
-    use syncscope_core::{Dtype, Form, Layout, Placement, Side, Ticks};
+    use syncscope_core::{Dtype, Form, Layout, OwnOperation, Placement, Side, Ticks};
 
     use super::*;
-    use crate::team::Record;
+    use crate::team::{Record, Report, Stopped};
 
     fn survives<T: Serialize + for<'a> Deserialize<'a> + PartialEq + std::fmt::Debug>(message: &T) {
         let mut line = Vec::new();
@@ -109,14 +111,18 @@ mod tests {
     fn requests_survive_the_pipe() {
         let shots: Vec<Shot> =
             [Side::Baseline, Side::Test, Side::Double].map(|side| Shot { side, iterations: 12, pair: 3 }).to_vec();
-        survives(&Request::New(Case {
+        let case = Case {
             dtype: Some(Dtype::U64),
             layout: Some(Layout::Shared),
             form: Some(Form::OneThreadProcess),
             threads: Some(2),
             placement: Some(Placement::Close),
             ..Case::new("cpu.lock.pthread_mutex")
-        }));
+        };
+        let library = Library { own: OwnOperation::default(), file: "/tmp/operation.so".into() };
+        for library in [None, Some(library)] {
+            survives(&Request::New(case.clone(), library));
+        }
         for purpose in [Purpose::Samples, Purpose::Windows, Purpose::Proof] {
             survives(&Request::Run(purpose, shots.clone()));
         }

@@ -1,9 +1,12 @@
 //! The workers of some CPUs, as a team, and the teams that are kept for the next case.
 
 use std::io::{self, BufRead as _, BufReader};
+use std::net::Shutdown;
 use std::ops::Range;
+use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Child, ChildStdin, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -14,6 +17,7 @@ use syncscope_host::child_process;
 
 use super::{ARGUMENT, IS_WORKER, Request, Start, send};
 use crate::machine::inherited::Inherited;
+use crate::primitives::own::Library;
 use crate::team::pool::kept_or_new;
 use crate::team::{Body, Executor, Numbered, Purpose, Record, Report, Stopped, TeamError, collect};
 
@@ -25,13 +29,15 @@ pub(super) struct ProcessTeam {
     cpus: Vec<Option<u32>>,
     workers: Vec<Worker>,
     reports: Receiver<Numbered>,
+    /// Whether all have said that they serve.
+    serves: bool,
     failed: bool,
 }
 
 /// One of them, in a process group of its own: an interrupt from the terminal is for the parent alone.
 struct Worker {
     child: Child,
-    input: Option<ChildStdin>,
+    socket: UnixStream,
 }
 
 impl ProcessTeam {
@@ -42,22 +48,24 @@ impl ProcessTeam {
         }
         let inherited = Inherited::create().map_err(|error| not_started(&error))?;
         let (sender, reports) = mpsc::channel();
-        let mut team = Self { cpus: cpus.to_vec(), workers: Vec::new(), reports, failed: false };
+        let mut team = Self { cpus: cpus.to_vec(), workers: Vec::new(), reports, serves: false, failed: false };
         for (number, cpu) in cpus.iter().enumerate() {
             // Those that were started end with the team.
             let (workers, parent) = (cpus.len() as u32, std::process::id());
-            let start = Start { number, workers, cpu: *cpu, parent, descriptors: inherited.numbers() };
-            let worker = Worker::start(&start, &inherited, &sender);
+            let start = Start { number, workers, cpu: *cpu, parent, socket: 0, descriptors: inherited.numbers() };
+            let worker = Worker::start(start, &inherited, &sender);
             team.workers.push(worker.map_err(|error| not_started(&error))?);
         }
         drop(sender);
         team.reports(0..cpus.len(), 0, STARTUP_TIMEOUT)?;
+        team.serves = true;
         Ok(team)
     }
 
     /// Lets the workers make the workload of a case, on new memory.
     pub(super) fn renew(&mut self, case: &Case) -> Result<(), TeamError> {
-        let request = Request::New(case.clone());
+        let failed = |reason| TeamError::Failed(reason);
+        let request = Request::New(case.clone(), Library::of(case).transpose().map_err(failed)?);
         for workers in [0..1, 1..self.workers.len()] {
             self.ask(&request, workers.clone())?;
             self.reports(workers, 0, STARTUP_TIMEOUT)?;
@@ -67,8 +75,7 @@ impl ProcessTeam {
 
     fn ask(&mut self, request: &Request, workers: Range<usize>) -> Result<(), TeamError> {
         for worker in workers {
-            let sent = self.workers[worker].input.as_mut().map(|input| send(input, request));
-            if sent.and_then(Result::ok).is_none() {
+            if send(&mut &self.workers[worker].socket, request).is_err() {
                 let error = self.ended(worker);
                 return Err(self.end(error));
             }
@@ -98,14 +105,12 @@ impl ProcessTeam {
     /// The error of a worker that has ended.
     fn ended(&mut self, worker: usize) -> TeamError {
         let status = self.workers.get_mut(worker).and_then(|worker| worker.child.wait().ok());
-        match status.and_then(|status| Some((status, status.signal()?))) {
-            Some((status, signal)) => {
-                let reason = format!("worker process {worker} of {} ended: {status}", self.cpus.len());
-                let is_fault = child_process::is_of_fault(signal);
-                if is_fault { TeamError::Failed(reason) } else { TeamError::Prevented(reason) }
-            }
-            _ => does_not_serve("ended"),
-        }
+        let Some(status) = status.filter(|status| self.serves || status.signal().is_some()) else {
+            return does_not_serve("ended");
+        };
+        let reason = format!("worker process {worker} of {} ended: {status}", self.cpus.len());
+        let is_fault = status.signal().is_none_or(child_process::is_of_fault);
+        if is_fault { TeamError::Failed(reason) } else { TeamError::Prevented(reason) }
     }
 
     /// Kills all workers: they may be waiting for each other, with no limit in the locks of the C library.
@@ -142,22 +147,24 @@ impl Executor for ProcessTeam {
 }
 
 impl Worker {
-    fn start(start: &Start, inherited: &Inherited, reports: &Sender<Numbered>) -> io::Result<Self> {
+    fn start(start: Start, inherited: &Inherited, reports: &Sender<Numbered>) -> io::Result<Self> {
         let number = start.number;
+        let (socket, of_child) = UnixStream::pair()?;
+        let start = Start { socket: of_child.as_raw_fd(), ..start };
         let mut command = syncscope_host::this_program()?;
         command
-            .args([ARGUMENT, &serde_json::to_string(start)?])
+            .args([ARGUMENT, &serde_json::to_string(&start)?])
             .env(IS_WORKER, "1")
             .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
             .stderr(Stdio::null());
-        child_process::inherit(&mut command, &inherited.descriptors());
-        let mut child = command.spawn()?;
-        let (input, output, reports) = (child.stdin.take(), child.stdout.take(), reports.clone());
-        // It ends with the pipe, which the end of the child closes.
+        child_process::inherit(&mut command, &[&inherited.descriptors()[..], &[of_child.as_fd()]].concat());
+        let child = command.spawn()?;
+        let (output, reports) = (socket.try_clone()?, reports.clone());
+        // It ends with the socket, which the end of the child closes.
         thread::spawn(move || {
-            let lines = output.into_iter().flat_map(|output| BufReader::new(output).lines()).map_while(Result::ok);
+            let lines = BufReader::new(output).lines().map_while(Result::ok);
             let report = |line: String| -> Report {
                 let unreadable = |_| Err(Stopped::Failed(format!("`{line}` cannot be read")));
                 serde_json::from_str(&line).unwrap_or_else(unreadable)
@@ -165,7 +172,7 @@ impl Worker {
             let all = lines.map(report).chain([Err(Stopped::Ended)]);
             all.for_each(|report| drop(reports.send((number, report))));
         });
-        Ok(Self { child, input })
+        Ok(Self { child, socket })
     }
 
     fn kill(&mut self) {
@@ -177,7 +184,8 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        drop(self.input.take());
+        // The thread that reads ends, whoever else has the socket.
+        let _ = self.socket.shutdown(Shutdown::Both);
         self.kill();
     }
 }

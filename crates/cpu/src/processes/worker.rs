@@ -1,6 +1,7 @@
 //! A worker: a process of one thread that makes the workload of a case and runs its shots.
 
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead as _, BufReader};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -11,6 +12,7 @@ use super::{Request, Start, send};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::machine::system::System;
+use crate::primitives::own::Library;
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
 use crate::team::{Body, PEER_TIMEOUT, Purpose, Report, Stopped, TeamThread};
@@ -36,23 +38,16 @@ struct Job {
     sense: LocalSense,
 }
 
-/// Serves until the input ends. `start` is the argument, a [`Start`].
-pub(super) fn serve(start: &str, input: &mut impl BufRead, output: &mut impl Write) -> Result<(), String> {
-    let mut worker = Worker::of(read(start)?)?;
-    let mut send = |report: &Report| send(output, report).map_err(|error| error.to_string());
-    send(&Ok(Vec::new()))?;
-    for line in input.lines() {
-        let line = line.map_err(|error| error.to_string())?;
-        let report = match read(&line)? {
-            Request::New(case) => worker.renew(&case).map(|()| Vec::new()).map_err(Stopped::Failed),
-            Request::Run(purpose, shots) => worker.run(purpose, &shots),
-        };
-        send(&report)?;
-        if report.is_err() {
-            break;
-        }
-    }
-    Ok(())
+/// Serves until the parent closes the socket. `start` is the argument, a [`Start`].
+pub(super) fn serve(start: &str) -> Result<(), String> {
+    let start: Start = read(start)?;
+    let in_words = |error: io::Error| error.to_string();
+    let socket = UnixStream::from(child_process::inherited(start.socket).map_err(in_words)?);
+    let served = Worker::of(start).and_then(|worker| worker.serve(&socket));
+    served.inspect_err(|reason| {
+        // Who does not read has ended.
+        let _ = send(&mut &socket, &Report::Err(Stopped::Failed(reason.clone())));
+    })
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -61,7 +56,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 
 impl Worker {
     fn of(start: Start) -> Result<Self, String> {
-        let Start { number: thread, workers, cpu, parent, descriptors } = start;
+        let Start { number: thread, workers, cpu, parent, descriptors, .. } = start;
         child_process::end_with_parent(parent).map_err(|error| error.to_string())?;
         // QEMU's emulation has a thread of its own.
         let at_start = 1 + usize::from(System::default().is_emulated_in_user_mode());
@@ -77,9 +72,28 @@ impl Worker {
         Ok(Self { thread, workers, clock: Clock::calibrate(), team_thread, inherited, job: None })
     }
 
+    fn serve(mut self, socket: &UnixStream) -> Result<(), String> {
+        let mut output = socket;
+        let mut send = |report: &Report| send(&mut output, report).map_err(|error| error.to_string());
+        send(&Ok(Vec::new()))?;
+        for line in BufReader::new(socket).lines() {
+            let line = line.map_err(|error| error.to_string())?;
+            let report = match read(&line)? {
+                Request::New(case, library) => self.renew(&case, library).map(|()| Vec::new()).map_err(Stopped::Failed),
+                Request::Run(purpose, shots) => self.run(purpose, &shots),
+            };
+            send(&report)?;
+            if report.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the workload of a case, on new memory. The parent asks the first worker before the others.
-    fn renew(&mut self, case: &Case) -> Result<(), String> {
+    fn renew(&mut self, case: &Case, library: Option<Library>) -> Result<(), String> {
         self.job = None;
+        library.map_or(Ok(()), primitives::own::adopt)?;
         // SAFETY: this worker's job is gone, and the others run none: the parent has their answers. The first one makes the
         // new state before the others are asked for theirs.
         unsafe { self.inherited.renew()? };
@@ -109,19 +123,27 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
-    use super::Start;
+    use std::os::fd::AsRawFd as _;
+
+    use super::*;
 
     #[test]
     fn a_process_of_several_threads_measures_nothing() {
         let serve = |parent: u32| {
-            let start = Start { number: 0, workers: 1, cpu: None, parent, descriptors: vec![0] };
-            super::serve(&serde_json::to_string(&start).unwrap(), &mut "".as_bytes(), &mut Vec::new())
+            let (here, there) = UnixStream::pair().unwrap();
+            let start =
+                Start { number: 0, workers: 1, cpu: None, parent, socket: there.as_raw_fd(), descriptors: vec![0] };
+            let served = super::serve(&serde_json::to_string(&start).unwrap());
+            drop(there);
+            let said = BufReader::new(here).lines().next().unwrap().unwrap();
+            let told = serde_json::from_str::<Report>(&said).unwrap();
+            assert_eq!(told, Err(Stopped::Failed(served.clone().unwrap_err())));
+            served
         };
         let on_a_thread = || serve(std::os::unix::process::parent_id());
         let served = std::thread::scope(|scope| scope.spawn(on_a_thread).join().unwrap());
         assert!(served.is_err_and(|reason| reason.contains("threads at its start")));
         assert!(serve(0).is_err_and(|reason| reason.contains("has ended")));
-        let unread = super::serve("{}", &mut "".as_bytes(), &mut Vec::new());
-        assert!(unread.is_err_and(|reason| reason.contains("cannot be read")));
+        assert!(super::serve("{}").is_err_and(|reason| reason.contains("cannot be read")));
     }
 }

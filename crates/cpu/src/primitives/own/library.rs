@@ -3,16 +3,15 @@
 //! It is foreign code: it may crash, end the process or never return. The process that watches this one names the case then.
 
 use std::ffi::c_void;
+use std::path::Path;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use libloading::Library;
 use syncscope_core::{Case, Dtype, Layout, OwnCheck, Shot};
-use syncscope_host::guard::TemporaryFolder;
 use syncscope_host::loading::undisturbed;
 
-use super::source::LIBRARY;
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
 use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL, slot_of};
@@ -69,11 +68,9 @@ impl Loops {
     ///
     /// # Errors
     /// What the loader says: a function that the source calls may be in no library.
-    pub(super) fn load(compiled: TemporaryFolder) -> Result<&'static Self, String> {
+    pub(super) fn load(file: &Path) -> Result<&'static Self, String> {
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
-        let loaded = undisturbed(|| unsafe { Library::new(compiled.path().join(LIBRARY)) });
-        // What is loaded needs no name.
-        drop(compiled);
+        let loaded = undisturbed(|| unsafe { Library::new(file) });
         let library = loaded.map_err(|error| format!("the compiled operation cannot be loaded: {error}"))?;
         // SAFETY: the type is that of `loops.h`, which stands in every such library.
         let loops = unsafe { library.get::<unsafe extern "C" fn() -> &'static Self>(b"syncscope_loops\0") };

@@ -7,15 +7,18 @@ mod layout;
 mod library;
 mod source;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, btree_map};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use syncscope_core::stats::layouts;
 use syncscope_core::{
-    ActorRule, Axes, Case, Domain, Dtype, Facts, Layout, Mode, OwnCheck, OwnOperation, OwnUse, Placement, Primitive,
-    Refusal, Role, own,
+    ActorRule, Axes, Case, Domain, Dtype, Facts, Form, Layout, Mode, OwnCheck, OwnOperation, OwnUse, Placement,
+    Primitive, Refusal, Role, own,
 };
+use syncscope_host::guard::TemporaryFolder;
 
 pub use self::inspection::inspect;
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
@@ -38,6 +41,49 @@ static COMPILED: Mutex<Option<HashMap<Key, Result<Layouts, String>>>> = Mutex::n
 struct Layouts {
     compiled: Compiled,
     loaded: BTreeMap<u32, Result<&'static Loops, String>>,
+    /// Those that a process of one thread loads, too.
+    files: BTreeMap<u32, TemporaryFolder>,
+}
+
+/// A compiled operation, for a process of one thread. A compiler is watched by threads, so that such a process has none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Library {
+    /// The operation, without the text.
+    pub(crate) own: OwnOperation,
+    pub(crate) file: PathBuf,
+}
+
+impl Library {
+    /// Of the user's operation that a case measures, in the layout of the pass.
+    pub(crate) fn of(case: &Case) -> Option<Result<Self, String>> {
+        let source = &own::find(&case.primitive)?.source;
+        let layout = LAYOUT.load(Ordering::Relaxed);
+        let file = |Layouts { compiled, files, .. }: &mut Layouts| {
+            let known = match files.entry(layout) {
+                btree_map::Entry::Occupied(known) => known.into_mut(),
+                btree_map::Entry::Vacant(new) => new.insert(compiled.library(layout)?),
+            };
+            Ok(known.path().join(source::LIBRARY))
+        };
+        let own = OwnOperation { text: String::new(), ..source.clone() };
+        Some(compiled(source, case, file).map(|file| Self { own, file }))
+    }
+}
+
+/// Those that this process was given, the last one of which counts.
+static ADOPTED: Mutex<(BTreeMap<PathBuf, &'static Loops>, Option<PathBuf>)> = Mutex::new((BTreeMap::new(), None));
+
+/// Loads a library that another process made, whose case is measured next.
+pub(crate) fn adopt(Library { own, file }: Library) -> Result<(), String> {
+    let (known, last) = &mut *ADOPTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let btree_map::Entry::Vacant(new) = known.entry(file.clone()) {
+        new.insert(Loops::load(&file)?);
+    }
+    *last = Some(file);
+    if own::find(&own.id).is_none_or(|known| known.source != own) {
+        define(&[own], &Axes::default());
+    }
+    Ok(())
 }
 
 /// The layout of the pass that is made.
@@ -107,11 +153,16 @@ pub(crate) fn cases(topology: &Topology) -> Vec<Case> {
     // A single thread has no other elements to be apart from.
     let first = |case: &Case| case.threads != Some(1) || case.layout != Some(Layout::Private { stride: OF_A_LINE });
     cases.retain(|case| first(case) || !own::find(&case.primitive).is_some_and(|own| own.axes.strides.is_empty()));
+    // Libraries may do less in a process of one thread.
+    let is_alone = |case: &&Case| case.threads == Some(1) && calls_libraries(case);
+    let alone = |case: &Case| Case { form: Some(Form::OneThreadProcess), ..case.clone() };
+    let alone: Vec<Case> = cases.iter().filter(is_alone).map(alone).collect();
+    cases.extend(alone);
     cases
 }
 
 /// Whether an operation calls or reads something that is not in its source, as far as its compiler says.
-pub(crate) fn calls_libraries(case: &Case) -> bool {
+fn calls_libraries(case: &Case) -> bool {
     let Some(own) = own::find(&case.primitive) else { return false };
     compiled(&own.source, case, |Layouts { compiled, .. }| Ok(compiled.calls_libraries())).unwrap_or(false)
 }
@@ -141,6 +192,9 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
         workload = workload.with_most_operations(1 << f32::MANTISSA_DIGITS, threads);
     }
     let mut workload = workload.expecting(Expected::Difference);
+    if case.form == Some(Form::OneThreadProcess) {
+        workload = workload.in_processes();
+    }
     if let Some(work) = &work {
         workload = workload.at_work(work);
     }
@@ -161,9 +215,13 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
 
 /// The loaded operation, in the layout of the pass.
 fn loops_of(source: &OwnOperation, case: &Case) -> Result<&'static Loops, String> {
+    if let (known, Some(last)) = &*ADOPTED.lock().unwrap_or_else(PoisonError::into_inner) {
+        return known.get(last).copied().ok_or_else(|| "it was not loaded".to_owned());
+    }
     let layout = LAYOUT.load(Ordering::Relaxed);
-    let load = |Layouts { compiled, loaded }: &mut Layouts| {
-        loaded.entry(layout).or_insert_with(|| Loops::load(compiled.library(layout)?)).clone()
+    let load = |Layouts { compiled, loaded, .. }: &mut Layouts| {
+        let load = || Loops::load(&compiled.library(layout)?.path().join(source::LIBRARY));
+        loaded.entry(layout).or_insert_with(load).clone()
     };
     compiled(source, case, load)
 }
@@ -177,6 +235,9 @@ fn compiled<T>(
     let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = compiled.get_or_insert_default().entry((source.id.clone(), dtype, has_work));
-    let compile = || Ok(Layouts { compiled: source::compile(source, dtype, has_work)?, loaded: BTreeMap::new() });
+    let compile = || {
+        let compiled = source::compile(source, dtype, has_work)?;
+        Ok(Layouts { compiled, loaded: BTreeMap::new(), files: BTreeMap::new() })
+    };
     find(known.or_insert_with(compile).as_mut().map_err(|error| error.clone())?)
 }

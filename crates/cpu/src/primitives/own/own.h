@@ -25,6 +25,8 @@
 //   int check(struct thread *me)        after each sample, by the first thread: 0 if something went wrong.
 //                                       me->executed is the number of operations of all threads
 // setup, check and release may have the ending of an operation, too: release_fast belongs to acquire_fast.
+// A thread is one of a program that has several. Code of one thread that calls a library is measured in a process of one thread,
+// too, where libraries may do less.
 #ifndef SYNCSCOPE_OWN_H
 #define SYNCSCOPE_OWN_H
 #ifdef __cplusplus
