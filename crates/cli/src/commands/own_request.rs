@@ -196,24 +196,24 @@ impl OwnRequest {
         let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
-        let of_passes = costs_of_passes(directory)?;
+        let pairs = directory.read_samples()?;
+        let has_baseline = self.operations.iter().any(|own| own.baseline.is_some());
         for domain in [Domain::Cpu, Domain::Gpu] {
             let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
             let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
             for other in of_domain {
-                let (b, ids_of_b) = part(data, other, has_type, dtype);
                 let (mut a, ids_of_a) = part(data, first, has_type, dtype);
-                // The ratio is that of the first operation to the other one: it is the one that the user asks about.
+                let (b, ids_of_b) = part(data, other, has_type, dtype);
                 // What calls no library costs the same in a process of one thread, and is not measured there.
                 let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
                 if !b.rows.iter().any(is_alone) {
                     a.rows.retain(|row| !is_alone(row));
                 }
+                // The ratio is that of the first operation to the other one: it is the one that the user asks about.
+                let by_loops = domain == Domain::Cpu && is_own(first) && is_own(other) && !has_baseline;
                 let ratio = |(id, of_b): (&CaseId, &CaseId)| {
-                    let (a, b) = (of_passes.get(ids_of_a.get(id)?)?, of_passes.get(of_b)?);
-                    let in_layouts = if domain == Domain::Cpu { layouts::ratios(a, b) } else { Vec::new() };
-                    let in_passes = || layouts::of_passes(a, b).into_iter().map(|(_, ratio)| ratio).collect();
-                    Some((id.clone(), if in_layouts.is_empty() { in_passes() } else { in_layouts }))
+                    let pairs = [pairs.get(ids_of_a.get(id)?)?, pairs.get(of_b)?];
+                    Some((id.clone(), ratios(pairs, domain, by_loops)))
                 };
                 let comparison = compare_in_turn(&b, &a, threshold, &ids_of_b.iter().filter_map(ratio).collect());
                 if comparison.cases.is_empty() {
@@ -222,7 +222,7 @@ impl OwnRequest {
                     gate.leave_open(text);
                     continue;
                 }
-                terminal::show(&in_words(&comparison, first, other))?;
+                terminal::show(&in_words(&comparison, first, other, by_loops))?;
                 json.push(export::comparison::as_json(&comparison));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
                 for compared in &comparison.cases {
@@ -234,17 +234,22 @@ impl OwnRequest {
                 }
             }
         }
-        let (json, markdown) = if json.is_empty() {
-            (export::rows::as_json(data), export::rows::as_markdown(data))
+        self.export(if json.is_empty() {
+            [export::rows::as_json(data), export::rows::as_markdown(data)]
         } else {
-            (format!("[{}]\n", json.join(",")), markdown)
-        };
-        for (file, text) in [(&self.arguments.export_json, json), (&self.arguments.export_markdown, markdown)] {
-            if let Some(file) = file {
-                output::write(file, text.as_bytes())?;
-            }
-        }
+            [format!("[{}]\n", json.join(",")), markdown]
+        })?;
         Ok(gate)
+    }
+
+    /// Writes the texts as JSON and Markdown to the files that were named.
+    fn export(&self, texts: [String; 2]) -> Result<(), Failure> {
+        let files = [&self.arguments.export_json, &self.arguments.export_markdown];
+        let named = files.into_iter().zip(texts).filter_map(|(file, text)| Some((file.as_ref()?, text)));
+        for (file, text) in named {
+            output::write(file, text.as_bytes())?;
+        }
+        Ok(())
     }
 }
 
@@ -260,7 +265,7 @@ pub(super) fn has_answer(row: &Row) -> bool {
 }
 
 /// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
-fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
+fn in_words(comparison: &Comparison<'_>, first: &str, other: &str, by_loops: bool) -> String {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
     cases.sort_by_key(|compared| &compared.a.case);
     let line = |compared: &ComparedCase<'_>| {
@@ -291,7 +296,8 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str) -> String {
     };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();
-    let heading = std::iter::once(format!("\n{first} against {other}, measured in turn:"));
+    let what = if by_loops { ", by the time of their loops" } else { "" };
+    let heading = std::iter::once(format!("\n{first} against {other}, measured in turn{what}:"));
     let lines = heading.chain(cases.into_iter().map(line)).chain(crossings(&compared, first, other));
     lines.collect::<Vec<_>>().join("\n  ")
 }
@@ -551,21 +557,67 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, Has
     (part, ids)
 }
 
-/// The cost of each case in each pass over the cases, of which every operation has a block.
-fn costs_of_passes(directory: &RunDirectory) -> Result<HashMap<CaseId, BTreeMap<u32, f64>>, Failure> {
-    let of_passes = |pairs: Vec<StoredPair>| {
-        let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for pair in pairs.iter().filter(|pair| pair.set_aside.is_none()) {
-            passes.entry(pair.block).or_default().push(pair.ns);
-        }
-        passes.into_iter().filter_map(|(pass, costs)| Some((pass, median(&costs)?))).collect()
-    };
-    Ok(directory.read_samples()?.into_iter().map(|(id, pairs)| (id, of_passes(pairs))).collect())
+/// The ratios of two costs in each layout of the code, or in each pass.
+fn ratios(pairs: [&Vec<StoredPair>; 2], domain: Domain, by_loops: bool) -> Vec<f64> {
+    let cost = if by_loops { time_of_loops } else { |pair: &StoredPair| pair.ns };
+    let [a, b] = pairs.map(|pairs| costs_of_passes(pairs, cost));
+    let in_layouts = if domain == Domain::Cpu { layouts::ratios(&a, &b) } else { Vec::new() };
+    let in_passes = || layouts::of_passes(&a, &b).into_iter().map(|(_, ratio)| ratio).collect();
+    if in_layouts.is_empty() { in_passes() } else { in_layouts }
+}
+
+/// The cost of a case in each pass over the cases, of which every operation has a block.
+fn costs_of_passes(pairs: &[StoredPair], cost: fn(&StoredPair) -> f64) -> BTreeMap<u32, f64> {
+    let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for pair in pairs.iter().filter(|pair| pair.set_aside.is_none()) {
+        passes.entry(pair.block).or_default().push(cost(pair));
+    }
+    passes.into_iter().filter_map(|(pass, costs)| Some((pass, median(&costs)?))).collect()
+}
+
+/// The time of both loops together, which hold the operation once and twice. Where the code lies changes each of them by less than
+/// their difference. In a window, only the test takes time.
+fn time_of_loops(pair: &StoredPair) -> f64 {
+    let [baseline, test] = [pair.baseline_ticks, pair.test_ticks].map(|ticks| ticks.0 as f64);
+    pair.ns * (test + baseline) / (test - baseline)
 }
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::Ticks;
+
     use super::*;
+
+    /// Loops that hold an operation once and twice, and samples that say less of their difference than of themselves.
+    #[test]
+    fn operations_are_compared_by_their_loops() {
+        let pair = |block, baseline, test| StoredPair {
+            pair: 0,
+            baseline_first: true,
+            baseline_ticks: Ticks(baseline),
+            test_ticks: Ticks(test),
+            ns: (test as f64 - baseline as f64) / 100.0,
+            cycles: None,
+            set_aside: None,
+            block,
+            beside: None,
+        };
+        let of = |factor: f64, lie: fn(u32) -> u64| -> Vec<StoredPair> {
+            let ticks = |of: u64| (of as f64 * factor) as u64;
+            (1..=layouts::LAYOUTS).map(|pass| pair(pass, ticks(10_000) + lie(pass), ticks(20_000))).collect()
+        };
+        let [one, more] = [of(1.0, |pass| u64::from(pass % 5) * 300), of(1.02, |pass| u64::from(pass % 3) * 300)];
+        let spread =
+            |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max) / ratios.iter().copied().fold(9.0, f64::min);
+        let [by_loops, by_cost] = [true, false].map(|by_loops| ratios([&more, &one], Domain::Cpu, by_loops));
+        assert_eq!(by_loops.len(), layouts::LAYOUTS as usize);
+        assert!(spread(&by_loops) < 1.07 && spread(&by_cost) > 1.18, "{} {}", spread(&by_loops), spread(&by_cost));
+        assert!(
+            (time_of_loops(&pair(1, 100, 300)) - 4.0).abs() < 1e-9
+                && (time_of_loops(&pair(1, 300, 100)) - 4.0).abs() < 1e-9
+        );
+        assert!((time_of_loops(&pair(1, 0, 300)) - 3.0).abs() < 1e-9, "in a window the test alone takes time");
+    }
 
     #[test]
     fn where_the_answer_changes_once_it_is_said() {

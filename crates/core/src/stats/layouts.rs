@@ -6,7 +6,9 @@
 //! the ratios in the layouts show by how much, and the interval of the ratio is made of them.
 //!
 //! Compilers align functions to 16 bytes, and a core fetches lines of 64. Four layouts in turn make a group, in which every
-//! function begins once at each of the four places in a line. Groups differ in the place in a page.
+//! function begins once at each of the four places in a line. Groups differ in the place in a page, and all in the address, by
+//! which a core predicts branches: on a Sapphire Rapids the ratio of two inner loops of 100 iterations differs by 3 % from layout
+//! to layout, so that 24 of them do not show a difference of 2 %.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +18,7 @@ use crate::stats::median;
 pub const PLACES: u32 = 4;
 
 /// All layouts.
-pub const LAYOUTS: u32 = 6 * PLACES;
+pub const LAYOUTS: u32 = 24 * PLACES;
 
 /// Fewer give no interval of their median by ranks.
 const FEWEST: usize = 6;
