@@ -6,6 +6,7 @@ use std::sync::Arc;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Axes, Catalogue, Domain, own};
 use syncscope_report::RunData;
+use syncscope_report::section::Section;
 
 use crate::axes::shortened;
 use crate::catalogue::catalogue;
@@ -86,16 +87,21 @@ fn catalogue_of(path: &Path) -> Arc<Catalogue> {
 
 /// Reads a run, and warns of what is wrong with its files.
 pub(crate) fn load_as_measured(path: &Path) -> Result<RunData, RunDirectoryError> {
-    let data = syncscope_papers::load(path, catalogue_of(path))?;
-    warn_of_damage(path, &data);
-    Ok(data)
+    Ok(load_with_sections(path)?.0)
 }
 
 fn warn_of_damage(path: &Path, data: &RunData) {
     data.damage.warnings().for_each(|text| terminal::warning(&format!("{}: {text}", path.display())));
 }
 
-/// The same with its rows in the order of the catalogues, which is the same for every run.
+/// The same, with what experiments of papers left there.
+pub(crate) fn load_with_sections(path: &Path) -> Result<(RunData, Vec<Section>), RunDirectoryError> {
+    let (data, sections) = syncscope_papers::load_with_sections(path, catalogue_of(path))?;
+    warn_of_damage(path, &data);
+    Ok((data, sections))
+}
+
+/// A run with its rows in the order of the catalogues, which is the same for every run.
 pub(crate) fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
     Ok(load_as_measured(path)?.in_order())
 }

@@ -99,12 +99,23 @@ experiments! {
 
 pub mod reductions;
 
-/// Reads the run in the directory `path`, with what an experiment left there.
+/// Reads the run in the directory `path`, with what is wrong with the tables that an experiment left there.
 ///
 /// # Errors
 /// As [`RunData::load`], and if a table of an experiment cannot be read.
 pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirectoryError> {
-    let mut data = RunData::load(path, catalogue)?;
+    Ok(load_with_sections(path, catalogue)?.0)
+}
+
+/// The same, with what the experiments say.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with_sections(
+    path: &Path,
+    catalogue: Arc<Catalogue>,
+) -> Result<(RunData, Vec<Section>), RunDirectoryError> {
+    let (mut data, mut sections) = (RunData::load(path, catalogue)?, Vec::new());
     let directory = RunDirectory::open(path)?;
     for experiment in EXPERIMENTS {
         let is_it = data.run.experiment() == Some(experiment.name);
@@ -125,10 +136,10 @@ pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirect
                 name = experiment.name
             ));
         }
-        data.sections.extend(found);
+        sections.extend(found);
     }
-    data.sections.extend(reductions::section(&data.rows));
-    Ok(data)
+    sections.extend(reductions::section(&data.rows));
+    Ok((data, sections))
 }
 
 // What the rest of the program knows of an experiment.

@@ -13,7 +13,7 @@ use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stored_run::{stored_experiments, stored_runs};
 use syncscope_papers::crosscheck::findings::most_certain;
 use syncscope_papers::crosscheck::{Crosscheck, Executor, Form, Operation};
-use syncscope_papers::{EXPERIMENTS, load};
+use syncscope_papers::{EXPERIMENTS, load, load_with_sections};
 use syncscope_report::{ClaimVerdict, findings};
 
 fn results() -> PathBuf {
@@ -24,18 +24,20 @@ fn results() -> PathBuf {
 fn every_stored_experiment_is_read_and_drawn() {
     let mut names = BTreeSet::new();
     for directory in [stored_runs(&results()).unwrap(), stored_experiments(&results()).unwrap()].concat() {
-        let data = load(directory.path(), Arc::default()).unwrap();
-        if data.sections.is_empty() {
+        let (data, sections) = load_with_sections(directory.path(), Arc::default()).unwrap();
+        if sections.is_empty() {
             continue;
         }
         let name = directory.path().display();
         assert_eq!(data.run.status, Status::Done, "{name}");
         assert_eq!(data.damage.warnings().collect::<Vec<_>>(), [] as [String; 0], "{name}");
-        let claims = findings(&data).into_iter().filter(|claim| claim.measured);
+        let claims = findings(&data, sections.iter().flat_map(|section| section.claims.clone()))
+            .into_iter()
+            .filter(|claim| claim.measured);
         assert!(claims.filter(|claim| claim.outcome.verdict != ClaimVerdict::Open).count() > 1, "{name}");
         // Without a GPU, reductions have a line for each number of elements.
         let fewest = if data.run.machine.gpus.is_empty() { 5 } else { 20 };
-        for section in &data.sections {
+        for section in &sections {
             let text = section.to_string();
             assert!(text.lines().count() > fewest && !text.contains("NaN"), "{name}: {text}");
             names.insert(section.name);

@@ -15,8 +15,8 @@ pub struct LiveLadder(RunData);
 impl LiveLadder {
     /// Of a run that begins.
     pub fn new(run: Run, catalogue: Arc<Catalogue>) -> Self {
-        let (rows, details, sections, damage) = Default::default();
-        Self(RunData { name: String::new(), run, rows, details, sections, damage, catalogue })
+        let (rows, details, damage) = Default::default();
+        Self(RunData { name: String::new(), run, rows, details, damage, catalogue })
     }
 
     /// Whether a case may be one of its rungs.

@@ -11,7 +11,6 @@ use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
-use crate::section::Section;
 use crate::sets::sets;
 
 /// One run: its description, rows and details.
@@ -25,8 +24,6 @@ pub struct RunData {
     pub rows: Vec<Row>,
     /// Further numbers of the cases, such as percentiles.
     pub details: Details,
-    /// What an experiment gave whose tables the directory holds. Those who know the experiments fill it in.
-    pub sections: Vec<Section>,
     /// What is wrong with its files.
     pub damage: Damage,
     /// What is known of the primitives: the command joins the catalogues of the hardware crates, on which this crate does
@@ -85,7 +82,6 @@ impl RunData {
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },
             rows,
             details,
-            sections: Vec::new(),
             run,
             catalogue,
         })

@@ -25,7 +25,6 @@ pub(crate) fn data(rows: Vec<Row>) -> RunData {
         run: run(),
         rows,
         details,
-        sections: Vec::new(),
         damage: crate::Damage::default(),
         catalogue: catalogue(),
     }

@@ -72,7 +72,6 @@ fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
             run: Run { started, tool: Some(Tool::default()), ..Run::default() },
             rows,
             details,
-            sections: Vec::new(),
             damage: Damage::default(),
             catalogue: Arc::clone(catalogue),
         }
@@ -87,7 +86,6 @@ fn quoted(run: &RunData, rows: Vec<Row>, between_runs: Vec<BetweenRuns>) -> RunD
         run: Run { between_runs, ..run.run.clone() },
         rows,
         details: HashMap::new(),
-        sections: Vec::new(),
         damage: Damage::default(),
         catalogue: Arc::clone(&run.catalogue),
     };

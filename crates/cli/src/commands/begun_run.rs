@@ -111,8 +111,9 @@ pub(super) fn is_complete(directory: &Path) -> bool {
 pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let Finished { directory, status, contradictions, .. } = finished;
     terminal::warnings(contradictions);
-    let mut data = runs::load(directory.path())?;
-    let page = write_of_run(directory, &data);
+    let (data, sections) = runs::load_with_sections(directory.path())?;
+    let mut data = data.in_order();
+    let page = write_of_run(directory, &data, &sections);
     // They stand above: those of the machine since the start.
     data.run.warnings.clear();
     data.run.measured_topology = None;

@@ -67,7 +67,8 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     run.sessions.push(record);
     (run.status, run.ended) = (Status::Done, Some(timestamp(SystemTime::now())));
     directory.write_run(&run)?;
-    write_of_run(&directory, &syncscope_papers::load(&path, catalogue())?)?;
+    let (data, sections) = syncscope_papers::load_with_sections(&path, catalogue())?;
+    write_of_run(&directory, &data, &sections)?;
     Ok(Outcome::Done)
 }
 

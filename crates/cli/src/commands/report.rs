@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_own_file};
+use syncscope_report::section::Section;
 use syncscope_report::{RunData, gallery, page};
 
 use crate::args::{GalleryArguments, ReportArguments};
@@ -21,15 +22,17 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     };
     output::check(&output, &named)?;
     let data = match directories.as_slice() {
-        [directory] => vec![runs::load_as_measured(directory.path())?],
+        [directory] => vec![runs::load_with_sections(directory.path())?],
         several => {
-            several.iter().filter_map(|directory| unless_broken(runs::load_as_measured(directory.path()))).collect()
+            several.iter().filter_map(|directory| unless_broken(runs::load_with_sections(directory.path()))).collect()
         }
     };
     if data.is_empty() {
         return Err(Failure::CouldNot("none of these runs can be read".to_owned()));
     }
-    output::write(&output, page::render(&data).as_bytes())?;
+    let (data, sections): (Vec<RunData>, Vec<Vec<Section>>) = data.into_iter().unzip();
+    let sections: Vec<&[Section]> = sections.iter().map(Vec::as_slice).collect();
+    output::write(&output, page::with_sections(&data, &sections).as_bytes())?;
     Ok(Outcome::Done)
 }
 
@@ -59,7 +62,7 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
 }
 
 /// A run of several; one that cannot be read is named and left out.
-pub(super) fn unless_broken(run: Result<RunData, RunDirectoryError>) -> Option<RunData> {
+pub(super) fn unless_broken<T>(run: Result<T, RunDirectoryError>) -> Option<T> {
     run.inspect_err(|error| terminal::warning(&format!("left out: {error}"))).ok()
 }
 
@@ -85,9 +88,9 @@ fn encoded(name: &str) -> String {
 ///
 /// # Errors
 /// With the command that writes it again when there is room.
-pub(super) fn write_of_run(directory: &RunDirectory, data: &RunData) -> Result<(), Failure> {
+pub(super) fn write_of_run(directory: &RunDirectory, data: &RunData, sections: &[Section]) -> Result<(), Failure> {
     let report = directory.report();
-    let html = page::render(std::slice::from_ref(data));
+    let html = page::with_sections(std::slice::from_ref(data), &[sections]);
     let remedy = format!("then: syncscope report {}", terminal::word(directory.path()));
     replace_own_file(&report, html.as_bytes()).map_err(|error| Failure::CouldNot(format!("{error}; {remedy}")))?;
     terminal::note(&format!("the report is {}", report.display()));

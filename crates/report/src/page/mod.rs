@@ -41,20 +41,24 @@ const SCRIPTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scripts"));
 /// The page of one run, or of several compared; with two it says what changed from the first to the second. The rows stand
 /// in the order of the catalogue.
 pub fn render(runs: &[RunData]) -> String {
+    with_sections(runs, &vec![&[][..]; runs.len()])
+}
+
+/// The same with what experiments left in the directory of each run.
+pub fn with_sections(runs: &[RunData], sections: &[&[section::Section]]) -> String {
     let runs: Vec<RunData> = runs.iter().map(RunData::in_order).collect();
     let runs = runs.as_slice();
     let labels = run_data::labels(runs);
     let compared = changes::compared(runs);
-    let sections: Vec<&[section::Section]> = runs.iter().map(|data| data.sections.as_slice()).collect();
     fill(TEMPLATE, |placeholder| match placeholder {
         "title" => html::escape(&title(runs)),
         "style" => styles(),
         "guard" => GUARD.to_owned(),
-        "data" => data::json(runs, &labels, compared.as_ref()),
+        "data" => data::json(runs, sections, &labels, compared.as_ref()),
         "fallback" => fallback::tables(runs, &labels),
         "machine" => drawing::drawings(runs, &labels),
         "changes" => changes::section(compared.as_ref(), &labels),
-        "published" => section::of_experiments(&sections, &labels),
+        "published" => section::of_experiments(sections, &labels),
         "paper_tables" => paper_tables::section(runs, &labels),
         "charts" => unpacked(CHART_LIBRARY),
         "findings" => findings::section(runs, &labels),

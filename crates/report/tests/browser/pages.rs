@@ -2,11 +2,14 @@
 //!
 //! If its address ends in `#selftest`, the page draws all charts and writes counts to attributes of its root element.
 
+use std::slice::from_ref;
+
 use syncscope_core::stats::Interval;
 use syncscope_core::{
     Actor, Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict,
 };
 use syncscope_report::gallery::{Entry, render};
+use syncscope_report::section::Section;
 use syncscope_report::{RunData, page};
 
 use crate::chromium::{Counts, inaccessible, number, open, open_and, open_page, open_still, open_undrawn, plain};
@@ -132,19 +135,29 @@ fn nothing_resolved_and_nothing_measured() {
     assert!(dom.contains("No case was finished in this run."));
 }
 
+/// The page of an experiment, after these runs.
+fn with_experiment(mut runs: Vec<RunData>) -> (Vec<RunData>, String) {
+    let (run, section) = synthetic::published::experiment();
+    runs.push(run);
+    let sections: Vec<&[Section]> =
+        runs.iter().map(|run| if run.rows.is_empty() { from_ref(&section) } else { &[] }).collect();
+    let html = page::with_sections(&runs, &sections);
+    (runs, html)
+}
+
 /// An experiment alone has its charts, its facts and its link, and no empty table of rows.
 #[test]
 fn a_published_experiment_is_drawn_without_rows() {
-    let runs = [synthetic::published::experiment()];
+    let (runs, html) = with_experiment(Vec::new());
     for width in [DESKTOP, PHONE] {
-        let Some((counts, dom)) = open(&runs, width) else { return };
+        let Some((counts, dom)) = open_page(&html, width, "", "#selftest") else { return };
         assert_sound(&counts, &runs);
         assert_eq!(number(&counts, "charts"), 3);
         assert!(dom.contains("Machine and environment") && !dom.contains("class=\"empty\""));
         assert!(plain(&dom).contains("id=\"all-rows\" hidden"), "{width}");
     }
-    let both = [synthetic::cpu_only(), synthetic::published::experiment()];
-    let Some((counts, dom)) = open(&both, DESKTOP) else { return };
+    let (both, html) = with_experiment(vec![synthetic::cpu_only()]);
+    let Some((counts, dom)) = open_page(&html, DESKTOP, "", "#selftest") else { return };
     assert_sound(&counts, &both);
     assert!(number(&counts, "charts") > 3);
     assert!(dom.contains("id=\"crosscheck\""));
@@ -158,8 +171,8 @@ fn pictures_of_an_experiment_stand_side_by_side() {
         root.dataset.beside = Number(left.top === right.top && left.right < right.left);
         root.dataset.below = Number(left.left === right.left && left.bottom < right.top);";
     for (width, beside) in [(DESKTOP, 1), (PHONE, 0)] {
-        let run = synthetic::published::experiment();
-        let Some((counts, _)) = open_undrawn(&[run], width, script, "") else { return };
+        let (_, html) = with_experiment(Vec::new());
+        let Some((counts, _)) = open_page(&html, width, script, "") else { return };
         assert_eq!((number(&counts, "beside"), number(&counts, "below")), (beside, 1 - beside), "{width}: {counts:?}");
     }
 }
@@ -351,8 +364,8 @@ fn twenty_thousand_rows() {
 fn axe_finds_nothing_on_pages_of_one_run_and_of_two() {
     let runs = [synthetic::wide::complete(), synthetic::cpu_only()];
     let entries: Vec<Entry> = runs.iter().map(|data| Entry { data: data.clone(), page: None }).collect();
-    let experiment = [synthetic::published::experiment()];
-    let pages = [page::render(&runs[..1]), page::render(&runs), page::render(&experiment), render(&entries, None)];
+    let (_, experiment) = with_experiment(Vec::new());
+    let pages = [page::render(&runs[..1]), page::render(&runs), experiment, render(&entries, None)];
     for (at, html) in pages.iter().enumerate() {
         let Some(broken) = inaccessible(html, DESKTOP) else { return };
         assert_eq!(broken, "", "page {at}");

@@ -83,7 +83,6 @@ pub(crate) fn data(name: &str, run: Run, rows: Vec<Row>) -> RunData {
         run,
         rows,
         details: HashMap::new(),
-        sections: Vec::new(),
         damage: Damage::default(),
         catalogue: catalogue(),
     }

@@ -5,7 +5,7 @@ use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Point, Rectangle, RunData, Series};
 
 /// A section with a chart of each kind: lines, bars, and named lines.
-pub(crate) fn experiment() -> RunData {
+pub(crate) fn experiment() -> (RunData, Section) {
     let point = |x: f64| Point::plain(x, 4.0 + 1.0 / x, Some((4.0, 5.0)), format!("at {x}"));
     let series = vec![Series::plain("inside", 0, [1.0, 10.0, 100.0].map(point).to_vec())];
     let lines =
@@ -45,5 +45,5 @@ pub(crate) fn experiment() -> RunData {
     };
     let both = super::both();
     let run = Run { preset: "crosscheck".into(), planned: 0, ..both.run };
-    RunData { run, rows: Vec::new(), details: std::collections::HashMap::new(), sections: vec![section], ..both }
+    (RunData { run, rows: Vec::new(), details: std::collections::HashMap::new(), ..both }, section)
 }

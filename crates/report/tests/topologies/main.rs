@@ -194,7 +194,6 @@ fn made_up(name: &str) -> RunData {
         run,
         rows,
         details: HashMap::new(),
-        sections: Vec::new(),
         damage: Damage::default(),
         catalogue: catalogue::catalogue(),
     }

@@ -60,10 +60,10 @@ type Predicate = fn(&RunData) -> Option<Outcome>;
 /// What decides each claim, by its name.
 const PREDICATES: [&[(&str, Predicate)]; 3] = [openmp::CLAIMS, cuda::CLAIMS, groups::CLAIMS];
 
-/// All claims on a run: those that rows decide, and the verdicts of the published experiments that its directory holds.
-pub fn findings(data: &RunData) -> Vec<Finding> {
+/// All claims on a run: those that rows decide, and those that experiments of papers decided, in the order of the papers.
+pub fn findings(data: &RunData, of_experiments: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
     let mut all: Vec<Finding> = CLAIMS.iter().map(|claim| evaluate(claim, data)).collect();
-    all.extend(data.sections.iter().flat_map(|section| section.claims.iter().cloned()));
+    all.extend(of_experiments);
     all.sort_by_key(|finding| finding.paper);
     all
 }

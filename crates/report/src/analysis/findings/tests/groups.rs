@@ -152,7 +152,7 @@ fn a_claim_about_what_is_compiled_to_nothing_cannot_be_tested() {
         for (row, is_nop) in data.rows.iter_mut().zip(nops) {
             row.evidence = is_nop.then(|| "NOP 32/64 for WARPSYNC".into());
         }
-        findings(&data).into_iter().find(|finding| finding.id == "zhang.one_cycle").unwrap().outcome
+        findings(&data, []).into_iter().find(|finding| finding.id == "zhang.one_cycle").unwrap().outcome
     };
     let all = found(&[true, true]);
     assert_eq!(all.verdict, ClaimVerdict::Open);

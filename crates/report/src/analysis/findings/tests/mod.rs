@@ -137,7 +137,7 @@ fn every_claim_comes_out_in_each_of_its_outcomes() {
 
 #[test]
 fn an_empty_run_decides_nothing_and_says_what_it_lacks() {
-    for finding in findings(&run("")) {
+    for finding in findings(&run(""), []) {
         assert_eq!((finding.outcome.verdict, finding.measured), (ClaimVerdict::Open, false), "{finding:?}");
         assert!(
             finding.outcome.sentence.starts_with("the run lacks ") && finding.outcome.rows.is_empty(),
