@@ -115,7 +115,7 @@ fn measure_once(
     })
 }
 
-/// Measures in this process.
+/// Measures in this process: opens the machine, plans, begins the run, measures and finishes it.
 fn measure_here(
     arguments: &RunArguments,
     own: Option<&OwnRequest>,
@@ -124,6 +124,7 @@ fn measure_here(
     deadline: Option<Instant>,
 ) -> Result<Outcome, Failure> {
     let (processes, cancel) = together.map(|together| (together.laboratory, together.cancel)).unzip();
+    let is_alone = cancel.is_none();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
     }
@@ -132,51 +133,79 @@ fn measure_here(
     request.arguments.cpus.as_ref().map_or(Ok(()), |CpuList(cpus)| restrict_to(cpus))?;
     let mut progress = Progress::new("inspecting this machine");
     let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
-    laboratories.let_fresh_processes_measure();
     let plan = planned(&request, &mut laboratories, &mut progress).inspect_err(|_| progress.finish())?;
     if arguments.dry_run {
         progress.finish();
         return show_plan(&plan, &request.arguments);
     }
-    profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
-    let begun = begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish());
-    if let Err(SessionError::Complete(path)) = &begun {
-        // It was not when this process started.
-        terminal::note(&"another process has completed the run meanwhile");
-        laboratories.dismiss_processes()?;
-        return report_complete(path);
-    }
-    let mut session = begun?;
-    let has_history = !(cancel.is_some() || request.own.is_some() || laboratories.are_fake());
+    let mut session = match begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish()) {
+        Err(SessionError::Complete(path)) => {
+            // It was not when this process started.
+            terminal::note(&"another process has completed the run meanwhile");
+            laboratories.dismiss_processes()?;
+            return report_complete(&path);
+        }
+        begun => begun?,
+    };
+    let has_history = is_alone && request.own.is_none() && !laboratories.are_fake();
     session.history = has_history.then(|| history::read(session.run())).flatten();
+    let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
+    let measured = measure_all(&request, &mut session, &mut laboratories, &limits, &mut progress);
+    let outcome = finish(&request, session, measured, &mut laboratories, &limits);
+    show_profile(started.elapsed());
+    outcome
+}
+
+/// Measures the plan, and the experiments that were asked for.
+fn measure_all(
+    request: &Request,
+    session: &mut Session,
+    laboratories: &mut Laboratories,
+    limits: &Limits,
+    progress: &mut Progress,
+) -> Measured {
     board::begin(&Step::Preparing);
     if !request.target.is_known() {
-        progress.suspend(|| show_warnings(session.run(), &laboratories));
+        progress.suspend(|| show_warnings(session.run(), laboratories));
     }
     progress.show_ladder(session.run());
-    let start = SessionStart::now(&laboratories);
-    let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
+    let start = SessionStart::now(laboratories);
     // What the user wrote may print as much as it likes.
     let silenced = request.own.as_ref().and_then(|_| silence_output().ok());
-    let mut measured = session.measure(&mut laboratories.all(), &limits, &mut progress);
+    let mut status = session.measure(&mut laboratories.all(), limits, progress);
     drop(silenced);
-    if request.arguments.experiments && matches!(measured, Ok(Status::Done)) {
-        measured = Ok(repeat_experiments(&mut session, &mut laboratories, &limits, &mut progress));
+    if request.arguments.experiments && matches!(status, Ok(Status::Done)) {
+        status = Ok(repeat_experiments(session, laboratories, limits, progress));
     }
     progress.finish();
+    Measured { start, status }
+}
+
+/// How the measuring ended, and what it began with.
+struct Measured {
+    start: SessionStart,
+    status: Result<Status, SessionError>,
+}
+
+/// Writes what the run says, and shows it.
+fn finish(
+    request: &Request,
+    mut session: Session,
+    Measured { start, status }: Measured,
+    laboratories: &mut Laboratories,
+    limits: &Limits,
+) -> Result<Outcome, Failure> {
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
-    add_record(&mut session, start.ended(&laboratories));
+    add_record(&mut session, start.ended(laboratories));
     let goes_on = !limits.cancel.is_cancelled() && supervisor::another_follows();
     let lost_at = session.lost_at().filter(|_| goes_on).cloned();
     let outcome = profile::time(Phase::Report, || {
-        let finished = session.finish(measured, &laboratories.all())?;
+        let finished = session.finish(status, &laboratories.all())?;
         history::write(&finished);
         lost_at.map_or_else(|| request.report(&finished), |case| Ok(supervisor::lost(&case)))
     });
-    dismissed?;
-    show_profile(started.elapsed());
-    outcome
+    dismissed.and(outcome)
 }
 
 /// The plan. What was asked for and is not in it is warned of, or refused where nothing else was asked for.
@@ -321,11 +350,13 @@ impl Request {
         if let Some(own) = &self.own {
             own.define();
         }
-        match processes {
+        let mut laboratories = match processes {
             Some(processes) => Laboratories::open_with_processes(processes),
             None if self.own.as_ref().is_some_and(|own| !own.needs_gpu()) => Laboratories::open_without_gpu(),
             None => Laboratories::open(self.arguments.device.as_deref()),
-        }
+        }?;
+        laboratories.let_fresh_processes_measure();
+        Ok(laboratories)
     }
 
     /// Shows a run that has ended.
@@ -352,6 +383,7 @@ fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
 }
 
 fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, SessionError> {
+    profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let preset = request.arguments.preset;
     let mut session = match &request.target {
         Target::New(path) => {

@@ -226,12 +226,17 @@ impl RunDirectory {
         if kept.iter().map(|line| line.len()).sum::<usize>() < header.len() + table.lines.len() {
             write_plain(&self.measurements(), &kept.concat())?;
         }
+        let rows: Vec<Row> = rows.into_iter().map(|(.., row)| row).collect();
+        let details = self.details_of(&rows)?;
+        self.write_compact_details(&rows, details)
+    }
+
+    /// Replaces the details, where there are some, so that a value that most cases of a domain share stands there once.
+    pub(crate) fn write_compact_details(&self, rows: &[Row], details: Details) -> Result<(), RunDirectoryError> {
         if !self.details().is_file() {
             return Ok(());
         }
-        let rows: Vec<Row> = rows.into_iter().map(|(.., row)| row).collect();
-        let details = self.details_of(&rows)?;
-        self.write_details(&DetailTable::compact(&rows, details), &rows)
+        self.write_details(&DetailTable::compact(rows, details), rows)
     }
 
     /// Reads all details of each case, in the order of name and actor; imported runs have none. A line that holds no detail is

@@ -30,6 +30,7 @@ use std::time::{Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::detail::Details;
 use crate::run::directory::WriteLock;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
@@ -195,7 +196,7 @@ impl Session {
             }
         }
         // What the rows so far say is found again at the end, together with the rows to come.
-        let found = findings(&directory, &rows, laboratories)?;
+        let found = findings(&rows, &directory.details_of(&rows)?, laboratories);
         run.warnings.retain(|warning| !found.contains(warning) && !warning.starts_with(WITHOUT_PROCESSES));
         let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);
         let finished: HashSet<CaseId> = finished.iter().map(|row| row.case.id()).collect();
@@ -290,21 +291,21 @@ impl Session {
         let recorded = self.record_end(laboratories);
         // A full disk ends the measuring. What is in the journal is a run all the same, and the first error is the cause.
         measured?;
-        recorded?;
-        self.directory.forget_first(&self.replaced, self.journal.began)?;
-        self.directory.tidy()?;
-        self.record_intervals()?;
+        let (rows, mut details) = recorded?;
+        if !self.replaced.is_empty() {
+            self.directory.forget_first(&self.replaced, self.journal.began)?;
+            details = self.directory.details_of(&rows)?;
+        }
+        self.settle(rows, details)?;
         let topology = self.run.measured_topology;
         let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
         Ok(Finished { directory: self.directory, status: self.run.status, contradictions, history: self.history })
     }
 
-    /// Writes what follows from all rows together.
-    fn record_intervals(&mut self) -> Result<(), RunDirectoryError> {
+    /// Writes one row for each case, with what follows from all of them together, and the details once.
+    fn settle(&mut self, rows: Vec<Row>, details: Details) -> Result<(), RunDirectoryError> {
         let catalogue = &self.plan.catalogue;
-        let mut rows = self.directory.read_rows()?;
-        rows = rows.into_iter().map(|row| row.with_facts_of(catalogue)).collect();
-        let details = self.directory.details_of(&rows)?;
+        let mut rows: Vec<Row> = rows.into_iter().map(|row| row.with_facts_of(catalogue)).collect();
         self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
             self.run.between_runs = mem::take(history).between_runs(&rows, catalogue);
@@ -316,29 +317,30 @@ impl Session {
         between_rows::judge(&mut rows, &details, |case| Some(catalogue.facts(&case.primitive)?.role));
         self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);
         self.directory.write_rows(&rows)?;
+        self.directory.write_compact_details(&rows, details)?;
         self.directory.write_run(&self.run)
     }
 
-    fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(), RunDirectoryError> {
-        let rows = self.directory.read_rows()?;
+    /// Writes how the run ended; returns its rows, in the order in which they were completed, and their details.
+    fn record_end(&mut self, laboratories: &[&mut dyn Laboratory]) -> Result<(Vec<Row>, Details), RunDirectoryError> {
+        let (mut rows, _) = self.directory.read_numbered_rows()?;
+        rows.sort_by_key(|(line, _)| *line);
+        let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
+        let details = self.directory.details_of(&rows)?;
         // Whatever this process was to measure: the run is done when it has what it planned.
         if self.run.status == Status::Done && !self.run.is_complete_with(&rows) {
             self.run.status = Status::Interrupted;
             let reason = self.without_processes.take();
             self.run.warnings.extend(reason.map(|reason| format!("{WITHOUT_PROCESSES}: {reason}")));
         }
-        self.run.warnings.extend(findings(&self.directory, &rows, laboratories)?);
+        self.run.warnings.extend(findings(&rows, &details, laboratories));
         self.run.measured_topology = laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows));
-        self.directory.write_run(&self.run)
+        self.directory.write_run(&self.run)?;
+        Ok((rows, details))
     }
 }
 
 /// What the rows and details of a run say about what disturbed it.
-fn findings(
-    directory: &RunDirectory,
-    rows: &[Row],
-    laboratories: &[&mut dyn Laboratory],
-) -> Result<Vec<String>, RunDirectoryError> {
-    let details = directory.details_of(rows)?;
-    Ok(laboratories.iter().flat_map(|laboratory| laboratory.findings(rows, &details)).collect())
+fn findings(rows: &[Row], details: &Details, laboratories: &[&mut dyn Laboratory]) -> Vec<String> {
+    laboratories.iter().flat_map(|laboratory| laboratory.findings(rows, details)).collect()
 }

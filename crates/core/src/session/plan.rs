@@ -41,6 +41,8 @@ pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant:
         }
     }
     seen.clear();
+    // What is compared with code of the user is measured where that is.
+    let preset = if own.is_empty() { preset } else { Preset::Paper };
     for (case, fitting) in candidates.clone().into_iter().zip(laboratory.fitting(preset, candidates)) {
         match fitting {
             Err(reason) => found.refused.push((case, reason)),
