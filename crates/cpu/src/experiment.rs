@@ -340,7 +340,8 @@ impl Experiment for TeamExperiment<'_> {
             max_iterations: self.workload.max_iterations,
             sample_length,
             longest_sample: sample_length.map(|length| length * MAX_SAMPLE_LENGTHS),
-            actor: self.sharing.actor,
+            // What the slowest of them does not get in a window, others do, and how long that lasts is not the window's to say.
+            actor: if windows.is_some() { Actor::Mean } else { self.sharing.actor },
             // One thread with a core of its own shows the cost of the operation. Several are what a program meets: all samples
             // count, as for the rate of all threads, and those of threads that were alone stand beside (`alone_ns`).
             population: if self.team.cpus().len() > 1 { Population::All } else { Population::Alone },
@@ -406,7 +407,8 @@ impl Fairness {
         let rate = |turns: &f64| turns * in_a_turn as f64 / seconds;
         let of_actor = |(actor, turns)| Detail::of_actor("acquisitions_per_s", actor as u32, rate(turns));
         let index = jain_index(&self.turns).map(|index| Detail::of_case("jain_index", index));
-        self.turns.iter().enumerate().map(of_actor).chain(index).collect()
+        let window = index.is_some().then(|| Detail::of_case("window_ns", length.as_nanos() as f64));
+        self.turns.iter().enumerate().map(of_actor).chain(index).chain(window).collect()
     }
 }
 
@@ -444,5 +446,6 @@ mod tests {
         let rates = [0, 1].map(|actor| of("acquisitions_per_s", Some(actor)));
         assert!((rates[0] - 3e6).abs() < 1e-3 && (rates[1] - 1e6).abs() < 1e-3, "{details:?}");
         assert!((of("jain_index", None) - 0.8).abs() < 1e-9, "{details:?}");
+        assert!((of("window_ns", None) - 1e5).abs() < 1e-9, "{details:?}");
     }
 }

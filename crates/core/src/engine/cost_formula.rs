@@ -1,5 +1,7 @@
 //! From two samples to a cost: the one formula, and the estimate over all pairs.
 
+use std::time::Duration;
+
 use crate::engine::population::{self, Cost, ProcessCost, States, mean_over_processes};
 use crate::model::estimate::Strata;
 use crate::model::sample::ActorTime;
@@ -29,6 +31,11 @@ impl CostFormula {
         let ns_per_tick = 1e9 / frequency.value();
         let resolution_ns = resolution.0 as f64 / operations.abs() * ns_per_tick;
         Self { operations, resolution_ns, ns_per_tick, protocol: experiment.protocol() }
+    }
+
+    /// How long the window is in which the actors are timed, if in one, whose mean counts.
+    pub(crate) fn window(&self) -> Option<Duration> {
+        self.protocol.counted_for.filter(|_| self.protocol.actor == Actor::Mean)
     }
 
     /// The observation that the two samples of a pair give.
@@ -131,6 +138,12 @@ impl CostFormula {
 }
 
 impl Estimate {
+    /// The clock by which the cost in nanoseconds is that in cycles; `None` where one of both says nothing.
+    pub(crate) fn clock(&self) -> Option<Hertz> {
+        let (ns, cycles) = (self.ns.value(), self.cycles?.value());
+        (ns > 0.0 && cycles > 0.0).then(|| Hertz(cycles / ns * 1e9))
+    }
+
     /// Where several processes measured the case, its cost is the mean over them. What they have in common with those of other
     /// cases then cancels between two runs; it would not between two medians.
     pub(crate) fn point_at_processes(&mut self, processes: &[ProcessCost], shares_nothing: bool) {
@@ -161,5 +174,58 @@ impl Costs {
         let cycles =
             Cost::of(&counted, |o| Some(o.cycles? / in_cycles(o))).filter(|cycles| 2 * cycles.count > counted.len());
         Self { ns, cycles }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeExperiment;
+
+    fn pair(number: u64, block: u32, factor: f64, of_cycles: f64) -> Observation {
+        Observation { pair: number, block, ns: 10.0 * factor, cycles: Some(20.0 * of_cycles), ..Observation::example() }
+    }
+
+    #[test]
+    fn what_a_class_has_in_common_is_taken_off() {
+        let shared = [(1, 1.25), (2, 0.8), (3, 1.1)];
+        let of = |is_clock: bool| {
+            let states = States { shared: shared.into(), is_clock, ..States::default() };
+            let in_cycles = |factor| if is_clock { 1.0 } else { factor };
+            let pairs = (0..30).map(|number| {
+                let (block, factor) = shared[number as usize % 3];
+                pair(number, block, factor, in_cycles(factor))
+            });
+            let costs = Costs::of(&pairs.collect::<Vec<_>>(), &states);
+            [costs.ns.unwrap().point(), costs.cycles.unwrap().point()]
+        };
+        for is_clock in [false, true] {
+            let [ns, cycles] = of(is_clock);
+            assert!((ns - 10.0).abs() < 1e-9 && (cycles - 20.0).abs() < 1e-9, "{is_clock}: {ns} ns, {cycles} cycles");
+        }
+    }
+
+    /// Pairs that agree to the last digit are as certain as one step of the clock, which is two cycles for each nanosecond.
+    #[test]
+    fn cycles_are_as_uncertain_as_a_step_of_the_clock() {
+        let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
+        let pairs: Vec<Observation> = (0..40).map(|number| pair(number, 1 + number as u32 / 5, 1.0, 1.0)).collect();
+        let estimate = formula.estimate(&pairs, &Costs::of(&pairs, &States::default())).unwrap();
+        let [ns, cycles] = [estimate.ns_within, estimate.cycles_within].map(|within| within.unwrap().half_width());
+        assert!((ns / formula.resolution_ns - 1.0).abs() < 1e-9, "{ns}");
+        assert!((cycles / ns - 2.0).abs() < 1e-9, "{cycles}");
+        assert!((estimate.clock().unwrap().value() / 2e9 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_figure_is_the_mean_over_processes_and_stays_in_its_interval() {
+        let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
+        let pairs: Vec<Observation> = (0..40).map(|number| pair(number, 1 + number as u32 / 5, 1.0, 1.0)).collect();
+        let mut estimate = formula.estimate(&pairs, &Costs::of(&pairs, &States::default())).unwrap();
+        let cost = |(process, ns)| ProcessCost { process, ns, cycles: Some(3.0 * ns) };
+        estimate.point_at_processes(&[(0, 10.0), (1, 20.0), (2, 40.0)].map(cost), false);
+        assert!((estimate.ns.value() - 20.0).abs() < 1e-9 && (estimate.cycles.unwrap().value() - 60.0).abs() < 1e-9);
+        let holds = |within: Option<Interval>, points: [f64; 2]| points.iter().all(|at| within.unwrap().contains(*at));
+        assert!(holds(estimate.ns_within, [10.0, 20.0 - 1e-9]) && holds(estimate.cycles_within, [20.0, 60.0 - 1e-9]));
     }
 }

@@ -4,8 +4,11 @@ use crate::engine::cost_formula::{CostFormula, Costs};
 use crate::engine::population::{Cost, StateCost, States};
 use crate::stats::{self, LEAST_CHANGE, MIN_PAIRS};
 use crate::units::significant_digits;
-use crate::{Check, Disturbance, Estimate, ExperimentError, Hertz, Interval, Level, Limit, Observation, Verdict};
+use crate::{
+    Check, Detail, Disturbance, Estimate, ExperimentError, Hertz, Interval, Level, Limit, Observation, Verdict,
+};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What turns pairs into a figure, besides the pairs.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +40,8 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
     if 2 * apart > observations.len() {
         return Verdict::NotTogether(summary(observations));
     }
-    let (starved, of) = starved_pairs(observations);
+    // What one thread does not get in a window, others do: the mean is the same.
+    let (starved, of) = if basis.formula.window().is_some() { (0, 0) } else { starved_pairs(observations) };
     if starved > 0 && 2 * starved >= of {
         return Verdict::Noisy(
             "usually a thread completes no operation in a window: it costs at least that".to_owned(),
@@ -86,6 +90,37 @@ pub(crate) fn starved(observations: &[Observation]) -> Option<String> {
     let (starved, of) = starved_pairs(observations);
     let percent = 100.0 * starved as f64 / of as f64;
     (starved > 0).then(|| format!("in {percent:.1} % of the windows a thread completed no operation"))
+}
+
+/// Threads are served unequally where the slowest pays so many times the mean.
+const UNEQUAL: f64 = 1.5;
+
+/// Says how unequally the threads of a window are served. Over longer windows the slowest comes nearer to the mean.
+pub(crate) fn unequal_service(estimate: &Estimate, window: Duration) -> Option<String> {
+    let (mean, slowest) = (estimate.ns.value(), estimate.slowest_ns.value());
+    let window = humantime::format_duration(window);
+    let slowest_in_digits = significant_digits(slowest);
+    (mean > 0.0 && slowest > UNEQUAL * mean)
+        .then(|| format!("served unequally: {slowest_in_digits} ns for the slowest thread in windows of {window}"))
+}
+
+/// Says that single operations, whose percentiles stand beside the figure, are not those of the figure: their median lies outside
+/// its interval and the spread of its pairs.
+pub(crate) fn single_operations(estimate: &Estimate, details: &[Detail]) -> Option<String> {
+    let median = details.iter().find(|detail| detail.name == "p50_ns" && detail.actor.is_none())?.value;
+    let known = [estimate.ns_within, estimate.ns_spread].into_iter().flatten();
+    let is_outside = known.clone().count() > 0 && !known.clone().any(|interval| interval.contains(median));
+    let digits = significant_digits(median);
+    is_outside.then(|| {
+        format!(
+            "single operations took another time, {digits} ns in the median: their percentiles are of another state"
+        )
+    })
+}
+
+/// Says by how much the costs of the whole class changed in the course of the run, without a change of state.
+pub(crate) fn drift(drift: Option<f64>) -> Option<String> {
+    drift.map(|drift| format!("all costs of its class drifted by {:.0} % during the run", 100.0 * drift))
 }
 
 /// Says what the case cost in each state of the machine, but for those in which it cost about the same: within its interval, and by
@@ -317,6 +352,35 @@ mod tests {
             assert!(ends(remark(ns, cycles), "common to many cases"), "{ns} {cycles}");
         }
         assert_eq!((remark(0.05, 0.0), remark(0.04, 0.1)), (None, None));
+    }
+
+    #[test]
+    fn more_than_half_of_the_pairs_have_to_be_together() {
+        let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
+        let (clock_tolerance, limit, remark, states) = (None, None, None, States::default());
+        let basis = Basis { formula, noisy_above: 0.05, fewest_blocks: 1, clock_tolerance, limit, remark, states };
+        let verdict = |apart: u64| {
+            let pair = |number: u64| {
+                let excluded = (number % 40 < apart).then_some(Disturbance::NotTogether);
+                Observation { block: 1 + number as u32 / 5, excluded, ..Observation::example() }
+            };
+            let pairs: Vec<Observation> = (0..40).map(pair).collect();
+            verdict(&Check::Ok, &pairs, &Costs::of(&pairs, &States::default()), &basis).name()
+        };
+        assert_eq!([20, 21].map(verdict), ["Resolved", "NotTogether"]);
+    }
+
+    /// Percentiles of single operations stand beside the figure.
+    #[test]
+    fn single_operations_of_another_state_are_named() {
+        let figure = Interval { low: 75.0, high: 80.0 };
+        let estimate = Estimate { ns_spread: Some(Interval { low: 66.0, high: 104.0 }), ..estimate(figure, figure) };
+        let of = |median: f64| single_operations(&estimate, &[Detail::of_case("p50_ns", median)]);
+        assert_eq!([66.0, 77.5, 104.0].map(of), [None, None, None]);
+        assert!(of(13.8).is_some_and(|text| text.contains("13.8 ns in the median")));
+        assert!(of(4540.0).is_some());
+        assert_eq!(single_operations(&estimate, &[Detail::of_actor("p50_ns", 0, 13.8)]), None);
+        assert_eq!(single_operations(&estimate, &[]), None);
     }
 
     /// Where windows of the baseline starve a thread, differences are far below zero.

@@ -38,7 +38,8 @@ pub struct Measurement {
     pub check: Check,
     /// What was executed.
     pub evidence: Evidence,
-    /// Clock of the core or multiprocessor in the pairs that count; where none does, in all.
+    /// Clock of the core or multiprocessor: cycles over nanoseconds of a resolved cost; else that of the pairs that count, and where
+    /// none does, of all.
     pub clock: Option<Hertz>,
     /// What else was measured.
     pub details: Vec<Detail>,
@@ -85,12 +86,19 @@ impl Measurement {
         self.verdict = judge::as_written(std::mem::take(&mut self.verdict), self.estimate.as_ref());
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
-        let remarks =
-            remarks.chain(judge::states(&self.states, self.estimate.as_ref().and_then(|estimate| estimate.ns_within)));
+        let of_figure = self.estimate.as_ref().map(|estimate| {
+            let served = basis.formula.window().and_then(|window| judge::unequal_service(estimate, window));
+            let single = judge::single_operations(estimate, &self.details);
+            [judge::states(&self.states, estimate.ns_within), served, single]
+        });
+        let drift = judge::drift(basis.states.drift);
+        let remarks = remarks.chain(of_figure.into_iter().flatten().flatten()).chain(drift);
         self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
-        self.clock =
-            judge::usual_clock(counted.iter().copied()).or_else(|| judge::usual_clock(self.observations.iter()));
+        let of_figure = self.estimate.as_ref().filter(|_| self.verdict == Verdict::Resolved).and_then(Estimate::clock);
+        let of_pairs =
+            || judge::usual_clock(counted.iter().copied()).or_else(|| judge::usual_clock(self.observations.iter()));
+        self.clock = of_figure.or_else(of_pairs);
         self.noise = stats::noise(&counted.iter().map(|o| o.ns).collect::<Vec<_>>());
         self.pairs = counted.len() as u64;
         self.excluded = (self.observations.len() - counted.len()) as u64;

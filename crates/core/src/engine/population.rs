@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::model::estimate::{Strata, StrataEstimate, Stratum};
-use crate::stats::{self, Clustered, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_mean};
+use crate::stats::{
+    self, Clustered, MIN_PAIRS, block_medians, share_interval, student_half_width, trimmed_at_each_end,
+};
 use crate::{Disturbance, Interval, Level, Nanoseconds, Observation, Population};
 
 /// The cost over a population, in one unit.
@@ -176,6 +178,8 @@ pub(crate) struct States {
     pub(crate) shared: BTreeMap<u32, f64>,
     /// Whether that is the clock, which cycles do not show, and the cases have nothing else in common.
     pub(crate) is_clock: bool,
+    /// By what all costs changed in the course of the usual state, relative to them, if by more than noise explains.
+    pub(crate) drift: Option<f64>,
 }
 
 /// What a case costs in one state.
@@ -249,8 +253,40 @@ pub(crate) fn mean_over_processes(
     shares_nothing: bool,
     value: impl Fn(&ProcessCost) -> Option<f64>,
 ) -> Option<f64> {
-    let logs: Option<Vec<f64>> = costs.iter().map(|cost| Some(value(cost)?.ln())).collect();
-    let logs = logs.filter(|logs| !logs.is_empty())?;
-    let trimmed = if shares_nothing { trimmed_mean(&logs).map(|(mean, _)| mean) } else { None };
-    Some(trimmed.unwrap_or_else(|| stats::mean(&logs)).exp())
+    // Of the same processes in every unit, or cycles and nanoseconds would be those of two clocks.
+    let mut by_time: Vec<&ProcessCost> = costs.iter().collect();
+    by_time.sort_by(|one, other| one.ns.total_cmp(&other.ns));
+    let cut = if shares_nothing { trimmed_at_each_end(costs.len()) } else { 0 };
+    let logs: Option<Vec<f64>> = by_time[cut..costs.len() - cut].iter().map(|cost| Some(value(cost)?.ln())).collect();
+    Some(stats::mean(&logs.filter(|logs| !logs.is_empty())?).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(costs: &[(f64, f64)], shares_nothing: bool) -> [f64; 2] {
+        let cost =
+            |(process, (ns, cycles)): (u32, &(f64, f64))| ProcessCost { process, ns: *ns, cycles: Some(*cycles) };
+        let costs: Vec<ProcessCost> = (0..).zip(costs).map(cost).collect();
+        let mean = |value: fn(&ProcessCost) -> Option<f64>| mean_over_processes(&costs, shares_nothing, value).unwrap();
+        [mean(|cost| Some(cost.ns)), mean(|cost| cost.cycles)]
+    }
+
+    /// Seven processes of pause, with two clocks: cycles over nanoseconds is the clock of those that count.
+    #[test]
+    fn nanoseconds_and_cycles_are_of_the_same_processes() {
+        let ns = [15.45, 14.62, 14.37, 14.88, 16.08, 16.05, 15.44];
+        let ghz = [2.60, 2.75, 2.79, 2.70, 2.50, 2.51, 2.61];
+        let costs: Vec<(f64, f64)> = ns.iter().zip(ghz).map(|(ns, ghz)| (*ns, ns * ghz)).collect();
+        let [mean_ns, cycles] = of(&costs, true);
+        // The two lowest and the two highest of nanoseconds are left out.
+        let kept = [0, 3, 6].map(|at: usize| costs[at]);
+        let geometric = |of: [f64; 3]| of.map(f64::ln).iter().sum::<f64>() / 3.0;
+        assert!((mean_ns.ln() - geometric(kept.map(|(ns, _)| ns))).abs() < 1e-12);
+        assert!((cycles.ln() - geometric(kept.map(|(_, cycles)| cycles))).abs() < 1e-12);
+        let all = of(&costs, false);
+        assert!((all[0].ln() - ns.map(f64::ln).iter().sum::<f64>() / 7.0).abs() < 1e-12, "every process counts");
+        assert_eq!(mean_over_processes(&[], true, |cost| Some(cost.ns)), None);
+    }
 }

@@ -176,22 +176,22 @@ row! {
             )
             .labelled("Instructions"),
         ];
-        /// Clock of the core or multiprocessor in the pairs that count; where none does, in all.
+        /// Clock of the core or multiprocessor: cycles over nanoseconds of a resolved cost, else that of the pairs that count.
         pub clock: Option<Hertz> => [
-            number!(clock as Hertz, "clock_hz", "Hz", "clock of the core or multiprocessor in the pairs that count"),
+            number!(clock as Hertz, "clock_hz", "Hz", "clock of the core or multiprocessor: `cycles`/`ns` of a resolved cost, else that of the pairs that count"),
             Column::parameter("form"),
         ];
         /// Whose cost `ns` is; `None` where nobody said so.
         pub actor: Option<Actor> => [
             word!(
                 actor,
-                "whose cost `ns` is: the `slowest` thread's where all meet or contend, the `median` thread's where nothing is shared, the \
-                 `mean` of all threads of a GPU in a common window"
+                "whose cost `ns` is: the `slowest` thread's where all meet, the `median` thread's where nothing is shared, the `mean` of \
+                 all threads in a common window"
             ),
         ];
         /// Cost of one operation as the slowest actor sees it.
         pub slowest_ns: Option<Nanoseconds> => [
-            number!(slowest_ns as Nanoseconds, "slowest_ns", "ns", "cost for the slowest thread"),
+            number!(slowest_ns as Nanoseconds, "slowest_ns", "ns", "cost for the slowest thread; in a window it depends on the window's length (`window_ns` in details.csv)"),
         ];
         /// The 5th and the 95th percentile of the pairs: what a program may meet.
         pub ns_spread: Option<Interval> => [

@@ -21,7 +21,7 @@ pub use ranked::{Interval, Level, Ranked};
 pub use states::LEAST_CHANGE;
 pub use states::states;
 pub use variance::{Variance, variance};
-pub(crate) use variance::{mean, trimmed_mean};
+pub(crate) use variance::{mean, trimmed_at_each_end, trimmed_mean};
 
 /// Fewer pairs give no 95 % interval of a median.
 pub(crate) const MIN_PAIRS: u64 = 6;

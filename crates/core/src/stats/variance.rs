@@ -25,6 +25,15 @@ impl Variance {
         Self { value: (prior.degrees * prior.value + self.degrees * self.value) / degrees, degrees }
     }
 
+    /// That of a sum of two independent values, with the degrees of freedom of Welch and Satterthwaite (Biometrics Bulletin 2, 1946).
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        let value = self.value + other.value;
+        let share = |of: Self| if of.value > 0.0 { (of.value / value).powi(2) / of.degrees } else { 0.0 };
+        let degrees = Some(1.0 / (share(self) + share(other))).filter(|degrees| degrees.is_finite());
+        Self { value, degrees: degrees.unwrap_or(self.degrees) }
+    }
+
     /// The prior that these variances of one kind have in common: a scaled inverse chi-square distribution, whose scale and degrees
     /// of freedom follow from mean and variance of their logarithms (Smyth 2004, section 6.2). `None` for fewer than four.
     pub fn prior_of(variances: &[Self]) -> Option<Self> {
@@ -52,6 +61,11 @@ const TRIMMED: f64 = 0.3;
 /// degrees of freedom (0.85 of seven values without two at each end, 0.89 without one).
 const OF_WINSORIZED: f64 = 0.85;
 
+/// How many of so many values do not count at each end.
+pub(crate) fn trimmed_at_each_end(count: usize) -> usize {
+    (TRIMMED * count as f64) as usize
+}
+
 /// The mean without the lowest and the highest values, and the variance that a single value would have if this were the mean of
 /// all of them. Like a median it changes little if one value is wrong; its variance follows from the
 /// values (Tukey and McLaughlin, *Sankhya* A 25, 1963).
@@ -61,7 +75,7 @@ pub(crate) fn trimmed_mean(values: &[f64]) -> Option<(f64, Variance)> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len() as f64;
-    let cut = (TRIMMED * count) as usize;
+    let cut = trimmed_at_each_end(sorted.len());
     let middle = &sorted[cut..sorted.len() - cut];
     let (least, most) = (*middle.first()?, *middle.last()?);
     let left = middle.len() as f64;
@@ -134,6 +148,16 @@ mod trimmed_tests {
         let spread = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / logs.len() as f64;
         let degrees = 2.0 * crate::stats::student::inverse_trigamma(spread);
         assert!((degrees - 1.7).abs() < 0.1, "{degrees}");
+    }
+
+    #[test]
+    fn the_larger_of_two_variances_decides_the_degrees() {
+        let of = |value, degrees| Variance { value, degrees };
+        let both = of(4.0, 6.0).plus(of(4.0, 6.0));
+        assert_eq!((both.value, both.degrees), (8.0, 12.0));
+        assert!((of(4.0, 6.0).plus(of(1e-9, 2.0)).degrees - 6.0).abs() < 1e-6);
+        assert_eq!(of(4.0, 6.0).plus(of(0.0, 1.0)), of(4.0, 6.0));
+        assert_eq!(of(0.0, 6.0).plus(of(0.0, 1.0)), of(0.0, 6.0));
     }
 
     #[test]

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use syncscope_core::fake::FakeExperiment;
-use syncscope_core::{Cancel, Measurement, Nanoseconds};
 use syncscope_core::{
-    Check, Disturbance, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks,
-    Verdict,
+    Actor, Check, Disturbance, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side,
+    Ticks, Verdict,
 };
+use syncscope_core::{Cancel, Measurement, Nanoseconds};
 
 use super::{measure, settings};
 
@@ -17,6 +17,8 @@ const COSTS_NS: [f64; 3] = [40.0, 60.0, 120.0];
 
 /// Actors whose costs wander a little from window to window.
 struct Counted {
+    /// Whose cost counts.
+    actor: Actor,
     /// In every so manyth window the last actor gets nothing.
     starves: u64,
     /// What an operation costs in the loop with two copies, relative to that with one.
@@ -25,7 +27,8 @@ struct Counted {
     sides: Vec<Side>,
 }
 
-const QUIET: Counted = Counted { starves: u64::MAX, of_two: 1.0, disturbance: None, sides: Vec::new() };
+const QUIET: Counted =
+    Counted { actor: Actor::Slowest, starves: u64::MAX, of_two: 1.0, disturbance: None, sides: Vec::new() };
 
 /// One tick is a tenth of a nanosecond.
 fn ticks(ns: f64) -> Ticks {
@@ -59,7 +62,7 @@ impl Experiment for &mut Counted {
 
     fn protocol(&self) -> Protocol {
         let counted_for = Some(Duration::from_micros(200));
-        Protocol { in_window: true, counted_for, has_double: true, ..Protocol::of(2) }
+        Protocol { actor: self.actor, in_window: true, counted_for, has_double: true, ..Protocol::of(2) }
     }
 
     fn check(&mut self) -> Check {
@@ -108,6 +111,21 @@ fn a_thread_that_gets_nothing_is_named() {
     let usual = measure(&mut Counted { starves: 1, ..QUIET });
     assert_eq!(usual.verdict.name(), "Noisy");
     assert!(usual.verdict.reason().contains("a thread completes no operation"), "{}", usual.verdict);
+}
+
+/// How long the slowest thread waits for its turn is the window's to say; how many turns all have together is not.
+#[test]
+fn the_mean_of_a_window_is_ranked_and_the_slowest_is_named_with_the_window() {
+    let mean = measure(&mut Counted { actor: Actor::Mean, ..QUIET });
+    let estimate = mean.estimate.as_ref().unwrap();
+    assert!((estimate.ns.value() / 60.0 - 1.0).abs() < 0.01, "{estimate:?}");
+    assert_eq!((mean.actor, estimate.rate_ns.map(Nanoseconds::value)), (Some(Actor::Mean), Some(estimate.ns.value())));
+    let remark = mean.remark.unwrap();
+    assert!(remark.contains("served unequally: 120 ns for the slowest thread in windows of 200us"), "{remark}");
+    assert_eq!(measure(&mut QUIET).remark, None, "the slowest thread's cost is the figure");
+    let starved = measure(&mut Counted { actor: Actor::Mean, starves: 1, ..QUIET });
+    assert_eq!(starved.verdict, Verdict::Resolved, "what one does not get, others do");
+    assert!(starved.remark.unwrap().contains("a thread completed no operation"));
 }
 
 #[test]

@@ -5,8 +5,10 @@
 
 RUN is the directory of a run, each of FIGURES what the program printed. Prints a line for each row and reading, and how many lie in the
 interval for another run."""
-import csv, sys
+import csv
+import sys
 from pathlib import Path
+from statistics import median
 
 USUAL = {"placement": ("close", "cores"), "form": ("",), "order": ("", "relaxed", "seq_cst"), "mode": ("throughput", "latency"), "inside": ("",), "outside": ("",)}
 
@@ -33,9 +35,10 @@ def rows(run):
 
 
 def readings(files):
-    """name -> a list of (ns, cycles, slowest, quartiles), one for each file."""
+    """name -> a list of [ns, cycles, slowest], one for each file: medians over the processes that wrote it."""
     found = {}
     for path in files:
+        of_file = {}
         for line in open(path):
             words = line.split()
             if not words or words[0] != "figure" or words[1].startswith("work."):
@@ -43,7 +46,9 @@ def readings(files):
             # What the program varies beyond the rows.
             if words[5].startswith("-") and words[5] != "-":
                 continue
-            found.setdefault(tuple(words[1:6]), []).append([float(word) for word in words[6:9] + words[10:12]])
+            of_file.setdefault(tuple(words[1:6]), []).append([float(word) for word in words[6:9]])
+        for name, lines in of_file.items():
+            found.setdefault(name, []).append([median(values) for values in zip(*lines)])
     return found
 
 
@@ -59,7 +64,7 @@ def main():
         kind = "one thread" if name[3] == "1" else "wake-up" if ".wake." in name[0] else "team"
         is_mean = row["actor"] == "mean"
         texts = []
-        for own_ns, own_cycles, slowest, _, _ in all_readings:
+        for own_ns, own_cycles, slowest in all_readings:
             own = slowest if row["actor"] == "slowest" else own_ns
             inside = low <= own <= high
             near = abs(own / ns - 1) <= 0.15

@@ -91,7 +91,13 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
     let mut all: Vec<Series> = if threads > 1 { rows.iter().filter_map(of_row).collect() } else { Vec::new() };
     all.sort_by(|a, b| b.points[0].y.unwrap_or(0.0).total_cmp(&a.points[0].y.unwrap_or(0.0)));
     let axis = Axis::share("Jain's fairness index (1 = fair)");
-    Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads")))
+    let window = all.iter().find_map(|one| in_windows(data, data.case(one.points[0].row?))).unwrap_or_default();
+    Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads{window}")))
+}
+
+/// ` in windows of 800 µs`, in which fairness was measured: over longer ones a lock is fairer.
+fn in_windows(data: &RunData, case: &Case) -> Option<String> {
+    data.detail(case, "window_ns").map(|ns| format!(" in windows of {}", figure::time(ns)))
 }
 
 /// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
@@ -131,12 +137,13 @@ const FAIR: f64 = 0.8;
 /// Says how fair a contended lock is.
 fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
     let Some(row) = inquiry.data.rows.get(choice.row).filter(|row| row.case.threads > Some(1)) else { return };
+    let window = in_windows(inquiry.data, &row.case).unwrap_or_default();
     match inquiry.data.detail(&row.case, FAIRNESS) {
         None => choice.notes.push("its fairness was not measured".to_owned()),
-        Some(index) if index < FAIR => choice
-            .warnings
-            .push(format!("unfair: some threads got it much more often than others (Jain's index {index:.2} of 1)")),
-        Some(index) => choice.notes.push(format!("fair: Jain's index {index:.2} of 1")),
+        Some(index) if index < FAIR => choice.warnings.push(format!(
+            "unfair: some threads got it much more often than others (Jain's index {index:.2} of 1{window})"
+        )),
+        Some(index) => choice.notes.push(format!("fair: Jain's index {index:.2} of 1{window}")),
     }
     choice.notes.extend(keeps(inquiry.data, row));
 }
