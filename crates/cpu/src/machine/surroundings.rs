@@ -131,7 +131,7 @@ fn in_process(lists: impl Iterator<Item = String>, maps: &str) -> Vec<String> {
 
 /// What the processes of a run have in common, or their figures do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Surroundings {
+pub(crate) struct Conditions {
     /// The CPUs that they may use.
     cpus: Vec<u32>,
     variables: BTreeMap<String, String>,
@@ -140,7 +140,7 @@ pub(crate) struct Surroundings {
     program: Option<[u64; 2]>,
 }
 
-impl Surroundings {
+impl Conditions {
     /// Those of this process, which measures on these CPUs.
     pub(crate) fn here(cpus: Vec<u32>) -> Self {
         Self { cpus, variables: variables(), preloaded: preloaded(), program: program_identity() }
@@ -225,13 +225,13 @@ mod tests {
 
     #[test]
     fn the_difference_between_two_processes_is_named() {
-        let meant = Surroundings {
+        let meant = Conditions {
             cpus: vec![0, 1],
             variables: of(&[("OMP_NUM_THREADS", "2")]),
             preloaded: vec![],
             program: Some([1, 2]),
         };
-        let with = |change: fn(&mut Surroundings)| {
+        let with = |change: fn(&mut Conditions)| {
             let mut other = meant.clone();
             change(&mut other);
             meant.difference(&other)

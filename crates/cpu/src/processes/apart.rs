@@ -15,7 +15,7 @@ use syncscope_host::{child_process, shared_memory};
 
 use super::send;
 use crate::laboratory::CpuLaboratory;
-use crate::machine::surroundings::Surroundings;
+use crate::machine::surroundings::Conditions;
 
 /// The argument that makes this program such a process. No command has it.
 const ARGUMENT: &str = "--fresh-process";
@@ -23,11 +23,11 @@ const ARGUMENT: &str = "--fresh-process";
 /// The time between two lines that say which case is measured. Each wakes the process that reads it, in the middle of a sample.
 const SAID_EVERY: Duration = Duration::from_secs(1);
 
-/// What such a process is asked. Its figures are pooled with those of the process that asks, so both have the same surroundings.
+/// What such a process is asked. Its figures are pooled with those of the process that asks, so both have the same conditions.
 #[derive(Debug, Serialize, Deserialize)]
 struct Request<'a> {
     share: Cow<'a, Share>,
-    surroundings: Surroundings,
+    conditions: Conditions,
     /// Whether idle CPUs are kept awake.
     keeps_awake: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) fn measure(
     keeps_awake: bool,
     goes_on: &mut dyn FnMut(&Case) -> bool,
 ) -> Result<Vec<Apart>, String> {
-    let asked = Request { share: Cow::Borrowed(share), surroundings: Surroundings::here(cpus), keeps_awake };
+    let asked = Request { share: Cow::Borrowed(share), conditions: Conditions::here(cpus), keeps_awake };
     let (found, ended) = ask(&asked, goes_on).map_err(|error| format!("a fresh process could not measure: {error}"))?;
     if ended.success() { Ok(found) } else { Err(format!("a fresh process ended before it had measured ({ended})")) }
 }
@@ -109,10 +109,10 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     child_process::end_with_parent(number(parent)?)?;
     let mut text = String::new();
     File::from(child_process::inherited(number(request)?.cast_signed())?).read_to_string(&mut text)?;
-    let Request { share, surroundings, keeps_awake } = serde_json::from_str(&text)?;
+    let Request { share, conditions, keeps_awake } = serde_json::from_str(&text)?;
     let mut laboratory = CpuLaboratory::open().map_err(io::Error::other)?;
-    let here = Surroundings::here(laboratory.topology().allowed_cpus());
-    surroundings.difference(&here).map_or(Ok(()), |difference| Err(io::Error::other(difference)))?;
+    let here = Conditions::here(laboratory.topology().allowed_cpus());
+    conditions.difference(&here).map_or(Ok(()), |difference| Err(io::Error::other(difference)))?;
     laboratory.keep_awake_too(keeps_awake)?;
     let mut output = Output { observer, lines: io::stdout().lock(), said: Instant::now() };
     for apart in share.measure(&mut laboratory, &mut output) {

@@ -80,7 +80,7 @@ struct Start {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Request {
     /// To make a case ready: of the catalogue, or of code of the user.
-    New(Case, Option<Library>),
+    New(Case, Option<Box<Library>>),
     /// To run the shots.
     Run(Purpose, Vec<Shot>),
 }
@@ -120,7 +120,7 @@ mod tests {
             ..Case::new("cpu.lock.pthread_mutex")
         };
         let library = Library { own: OwnOperation::default(), file: "/tmp/operation.so".into() };
-        for library in [None, Some(library)] {
+        for library in [None, Some(Box::new(library))] {
             survives(&Request::New(case.clone(), library));
         }
         for purpose in [Purpose::Samples, Purpose::Windows, Purpose::Proof] {

@@ -65,7 +65,7 @@ impl ProcessTeam {
     /// Lets the workers make the workload of a case, on new memory.
     pub(super) fn renew(&mut self, case: &Case) -> Result<(), TeamError> {
         let failed = |reason| TeamError::Failed(reason);
-        let request = Request::New(case.clone(), Library::of(case).transpose().map_err(failed)?);
+        let request = Request::New(case.clone(), Library::of(case).transpose().map_err(failed)?.map(Box::new));
         for workers in [0..1, 1..self.workers.len()] {
             self.ask(&request, workers.clone())?;
             self.reports(workers, 0, STARTUP_TIMEOUT)?;

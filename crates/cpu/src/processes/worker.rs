@@ -91,9 +91,9 @@ impl Worker {
     }
 
     /// Makes the workload of a case, on new memory. The parent asks the first worker before the others.
-    fn renew(&mut self, case: &Case, library: Option<Library>) -> Result<(), String> {
+    fn renew(&mut self, case: &Case, library: Option<Box<Library>>) -> Result<(), String> {
         self.job = None;
-        library.map_or(Ok(()), primitives::own::adopt)?;
+        library.map_or(Ok(()), |library| primitives::own::adopt(*library))?;
         // SAFETY: this worker's job is gone, and the others run none: the parent has their answers. The first one makes the
         // new state before the others are asked for theirs.
         unsafe { self.inherited.renew()? };
