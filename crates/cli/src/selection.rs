@@ -101,7 +101,9 @@ impl Selection {
         let refused: Vec<(Case, String)> = wishes.iter().flat_map(|wish| wish.refused.iter().cloned()).collect();
         let mut parts = united(wishes);
         // What replaced the values of a case of SyncPerformance may be none.
-        parts.iter_mut().for_each(|part| part.retain(selects));
+        for part in &mut parts {
+            part.retain(selects);
+        }
         if parts.iter().all(Vec::is_empty) {
             let has_cases = all.iter().any(|laboratory| laboratory.plan(Preset::Paper).iter().any(selects));
             return Err(if has_cases { self.nothing_left(&refused) } else { self.nothing_selected(&listing) });

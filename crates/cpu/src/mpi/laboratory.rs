@@ -104,6 +104,13 @@ impl Laboratory for MpiLaboratory {
         cases(&self.process.world)
     }
 
+    fn fitting(&self, _: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
+        let is_there = |case: &Case| Team::of_case(case).is_some_and(|team| self.process.world.members(team).is_some());
+        let reason =
+            |case: &Case| format!("{} processes are not there, or not equally many on each node", case.actors());
+        cases.into_iter().map(|case| if is_there(&case) { Ok(case) } else { Err(reason(&case)) }).collect()
+    }
+
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         if self.is_over {
             return Err(Refusal::Lost("the other processes have ended".to_owned()));
