@@ -26,5 +26,7 @@ mod phrases;
 pub(crate) mod placements;
 pub(crate) mod questions;
 pub(crate) mod row_query;
+#[cfg(test)]
+mod statements;
 pub(crate) mod trust;
 pub(crate) mod usual;

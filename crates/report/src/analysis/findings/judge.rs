@@ -29,7 +29,7 @@ pub(super) type Pair<'a> = (Known<'a>, Known<'a>);
 
 /// A statement about two costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Test {
+pub(in crate::analysis) enum Test {
     /// The first is at most so many times the second.
     AtMost(f64),
     /// The first is at least so many times the second.
@@ -41,7 +41,7 @@ pub(super) enum Test {
 }
 
 impl Test {
-    pub(super) fn of(self, a: &Known<'_>, b: &Known<'_>) -> ClaimVerdict {
+    pub(in crate::analysis) fn of(self, a: &Known<'_>, b: &Known<'_>) -> ClaimVerdict {
         self.between([a.bounds.low, a.bounds.high], [b.bounds.low, b.bounds.high])
     }
 

@@ -16,7 +16,7 @@
 
 mod cuda;
 mod groups;
-mod judge;
+pub(super) mod judge;
 mod openmp;
 mod pick;
 mod prelude;
