@@ -4,19 +4,22 @@
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
 
+use std::slice::from_ref;
+
 use syncscope_report::{RunData, page};
 
 fn main() -> Result<(), String> {
     let usage = "demo_page both|complete|cpu|two|unresolved|empty|large|paper|matrix|crosscheck|RUN,.. FILE";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, path] = arguments.as_slice() else { return Err(usage.to_owned()) };
+    let (experiment, section) = synthetic::published::experiment();
     let runs = match kind.as_str() {
         "both" => vec![synthetic::both()],
         "complete" => vec![synthetic::wide::complete()],
         "cpu" => vec![synthetic::cpu_only()],
         "two" => vec![synthetic::wide::complete(), synthetic::cpu_only()],
         "unresolved" => vec![synthetic::unresolved()],
-        "crosscheck" => vec![synthetic::published::experiment()],
+        "crosscheck" => vec![experiment],
         "empty" => vec![RunData { rows: vec![], ..synthetic::both() }],
         "paper" => vec![synthetic::wide::paper()],
         "matrix" => vec![RunData { rows: synthetic::wide::matrix(64), ..synthetic::wide::complete() }],
@@ -29,5 +32,7 @@ fn main() -> Result<(), String> {
         }
         _ => return Err(usage.to_owned()),
     };
-    std::fs::write(path, page::render(&runs)).map_err(|error| format!("{path}: {error}"))
+    let sections = if kind == "crosscheck" { from_ref(&section) } else { &[] };
+    std::fs::write(path, page::with_sections(&runs, &vec![sections; runs.len()]))
+        .map_err(|error| format!("{path}: {error}"))
 }

@@ -95,7 +95,7 @@ fn within(name: &str, factor: f64) -> RunData {
 fn said(data: &RunData) -> [usize; 3] {
     let compares = |text: &str| [" times", "cheaper", "cheapest", "slower"].iter().any(|word| text.contains(word));
     let sentences = answers(data).certain.into_iter().filter(|answer| compares(&answer.text)).count();
-    let advice = Need::ALL.into_iter().flat_map(|need| advise(data, *need, Asked::default()));
+    let advice = Need::ALL.iter().flat_map(|need| advise(data, *need, Asked::default()));
     let taken = advice.filter(|one| matches!(one.decision, Decision::Take(_))).count();
     let claims = findings(data, []).into_iter().filter(|claim| claim.outcome.verdict != ClaimVerdict::Open).count();
     [sentences, taken, claims]
