@@ -95,11 +95,14 @@ struct HostBarrierArguments {
 struct LaunchChainArguments {
     u32 *phases;       // `check`: two arrays with the last phase of each block
     Finding *finding;  // `check`: cleared before
-    u32 *turn;         // in a loop of a graph: kernels, or for `check` blocks, that have ended; 0 at the beginning
+    u32 *turn;         // in a loop of a graph: kernels, or for `check` blocks, that have ended; the state of a barrier
     u64 condition;     // in a conditional node: its handle
+    u32 *arrays;       // two arrays of `words` for each block, which kernels sweep
     u32 cycles;        // how long the kernel `test` lasts
-    u32 phase;         // `check`: number of the launch, from 1; 0 in a loop of a graph
-    u32 turns;         // in a loop of a graph: how many kernels run
+    u32 phase;         // number of the launch, from 1; 0 in a loop of a graph
+    u32 turns;         // in a loop: how many kernels or parts run
+    u32 words;         // of each block in an array
+    u32 sweeps;        // of the kernel `test` over an array
 };
 
 // `offsetof` of <cstddef>, which NVRTC does not have: the compiler's own expression for it.

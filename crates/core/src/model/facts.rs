@@ -65,6 +65,10 @@ words! {
         GpuLock = "GPU lock",
         /// One more kernel, which begins when the one before has ended: a barrier of the device.
         Launch = "kernel launch",
+        /// One more kernel, which begins when the blocks of the one before have ended, and may not see what they wrote.
+        UnorderedLaunch = "unordered kernel launch",
+        /// A barrier of the grid between parts of a kernel, timed as launches are.
+        BarrierInKernel = "grid barrier between parts of a kernel",
         /// One more kernel, whose blocks all run at the same time.
         CooperativeLaunch = "cooperative launch",
         /// One more kernel, and the host waits for its end.

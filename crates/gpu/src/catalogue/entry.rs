@@ -39,10 +39,14 @@ pub(crate) enum Launching {
     EventSync,
     /// Into a stream, each launch allowed to start before the one before has ended.
     Programmatic,
+    /// The same as a graph that was captured before.
+    ProgrammaticGraph,
     /// Into two streams in turn, each launch after a value that the other stream writes to memory.
     WaitValue,
     /// Into two streams in turn, each launch after an event of the other stream.
     EventWait,
+    /// Not at all: a barrier of the grid stands between the parts of one kernel.
+    Within,
     /// As the body of a conditional node of a graph, which runs as long as its kernel says so.
     Conditional,
     /// As a graph that its kernel launches again.
@@ -56,7 +60,7 @@ impl Launching {
 
     /// Whether a chain is a graph that is replayed as a whole.
     pub(crate) const fn is_graph(self) -> bool {
-        matches!(self, Self::Graph) || self.is_loop()
+        matches!(self, Self::Graph | Self::ProgrammaticGraph) || self.is_loop()
     }
 
     /// Whether a chain is one kernel that runs again and again, without the host.
@@ -67,10 +71,15 @@ impl Launching {
     /// How each kernel is launched.
     pub(crate) const fn way(self) -> Way {
         match self {
-            Self::Cooperative => Way::Cooperative,
-            Self::Programmatic => Way::Programmatic,
+            Self::Cooperative | Self::Within => Way::Cooperative,
+            Self::Programmatic | Self::ProgrammaticGraph => Way::Programmatic,
             _ => Way::Plain,
         }
+    }
+
+    /// Whether kernels, or parts, may take time from each other's work, so that plain launches stand for the work alone.
+    pub(crate) const fn changes_work(self) -> bool {
+        matches!(self, Self::Programmatic | Self::ProgrammaticGraph | Self::Within)
     }
 
     /// Whether the launches of a chain go to two streams in turn.
@@ -220,8 +229,8 @@ pub struct ExpectedInstructions {
     pub only_in_test: bool,
     /// Why nothing but a NOP is left of the operation on a device of this compute capability; `None` where something is.
     pub elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
-    /// Whether a kernel without a timed region accesses memory, because it counts its launches there.
-    pub counts_in_memory: bool,
+    /// Whether a kernel without a timed region accesses memory: it counts its launches there, or its work does.
+    pub uses_memory: bool,
     /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found. Such a compiler
     /// may make two paths with the operation in each: one for whole warps and one for parts of them.
     pub aggregation: &'static [&'static str],
@@ -237,7 +246,7 @@ impl ExpectedInstructions {
             times: 1,
             only_in_test: false,
             elided_by_nature: |_| None,
-            counts_in_memory: false,
+            uses_memory: false,
             aggregation: &[],
         }
     }

@@ -24,7 +24,7 @@ mod registry;
 pub use self::entry::ExpectedInstructions;
 pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof, SamplingPolicy};
 pub(crate) use self::families::hybrid::Sides;
-pub(crate) use self::families::launch::kernel_ns;
+pub(crate) use self::families::launch::{Traffic, Work};
 pub(crate) use self::families::{cluster, grid, multi, reduction};
 pub use self::registry::{
     Fault, argument_bytes, cases, orderings, program_of, third_loop_of, unavailable, weakened_program,

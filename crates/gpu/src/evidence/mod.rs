@@ -122,14 +122,14 @@ fn out_of_line(baseline: &Region, test: &Region, instruction: &str, times: usize
 }
 
 /// The evidence of launches. They have no region between two clock readings, so the whole kernel counts: it must contain
-/// the expected instructions and access no memory, unless it counts there how often it runs.
+/// the expected instructions and access no memory, unless its entry says so.
 fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evidence, String> {
     let [Some(baseline), Some(test)] = TIMED.map(|name| cubin.kernel(name)) else {
         return Err("the kernels are not in the program".to_owned());
     };
     let listing = [baseline, test].map(listing_of).join("\n");
     let [in_baseline, in_test] = [baseline, test].map(|kernel| expected_in(kernel, expected).count());
-    let others = executed(test).find(|found| touches_memory(found) && !expected.counts_in_memory);
+    let others = executed(test).find(|found| touches_memory(found) && !expected.uses_memory);
     let found = format!("{} {in_baseline}/{in_test}", expected.name());
     Ok(match others {
         Some(other) => Evidence::Elided { summary: format!("{} in a kernel without memory", other.mnemonic), listing },

@@ -1,17 +1,18 @@
 //! Kernel launches as barriers, timed by the host.
 //!
 //! The baseline is a chain of n launches. The test is a chain of 2 n launches, each of which does half the work (see
-//! `launch.cu`). Both end in one wait. The wait, the first launch and the work drop out of the difference, and n additional
+//! `launch.cu`; of primitives that change the work of kernels the first n are plain). Both end in one wait. The wait, the first launch and the work drop out of the difference, and n additional
 //! launches remain: the method of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, formulas 1 and 2). There is no figure in
 //! cycles, because calls of the driver run on the host.
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side};
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Hertz, Protocol, Ruler, Sample, Shot, Side};
 
-use crate::catalogue::Launching;
+use crate::catalogue::{Launching, Traffic, Work};
 use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
 use crate::cuda::error::Called;
 use crate::launch::arguments::{Finding, LaunchChainArguments};
@@ -37,6 +38,18 @@ const FEWEST_WAITS: u64 = 32;
 /// Launches of the check. An even number: with two streams the first one gets the next launch, and what the check found.
 const PHASES: u64 = 64;
 
+/// Launches, sweeps of each and repetitions that find how long one sweep takes. So long kernels hide the time in which the
+/// host launches them.
+const FITTED_LAUNCHES: u64 = 8;
+const FITTED_SWEEPS: u32 = 8;
+const FITS: usize = 3;
+
+/// Which part of the second-level cache both arrays take at most: what a device has in two halves is there twice.
+const WORKING_SHARE: usize = 4;
+
+/// Words of a line of the second-level cache.
+const LINE_WORDS: u32 = 32;
+
 /// A chain lasts some milliseconds, and its kernels end by themselves. After this time the device does not run it.
 const LIMIT: Duration = Duration::from_secs(10);
 
@@ -45,11 +58,17 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub(crate) struct Setup<'a> {
     pub(crate) bench: &'a mut Bench,
     pub(crate) kernels: Kernels,
+    /// The same without attributes of the launch.
+    pub(crate) plain: Kernels,
     pub(crate) evidence: Evidence,
     pub(crate) launching: Launching,
     pub(crate) shape: Shape,
-    /// Length of a kernel `test` in cycles of the multiprocessor; 0 for an empty one.
-    pub(crate) cycles: u32,
+    /// What a kernel `test` does.
+    pub(crate) work: Work,
+    /// The frequency of the multiprocessors' clock, by which kernels last.
+    pub(crate) frequency: Hertz,
+    /// Size of the second-level cache.
+    pub(crate) cache_bytes: u64,
     /// The host's clock.
     pub(crate) ruler: Ruler,
     /// The CPU of the launching thread.
@@ -66,6 +85,10 @@ pub(crate) struct LaunchChain<'a> {
     phases: DeviceBuffer,
     finding: DeviceBuffer,
     found: HostBuffer,
+    /// What kernels with traffic sweep, and how much of it.
+    arrays: DeviceBuffer,
+    words: u32,
+    sweeps: u32,
     stream: Stream,
     /// For chains that go to two streams in turn.
     other: Stream,
@@ -76,7 +99,7 @@ pub(crate) struct LaunchChain<'a> {
 }
 
 impl<'a> LaunchChain<'a> {
-    pub(crate) fn new(setup: Setup<'a>) -> Called<Self> {
+    pub(crate) fn new(setup: Setup<'a>) -> Result<Self, Outage> {
         let context = setup.bench.context()?;
         let phases = DeviceBuffer::new(context, 2 * setup.shape.blocks as usize * size_of::<u32>())?;
         let finding = DeviceBuffer::new(context, size_of::<Finding>())?;
@@ -86,8 +109,53 @@ impl<'a> LaunchChain<'a> {
         stream.clear(&word, 0..word.bytes())?;
         // The other stream must not find an old value.
         stream.synchronize()?;
-        let written = Cell::new(0);
-        Ok(Self { graphs: HashMap::new(), event, phases, finding, found, stream, other, word, written, setup })
+        let Shape { blocks, threads } = setup.shape;
+        let share = setup.cache_bytes as usize / (WORKING_SHARE * 2 * size_of::<u32>() * blocks.max(1) as usize);
+        let (words, sweeps) = match setup.work.traffic {
+            Traffic::Nothing => (0, 0),
+            Traffic::Line => (LINE_WORDS, 1),
+            Traffic::Sweep => (lines((32 * threads).min(u32::try_from(share).unwrap_or(u32::MAX))), FITTED_SWEEPS),
+        };
+        let most = if words > LINE_WORDS { lines(u32::try_from(share).unwrap_or(u32::MAX)) } else { words };
+        let arrays = DeviceBuffer::new(context, (2 * blocks as usize * most as usize * size_of::<u32>()).max(1))?;
+        let (graphs, written) = (HashMap::new(), Cell::new(0));
+        let mut chain =
+            Self { setup, graphs, event, phases, finding, found, arrays, words, sweeps, stream, other, word, written };
+        if chain.setup.work.traffic == Traffic::Sweep {
+            chain.fit(most)?;
+        }
+        Ok(chain)
+    }
+
+    /// Chooses how much of its part of the arrays a kernel sweeps, and how often, so that it lasts as long as it should.
+    fn fit(&mut self, most: u32) -> Result<(), Outage> {
+        let wanted = f64::from(self.setup.work.ns);
+        for _ in 0..FITS {
+            let each = self.sweep_ns()? / f64::from(self.words);
+            self.words = lines((wanted / each) as u32).min(most);
+        }
+        let sweep_ns = self.sweep_ns()?;
+        self.sweeps = ((wanted / sweep_ns).round() as u32).max(1);
+        Ok(())
+    }
+
+    /// How long one sweep takes: the median of differences between kernels that do twice as much and kernels that do not.
+    fn sweep_ns(&mut self) -> Result<f64, Outage> {
+        let mut lengths = [0.0; 5];
+        for length in &mut lengths {
+            let [twice, once] = [Side::Baseline, Side::Test].map(|side| self.queued_ns(side));
+            *length = twice?.saturating_sub(once?) as f64 / (FITTED_LAUNCHES as f64 * f64::from(FITTED_SWEEPS));
+        }
+        lengths.sort_by(f64::total_cmp);
+        Ok(lengths[lengths.len() / 2].max(1.0))
+    }
+
+    /// How long a short chain lasts, without a graph.
+    fn queued_ns(&mut self, side: Side) -> Result<u64, Outage> {
+        let started = host_clock::now_ns();
+        self.queue(self.setup.plain.of(side), self.arguments(), 0..FITTED_LAUNCHES)?;
+        self.wait()?;
+        Ok(host_clock::now_ns().saturating_sub(started))
     }
 
     /// Queues one kernel, and waits for it if the wait is part of the primitive.
@@ -116,6 +184,8 @@ impl<'a> LaunchChain<'a> {
             | Launching::Cooperative
             | Launching::Graph
             | Launching::Programmatic
+            | Launching::ProgrammaticGraph
+            | Launching::Within
             | Launching::Conditional
             | Launching::DeviceGraph => Ok(()),
         }
@@ -130,16 +200,42 @@ impl<'a> LaunchChain<'a> {
         }
     }
 
-    /// Queues `count` kernels that differ only in their arguments.
-    fn queue(&self, function: Function, arguments: impl Fn(u64) -> LaunchChainArguments, count: u64) -> Called {
-        (0..count).try_for_each(|number| self.launch(number, function, &arguments(number)))
+    /// Queues the kernels of these numbers, from 0.
+    fn queue(&self, function: Function, any: LaunchChainArguments, numbers: Range<u64>) -> Called {
+        numbers.into_iter().try_for_each(|number| {
+            let arguments = LaunchChainArguments { phase: number as u32 + 1, ..any };
+            self.launch(number, function, &arguments)
+        })
+    }
+
+    /// Queues a chain. Where the primitive changes the work of kernels, the baseline and as many launches of the others are
+    /// plain.
+    fn queue_chain(&self, side: Side, count: u64) -> Called {
+        let Setup { kernels, plain, launching, .. } = &self.setup;
+        let first = match side {
+            _ if !launching.changes_work() => 0,
+            Side::Baseline => count,
+            Side::Test => count / 2,
+            Side::Double => count / 3,
+        };
+        self.queue(plain.of(side), self.arguments(), 0..first)?;
+        self.queue_rest(kernels.of(side), self.arguments(), first..count)
+    }
+
+    /// Queues kernels, or one with as many parts.
+    fn queue_rest(&self, function: Function, any: LaunchChainArguments, numbers: Range<u64>) -> Called {
+        if self.setup.launching != Launching::Within || numbers.is_empty() {
+            return self.queue(function, any, numbers);
+        }
+        let turns = (numbers.end - numbers.start) as u32;
+        self.queue(function, LaunchChainArguments { turns, ..any }, numbers.start..numbers.start + 1)
     }
 
     /// Makes the graph of a chain, unless it exists.
     fn capture(&mut self, side: Side, count: u64) -> Called {
         if !self.graphs.contains_key(&(side, count)) {
-            let arguments = self.arguments();
-            let graph = self.graph_of(self.setup.kernels.of(side), |_| arguments, count)?;
+            let queue = || self.queue_chain(side, count);
+            let graph = self.graph_of(self.setup.kernels.of(side), self.arguments(), count, queue)?;
             self.stream.upload(&graph)?;
             self.graphs.insert((side, count), graph);
         }
@@ -150,26 +246,25 @@ impl<'a> LaunchChain<'a> {
     fn graph_of(
         &self,
         function: Function,
-        arguments: impl Fn(u64) -> LaunchChainArguments,
+        any: LaunchChainArguments,
         count: u64,
+        queue: impl FnOnce() -> Called,
     ) -> Called<ExecutableGraph> {
-        let looped = |condition| LaunchChainArguments {
-            turn: self.word.pointer(),
-            turns: count as u32,
-            condition,
-            ..arguments(0)
-        };
+        let looped = |condition| LaunchChainArguments { turns: count as u32, condition, ..any };
         match self.setup.launching {
             Launching::Conditional => {
                 self.stream.capture_loop(|_, condition| self.launch(0, function, &looped(condition)))
             }
             Launching::DeviceGraph => self.stream.capture_for_device(|_| self.launch(0, function, &looped(0))),
-            _ => self.stream.capture(|_| self.queue(function, arguments, count)),
+            _ => self.stream.capture(|_| queue()),
         }
     }
 
     fn arguments(&self) -> LaunchChainArguments {
-        LaunchChainArguments { cycles: self.setup.cycles, ..LaunchChainArguments::default() }
+        let Setup { work, frequency, .. } = &self.setup;
+        let cycles = (f64::from(work.ns) * 1e-9 * frequency.value()).round() as u32;
+        let (arrays, words, sweeps, turn) = (self.arrays.pointer(), self.words, self.sweeps, self.word.pointer());
+        LaunchChainArguments { turn, arrays, cycles, words, sweeps, ..LaunchChainArguments::default() }
     }
 
     /// Launches a chain and waits for its end.
@@ -177,8 +272,7 @@ impl<'a> LaunchChain<'a> {
         if let Some(graph) = self.graphs.get(&(side, count)) {
             self.stream.replay(graph)?;
         } else {
-            let arguments = self.arguments();
-            self.queue(self.setup.kernels.of(side), |_| arguments, count)?;
+            self.queue_chain(side, count)?;
         }
         self.wait()
     }
@@ -211,19 +305,18 @@ impl<'a> LaunchChain<'a> {
         self.stream.clear(&self.phases, 0..self.phases.bytes())?;
         self.stream.clear(&self.finding, 0..self.finding.bytes())?;
         let (phases, finding) = (self.phases.pointer(), self.finding.pointer());
-        let any = LaunchChainArguments { phases, finding, cycles: 0, ..self.arguments() };
-        let phase = |number| LaunchChainArguments { phase: number as u32 + 1, ..any };
+        let any = LaunchChainArguments { phases, finding, ..self.arguments() };
         let function = self.setup.kernels.check;
         if self.setup.launching.is_graph() {
             if self.setup.launching.is_loop() {
                 self.stream.clear(&self.word, 0..self.word.bytes())?;
             }
-            let graph = self.graph_of(function, phase, PHASES)?;
+            let graph = self.graph_of(function, any, PHASES, || self.queue(function, any, 0..PHASES))?;
             self.stream.upload(&graph)?;
             self.stream.replay(&graph)?;
             self.wait()?;
         } else {
-            self.queue(function, phase, PHASES)?;
+            self.queue_rest(function, any, 0..PHASES)?;
         }
         self.stream.copy_to_host(&self.finding, &mut self.found, size_of::<Finding>())?;
         self.wait()?;
@@ -251,6 +344,11 @@ impl<'a> LaunchChain<'a> {
     }
 }
 
+/// So many words or fewer, in whole lines: blocks share none.
+const fn lines(words: u32) -> u32 {
+    if words < LINE_WORDS { LINE_WORDS } else { words - words % LINE_WORDS }
+}
+
 impl Experiment for LaunchChain<'_> {
     fn ruler(&self) -> Ruler {
         self.setup.ruler.clone()
@@ -272,7 +370,7 @@ impl Experiment for LaunchChain<'_> {
             max_iterations: MOST_LAUNCHES,
             // A chain of three times as many empty kernels: shows whether all launches cost the same. Kernels that last for
             // a time would have to be shorter still to do the same work, and other launches would hide behind them.
-            has_double: self.setup.cycles == 0,
+            has_double: self.setup.work.ns == 0,
             ..Protocol::of(1)
         }
     }

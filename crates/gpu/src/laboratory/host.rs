@@ -6,9 +6,9 @@ use std::time::Duration;
 use syncscope_core::{Actor, Case, Dtype, Evidence, Placement, Refusal};
 
 use super::{GpuLaboratory, Made, failed};
-use crate::catalogue::{CpuThreads, Launching, Sides, entry_of, kernel_ns, program_of};
+use crate::catalogue::{CpuThreads, Launching, Sides, Work, entry_of, program_of};
 use crate::cuda::compile::Program;
-use crate::cuda::driver::has_conditional_nodes;
+use crate::cuda::driver::{Way, has_conditional_nodes};
 use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
@@ -29,26 +29,42 @@ impl GpuLaboratory {
     /// A chain of launches of one kernel.
     pub(super) fn launches(&mut self, case: &Case, program: &Program, launching: Launching) -> Made<'_> {
         let shape = self.parameters(case)?.shape;
-        let Some(ns) = kernel_ns(case.group.as_ref()) else {
-            return Err(Refusal::Skipped("the group is no length of a kernel such as `empty` or `5 us`".to_owned()));
+        let Some(work) = Work::of(case.group.as_ref()) else {
+            let known = "`empty`, `5 us`, `5 us line` or `5 us sweep`";
+            return Err(Refusal::Skipped(format!("the group is no work of a kernel such as {known}")));
         };
-        let cycles = (f64::from(ns) * 1e-9 * self.ruler.frequency.value()).round() as u32;
+        let frequency = self.ruler.frequency;
+        let cache_bytes = self.machines.first().map_or(0, |machine| machine.l2_bytes);
         let (ruler, cpu, multiprocessors) =
             (self.host_ruler.clone(), self.nearby_cpus.any(), self.limits.multiprocessors);
         let (kernels, evidence) = self.warmed_up(case, program)?;
-        if launching == Launching::Cooperative {
+        if launching.way() == Way::Cooperative {
             let most = kernels.test.blocks_per_multiprocessor(shape.threads).map_err(failed)? * multiprocessors;
             if shape.blocks > most {
                 let blocks = shape.blocks;
                 return Err(Refusal::Skipped(format!("{blocks} blocks cannot run at the same time: {most} can")));
             }
         }
-        if launching == Launching::Conditional && !has_conditional_nodes() {
-            return Err(Refusal::Skipped("conditional nodes need a driver of CUDA 12.3 or later".to_owned()));
+        // The same version brought both.
+        if matches!(launching, Launching::Conditional | Launching::ProgrammaticGraph) && !has_conditional_nodes() {
+            let needs = "conditional nodes and programmatic edges need a driver of CUDA 12.3 or later";
+            return Err(Refusal::Skipped(needs.to_owned()));
         }
-        let kernels = kernels.launched(launching.way()).map_err(failed)?;
+        let (plain, kernels) = (kernels, kernels.launched(launching.way()).map_err(failed)?);
         let bench = self.bench()?;
-        let setup = launch_chain::Setup { bench, kernels, evidence, launching, shape, cycles, ruler, cpu };
+        let setup = launch_chain::Setup {
+            bench,
+            kernels,
+            plain,
+            evidence,
+            launching,
+            shape,
+            work,
+            frequency,
+            cache_bytes,
+            ruler,
+            cpu,
+        };
         Ok(Box::new(LaunchChain::new(setup).map_err(failed)?))
     }
 

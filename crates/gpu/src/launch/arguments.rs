@@ -183,16 +183,22 @@ shared_structures! {
         phases: DevicePointer,
         /// For `check`: a [`Finding`], cleared before.
         finding: DevicePointer,
-        /// In a loop of a graph: kernels, or for `check` blocks, that have ended; 0 at the beginning.
+        /// In a loop of a graph: kernels, or for `check` blocks, that have ended; the state of a barrier.
         turn: DevicePointer,
         /// In a conditional node: its handle.
         condition: u64,
+        /// Two arrays of `words` for each block, which kernels sweep.
+        arrays: DevicePointer,
         /// How long the kernel `test` lasts.
         cycles: u32,
-        /// For `check`: number of the launch, from 1; 0 in a loop of a graph.
+        /// Number of the launch, from 1; 0 in a loop of a graph.
         phase: u32,
-        /// In a loop of a graph: how many kernels run.
+        /// In a loop: how many kernels or parts run.
         turns: u32,
+        /// Of each block in an array.
+        words: u32,
+        /// Of the kernel `test` over an array.
+        sweeps: u32,
     }
 }
 

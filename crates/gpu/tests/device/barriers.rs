@@ -115,8 +115,10 @@ fn a_design_that_misses_a_block_times_out_and_the_next_case_works() {
 fn dependent_launches_are_barriers() {
     let mut laboratory = open();
     let is_dependent = |case: &Case| {
-        ["gpu.launch.programmatic", "gpu.launch.wait_value", "gpu.launch.event_wait"].contains(&case.primitive.as_str())
-            && [Group::named("empty"), Group::of_word("5 us"), Group::of_word("100 us")].map(Some).contains(&case.group)
+        let is_one = ["wait_value", "event_wait", "grid_sync"].iter().any(|name| case.primitive.ends_with(name));
+        let lengths = ["empty", "5 us", "100 us", "5 us line", "5 us sweep"];
+        let is_of_length = case.group.as_ref().is_some_and(|group| lengths.contains(&group.to_string().as_str()));
+        is_of_length && (is_one || case.primitive.starts_with("gpu.launch.programmatic"))
     };
     let outcome = outcome(&mut laboratory, Preset::Standard, is_dependent);
     println!("{}", outcome.text());

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use syncscope_core::{Case, Dtype, Evidence, Layout, Mode, Preset, Space};
+use syncscope_core::{Case, Dtype, Evidence, Group, Layout, Mode, Preset, Space};
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Source;
@@ -136,6 +136,38 @@ fn loops_of_a_graph_call_a_function_of_the_driver() {
             }
             let Evidence::Present { summary, .. } = evidence_of(case, &cubin) else { panic!("{arch}: no evidence") };
             assert!(summary.starts_with("CALL.ABS 1/1"), "{arch}: {summary}");
+        }
+    }
+}
+
+/// The trigger and the wait of each form of programmatic launch, as machine code, in this order: `PREEXIT` is
+/// `griddepcontrol.launch_dependents`, `ACQBULK` is `griddepcontrol.wait`.
+#[test]
+fn forms_of_programmatic_launch_differ_in_trigger_and_wait() {
+    let forms = [
+        ("gpu.launch.stream", vec![]),
+        ("gpu.launch.programmatic", vec!["PREEXIT", "ACQBULK"]),
+        ("gpu.launch.programmatic_graph", vec!["PREEXIT", "ACQBULK"]),
+        ("gpu.launch.programmatic_end", vec!["ACQBULK", "PREEXIT"]),
+        ("gpu.launch.programmatic_wait", vec!["ACQBULK"]),
+        ("gpu.launch.programmatic_graph_wait", vec!["ACQBULK"]),
+        ("gpu.launch.programmatic_attribute", vec![]),
+    ];
+    let plan = cases(Preset::Standard, &DeviceLimits { multiprocessors: 132, max_threads: 1024 });
+    for (id, expected) in forms {
+        for group in ["5 us", "5 us line", "5 us sweep"].map(|word| Some(Group::of_word(word))) {
+            let case = plan.iter().find(|case| case.primitive == id && case.group == group).unwrap();
+            let program = program_of(case).unwrap();
+            for arch in ["sm_90", "sm_100", "sm_120"] {
+                let cubin = prepared(arch, [&program]).cubin(&program).unwrap();
+                let cubin = Cubin::parse(&cubin).unwrap();
+                for kernel in ["syncscope_baseline", "syncscope_test", "syncscope_check"] {
+                    let all = cubin.kernel(kernel).unwrap().instructions();
+                    let found: Vec<&str> =
+                        all.iter().map(|one| one.opcode).filter(|name| ["PREEXIT", "ACQBULK"].contains(name)).collect();
+                    assert_eq!(found, expected, "{kernel} of {case} on {arch}");
+                }
+            }
         }
     }
 }

@@ -16,15 +16,60 @@ const IN_A_GRAPH: RunEffect = RunEffect::of_both(0.21);
 /// The group of kernels that do nothing.
 const EMPTY: &str = "empty";
 
-/// The group of kernels that last so many microseconds.
+/// The groups of kernels that last so many microseconds, by what they read and write meanwhile.
 const KERNEL_US: &str = "# us";
+const LINE_US: &str = "# us line";
+const SWEEP_US: &str = "# us sweep";
 
-/// How long a kernel lasts, by its group. `None` for a group that is no length of a kernel.
-pub(crate) fn kernel_ns(group: Option<&Group>) -> Option<u32> {
-    let group = group?;
-    // Longer kernels would make chains of seconds.
-    let microseconds = group.number_of(KERNEL_US).filter(|microseconds| (1..=1000).contains(microseconds));
-    if group.word() == EMPTY { Some(0) } else { microseconds.map(|microseconds| microseconds * 1000) }
+/// What a kernel reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Traffic {
+    /// Nothing.
+    Nothing,
+    /// A line that another block wrote in the kernel before, and a line of its own.
+    Line,
+    /// The same with as many lines as it can in its time, in arrays that stay in the second-level cache.
+    Sweep,
+}
+
+/// What a kernel does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Work {
+    /// How long it lasts.
+    pub(crate) ns: u32,
+    pub(crate) traffic: Traffic,
+}
+
+impl Work {
+    /// `None` for a group that is no work of a kernel.
+    pub(crate) fn of(group: Option<&Group>) -> Option<Self> {
+        let group = group?;
+        let traffic = match group.word() {
+            EMPTY => return Some(Self { ns: 0, traffic: Traffic::Nothing }),
+            KERNEL_US => Traffic::Nothing,
+            LINE_US => Traffic::Line,
+            SWEEP_US => Traffic::Sweep,
+            _ => return None,
+        };
+        // Longer kernels would make chains of seconds.
+        let microseconds = group.number().filter(|microseconds| (1..=1000).contains(microseconds))?;
+        Some(Self { ns: microseconds * 1000, traffic })
+    }
+
+    fn has_traffic(case: &Case) -> bool {
+        Self::of(case.group.as_ref()).is_some_and(|work| work.traffic != Traffic::Nothing)
+    }
+}
+
+/// The macros of the kernels of a case.
+fn kind(case: &Case) -> String {
+    let kind = match Work::of(case.group.as_ref()) {
+        None | Some(Work { ns: 0, .. }) => "EMPTY",
+        Some(Work { traffic: Traffic::Nothing, .. }) => "SPINNING",
+        Some(Work { traffic: Traffic::Line, .. }) => "LINE",
+        Some(Work { traffic: Traffic::Sweep, .. }) => "SWEEP",
+    };
+    format!("KIND={kind}")
 }
 
 /// In theory: empty kernels follow each other as fast as the slower of two: the host that launches them, and the front end
@@ -32,22 +77,47 @@ pub(crate) fn kernel_ns(group: Option<&Group>) -> Option<u32> {
 /// between the end of one grid and the start of the next.
 const LAUNCH: Entry = Entry {
     operation: "one more kernel at the same work in all",
-    definitions: |case| vec![format!("KIND={}", if is_empty(case) { "EMPTY" } else { "SPINNING" })],
-    // Empty kernels must contain their end, longer ones the reading of the clock by which they last.
-    expected: |case| ExpectedInstructions::of(if is_empty(case) { &["EXIT"] } else { &["CS2R", "S2UR", "CS2UR"] }),
-    cases: |id, preset, limits| cases(id, preset, limits, &[5]),
+    definitions: |case| vec![kind(case)],
+    // Empty kernels must contain their end, those that sweep their stores, others the reading of the clock by which they last.
+    expected: |case| {
+        expected(
+            case,
+            match Work::of(case.group.as_ref()) {
+                None | Some(Work { ns: 0, .. }) => &["EXIT"],
+                Some(Work { traffic: Traffic::Sweep, .. }) => &["STG", "ST"],
+                Some(_) => &["CS2R", "S2UR", "CS2UR"],
+            },
+        )
+    },
+    cases: |id, preset, limits| cases(id, preset, limits, Extent::Idle),
     ..Entry::of(Kernel::of("launch.cu", ArgumentKind::LaunchChain), Proof::Trial, FACTS)
 };
 
-fn is_empty(case: &Case) -> bool {
-    case.group.is_none() || case.in_group(EMPTY)
+/// These instructions, in kernels that access memory where their work does.
+fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstructions {
+    ExpectedInstructions { uses_memory: Work::has_traffic(case), ..ExpectedInstructions::of(instructions) }
 }
 
 /// How long kernels last, from those that the host cannot launch in time to those during which it gets far ahead.
 const LENGTHS_US: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
 
-/// `lengths` are those of standard plans on one small block for each multiprocessor.
-fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec<Case> {
+/// In a microsecond a thread reads and writes hardly more than once.
+const SWEPT_US: [u32; 5] = [2, 5, 10, 20, 50];
+
+/// Which cases a primitive has in standard plans, where paper plans have all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// No traffic: the primitive does not stand between two kernels of a program, or its host waits.
+    Idle,
+    /// Every length of kernels without traffic.
+    Lengths,
+    /// One length of kernels without traffic.
+    Forms,
+}
+
+const STREAM: &str = "gpu.launch.stream";
+
+fn cases(id: &str, preset: Preset, limits: DeviceLimits, extent: Extent) -> Vec<Case> {
     let all = limits.multiprocessors;
     let shapes: &[(u32, u32)] = match preset {
         Preset::Quick => &[(1, 32), (all, 32)],
@@ -56,15 +126,28 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
     };
     let on = |&(blocks, threads): &(u32, u32)| {
         // One small block on each multiprocessor: the shape on which a launch is compared with a barrier of a grid.
-        let lengths: &[u32] = match preset {
+        let is_compared = blocks == all && threads == 32;
+        let idle: &[u32] = match preset {
             Preset::Paper => &LENGTHS_US,
-            Preset::Standard if (blocks, threads) == (all, 32) => lengths,
+            Preset::Standard if is_compared && extent == Extent::Lengths => &LENGTHS_US,
             Preset::Quick | Preset::Standard => &[5],
         };
-        let mut groups = [vec![Group::named(EMPTY)], numbered(KERNEL_US, lengths)].concat();
-        if preset == Preset::Quick {
-            // The least that a launch costs, and what is compared with a barrier of a grid of this shape.
-            groups.retain(|group| (group.word() == EMPTY) == (blocks == 1) || all == 1);
+        let mut groups = [vec![Group::named(EMPTY)], numbered(KERNEL_US, idle)].concat();
+        groups.retain(|group| match (preset, group.word() == EMPTY) {
+            // The rate of the host in one row, and what is compared with a barrier of a grid of this shape.
+            (Preset::Quick, true) => id == STREAM && blocks == 1,
+            (Preset::Quick, false) => blocks == all,
+            (Preset::Standard, is_empty) if extent == Extent::Forms => blocks == all && !is_empty,
+            _ => true,
+        });
+        // One block has no other whose line it could read.
+        if blocks > 1 && extent != Extent::Idle {
+            let (swept, lines): (&[u32], &[u32]) = match (preset, is_compared) {
+                (Preset::Paper, true) => (&SWEPT_US, &[5]),
+                (Preset::Standard, true) => (&[5, 20], &[5]),
+                _ => (&[5], &[]),
+            };
+            groups.extend([numbered(SWEEP_US, swept), numbered(LINE_US, lines)].concat());
         }
         Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(limits.max_threads)]).groups(&groups).cases()
     };
@@ -75,17 +158,45 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, lengths: &[u32]) -> Vec
 /// A launch that depends on another one: in quick plans kernels of one length alone.
 const DEPENDENT: Entry = Entry {
     cases: |id, preset, limits| {
-        let mut cases = cases(id, preset, limits, &LENGTHS_US);
-        cases.retain(|case| preset != Preset::Quick || case.group_number(KERNEL_US) == Some(5));
+        let mut cases = cases(id, preset, limits, Extent::Lengths);
+        cases.retain(|case| preset != Preset::Quick || case.in_group(KERNEL_US));
         cases
     },
     ..LAUNCH
 };
 
+/// A launch with the attribute that lets the kernel start before the one before has ended; in quick plans with traffic alone.
+const PROGRAMMATIC: Entry = Entry {
+    operation: "one more kernel at the same work in all; what it takes from the work of others counts",
+    source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
+    method: Method::Launch(Launching::Programmatic),
+    // The wait for the kernel before.
+    expected: |case| expected(case, &["ACQBULK"]),
+    needs: (9, 0),
+    cases: |id, preset, limits| {
+        let mut cases = cases(id, preset, limits, Extent::Forms);
+        // A single block has no traffic.
+        let is_busy = |case: &Case| Work::has_traffic(case) || (limits.multiprocessors == 1 && !case.in_group(EMPTY));
+        cases.retain(|case| preset != Preset::Quick || is_busy(case));
+        cases
+    },
+    ..LAUNCH
+};
+
+/// The same but for quick plans, where the cheapest forms stand for all.
+fn beyond_quick(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    if preset == Preset::Quick { Vec::new() } else { cases(id, preset, limits, Extent::Forms) }
+}
+
+/// The macros of a kernel that waits for the one before and lets the next one start there.
+fn waiting(case: &Case, trigger: &str) -> Vec<String> {
+    vec![kind(case), "WAITS=1".to_owned(), format!("TRIGGER={trigger}")]
+}
+
 /// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. Empty kernels would be
 /// bound by the same decision, so all kernels last.
 const LOOPED: Entry = Entry {
-    expected: |_| ExpectedInstructions { counts_in_memory: true, ..ExpectedInstructions::of(&["CALL.ABS"]) },
+    expected: |_| ExpectedInstructions { uses_memory: true, ..ExpectedInstructions::of(&["CALL.ABS"]) },
     cases: cases_of_loop,
     ..LAUNCH
 };
@@ -105,7 +216,7 @@ entries! {
     "gpu.launch.stream" like LAUNCH: "Launch of one more kernel into a stream",
     source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
     method: Method::Launch(Launching::Stream),
-    cases: |id, preset, limits| cases(id, preset, limits, &LENGTHS_US);
+    cases: |id, preset, limits| cases(id, preset, limits, Extent::Lengths);
 
     "gpu.launch.cooperative" like LAUNCH:
     "Launch of one more kernel whose blocks are guaranteed to run at the same time",
@@ -118,7 +229,7 @@ entries! {
     source: "CUDA Driver API, cuGraphLaunch",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::Graph),
-    cases: |id, preset, limits| cases(id, preset, limits, &LENGTHS_US);
+    cases: |id, preset, limits| cases(id, preset, limits, Extent::Lengths);
 
     /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of one more kernel and a wait for its stream",
@@ -134,15 +245,68 @@ entries! {
     method: Method::Launch(Launching::EventSync);
 
     /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
-    /// blocks. The kernels let the next one start at once and wait before they do anything.
-    "gpu.launch.programmatic" like DEPENDENT:
-    "Launch of one more kernel that may start early and waits on the device for the end of the one before",
-    source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
-    method: Method::Launch(Launching::Programmatic),
-    definitions: |case| [(LAUNCH.definitions)(case), vec!["PROGRAMMATIC=1".to_owned()]].concat(),
-    // The wait for the kernel before.
-    expected: |_| ExpectedInstructions::of(&["ACQBULK"]),
-    needs: (9, 0);
+    /// blocks. But these blocks stand on other multiprocessors than those of the kernel before, away from what these read, and
+    /// the launches behind them empty the caches of instructions and constants while they wait.
+    "gpu.launch.programmatic" like PROGRAMMATIC:
+    "Launch of one more kernel with the programmatic attribute: each kernel triggers the next one at its start \
+     (cudaTriggerProgrammaticLaunchCompletion) and waits for the one before (cudaGridDependencySynchronize)",
+    definitions: |case| waiting(case, "AT_START"),
+    cases: |id, preset, limits| {
+        let mut cases = cases(id, preset, limits, Extent::Lengths);
+        cases.retain(|case| preset != Preset::Quick || !case.in_group(EMPTY));
+        cases
+    };
+
+    /// In theory: as at the start, with less time for the next grid to come. Where the blocks of this one end at different times,
+    /// two blocks of the next one share a multiprocessor.
+    "gpu.launch.programmatic_end" like PROGRAMMATIC:
+    "Launch of one more kernel with the programmatic attribute: each kernel waits for the one before and triggers \
+     the next one at its end",
+    definitions: |case| waiting(case, "AT_END"),
+    cases: beyond_quick;
+
+    /// In theory: the next grid starts when the blocks of this one have ended; the wait for what they wrote is in the kernel
+    /// instead of before it.
+    "gpu.launch.programmatic_wait" like PROGRAMMATIC:
+    "Launch of one more kernel with the programmatic attribute: each kernel waits for the one before, and none \
+     triggers",
+    definitions: |case| waiting(case, "NEVER");
+
+    /// In theory: as with the wait. The kernel may begin before what the one before wrote is visible.
+    "gpu.launch.programmatic_attribute" like PROGRAMMATIC:
+    "Launch of one more kernel with the programmatic attribute alone: no trigger and no wait, so the guide promises \
+     no visibility",
+    facts: Facts { role: Role::UnorderedLaunch, orders_memory: false, ..FACTS },
+    expected: LAUNCH.expected,
+    cases: beyond_quick;
+
+    /// In theory: as in a stream, without the host's launches.
+    "gpu.launch.programmatic_graph" like PROGRAMMATIC:
+    "One more kernel in a graph with programmatic edges: each kernel triggers the next one at its start and waits \
+     for the one before",
+    facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
+    method: Method::Launch(Launching::ProgrammaticGraph),
+    definitions: |case| waiting(case, "AT_START"),
+    cases: beyond_quick;
+
+    "gpu.launch.programmatic_graph_wait" like PROGRAMMATIC:
+    "One more kernel in a graph with programmatic edges: each kernel waits for the one before, and none triggers",
+    facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
+    method: Method::Launch(Launching::ProgrammaticGraph),
+    definitions: |case| waiting(case, "NEVER");
+
+    /// In theory: the barrier of `gpu.grid.cooperative`, and what it costs that blocks wait for the slowest one.
+    "gpu.launch.grid_sync" like PROGRAMMATIC:
+    "One more grid_group::sync() between the parts of one kernel, timed as one more kernel is",
+    operation: "one more barrier at the same work in all, instead of one more kernel",
+    source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync",
+    facts: Facts { role: Role::BarrierInKernel, ..FACTS },
+    method: Method::Launch(Launching::Within),
+    definitions: |case| vec![kind(case), "LOOP=WITHIN".to_owned()],
+    expected: |_| {
+        ExpectedInstructions { uses_memory: true, ..ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]) }
+    },
+    needs: (7, 5);
 
     /// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
     /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
@@ -181,22 +345,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_say_how_long_a_kernel_lasts() {
-        let of = |word: &str| kernel_ns(Some(&Group::of_word(word)));
-        assert_eq!(["empty", "5 us", "20 us"].map(of), [Some(0), Some(5000), Some(20_000)]);
-        assert_eq!(["", "5", "0 us", "x us", "9999999 us", "tile 4"].map(of), [None; 6]);
-        let planned =
-            cases("gpu.launch.stream", Preset::Paper, DeviceLimits { multiprocessors: 132, max_threads: 1024 }, &[5]);
-        assert!(planned.iter().all(|case| kernel_ns(case.group.as_ref()).is_some()));
+    fn groups_say_what_a_kernel_does() {
+        let of = |word: &str| Work::of(Some(&Group::of_word(word))).map(|work| (work.ns, work.traffic));
+        assert_eq!(of("empty"), Some((0, Traffic::Nothing)));
+        assert_eq!(of("20 us"), Some((20_000, Traffic::Nothing)));
+        assert_eq!(of("5 us line"), Some((5000, Traffic::Line)));
+        assert_eq!(of("5 us sweep"), Some((5000, Traffic::Sweep)));
+        assert_eq!(["", "5", "0 us", "x us", "9999999 us", "sweep", "tile 4"].map(of), [None; 7]);
+    }
+
+    /// Every primitive that can stand between two kernels of a program is measured between kernels that access memory.
+    #[test]
+    fn what_stands_between_kernels_has_traffic() {
+        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+        for entry in ENTRIES {
+            let is_between = matches!(entry.facts.role, Role::Launch | Role::UnorderedLaunch | Role::BarrierInKernel);
+            let is_loop = matches!(entry.method, Method::Launch(launching) if launching.is_loop());
+            for preset in [Preset::Quick, Preset::Standard, Preset::Paper] {
+                let cases = (entry.cases)(entry.id, preset, limits);
+                assert!(cases.iter().all(|case| Work::of(case.group.as_ref()).is_some()), "{}", entry.id);
+                let has_traffic = cases.iter().any(Work::has_traffic);
+                assert!(has_traffic == (is_between && !is_loop) || preset == Preset::Quick, "{}", entry.id);
+            }
+        }
     }
 
     #[test]
     fn a_device_of_one_multiprocessor_has_no_shape_twice() {
         let of = |multiprocessors, max_threads| {
-            cases("gpu.launch.graph", Preset::Standard, DeviceLimits { multiprocessors, max_threads }, &LENGTHS_US)
+            cases("gpu.launch.graph", Preset::Standard, DeviceLimits { multiprocessors, max_threads }, Extent::Lengths)
                 .len()
         };
         // The shape of one small block on each multiprocessor has all lengths.
-        assert_eq!([of(132, 1024), of(1, 1024), of(1, 32)], [8 + 2 * 2, 8 + 2, 8]);
+        assert_eq!([of(132, 1024), of(1, 1024), of(1, 32)], [8 + 3 + 2 + 3, 8 + 2, 8]);
     }
 }
