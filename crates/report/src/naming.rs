@@ -110,8 +110,9 @@ pub(crate) const fn form(form: Form) -> &'static str {
     }
 }
 
-/// The group of kernels that last so many microseconds.
+/// The groups of kernels that last so many microseconds: without access to memory, and sweeping arrays in the second-level cache.
 pub(crate) const KERNEL_US: &str = "# us";
+pub(crate) const SWEEP_US: &str = "# us sweep";
 
 /// The group of kernels that do nothing.
 pub(crate) const EMPTY_KERNEL: &str = "empty";
@@ -119,7 +120,7 @@ pub(crate) const EMPTY_KERNEL: &str = "empty";
 /// A group as people write it: `5 µs`, `after 5 µs`. The files have no letter mu.
 pub(crate) fn group(group: &Group) -> String {
     let text = group.to_string();
-    text.strip_suffix(" us").map_or_else(|| text.clone(), |length| format!("{length} µs"))
+    if group.word().contains("# us") { text.replacen(" us", " µs", 1) } else { text }
 }
 
 /// `shared`, `private/8`.

@@ -6,7 +6,7 @@
 use syncscope_core::{Case, Mode, Role, Space};
 
 use crate::RunData;
-use crate::naming::EMPTY_KERNEL;
+use crate::naming::{EMPTY_KERNEL, KERNEL_US, SWEEP_US};
 use crate::reading::has_figure;
 
 use super::contest::{Basis, Known, Size};
@@ -43,8 +43,8 @@ const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit])
 pub(crate) const LADDER: &[Rung] = {
     use Choice::{Cheapest, CheapestSleep, Usual};
     use Fit::{
-        AllAdd, Cluster, Devices, Filled, Group, MoreThan, NoGroup, Nodes, NotGroup, OneActor, OneBlock, OneWarpAdds,
-        Pair, SeveralNodes, Team, Threads,
+        AllAdd, Cluster, Devices, Filled, Group, MoreThan, NoGroup, Nodes, OneActor, OneBlock, OneWarpAdds, Pair,
+        SeveralNodes, Team, Threads,
     };
     use Mode::{Latency, Throughput};
     use Role::{GridBarrier, ThreadBarrier, ThreadLock};
@@ -91,9 +91,24 @@ pub(crate) const LADDER: &[Rung] = {
         usual("grid.counter", "Device", "Grid barrier, counter", "gpu.grid.counter", &[Filled]),
         usual("grid.lock_free", "Device", "Grid barrier, lock-free", "gpu.grid.lock_free", &[Filled]),
         // Kernels that last longer than their launch. The cost of one more is what the device needs between two kernels, the
-        // figure to compare with a grid barrier; an empty one more costs what the host needs to launch it.
-        usual("launch.graph", "Device", "Kernel boundary, graph", "gpu.launch.graph", &[NotGroup(EMPTY_KERNEL)]),
-        usual("launch.stream", "Device", "Kernel boundary, stream", "gpu.launch.stream", &[NotGroup(EMPTY_KERNEL)]),
+        // figure to compare with a grid barrier (of kernels that access memory, with a barrier between such accesses); an empty
+        // one more costs what the host needs to launch it.
+        usual("launch.graph", "Device", "Kernel boundary, graph", "gpu.launch.graph", &[Group(KERNEL_US)]),
+        usual("launch.stream", "Device", "Kernel boundary, stream", "gpu.launch.stream", &[Group(KERNEL_US)]),
+        usual(
+            "launch.graph.swept",
+            "Device",
+            "Kernel boundary, graph, swept L2",
+            "gpu.launch.graph",
+            &[Group(SWEEP_US)],
+        ),
+        usual(
+            "launch.stream.swept",
+            "Device",
+            "Kernel boundary, stream, swept L2",
+            "gpu.launch.stream",
+            &[Group(SWEEP_US)],
+        ),
         usual("launch.empty", "Device", "Empty kernels, rate of the host", "gpu.launch.stream", &[Group(EMPTY_KERNEL)]),
         usual("fence.system", "System", "Fence, system", "gpu.fence.system", &[OneBlock(WARP)]),
         of_devices("devices.2", "Barrier, 2 devices, best", &[Devices(2)]),

@@ -46,7 +46,6 @@ pub(super) enum Fit {
     Pair(bool),
     NoGroup,
     Group(&'static str),
-    NotGroup(&'static str),
     /// One block of so many threads whose latency is measured.
     OneBlock(u32),
     /// One warp that adds to one variable: independent additions, or additions that each wait for the one before.
@@ -76,7 +75,6 @@ impl Fit {
             Self::Pair(wanted) => is_pair == wanted,
             Self::NoGroup => case.group.is_none(),
             Self::Group(group) => case.in_group(group),
-            Self::NotGroup(group) => !case.in_group(group),
             Self::OneBlock(threads) => is_one_block(case, threads) && case.mode != Some(Mode::Throughput),
             Self::OneWarpAdds(space, mode) => {
                 is_one_block(case, WARP) && case.space == Some(space) && is_latency == (mode == Mode::Latency)

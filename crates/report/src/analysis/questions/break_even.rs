@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::prelude::*;
-use crate::naming::KERNEL_US;
+use crate::naming::{KERNEL_US, SWEEP_US};
 use crate::sets::in_groups;
 
 /// What a sentence and what a chart call a way to launch a kernel behind another one.
@@ -14,7 +14,11 @@ pub(super) fn words(id: &str) -> (&str, &str) {
         "wait_value" => ("in another stream behind a value", "behind a value"),
         "event_wait" => ("in another stream behind an event", "behind an event"),
         "conditional" => ("in a loop of a graph", "in a loop of a graph"),
-        "programmatic" => ("by programmatic launch", "programmatic"),
+        "programmatic" => ("by programmatic launch with an early trigger", "programmatic, early trigger"),
+        "programmatic_end" => ("by programmatic launch with a late trigger", "programmatic, late trigger"),
+        "programmatic_wait" => ("by programmatic launch without a trigger", "programmatic, no trigger"),
+        "programmatic_graph" => ("in a programmatic graph with an early trigger", "programmatic graph, early trigger"),
+        "programmatic_graph_wait" => ("in a programmatic graph without a trigger", "programmatic graph, no trigger"),
         "device_graph" => ("in a graph that the device launches", "in a device graph"),
         other => (other, other),
     }
@@ -22,7 +26,25 @@ pub(super) fn words(id: &str) -> (&str, &str) {
 
 /// The length of a kernel in microseconds; `None` for empty kernels.
 pub(super) fn length(case: &Case) -> Option<u32> {
-    case.group_number(KERNEL_US)
+    [KERNEL_US, SWEEP_US].into_iter().find_map(|word| case.group_number(word))
+}
+
+/// The barriers that launches are compared with. Between kernels that access memory, a barrier between the same accesses at each
+/// length; otherwise the barriers of a grid, which do not depend on it.
+pub(super) struct Barriers<'a> {
+    /// Those of the usual length.
+    pub(super) usual: Contest<'a>,
+    pub(super) by_length: BTreeMap<u32, Contest<'a>>,
+}
+
+impl<'a> Barriers<'a> {
+    pub(super) const fn of(usual: Contest<'a>) -> Self {
+        Self { usual, by_length: BTreeMap::new() }
+    }
+
+    pub(super) fn at(&self, length: u32) -> &Contest<'a> {
+        self.by_length.get(&length).unwrap_or(&self.usual)
+    }
 }
 
 /// A new kernel, launched in one way, by the length of the kernels in microseconds.
@@ -51,24 +73,27 @@ pub(super) fn standing<'a>(launch: &Known<'a>, grid: &Contest<'a>) -> Option<Ord
 
 /// The break-even points of a launch, in the order of the lengths, which must grow. Lengths at which nothing is certain lie
 /// between those of a point.
-pub(super) fn break_evens<'a>(launch: &ByLength<'a>, grid: &Contest<'a>) -> Vec<BreakEven> {
-    let Some((_, best)) = grid.best() else { return Vec::new() };
+pub(super) fn break_evens<'a>(launch: &ByLength<'a>, grid: &Barriers<'a>) -> Vec<BreakEven> {
     let decided: Vec<(u32, Ordering)> =
-        launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid)?))).collect();
+        launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid.at(*length))?))).collect();
+    let relative = |(length, known): &(u32, Known<'a>)| {
+        let (_, best) = grid.at(*length).best()?;
+        Some((f64::from(*length), known.ns / best.ns))
+    };
     let point = |pair: &[(u32, Ordering)]| {
         let [(first, before), (last, after)] = pair else { return None };
         let within = launch.iter().filter(|(length, _)| (first..=last).contains(&length));
-        let costs: Vec<(f64, f64)> = within.map(|(length, known)| (f64::from(*length), known.ns)).collect();
-        let at_us = costs.windows(2).find_map(|pair| crossing(pair[0], pair[1], best.ns))?;
+        let costs: Vec<(f64, f64)> = within.filter_map(relative).collect();
+        let at_us = costs.windows(2).find_map(|pair| crossing(pair[0], pair[1]))?;
         let (between, launch_wins) = ((*first, *last), *after == Ordering::Less);
         (before != after).then_some(BreakEven { between, at_us, launch_wins })
     };
     decided.windows(2).filter_map(point).collect()
 }
 
-/// Where the line from one length and cost to another one has this cost; `None` where it does not reach it.
-fn crossing((from, from_ns): (f64, f64), (to, to_ns): (f64, f64), ns: f64) -> Option<f64> {
-    let share = (ns.ln() - from_ns.ln()) / (to_ns.ln() - from_ns.ln());
+/// Where the line from one length and ratio of costs to another one is at 1; `None` where it does not reach it.
+fn crossing((from, before): (f64, f64), (to, after): (f64, f64)) -> Option<f64> {
+    let share = -before.ln() / (after.ln() - before.ln());
     (0.0..=1.0).contains(&share).then(|| (from.ln() + share * (to.ln() - from.ln())).exp())
 }
 
@@ -95,8 +120,8 @@ impl Way<'_> {
     }
 
     /// What is certain of it: where it is cheaper than any barrier, and by how much at the longest length that decides it.
-    fn in_words(&self, grid: &Contest<'_>) -> String {
-        let first = self.launch.iter().find_map(|(_, known)| standing(known, grid));
+    fn in_words(&self, grid: &Barriers<'_>) -> String {
+        let first = self.launch.iter().find_map(|(length, known)| standing(known, grid.at(*length)));
         match (self.points.as_slice(), first) {
             (_, None) => "it is undecided".to_owned(),
             ([], Some(Ordering::Less)) => "it is cheaper at every length that is decided".to_owned(),
@@ -115,11 +140,10 @@ impl Way<'_> {
 }
 
 /// Each way, in the order of the catalogue. Ways without a known cost are left out.
-pub(super) fn ways<'a>(data: &'a RunData, launches: &[usize], grid: &Contest<'_>) -> Vec<Way<'a>> {
+pub(super) fn ways<'a>(data: &'a RunData, launches: &[usize], grid: &Barriers<'_>, basis: Basis) -> Vec<Way<'a>> {
     let of = |id: &'static str| {
         let own = launches.iter().filter(|index| data.case(**index).primitive == id);
-        let known =
-            own.filter_map(|index| Some((length(data.case(*index))?, Known::of(data, *index, Basis::Machine)?)));
+        let known = own.filter_map(|index| Some((length(data.case(*index))?, Known::of(data, *index, basis)?)));
         let mut launch: ByLength<'_> = known.collect();
         launch.sort_by_key(|(length, _)| *length);
         let points = break_evens(&launch, grid);
@@ -139,9 +163,11 @@ fn signed(ns: f64) -> String {
 }
 
 /// The break-even points, and how much more a new kernel costs than the best barrier for the shortest and the longest kernels.
-pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
-    let (best, best_cost) = grid.best()?;
-    let cell = |(_, known): &(u32, Known<'_>)| {
+pub(super) fn margins(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<Spec> {
+    let (best, _) = grid.usual.best()?;
+    let cell = |(length, known): &(u32, Known<'_>)| {
+        let grid = grid.at(*length);
+        let (_, best_cost) = grid.best()?;
         let (more, interval) = margin(known, grid)?;
         Some(Cell {
             value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
@@ -171,8 +197,8 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<Spec> {
 }
 
 /// What is certain of each way; ways of which the same is true stand together.
-pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Contest<'_>) -> Option<String> {
-    let (best, best_cost) = grid.best()?;
+pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<String> {
+    let (best, best_cost) = grid.usual.best()?;
     let groups = in_groups(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
     let parts = groups.into_iter().map(|(group, words)| Some(format!("{} {group}", either(&words))));
     let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
@@ -216,7 +242,7 @@ mod tests {
         let data = data(costs);
         let known = |index| Known::of(&data, index, Basis::Machine).unwrap();
         let launch: ByLength<'_> = costs.iter().enumerate().map(|(at, cost)| (cost.0, known(at + 1))).collect();
-        break_evens(&launch, &grid(&data))
+        break_evens(&launch, &Barriers::of(grid(&data)))
     }
 
     #[test]
