@@ -100,13 +100,7 @@ pub fn state_folder() -> Option<PathBuf> {
 
 /// This program's part of the folder that a variable names, or of its usual place in the home.
 fn folder_of_user(name: &str, usual: &str) -> Option<PathBuf> {
-    // The specification of these variables: a relative path is ignored.
-    Some(
-        variable(name)
-            .filter(|path| path.is_absolute())
-            .or_else(|| Some(variable("HOME")?.join(usual)))?
-            .join("syncscope"),
-    )
+    Some(variable(name).or_else(|| Some(variable("HOME")?.join(usual)))?.join("syncscope"))
 }
 
 /// The folder that a variable names. A relative one counts for nothing (XDG Base Directory Specification): it would be another one in

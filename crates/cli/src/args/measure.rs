@@ -70,7 +70,7 @@ pub(crate) struct MeasureArguments {
     /// End with exit code 3 if the first operation is slower than one that it is compared with, by more than this
     #[arg(long, value_name = "PERCENT")]
     pub(crate) fail_if_slower: Option<Percentage>,
-    /// Also write the rows, or the comparison, as JSON
+    /// Also write the rows, or the comparison, as JSON, - for stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) export_json: Option<PathBuf>,
     /// The same as Markdown

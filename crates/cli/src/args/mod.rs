@@ -136,7 +136,7 @@ pub(crate) struct ReportArguments {
     /// Directories of the runs [default: the latest in ./syncscope-runs]
     #[arg(value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
-    /// HTML file to write [default: report.html in the directory of a single run]
+    /// HTML file to write, - for stdout [default: report.html in the directory of a single run]
     #[arg(short, long, alias = "output", value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -146,7 +146,7 @@ pub(crate) struct GalleryArguments {
     /// Directories of the runs; directories that are not runs are skipped
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
-    /// HTML file to write; it links to NAME/report.html where that exists in the same directory
+    /// HTML file to write, - for stdout; it links to NAME/report.html where that exists in the same directory
     #[arg(short, long, alias = "output", value_name = "FILE")]
     pub(crate) out: PathBuf,
     /// Title of the page [default: the number of runs]
@@ -162,7 +162,7 @@ pub(crate) struct SubmitArguments {
     /// Check a bundle; with -o, write the run in it to a directory
     #[arg(long)]
     pub(crate) check: bool,
-    /// File of the bundle [default: NAME.json.gz here]
+    /// File of the bundle, - for stdout [default: NAME.json.gz here]
     #[arg(short, long, alias = "output", value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -38,7 +38,7 @@ pub(crate) struct FleetArguments {
     /// `compare` for two
     #[arg(value_name = "DIR", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Also write an HTML page of all nodes
+    /// Also write an HTML page of all nodes, - for stdout
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Smallest difference from the median node that counts. With 5%, a primitive differs if the whole interval of its ratio is

@@ -15,12 +15,11 @@ use crate::{output, runs, terminal};
 pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     let named = runs::named_or_latest(&arguments.runs)?;
     let directories = named.iter().map(|path| RunDirectory::open(path)).collect::<Result<Vec<_>, _>>()?;
-    let output = match (arguments.out, directories.as_slice()) {
-        (Some(output), _) => output,
-        (None, [directory]) => directory.report(),
-        (None, _) => return Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
-    };
-    output::check(&output, &named)?;
+    match &arguments.out {
+        Some(out) => output::check(out, &named)?,
+        None if directories.len() == 1 => {}
+        None => return Err(Failure::Usage("several runs need a file name for the page: -o FILE".to_owned())),
+    }
     let data = match directories.as_slice() {
         [directory] => vec![runs::load_with_sections(directory.path())?],
         several => {
@@ -32,7 +31,10 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     }
     let (data, sections): (Vec<RunData>, Vec<Vec<Section>>) = data.into_iter().unzip();
     let sections: Vec<&[Section]> = sections.iter().map(Vec::as_slice).collect();
-    output::write(&output, page::with_sections(&data, &sections).as_bytes())?;
+    match arguments.out {
+        Some(out) => output::write(&out, page::with_sections(&data, &sections).as_bytes())?,
+        None => write_of_run(&directories[0], &data[0], sections[0])?,
+    }
     Ok(Outcome::Done)
 }
 

@@ -92,41 +92,10 @@ impl fmt::Display for Outside {
 }
 
 pub(super) fn signal_name(signal: i32) -> String {
-    const NAMES: [&str; 31] = [
-        "SIGHUP",
-        "SIGINT",
-        "SIGQUIT",
-        "SIGILL",
-        "SIGTRAP",
-        "SIGABRT",
-        "SIGBUS",
-        "SIGFPE",
-        "SIGKILL",
-        "SIGUSR1",
-        "SIGSEGV",
-        "SIGUSR2",
-        "SIGPIPE",
-        "SIGALRM",
-        "SIGTERM",
-        "SIGSTKFLT",
-        "SIGCHLD",
-        "SIGCONT",
-        "SIGSTOP",
-        "SIGTSTP",
-        "SIGTTIN",
-        "SIGTTOU",
-        "SIGURG",
-        "SIGXCPU",
-        "SIGXFSZ",
-        "SIGVTALRM",
-        "SIGPROF",
-        "SIGWINCH",
-        "SIGIO",
-        "SIGPWR",
-        "SIGSYS",
-    ];
-    let name = usize::try_from(signal).ok().and_then(|signal| NAMES.get(signal.checked_sub(1)?));
-    name.map_or_else(|| format!("signal {signal}"), |name| (*name).to_owned())
+    const NAMES: &str = "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN \
+                         TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS";
+    let name = usize::try_from(signal).ok().and_then(|signal| NAMES.split(' ').nth(signal.checked_sub(1)?));
+    name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name}"))
 }
 
 #[cfg(test)]

@@ -11,34 +11,53 @@ use std::time::{Duration, Instant};
 
 use crate::common::{command, copy};
 
-/// The files that readers open.
-const FILES: [&str; 12] = [
+/// The files that readers open. Where the name is that of a compressed table, the plain one is not there.
+const FILES: [&str; 26] = [
     "run.json",
     "measurements.csv",
     "measurements.csv.gz",
     "samples.csv",
+    "samples.csv.gz",
     "details.csv",
+    "details.csv.gz",
     "evidence",
+    "evidence/listing.txt",
     "evidence.csv",
     "report.html",
     "crosscheck.csv",
+    "crosscheck.csv.gz",
+    "asynchrony.csv",
+    "asynchrony_classes.csv",
     "asynchrony_launches.csv",
+    "asynchrony_launches.csv.gz",
+    "asynchrony_neighbours.csv",
     "timeline.csv",
+    "timeline_clocks.csv",
+    "timeline_code.csv",
+    "timeline_edits.csv",
+    "timeline_figures.csv",
+    "repeat-1",
     "LICENSE",
+    ".syncscope-0.new",
 ];
 
-/// Commands on the run `hostile`, beside the run `good`. They write to `out` alone, but for the page and the run that is resumed.
-const COMMANDS: [&[&str]; 9] = [
-    &["show", "hostile"],
-    &["report", "hostile", "-o", "out"],
+/// Commands on the run `hostile`, beside two that are in order. They write to `out` alone, but for the page and the run that is
+/// resumed.
+const COMMANDS: [&[&str]; 11] = [
+    &["show", "hostile", "--format", "json"],
+    &["report", "hostile"],
+    &["report", "good", "hostile", "-o", "out"],
     &["advise", "hostile"],
     &["findings", "hostile"],
     &["compare", "good", "hostile"],
-    &["fleet", "good", "hostile"],
+    &["fleet", "good", "other", "hostile", "-o", "out"],
     &["gallery", "good", "hostile", "-o", "out"],
     &["submit", "hostile", "-o", "out"],
+    &["paper", "reductions", "hostile"],
     &["run", "--resume", "hostile", "--budget", "1ms"],
 ];
+
+const SEEDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/published");
 
 /// A busy machine gives a process little of the time.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -59,6 +78,10 @@ enum Kind {
 impl Kind {
     fn make(self, path: &Path, root: &Path) {
         let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+        if path.extension().is_some_and(|end| end == "gz") {
+            let _ = fs::remove_file(path.with_extension(""));
+        }
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         match self {
             Self::Absent => {}
             Self::Folder => fs::create_dir(path).unwrap(),
@@ -129,6 +152,12 @@ fn each_command_withstands(kinds: &[Kind]) {
         .output()
         .unwrap();
     fs::write(root.join("victim"), "precious").unwrap();
+    // The tables of all experiments; the first byte of a seed says which it is.
+    for seed in fs::read_dir(SEEDS).unwrap().map(Result::unwrap) {
+        let table = root.join("good").join(format!("{}.csv", seed.file_name().display()));
+        fs::write(table, &fs::read(seed.path()).unwrap()[1..]).unwrap();
+    }
+    copy(&root.join("good"), &root.join("other"));
     for file in FILES {
         for kind in kinds {
             for words in COMMANDS {
@@ -136,8 +165,11 @@ fn each_command_withstands(kinds: &[Kind]) {
                 let _ = fs::remove_dir_all(&hostile);
                 copy(&root.join("good"), &hostile);
                 kind.make(&hostile.join(file), root);
-                let is_resumed = words.contains(&"--resume");
-                let written = if is_resumed { hostile.clone() } else { root.join("out") };
+                let written = match words {
+                    ["run", ..] => hostile.clone(),
+                    ["report", _] => hostile.join("report.html"),
+                    _ => root.join("out"),
+                };
                 let left_out = [written, root.join("home")];
                 let before = content(root, &left_out);
                 let mut command = command(words);
@@ -166,4 +198,38 @@ fn a_link_ends_no_command_badly() {
 #[test]
 fn a_file_without_an_end_ends_no_command_badly() {
     each_command_withstands(&[Kind::Fifo, Kind::Sparse]);
+}
+
+/// Files that the user names, which are no run.
+#[test]
+fn a_named_file_that_is_something_else_is_an_error_soon() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    fs::write(root.join("victim"), "precious").unwrap();
+    fs::create_dir_all(root.join("in/omp_barrier")).unwrap();
+    fs::write(root.join("in/m.csv"), ",\n25.5,\n").unwrap();
+    let commands: [(&str, &[&str]); 6] = [
+        ("m.csv", &["import", "core-to-core-latency", "m.csv", "-o", "out"]),
+        ("known.json", &["import", "core-to-core-latency", "in/m.csv", "--machine", "known.json", "-o", "out"]),
+        ("in/machines.csv", &["import", "core-to-core-latency", "in", "-o", "out"]),
+        ("in/omp_barrier/runtimes.csv", &["import", "syncperformance", "in", "-o", "out"]),
+        ("bundle", &["submit", "--check", "bundle"]),
+        ("code.c", &["measure", "--cpu", "code.c", "--threads", "1", "--out", "out"]),
+    ];
+    for (file, words) in commands {
+        for kind in [Kind::Absent, Kind::Folder, Kind::Fifo, Kind::Link, Kind::Dangling, Kind::Zeros, Kind::Sparse] {
+            kind.make(&root.join(file), root);
+            let left_out = [root.join("out"), root.join("home")];
+            let before = content(root, &left_out);
+            let mut command = command(words);
+            command.current_dir(root).env("HOME", root.join("home")).stdout(Stdio::null()).stderr(Stdio::null());
+            let how = end(&command.spawn().unwrap());
+            let what = format!("{words:?}: {kind:?}, (code, CPU s, KiB): {how:?}");
+            let Some((code, seconds, memory)) = how else { panic!("{what}") };
+            assert!([1, 2].contains(&code) && seconds < MOST_CPU_SECONDS && memory < MOST_MEMORY_KIB, "{what}");
+            assert!(content(root, &left_out) == before, "{what}: something else changed");
+            let _ = fs::remove_dir_all(root.join("out"));
+        }
+        let _ = fs::remove_file(root.join(file)).or_else(|_| fs::remove_dir_all(root.join(file)));
+    }
 }

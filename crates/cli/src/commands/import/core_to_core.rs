@@ -94,6 +94,9 @@ pub(super) fn core_to_core(arguments: &CoreToCoreArguments) -> Result<Outcome, F
         let reason = format!("`{}` is no name of a matrix in this folder", machine.file);
         return Err(Failure::in_file(&table)(reason));
     }
+    if described.is_empty() {
+        return Err(Failure::in_file(&table)("it names no matrix"));
+    }
     let mut warnings = 0;
     for machine in &described {
         let file = path.join(format!("{}.csv", machine.file));
