@@ -1,6 +1,7 @@
 // A barrier of a cluster made of barrier objects (gpu.cluster.mbarrier_remote): each block has one in its shared
 // memory, every block arrives at all of them, and every thread waits at that of its own block.
 #include "cluster.cuh"
+#include "mbarrier.cuh"
 
 using Arguments = RegisterArguments;
 
@@ -11,11 +12,11 @@ struct Operation {
     u32 there;       // lane n: the object of block n
     bool arrives;    // whether this thread arrives for its block
     u32 parity = 0;  // of the phase that ends next
-    Spin spin;
+    u32 tests = 0;
 
     // One arrival of each block ends a phase. No block arrives before all objects are there.
-    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : here((u32)__cvta_generic_to_shared(&object)), spin(arguments.abort) {
+    __device__ __forceinline__ explicit Operation(const Arguments &)
+        : here((u32)__cvta_generic_to_shared(&object)) {
         const u32 blocks = cluster_blocks();
         arrives = threadIdx.x < blocks;
         there = address_in(threadIdx.x % blocks, &object);
@@ -35,20 +36,8 @@ struct Operation {
         __syncthreads();
         if (arrives)
             asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
-        while (!is_over() && spin.goes_on()) {
-        }
+        wait_until_over(tests, [&] { return is_over_in_cluster(here, parity); });
         parity ^= 1;
-    }
-
-    __device__ __forceinline__ bool is_over() const {
-        u32 over;
-        asm volatile(
-            "{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%1], %2; "
-            "selp.u32 %0, 1, 0, over;}"
-            : "=r"(over)
-            : "r"(here), "r"(parity)
-            : "memory");
-        return over != 0;
     }
 
     // The object must exist until all blocks have arrived, and must be empty before the next one is made of it.

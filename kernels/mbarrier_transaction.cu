@@ -1,7 +1,7 @@
 // A barrier object that also counts the bytes of an asynchronous copy (gpu.block.mbarrier_transaction): all threads of
 // a block arrive, the first one announces a bulk copy into shared memory and starts it, and the phase ends when all
 // have arrived and the bytes are there. Compute capability 9.0 or later.
-#include "harness.cuh"
+#include "mbarrier.cuh"
 
 using Arguments = RegisterArguments;
 
@@ -15,15 +15,14 @@ struct Operation {
     u32 to;
     const void *from;
     u32 parity = 0;  // of the phase that ends next
-    Spin spin;
+    u32 tests = 0;
 
     // No thread begins before the object is there: the harness has a barrier after this. The fence shows it to the
     // copy.
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : address((u32)__cvta_generic_to_shared(&object)),
           to((u32)__cvta_generic_to_shared(copied)),
-          from(arguments.memory),
-          spin(arguments.abort) {
+          from(arguments.memory) {
         if (threadIdx.x == 0) {
             asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address), "r"(blockDim.x) : "memory");
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -42,19 +41,8 @@ struct Operation {
         } else {
             asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address) : "memory");
         }
-        while (!is_over() && spin.goes_on()) {
-        }
+        wait_until_over(tests, [&] { return is_over_by_parity(address, parity); });
         parity ^= 1;
-    }
-
-    __device__ __forceinline__ bool is_over() const {
-        u32 over;
-        asm volatile(
-            "{.reg .pred over; mbarrier.try_wait.parity.shared::cta.b64 over, [%1], %2; selp.u32 %0, 1, 0, over;}"
-            : "=r"(over)
-            : "r"(address), "r"(parity)
-            : "memory");
-        return over != 0;
     }
 
     // Empty before the next object is made of it.
