@@ -38,6 +38,12 @@ impl CostFormula {
         self.protocol.counted_for.filter(|_| self.protocol.actor == Actor::Mean)
     }
 
+    /// The same for the slowest actor, whatever else its core does.
+    pub(crate) fn of_slowest(self) -> Self {
+        let protocol = Protocol { actor: Actor::Slowest, population: Population::All, ..self.protocol };
+        Self { protocol, ..self }
+    }
+
     /// The observation that the two samples of a pair give.
     pub(crate) fn observe(&self, shots: &[Shot], samples: &[Sample], block: u32) -> Observation {
         let baseline_first = shots[0].side == Side::Baseline;
@@ -133,6 +139,7 @@ impl CostFormula {
             rate_ns: Some(rate_ns).filter(|_| actors_run_together),
             population: if strata.is_some() { population } else { Population::All },
             strata,
+            equal_work: None,
         })
     }
 }

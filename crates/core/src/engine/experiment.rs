@@ -134,6 +134,15 @@ pub trait Experiment {
         shots.iter().map(|shot| self.sample(*shot)).collect()
     }
 
+    /// Runs several shots in which every actor does as much as the others. The ticks of a sample are again those of the shot's
+    /// iterations. Nothing where the actors of the last sample were served alike, or do equal work in every sample.
+    ///
+    /// # Errors
+    /// As [`Self::samples`].
+    fn equal_work(&mut self, _shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        Ok(Vec::new())
+    }
+
     /// How many iterations a sample has, if the experiment can tell without their being grown step by step.
     ///
     /// # Errors

@@ -123,6 +123,20 @@ pub(crate) fn drift(drift: Option<f64>) -> Option<String> {
     drift.map(|drift| format!("all costs of its class drifted by {:.0} % during the run", 100.0 * drift))
 }
 
+/// The median actor may cost so many times the mean, or the mean so many times it.
+const MEDIAN_ALIKE: f64 = 1.5;
+
+/// Says that a window serves its actors unequally, and names the figures; `None` where equal work and the median actor cost about
+/// what the mean does.
+pub(crate) fn unequal(estimate: &Estimate) -> Option<String> {
+    let Estimate { ns, ns_within, median_ns, equal_work: Some(equal), .. } = estimate else { return None };
+    let is_median_alike = (MEDIAN_ALIKE.recip()..MEDIAN_ALIKE).contains(&(median_ns.value() / ns.value()));
+    let [mean, median, equal_ns] = [ns, median_ns, &equal.ns].map(|ns| significant_digits(ns.value()));
+    (!is_median_alike || equal.differs_from(*ns, *ns_within)).then(|| {
+        format!("threads are served unequally: {mean} ns is their mean, {median} ns the median thread, {equal_ns} ns equal work")
+    })
+}
+
 /// Says what the case cost in each state of the machine, but for those in which it cost about the same: within its interval, and by
 /// less than a state makes of a class. `None` where that leaves one.
 pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<String> {
@@ -316,6 +330,7 @@ mod tests {
             rate_ns: None,
             population: Population::All,
             strata: None,
+            equal_work: None,
         }
     }
 

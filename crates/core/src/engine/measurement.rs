@@ -1,6 +1,7 @@
 //! Everything the engine found out about one case.
 
 use crate::engine::cost_formula::Costs;
+use crate::engine::equal_work;
 use crate::engine::judge::{self, Basis};
 use crate::engine::population::{ProcessCost, StateCost, States, process_costs};
 use crate::engine::stopping::Stop;
@@ -45,6 +46,8 @@ pub struct Measurement {
     pub details: Vec<Detail>,
     /// Every pair, the excluded ones too.
     pub observations: Vec<Observation>,
+    /// The pairs in which every actor did as much as the others, if a window serves them unequally.
+    pub(crate) equal_work: Vec<Observation>,
     /// How many measurement blocks the pairs were taken in.
     pub blocks: u32,
     /// What the figure is to be computed from; `None` once it was computed from all pairs.
@@ -83,13 +86,15 @@ impl Measurement {
         self.processes = process_costs(&self.observations);
         let shares_nothing = basis.states.is_clock;
         self.estimate.iter_mut().for_each(|estimate| estimate.point_at_processes(&self.processes, shares_nothing));
+        judge::exclude_other_clocks(&mut self.equal_work, basis.clock_tolerance);
+        self.estimate.iter_mut().for_each(|estimate| estimate.equal_work = equal_work::cost(&self.equal_work));
         self.verdict = judge::as_written(std::mem::take(&mut self.verdict), self.estimate.as_ref());
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
         let of_figure = self.estimate.as_ref().map(|estimate| {
             let served = basis.formula.window().and_then(|window| judge::unequal_service(estimate, window));
             let single = judge::single_operations(estimate, &self.details);
-            [judge::states(&self.states, estimate.ns_within), served, single]
+            [judge::states(&self.states, estimate.ns_within), served, judge::unequal(estimate), single]
         });
         let drift = judge::drift(basis.states.drift);
         let remarks = remarks.chain(of_figure.into_iter().flatten().flatten()).chain(drift);
@@ -107,8 +112,8 @@ impl Measurement {
 
     /// The same for blocks that others follow, whose pairs decide which of these count.
     pub(crate) fn settle_for_now(&mut self) {
-        let (basis, observations) = (self.basis.clone(), self.observations.clone());
+        let kept = (self.basis.clone(), self.observations.clone(), self.equal_work.clone());
         self.settle();
-        (self.basis, self.observations) = (basis, observations);
+        (self.basis, self.observations, self.equal_work) = kept;
     }
 }

@@ -1,12 +1,13 @@
 //! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
 //!
 //! [`Engine::measure_block`] is the way of one case: choose the iterations (`calibration.rs`), take pairs in random order
-//! (`measurement_block.rs`), exclude disturbed pairs (`judge.rs`), compute the cost (`cost_formula.rs`)
+//! (`measurement_block.rs`, `equal_work.rs`), exclude disturbed pairs (`judge.rs`), compute the cost (`cost_formula.rs`)
 //! and judge it (`judge.rs`, `population.rs`, `additivity.rs`). When to stop is an object of its own ([`stopping`]).
 
 mod additivity;
 pub(crate) mod calibration;
 mod cost_formula;
+mod equal_work;
 mod judge;
 mod measurement_block;
 pub(crate) mod population;
@@ -25,7 +26,10 @@ pub use crate::engine::measurement_block::PairOrder;
 use crate::engine::population::States;
 use crate::engine::profile::Phase;
 use crate::engine::stopping::Stop;
-use crate::{Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Settings, Shot, Side, Verdict};
+use crate::{
+    Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Observation, Settings, Shot, Side,
+    Verdict,
+};
 
 /// Someone asked to stop before the case was finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -101,9 +105,12 @@ impl Engine {
             return Ok(Measurement { check, ..Measurement::without_figure(experiment, verdict, evidence) });
         }
         let blocks = earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1;
+        let mut earlier = earlier;
+        let equal_work = earlier.as_mut().map(|earlier| std::mem::take(&mut earlier.equal_work)).unwrap_or_default();
         let outcome = match self.take_pairs(experiment, earlier, seed) {
             Ok(None) => return Err(Cancelled),
-            Ok(Some(taken)) => self.conclude(experiment, taken, blocks, seed, &evidence),
+            Ok(Some((block, stop))) => equal_work::with_block(equal_work, experiment, &block, seed)
+                .and_then(|equal_work| self.conclude(experiment, (block, stop), equal_work, blocks, seed, &evidence)),
             Err(error) => Err(error),
         };
         Ok(outcome.unwrap_or_else(|error| {
@@ -158,6 +165,7 @@ impl Engine {
         &self,
         experiment: &mut dyn Experiment,
         (MeasurementBlock { iterations, observations, .. }, stop): (MeasurementBlock, Stop),
+        equal_work: Vec<Observation>,
         blocks: u32,
         seed: u64,
         evidence: &Evidence,
@@ -177,6 +185,7 @@ impl Engine {
             check,
             details,
             observations,
+            equal_work,
             iterations,
             blocks,
             basis: Some(basis),

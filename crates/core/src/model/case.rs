@@ -84,6 +84,8 @@ words! {
         Alone = "alone",
         /// The wait names its phase by the parity.
         Parity = "parity",
+        /// Another fence stands behind each access around the primitive.
+        Fenced = "fenced",
         /// The process has one thread.
         OneThreadProcess = "one_thread_process",
     }

@@ -29,6 +29,30 @@ pub struct Estimate {
     pub population: Population,
     /// Both populations, where SMT interference is detected.
     pub strata: Option<StrataEstimate>,
+    /// What a program of equal work pays, where a window serves its actors unequally.
+    pub equal_work: Option<EqualWork>,
+}
+
+/// The cost where every actor does as many operations as the others, until the last is done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EqualWork {
+    /// The cost.
+    pub ns: Nanoseconds,
+    /// 95 % interval within this run.
+    pub within: Interval,
+    /// The cost in cycles.
+    pub cycles: Option<Cycles>,
+}
+
+/// Actors are served alike where equal work costs what the mean over them does, to this part.
+const SERVED_ALIKE: f64 = 0.03;
+
+impl EqualWork {
+    /// Whether it is another figure than the mean over the actors of a window: by more than a trifle, and the intervals lie apart.
+    pub(crate) fn differs_from(&self, mean: Nanoseconds, within: Option<Interval>) -> bool {
+        let is_apart = within.is_none_or(|mean| self.within.low > mean.high || self.within.high < mean.low);
+        is_apart && (self.ns.value() / mean.value() - 1.0).abs() > SERVED_ALIKE
+    }
 }
 
 /// Both populations, each with its own count.

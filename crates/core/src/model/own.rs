@@ -54,6 +54,8 @@ words! {
         Grids = "grids",
         /// Shared memory whose size the launch gives.
         LaunchMemory = "launch_memory",
+        /// So many instructions that many copies in a loop are more than a cache of instructions holds.
+        Long = "long",
     }
 }
 

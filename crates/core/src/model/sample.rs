@@ -136,6 +136,19 @@ impl Sample {
         }
     }
 
+    /// The same of a loop that is so many times as long.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        let scaled = |ticks: Ticks| Ticks((ticks.0 as f64 * factor) as u64);
+        Self {
+            fastest: scaled(self.fastest),
+            median: scaled(self.median),
+            slowest: scaled(self.slowest),
+            mean_rate: self.mean_rate * factor,
+            ..self
+        }
+    }
+
     /// How long the slowest actor took, in nanoseconds.
     pub fn slowest_ns(&self) -> f64 {
         self.slowest.0 as f64 * self.ns_per_tick

@@ -25,6 +25,7 @@ impl Row {
             ("ns_spread", self.ns_spread),
             ("cycles", self.cycles_interval),
             ("cycles_within", self.cycles_within),
+            ("equal_work", self.equal_work_within),
         ];
         let intervals = intervals.iter().filter_map(|(name, interval)| interval.map(|interval| (*name, interval)));
         let ends = intervals.clone().flat_map(|(name, interval)| [(name, interval.low), (name, interval.high)]);
@@ -35,6 +36,7 @@ impl Row {
             ("fastest_ns", self.fastest_ns.map(Nanoseconds::value)),
             ("median_ns", self.median_ns.map(Nanoseconds::value)),
             ("slowest_ns", self.slowest_ns.map(Nanoseconds::value)),
+            ("equal_work_ns", self.equal_work_ns.map(Nanoseconds::value)),
         ];
         let points = points.into_iter().filter_map(|(name, number)| Some((name, number?)));
         if let Some((name, number)) = points.chain(ends).find(|(_, number)| !number.is_finite()) {

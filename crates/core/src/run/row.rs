@@ -2,6 +2,7 @@
 
 use csv::StringRecord;
 
+use crate::model::estimate::EqualWork;
 use crate::model::limits::{MOST_COUNT, count};
 use crate::model::parameter::{set, text};
 use crate::run::columns::{Column, count, number, number_text, row, word};
@@ -272,6 +273,26 @@ row! {
             Column::parameter("inside"),
             Column::parameter("outside"),
         ];
+        /// Cost of one operation where every actor does as many as the others, until the last is done; `None` where a window serves
+        /// them alike.
+        pub equal_work_ns: Option<Nanoseconds> => [
+            number!(
+                equal_work_ns as Nanoseconds,
+                "equal_work_ns",
+                "ns",
+                "cost of one operation where every thread does as many as the others, until the last is done; empty where a window \
+                 serves the threads alike, and where `ns` is no mean"
+            ),
+        ];
+        /// Its 95 % interval within this run.
+        pub equal_work_within: Option<Interval> => [
+            number!(equal_work_within.low, "equal_work_low", "ns", "lower end of its 95 % interval within this run"),
+            number!(equal_work_within.high, "equal_work_high", "ns", "its upper end"),
+        ];
+        /// The same cost in cycles.
+        pub equal_work_cycles: Option<Cycles> => [
+            number!(equal_work_cycles as Cycles, "equal_work_cycles", "cycles", "the same cost in cycles of the multiprocessor"),
+        ];
         /// How far the figure is from those of other runs, by what processes differ by. It stands in no column: it follows from all
         /// rows and their details together, see [`crate::run::another_run`].
         pub run_to_run: Option<RunToRun> => [];
@@ -304,6 +325,7 @@ impl Row {
         let of_actor = |cost: fn(&Estimate) -> Nanoseconds| {
             estimate.map(cost).filter(|cost| measurement.verdict != Verdict::Resolved || cost.value() > 0.0)
         };
+        let equal_work = estimate.and_then(|estimate| estimate.equal_work);
         let row = Self {
             ns: estimate.map(|estimate| estimate.ns),
             ns_within: estimate.and_then(|estimate| estimate.ns_within),
@@ -314,6 +336,9 @@ impl Row {
             median_ns: of_actor(|estimate| estimate.median_ns),
             slowest_ns: of_actor(|estimate| estimate.slowest_ns),
             rate_ns: estimate.and_then(|estimate| estimate.rate_ns),
+            equal_work_ns: equal_work.map(|cost| cost.ns),
+            equal_work_within: equal_work.map(|cost| cost.within),
+            equal_work_cycles: equal_work.and_then(|cost| cost.cycles),
             population: estimate.map(|estimate| estimate.population),
             beside_share: estimate.and_then(|estimate| Some(estimate.strata.as_ref()?.beside_share)),
             noise: measurement.noise,
@@ -360,6 +385,24 @@ impl Row {
     pub fn ns_with_allowance(&self) -> Option<Interval> {
         let (ns, interval) = (self.ns?.value(), self.ns_interval?);
         Some(interval.widened(ns, self.allowance.unwrap_or(0.0) * ns.abs()))
+    }
+
+    /// The same row with the cost of equal work in place of the mean over unequal actors, where that is another one.
+    pub fn of_equal_work(&self) -> Option<Self> {
+        let (ns, within, cycles) = (self.equal_work_ns?, self.equal_work_within?, self.equal_work_cycles);
+        let equal_work = EqualWork { ns, within, cycles };
+        equal_work.differs_from(self.ns?, self.ns_within).then(|| Self {
+            ns: Some(ns),
+            ns_within: Some(within),
+            ns_interval: Some(as_written(within)),
+            ns_spread: None,
+            cycles,
+            cycles_within: None,
+            cycles_interval: None,
+            actor: Some(Actor::Slowest),
+            run_to_run: None,
+            ..self.clone()
+        })
     }
 
     /// [`Self::with_facts`] of what the catalogue knows of its primitive.
@@ -426,6 +469,9 @@ pub(super) mod tests {
             median_ns: Some(Nanoseconds(2.0331)),
             slowest_ns: Some(Nanoseconds(2.1)),
             rate_ns: Some(Nanoseconds(2.5)),
+            equal_work_ns: Some(Nanoseconds(2.9)),
+            equal_work_within: Some(Interval { low: 2.8, high: 3.0 }),
+            equal_work_cycles: Some(Cycles(10.7)),
             ops_per_s_total: Some(8e8),
             actor: Some(Actor::Slowest),
             mode: Some(Mode::Throughput),

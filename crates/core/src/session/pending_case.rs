@@ -153,7 +153,7 @@ impl PendingCase {
     pub(super) fn forget_observations(&mut self) {
         self.finished_course = self.course();
         if let Some(found) = &mut self.found {
-            found.observations = Vec::new();
+            (found.observations, found.equal_work) = Default::default();
         }
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use syncscope_core::fake::FakeExperiment;
 use syncscope_core::{
-    Actor, Check, Disturbance, Engine, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side,
-    Ticks, Verdict,
+    Actor, Case, Check, Disturbance, Engine, Evidence, Experiment, ExperimentError, Protocol, Row, Ruler, Sample, Shot,
+    Side, Ticks, Verdict,
 };
 use syncscope_core::{Cancel, Measurement, Nanoseconds};
 
@@ -135,4 +135,79 @@ fn disturbed_windows_do_not_count() {
     let mut switched = Counted { disturbance: Some(Disturbance::InvoluntarySwitch), ..QUIET };
     let engine = Engine::new(settings(), Cancel::new());
     assert_eq!(engine.measure(&mut &mut switched, 1).unwrap().verdict.name(), "Interfered");
+}
+
+/// Four actors of a window, which equal work costs another time than their mean; it differs by address.
+struct Unequal {
+    /// Of the slowest of equal work, over the mean; `None` where all are served alike.
+    equal_work: Option<f64>,
+    shots_of_equal_work: u64,
+}
+
+const MEAN_NS: f64 = 50.0;
+
+impl Experiment for &mut Unequal {
+    fn ruler(&self) -> Ruler {
+        FakeExperiment::new(1.0, 1).ruler()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        iterations * (1 + side.copies())
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let wandering = 1.0 + 0.001 * (shot.pair % 3) as f64;
+        let of = self.operations(shot.side, shot.iterations) as f64;
+        let mut all = [0.8, 1.0, 1.0, 1.4].map(|part| ticks(MEAN_NS * part * wandering * of));
+        Ok(Sample { mean_rate: MEAN_NS * 10.0 * wandering * of, ..Sample::of_actors(&mut all, 0.1).unwrap() })
+    }
+
+    fn equal_work(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let Some(ratio) = self.equal_work else { return Ok(Vec::new()) };
+        self.shots_of_equal_work += shots.len() as u64;
+        let of = |shot: &Shot| {
+            let by_address = 1.0 + 0.02 * ((shot.pair % 5) as f64 - 2.0);
+            let loops = self.operations(shot.side, shot.iterations) as f64;
+            Sample::of_one(ticks(MEAN_NS * ratio * by_address * loops), 0.1)
+        };
+        Ok(shots.iter().map(of).collect())
+    }
+
+    fn protocol(&self) -> Protocol {
+        Protocol { in_window: true, actor: Actor::Mean, min_iterations: 100, ..Protocol::of(1) }
+    }
+
+    fn check(&mut self) -> Check {
+        Check::Ok
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        Evidence::NotAvailable("numbers have no machine code".into())
+    }
+}
+
+#[test]
+fn equal_work_is_a_figure_of_its_own_with_an_interval_from_every_block() {
+    let of = |equal_work| {
+        let mut experiment = Unequal { equal_work, shots_of_equal_work: 0 };
+        let found = measure(&mut experiment);
+        (found, experiment.shots_of_equal_work)
+    };
+    let (unequal, shots) = of(Some(1.5));
+    let estimate = unequal.estimate.clone().unwrap();
+    assert!((estimate.ns.value() / MEAN_NS - 1.0).abs() < 0.01, "{estimate:?}");
+    let equal = estimate.equal_work.unwrap();
+    assert!(equal.within.contains(1.5 * MEAN_NS) && equal.within.half_width() < 0.1 * MEAN_NS, "{equal:?}");
+    assert!(equal.within.half_width() > 0.0, "addresses differ by 2 %: {equal:?}");
+    assert!(shots >= 12 * u64::from(unequal.blocks) && shots.is_multiple_of(u64::from(unequal.blocks)), "{shots}");
+    let remark = unequal.remark.clone().unwrap();
+    assert!(remark.contains("served unequally: 50") && remark.contains("equal work"), "{remark}");
+    let row = Row::measured(Case::new("gpu.atomic.add"), None, &unequal);
+    assert_eq!((row.equal_work_ns, row.equal_work_within), (Some(equal.ns), Some(equal.within)));
+    assert_eq!(row.of_equal_work().map(|row| (row.ns, row.ns_within)), Some((Some(equal.ns), Some(equal.within))));
+    // The same figure twice is said once.
+    let (same, _) = of(Some(1.005));
+    assert_eq!((same.remark, same.estimate.unwrap().equal_work.is_some()), (None, true));
+    let (alike, shots) = of(None);
+    assert_eq!((alike.remark, alike.estimate.unwrap().equal_work, shots), (None, None, 0));
 }

@@ -21,6 +21,26 @@ const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
 pub(crate) const TIMED_BY_THE_HOST: &str =
     "timed by the host: no instruction of a kernel is between the clock readings";
 
+/// What stands in evidence before the instructions by which a compiler aggregated.
+const AGGREGATED: &str = ", aggregated by the compiler: ";
+
+/// What a reader of the cost must know where the compiler aggregates once for all operations of an iteration, in both loops.
+pub(crate) fn aggregated_once(evidence: &Evidence) -> Option<String> {
+    let (_, how) = evidence.summary()?.split_once(AGGREGATED)?;
+    let counts = how.split([' ', ',']).nth(1)?;
+    let is_of_each = counts.split_once('/').is_some_and(|(baseline, test)| baseline != test);
+    (!is_of_each).then(|| {
+        "one more of many operations on one variable: the compiler adds up the warp once for all of them; a statement that stands \
+         alone pays for that, too (form varying)"
+            .to_owned()
+    })
+}
+
+/// Whether the closing clock reads leave more results outstanding in the one loop than in the other.
+pub(crate) fn is_of_rate(evidence: &Evidence) -> bool {
+    evidence.listing().is_some_and(|listing| listing.contains(judge::OF_A_RATE))
+}
+
 /// The evidence in the compiled program of a case.
 pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
     found(case, cubin).unwrap_or_else(Evidence::NotAvailable)
@@ -42,6 +62,11 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     }
     let is_own = is_own(&case.primitive);
     let [baseline, test] = &match regions(&cubin) {
+        // The clock is read on both sides of nothing.
+        Err(SassError::NoTimedLoop(_, 2)) => {
+            let summary = "the loop is gone: the compiler removed the operation, whose result nothing uses".to_owned();
+            return Ok(Evidence::Elided { summary, listing: String::new() });
+        }
         Err(error) if is_own => {
             let (summary, listing) = (format!("machine code not found: {error}"), String::new());
             return Ok(Evidence::Present { summary, listing, receipt: None });
@@ -58,7 +83,7 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     if let Evidence::Present { summary, .. } = &mut evidence
         && let Some(how) = aggregation(baseline, test, expected.aggregation)
     {
-        *summary += ", aggregated by the compiler: ";
+        *summary += AGGREGATED;
         *summary += &how;
     }
     let summary =
@@ -181,6 +206,17 @@ fn listing_of(kernel: &Kernel) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_compiler_does_once_for_many_operations_is_said() {
+        let of = |summary: &str| {
+            let evidence = Evidence::Present { summary: summary.to_owned(), listing: String::new(), receipt: None };
+            aggregated_once(&evidence).is_some()
+        };
+        let found = ["REDUX.SUM 1/1 + IMAD 1", "REDUX.SUM before the loop", "REDUX.SUM 32/64, others"]
+            .map(|how| of(&format!("REDG.E.ADD.STRONG.GPU 32/64{AGGREGATED}{how}")));
+        assert_eq!((found, of("REDG.E.ADD.STRONG.GPU 32/64")), ([true, true, false], false));
+    }
 
     #[test]
     fn a_file_that_cannot_be_read_is_no_evidence() {

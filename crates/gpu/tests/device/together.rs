@@ -194,8 +194,7 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
                     continue;
                 };
                 let total = everyone / estimate.rate_ns.unwrap().value();
-                let equal_work = found.details.iter().find(|detail| detail.name == "equal_work_ns");
-                let total_of_equal = equal_work.map_or(total, |detail| everyone / detail.value);
+                let total_of_equal = estimate.equal_work.map_or(total, |equal| everyone / equal.ns.value());
                 let of_threads = [estimate.fastest_ns, estimate.median_ns, estimate.slowest_ns]
                     .map(syncscope_core::Nanoseconds::value);
                 let (verdict, pairs) = (found.verdict.name(), found.pairs);

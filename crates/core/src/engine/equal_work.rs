@@ -1,0 +1,36 @@
+//! The second figure of actors that a window serves unequally: what a program pays in which every actor does as much as the others.
+//! It ends with the slowest, whose cost it is; the mean of a window is what all of them together get done.
+
+use crate::engine::cost_formula::{CostFormula, Costs};
+use crate::engine::measurement_block::{MeasurementBlock, PairOrder};
+use crate::engine::population::{Cost, States};
+use crate::engine::profile::{self, Phase};
+use crate::{Cycles, Experiment, ExperimentError, Level, Nanoseconds, Observation, model::estimate::EqualWork};
+
+/// The pairs that follow those of each measurement block: each has an address of its own, and that is what they differ by.
+const PAIRS: u64 = 6;
+
+/// The pairs of earlier blocks, and those that follow this one, on the memory of its last pairs and those before; none where the actors are
+/// served alike.
+pub(super) fn with_block(
+    mut earlier: Vec<Observation>,
+    experiment: &mut dyn Experiment,
+    block: &MeasurementBlock,
+    seed: u64,
+) -> Result<Vec<Observation>, ExperimentError> {
+    let first = (block.observations.len() as u64).saturating_sub(PAIRS);
+    let shots = PairOrder::new(!seed, block.iterations, first).shots(PAIRS);
+    let samples = profile::time(Phase::Pairs, || experiment.equal_work(&shots))?;
+    let formula = CostFormula::new(experiment, block.iterations).of_slowest();
+    let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2));
+    earlier.extend(pairs.map(|(shots, samples)| formula.observe(shots, samples, block.number)));
+    Ok(earlier)
+}
+
+/// The cost by the pairs of all blocks; `None` of too few for an interval, or where it is not above zero.
+pub(super) fn cost(observations: &[Observation]) -> Option<EqualWork> {
+    let Costs { ns, cycles } = Costs::of(observations, &States::default());
+    let ns = ns?;
+    let within = ns.interval(Level::P95).filter(|interval| interval.low > 0.0)?;
+    Some(EqualWork { ns: Nanoseconds(ns.point()), within, cycles: cycles.as_ref().map(Cost::point).map(Cycles) })
+}
