@@ -66,7 +66,7 @@ pub(crate) const MARKS: [(State, &str); 6] = [
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Reading {
     pub(crate) state: State,
-    /// `9.18 ns`, `~9.18 ns` (noisy), `< 0.05 ns`, `no number`, `skipped`.
+    /// `9.18 ns`, `46.1 ns mean, 71.8 ns equal work`, `~9.18 ns` (noisy), `< 0.05 ns`, `no number`, `skipped`.
     pub(crate) figure: String,
     /// `±1.0 %`, where there is a figure and an interval.
     pub(crate) interval: Option<String>,
@@ -81,7 +81,11 @@ impl Reading {
     pub(crate) fn of(row: &Row) -> Self {
         let state = State::of(row);
         let is_resolved = state == State::Resolved;
-        let time = row.ns.map(|ns| figure::time(ns.value())).filter(|_| state.has_figure());
+        let equal_work = row.of_equal_work().and_then(|equal| equal.ns).map(|ns| figure::time(ns.value()));
+        let time = row.ns.filter(|_| state.has_figure()).map(|ns| match equal_work {
+            Some(equal) => format!("{} mean, {equal} equal work", figure::time(ns.value())),
+            None => figure::time(ns.value()),
+        });
         let figure = match (state, &row.verdict) {
             (State::Resolved, _) => time.unwrap_or_default(),
             (State::Rough, _) => format!("{ROUGHLY}{}", time.unwrap_or_default()),
@@ -290,6 +294,20 @@ mod tests {
         assert_eq!((of(interval(4846.0), None), of(None, interval(10.288))), ("< 4.9 µs".into(), "< 11 ns".into()));
         assert_eq!((of(interval(0.05), None), of(interval(996.0), None)), ("< 0.050 ns".into(), "< 1.0 µs".into()));
         assert_eq!(of(interval(-0.5), None), "no number");
+    }
+
+    #[test]
+    fn a_mean_over_unequal_threads_stands_beside_what_equal_work_costs() {
+        let row = Row {
+            ns: Some(Nanoseconds(46.1)),
+            ns_within: Some(Interval { low: 46.0, high: 46.2 }),
+            equal_work_ns: Some(Nanoseconds(69.3)),
+            equal_work_within: Some(Interval { low: 66.0, high: 72.0 }),
+            ..Row::unmeasured(Case::new("gpu.atomic.add"), Verdict::Resolved)
+        };
+        assert_eq!(Reading::of(&row).figure, "46.1 ns mean, 69.3 ns equal work");
+        let overlapping = Row { equal_work_within: Some(Interval { low: 40.0, high: 99.0 }), ..row };
+        assert_eq!(Reading::of(&overlapping).figure, "46.1 ns");
     }
 
     #[test]

@@ -78,6 +78,7 @@ mod tests {
                 common_factor: 1.0,
                 low: *low,
                 high: None,
+                equal_work: None,
                 p_value: None,
                 remark: "elided in A".to_owned(),
             };
@@ -127,6 +128,7 @@ mod tests {
             common_factor: 1.0,
             low,
             high: Some(1.1),
+            equal_work: None,
             p_value: None,
             remark: String::new(),
         };

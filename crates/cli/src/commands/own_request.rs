@@ -268,8 +268,8 @@ pub(super) fn has_answer(row: &Row) -> bool {
 fn in_words(comparison: &Comparison<'_>, first: &str, other: &str, by_loops: bool) -> String {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
     cases.sort_by_key(|compared| &compared.a.case);
+    let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
     let line = |compared: &ComparedCase<'_>| {
-        let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
         let times = |invert: bool| {
             let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
             let (low, high) = if invert { (compared.high, compared.low) } else { (compared.low, compared.high) };
@@ -292,7 +292,10 @@ fn in_words(comparison: &Comparison<'_>, first: &str, other: &str, by_loops: boo
             }
             Change::AnotherState => "the machine was in another state".to_owned(),
         };
-        format!("{}: {what}", parameters(compared))
+        let ends = |[low, high]: [Option<f64>; 2]| format!("{} to {}", factor(low), factor(high));
+        let equal_work =
+            compared.equal_work.map(|(ratio, both)| format!("; equal work {ratio:.3} times ({})", ends(both)));
+        format!("{}: {what}{}", parameters(compared), equal_work.unwrap_or_default())
     };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();

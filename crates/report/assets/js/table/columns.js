@@ -63,7 +63,8 @@ function costNodes(row, value) {
 /** A number that is as rough as the cost of its row. */
 const figureColumn = (id, title, format, read, more) =>
   numberColumn(id, title, null, { key: figureOnly(read), text: roughly(format), ...more });
-const ofThreads = (id, title) => figureColumn(id, title, formatTime, (row) => (actors(row) > 1 ? row[id] : null));
+const ofThreads = (id, title, more) =>
+  figureColumn(id, title, formatTime, (row) => (actors(row) > 1 ? row[id] : null), more);
 const USUALLY = { usual: true };
 
 const COLUMNS = [
@@ -90,6 +91,7 @@ const COLUMNS = [
   numberColumn("interval", "±", null, { ...USUALLY, key: intervalWidth, text: (row) => row.interval.slice(1) }),
   textColumn("verdict", "Verdict", { ...USUALLY, text: (row, value) => verdictText(value), cell: verdictBadge }),
   figureColumn("cycles", "Cycles", digits, (row) => row.cycles, USUALLY),
+  ofThreads("equal_work_ns", "Equal work", USUALLY),
   numberColumn("ops_per_s_total", "ops/s, all", plainRate, USUALLY),
   numberColumn("within", "± in this run", formatPercent, { key: ownWidth }),
   numberColumn("ops_per_s_thread", "ops/s, each", plainRate),

@@ -46,6 +46,8 @@ pub struct ComparedCase<'a> {
     pub low: Option<f64>,
     /// Upper end; `None`: no upper bound.
     pub high: Option<f64>,
+    /// The ratio of the costs of equal work and its ends, where a window serves the threads of one of them unequally.
+    pub equal_work: Option<(f64, [Option<f64>; 2])>,
     /// The p-value, before the correction, of "changes by no more than the threshold".
     pub p_value: Option<f64>,
     /// Why it is not comparable, or what to know about the comparison; empty if nothing.

@@ -12,6 +12,7 @@ use super::machine_state::MachineStates;
 use super::ratio;
 use super::ratio::UncertainCost;
 use crate::analysis::phrases::joined;
+use crate::figure;
 use crate::reading::{self, has_cost_of_case};
 
 /// A case before its verdict, which depends on all cases.
@@ -50,6 +51,7 @@ impl<'a> Draft<'a> {
             common_factor: 1.0,
             low: None,
             high: None,
+            equal_work: None,
             p_value: None,
             remark,
         };
@@ -71,14 +73,19 @@ impl<'a> Draft<'a> {
         let if_different = if states.differ_for(a, b) { Change::AnotherState } else { direction };
         let tests = Tests { different, if_different, same, runs_differ_more: of_runs > threshold };
         let both_above_zero = of_a.ns > 0.0 && of_b.ns > 0.0;
+        let equal_work = equal_work((a, a_blocks), (b, b_blocks));
+        let in_words = equal_work.map(|(ratio, [low, high])| {
+            format!("equal work: {} times ({})", figure::ratio(ratio), figure::ends(low, high))
+        });
         let case = ComparedCase {
             ratio: both_above_zero.then(|| of_b.ns / of_a.ns),
             common_factor,
             low: ratio::lower_end(&of_b, &of_a),
             high: ratio::lower_end(&of_a, &of_b).map(f64::recip),
             p_value: Some(different),
+            equal_work,
             change: Change::Undecided,
-            ..not(remark(a, b))
+            ..not(joined([Some(remark(a, b)).filter(|remark| !remark.is_empty()), in_words], "; ").unwrap_or_default())
         };
         Self { case, tests: Some(tests) }
     }
@@ -121,6 +128,16 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
 }
 
 /// What to know about the comparison of a case.
+/// The ratio of what equal work costs in both, and its ends; `None` where it is the ratio of the means.
+fn equal_work(a: (&Row, f64), b: (&Row, f64)) -> Option<(f64, [Option<f64>; 2])> {
+    let rows = [a, b].map(|(row, blocks)| (row.of_equal_work(), row, blocks));
+    rows.iter().any(|(equal, ..)| equal.is_some()).then_some(())?;
+    let [of_a, of_b] = rows.map(|(equal, row, blocks)| UncertainCost::of(equal.as_ref().unwrap_or(row), blocks));
+    let (of_a, of_b) = (of_a?, of_b?);
+    let ends = [ratio::lower_end(&of_b, &of_a), ratio::lower_end(&of_a, &of_b).map(f64::recip)];
+    Some((of_b.ns / of_a.ns, ends))
+}
+
 fn remark(a: &Row, b: &Row) -> String {
     let instructions = a.evidence.as_ref().zip(b.evidence.as_ref()).filter(|(of_a, of_b)| of_a != of_b);
     let instructions = instructions.map(|(of_a, of_b)| format!("other instructions: {of_a} in A, {of_b} in B"));
