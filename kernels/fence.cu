@@ -1,7 +1,7 @@
 // Memory fences (gpu.fence) between the updates of two arrays, as in Burtchell and Burtscher, IISWC 2024: each thread
 // updates its element of the first array, passes the fence, and updates its element of the second array. The baseline
-// has only the two updates. For the fence of a block, a fence follows each update in both loops, as in the paper; the
-// test has one more before the first update.
+// has only the two updates. With FENCED_CONTEXT, as the paper has it for the fence of a block, a fence follows each
+// update in both loops, and the test has one more, behind another.
 //
 // VALUE is the type of the elements, FENCE the CUDA function. ELEMENT is VALUE, or volatile VALUE.
 #include "harness.cuh"

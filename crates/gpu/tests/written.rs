@@ -237,16 +237,19 @@ fn fences_stand_between_ordinary_updates() {
     };
     for arch in ARCHITECTURES {
         let updates = written_with("", "*own += x; *other += x;", arch, FEWER)[0].clone();
-        for (primitive, scope, function) in [
-            ("gpu.fence.device", Scope::Device, "__threadfence();"),
-            ("gpu.fence.system", Scope::System, "__threadfence_system();"),
+        let of_block = written("*own += x; *other += x;", arch)[0].clone();
+        for (primitive, scope, function, updates, unroll) in [
+            ("gpu.fence.block", Scope::Block, "__threadfence_block();", &of_block, UNROLL),
+            ("gpu.fence.device", Scope::Device, "__threadfence();", &updates, FEWER),
+            ("gpu.fence.system", Scope::System, "__threadfence_system();", &updates, FEWER),
         ] {
             let line = format!("*own += x; {function} *other += x;");
             let [baseline, test] = measured(&fence(primitive, scope), arch);
-            assert_eq!(baseline, updates, "the context of {primitive} on {arch}");
-            assert_eq!(test, written_with("", &line, arch, FEWER)[0], "{line} is {primitive} on {arch}");
+            assert_eq!(baseline, *updates, "the context of {primitive} on {arch}");
+            assert_eq!(test, written_with("", &line, arch, unroll)[0], "{line} is {primitive} on {arch}");
         }
-        let [baseline, test] = measured(&fence("gpu.fence.block", Scope::Block), arch);
+        let fenced = Case { form: Some(Form::Fenced), ..fence("gpu.fence.block", Scope::Block) };
+        let [baseline, test] = measured(&fenced, arch);
         let around = "*own += x; __threadfence_block(); *other += x; __threadfence_block();";
         assert_eq!(baseline, written(around, arch)[0], "{around} on {arch}");
         assert_eq!(test, written(&format!("__threadfence_block(); {around}"), arch)[0], "{around} on {arch}");

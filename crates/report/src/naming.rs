@@ -105,6 +105,7 @@ pub(crate) const fn form(form: Form) -> &'static str {
         Form::Volatile => "among volatile accesses",
         Form::Opaque => "argument in a register",
         Form::Parity => "waiting by parity",
+        Form::Fenced => "behind another fence",
         Form::Alone => "with the set-up of a single use",
         Form::OneThreadProcess => "in a process of one thread",
     }

@@ -63,7 +63,7 @@ const ATOMIC: fn(Case) -> Case = |case| {
 };
 
 /// Fences of these scopes.
-const BLOCK_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::Block), ..case };
+const BLOCK_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::Block), form: Some(Form::Fenced), ..case };
 const DEVICE_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::Device), ..case };
 const SYSTEM_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::System), ..case };
 
@@ -115,11 +115,15 @@ pub static PEER_PROGRAMS: &[PeerProgram] = {
     ]
 };
 
-/// The cases of all programs on a device with this many multiprocessors, and beside each other form the default one. Two
+/// The cases of all programs on a device with this many multiprocessors, and beside each other form of a line the default one. Two
 /// programs that measure the same have one case.
 pub fn peer_cases(multiprocessors: u32) -> HashSet<Case> {
     let own = PEER_PROGRAMS.iter().flat_map(|program| program.cases(multiprocessors));
-    own.flat_map(|case| [Case { form: None, ..case.clone() }, case]).collect()
+    let with_default = |case: Case| {
+        let default = (case.form != Some(Form::Fenced)).then(|| Case { form: None, ..case.clone() });
+        default.into_iter().chain([case])
+    };
+    own.flat_map(with_default).collect()
 }
 
 /// The program with this name.
@@ -151,9 +155,10 @@ mod tests {
         // Compare-and-swap that passes was written twice, with an array (2 types, 6 strides) and without (2 types).
         let (default, opaque): (Vec<Case>, Vec<Case>) =
             peer_cases(132).into_iter().partition(|case| case.form.is_none());
-        assert_eq!(default.len(), 9570 - 14 * 55);
+        assert_eq!(default.len(), 9570 - (14 + 24) * 55);
         // Three programs, 4 types.
-        assert_eq!(opaque.len(), 3 * 4 * 55);
+        // Three programs, 4 types; and the fences of blocks, 4 types, 6 strides.
+        assert_eq!(opaque.len(), 3 * 4 * 55 + 24 * 55);
     }
 
     #[test]

@@ -36,8 +36,7 @@ fn unroll(case: &Case) -> u32 {
 
 fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
     let is_volatile = case.form == Some(Form::Volatile);
-    // The paper surrounds the fence of a block with others; the volatile form has no fences in its context.
-    let fenced_context = u32::from(block_only == 1 && !is_volatile);
+    let fenced_context = u32::from(case.form == Some(Form::Fenced));
     vec![
         value_of(case),
         format!("ELEMENT={}VALUE", if is_volatile { "volatile " } else { "" }),
@@ -54,12 +53,18 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Ca
         Preset::Paper => (&[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64], &STRIDES),
     };
     let layouts: Vec<Layout> = strides.iter().map(|stride| Layout::Private { stride: *stride }).collect();
-    let as_written = limits.coarse(id, preset).dtypes(types).layouts(&layouts).scopes(&[scope]).cases();
+    let on = |grid: Preset| limits.coarse(id, grid).dtypes(types).layouts(&layouts).scopes(&[scope]);
     if preset == Preset::Quick {
-        return as_written;
+        return on(preset).cases();
     }
-    let some = limits.few(id).dtypes(&types[..1]).layouts(&[Layout::Private { stride: 1 }]);
-    [as_written, some.scopes(&[scope]).forms(&[Some(Form::Volatile)]).cases()].concat()
+    let some = limits.few(id).dtypes(&types[..1]).layouts(&[Layout::Private { stride: 1 }]).scopes(&[scope]);
+    let volatile = some.forms(&[Some(Form::Volatile)]).cases();
+    // The paper surrounds the fence of a block, and it alone, with others.
+    if (preset, scope) == (Preset::Paper, Scope::Block) {
+        let fenced = on(preset).forms(&[Some(Form::Fenced)]).cases();
+        return [on(Preset::Standard).cases(), fenced, volatile].concat();
+    }
+    [on(preset).cases(), volatile].concat()
 }
 
 entries! {

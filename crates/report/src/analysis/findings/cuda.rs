@@ -136,7 +136,7 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("burtchell.cuda.fence_system_varies", system_varies),
     ("burtchell.cuda.fence_block_warp", |data| {
-        let of_all_types = blocks(data, "gpu.fence.block", |case| !matches!(case.mode, Some(Mode::Latency)));
+        let of_all_types = rows(data, BLOCK_FENCE, |case| case.blocks.is_some() && case.form == block_fence_form(data));
         let mut rows = of_blocks(&of_all_types, 1);
         rows.retain(|row| row.row.case.layout == Some(NEAR) && row.row.case.threads <= Some(WARP));
         let (one, several): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.threads == Some(1));
@@ -243,6 +243,14 @@ fn is_usual(case: &Case) -> bool {
     case.dtype == Some(Dtype::I32) && case.form.is_none() && !matches!(case.mode, Some(Mode::Latency))
 }
 
+const BLOCK_FENCE: &str = "gpu.fence.block";
+
+/// The form of the paper, whose fence of a block stands behind another one; the default one where a run lacks it.
+fn block_fence_form(data: &RunData) -> Option<Form> {
+    let fenced = Some(Form::Fenced);
+    fenced.filter(|_| data.rows.iter().any(|row| row.case.form == fenced))
+}
+
 fn fences<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     blocks(data, primitive, is_usual)
 }
@@ -277,7 +285,8 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
 fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     let wide = |case: &Case| {
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
-        is_usual(case) && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
+        let is_usual = is_usual(&Case { form: None, ..case.clone() });
+        is_usual && case.blocks.is_some() && case.threads > Some(WARP) && stride > 2
     };
     let device = fences(data, "gpu.fence.device");
     let tested = |index: usize| {
@@ -291,7 +300,8 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         // A figure at zero or below it, which no interval makes certain, is no visible cost.
         (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, device)), index)
     };
-    let own = data.rows_where(|row| row.case.primitive == "gpu.fence.block" && wide(&row.case));
+    let form = block_fence_form(data);
+    let own = data.rows_where(|row| row.case.primitive == BLOCK_FENCE && row.case.form == form && wide(&row.case));
     // The hidden ones first.
     let mut found: Vec<(ClaimVerdict, usize)> = own.map(tested).collect();
     found.sort_unstable();
