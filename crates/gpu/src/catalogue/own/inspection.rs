@@ -112,6 +112,9 @@ fn called(ptx: &str) -> String {
     ptx.match_indices("\n.func ").chain(ptx.match_indices("\n.visible .func ")).map(of).collect()
 }
 
+/// Operations of more instructions in PTX are long.
+const LONG: usize = 100;
+
 fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
     let calls = keep.contains("call.uni") || keep.contains("call (") || keep.contains("call \n");
     let all = if calls { keep.to_owned() + &called(ptx) } else { keep.to_owned() };
@@ -133,6 +136,7 @@ fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
         OwnUse::Clusters => any(&is_of_clusters),
         OwnUse::Grids => all.contains("%envreg"),
         OwnUse::LaunchMemory => launch_memory(),
+        OwnUse::Long => all.lines().filter(|line| line.ends_with(';')).count() > LONG,
     };
     OwnUse::ALL.iter().copied().filter(is_used).collect()
 }

@@ -16,6 +16,16 @@ using Arguments = VariableArguments;
 __shared__ T elements[1024];
 #endif
 
+// Before the operations of a thread.
+__device__ __forceinline__ void begin(Thread &me) {
+#if SYNCSCOPE_SHARED
+    me.shared = elements;
+    for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) elements[element] = 0;
+    __syncthreads();
+#endif
+    syncscope_set_up(me);
+}
+
 // Elements from the first array to the second: as in fence.cu.
 __device__ constexpr u64 array_distance(u64 elements) {
     constexpr u64 ALIGNMENT = 512 / sizeof(T);
@@ -47,12 +57,7 @@ struct Operation {
              WaitLimit(arguments.abort)},
           meeting(arguments) {
         meeting.state = state_of(arguments) + 32;
-#if SYNCSCOPE_SHARED
-        me.shared = elements;
-        for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) elements[element] = 0;
-        __syncthreads();
-#endif
-        syncscope_set_up(me);
+        begin(me);
     }
 
     __device__ __forceinline__ void run() {
@@ -96,12 +101,7 @@ struct Operation {
              0,
              0,
              arguments.abort} {
-#if SYNCSCOPE_SHARED
-        me.shared = elements;
-        for (u32 element = threadIdx.x; element < 1024; element += blockDim.x) elements[element] = 0;
-        __syncthreads();
-#endif
-        syncscope_set_up(me);
+        begin(me);
     }
 
     __device__ __forceinline__ void run() { syncscope_once(me); }
