@@ -564,9 +564,10 @@ int main(int count, char **words) {
     for (int i = 0; i < 2; i++) { big[i] = malloc(BIG); memset(big[i], 1, BIG); }
     for (int i = 0; i < LINES; i++) { pthread_mutex_init(&locks[i].mutex, NULL); pthread_spin_init(&locks[i].spin, 0); }
     events = eventfd(0, 0);
-    int is_work = !strcmp(words[1], "work");
-    for (now_in_round = 0; now_in_round < (is_work ? 16 : ROUNDS); now_in_round++) {
-        if (!strcmp(words[1], "openmp")) { openmp(); continue; }
+    /* A process of OpenMP has one address of its barrier: several processes of few rounds say more. */
+    int is_work = !strcmp(words[1], "work"), is_openmp = !strcmp(words[1], "openmp");
+    for (now_in_round = 0; now_in_round < (is_work || is_openmp ? 16 : ROUNDS); now_in_round++) {
+        if (is_openmp) { openmp(); continue; }
         if (is_work) { work(); continue; }
         /* Other guests may use the other hardware thread of one core all the time. */
         bind(cpus[now_in_round % cpu_count]);
