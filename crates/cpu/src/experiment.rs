@@ -1,8 +1,8 @@
 //! A case of the CPU, made ready for the engine.
 
 use crate::machine::cpu_time::Occupancy;
-use crate::primitives::Workload;
 use crate::primitives::window::operations_in_turns;
+use crate::primitives::{Blocking, Workload};
 use crate::team::{Body, Executor, Purpose, Record, TeamError};
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
@@ -118,11 +118,11 @@ impl<'a> TeamExperiment<'a> {
     fn lacked_cpus(&self, error: &TeamError, started: &Occupancy) -> Option<ExperimentError> {
         let TeamError::TimedOut(limit) = error else { return None };
         // The time of other processes is not this one's.
-        if self.workload.blocks || self.workload.in_processes {
+        if self.workload.blocking == Blocking::Yes || self.workload.in_processes {
             return None;
         }
         // What a user wrote may sleep for ever.
-        if self.workload.may_sleep && started.was_mostly_asleep(self.sharing.cpus) == Some(true) {
+        if self.workload.blocking == Blocking::Unknown && started.was_mostly_asleep(self.sharing.cpus) == Some(true) {
             return None;
         }
         let share = started.share(self.sharing.cpus);
@@ -330,12 +330,13 @@ impl Experiment for TeamExperiment<'_> {
 
     fn protocol(&self) -> Protocol {
         let windows = self.workload.windows.as_ref();
-        let (sample_length, share_of_time) = match (self.sharing.oversubscribed, self.workload.blocks) {
-            // The length of the settings: a time slice is longer than any sample.
-            (true, _) => (None, OVERSUBSCRIBED_SHARE),
-            (false, true) => (Some(BLOCKING_SAMPLE), BLOCKING_SHARE),
-            (false, false) => (Some(SAMPLE), 1.0),
-        };
+        let (sample_length, share_of_time) =
+            match (self.sharing.oversubscribed, self.workload.blocking == Blocking::Yes) {
+                // The length of the settings: a time slice is longer than any sample.
+                (true, _) => (None, OVERSUBSCRIBED_SHARE),
+                (false, true) => (Some(BLOCKING_SAMPLE), BLOCKING_SHARE),
+                (false, false) => (Some(SAMPLE), 1.0),
+            };
         Protocol {
             max_iterations: self.workload.max_iterations,
             sample_length,

@@ -99,7 +99,9 @@ fn rows_of_all_primitives(count: usize, to: &Path) {
 fn pairs_of_cpus(count: usize, to: &Path) {
     let is_one = |of: &dyn Fn(&str) -> String| of("primitive") == "cpu.handoff.cas_pingpong";
     let pair = |at: usize| {
-        (1..).find(|second| second * (second + 1) / 2 > at).map(|second| (at - second * (second - 1) / 2, second))
+        (1..=at + 1)
+            .find(|second| second * (second + 1) / 2 > at)
+            .map(|second| (at - second * (second - 1) / 2, second))
     };
     with_rows(
         to,
@@ -132,7 +134,9 @@ fn many_rows_of_all_primitives() {
     ];
     assert_linear(4000, rows_of_all_primitives, &commands);
     let beside = |count: usize, to: &Path| {
-        ["a", "b", "c"].iter().for_each(|name| rows_of_all_primitives(count, &to.join(name)));
+        for name in ["a", "b", "c"] {
+            rows_of_all_primitives(count, &to.join(name));
+        }
     };
     assert_linear(
         2000,
@@ -150,8 +154,8 @@ fn many_pairs_of_cpus() {
 fn many_details_warnings_and_damaged_lines() {
     let shared = |count: usize, to: &Path| {
         stored(to);
-        let lines: String = (0..count).map(|at| format!("cpu,n{at},,1\n")).collect();
-        fs::write(to.join("details.csv"), format!("case_id,name,actor,value\n{lines}")).unwrap();
+        let lines: Vec<String> = (0..count).map(|at| format!("cpu,n{at},,1\n")).collect();
+        fs::write(to.join("details.csv"), format!("case_id,name,actor,value\n{}", lines.concat())).unwrap();
     };
     assert_linear(8000, shared, &["show IN", "report IN -o out"]);
     let of_cases = |count: usize, to: &Path| {
@@ -205,7 +209,7 @@ fn many_runs_and_files_of_other_tools() {
     }
     let matrix = |count: usize, to: &Path| {
         fs::create_dir_all(to).unwrap();
-        let cpus = (1..).find(|cpus| cpus * cpus >= count).unwrap();
+        let cpus = (1..=count).find(|cpus| cpus * cpus >= count).unwrap();
         let line = |at: usize| (0..cpus).map(|other| if other < at { "25.5," } else { "," }).collect::<String>() + "\n";
         fs::write(to.join("m.csv"), (0..cpus).map(line).collect::<String>()).unwrap();
     };
@@ -214,7 +218,7 @@ fn many_runs_and_files_of_other_tools() {
         for program in 0..8 {
             let to = to.join(format!("omp_barrier{program}"));
             fs::create_dir_all(&to).unwrap();
-            let threads: String = (1..=8).map(|threads| format!(",{threads}")).collect();
+            let threads = ",1,2,3,4,5,6,7,8";
             let block = format!("type mode,aggregate{threads}\nint,max{}\n", ",1e-9".repeat(8));
             fs::write(to.join("runtimes.csv"), format!("omp_barrier\nn iter,1000\n\"\"\n{}", block.repeat(count / 8)))
                 .unwrap();

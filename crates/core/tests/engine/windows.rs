@@ -122,7 +122,7 @@ fn the_mean_of_a_window_is_ranked_and_the_slowest_is_named_with_the_window() {
     assert_eq!((mean.actor, estimate.rate_ns.map(Nanoseconds::value)), (Some(Actor::Mean), Some(estimate.ns.value())));
     let remark = mean.remark.unwrap();
     assert!(remark.contains("served unequally: 120 ns for the slowest thread in windows of 200us"), "{remark}");
-    assert_eq!(measure(&mut QUIET).remark, None, "the slowest thread's cost is the figure");
+    assert_eq!(measure(&mut { QUIET }).remark, None, "the slowest thread's cost is the figure");
     let starved = measure(&mut Counted { actor: Actor::Mean, starves: 1, ..QUIET });
     assert_eq!(starved.verdict, Verdict::Resolved, "what one does not get, others do");
     assert!(starved.remark.unwrap().contains("a thread completed no operation"));

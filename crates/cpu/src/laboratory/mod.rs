@@ -26,7 +26,7 @@ use crate::machine::placement::{self, Placed, place_teams_on};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
 use crate::plan;
-use crate::primitives::{self, Entry, Workload};
+use crate::primitives::{self, Blocking, Entry, Workload};
 use crate::processes::{self, ProcessPool};
 use crate::studies::{self, core_to_core, inference};
 use crate::team::openmp::Runtime;
@@ -330,7 +330,8 @@ impl CpuLaboratory {
 
     /// The remark where threads block: what a wake-up costs depends on whether the CPU had halted.
     fn kept_awake(&self, workload: &Workload) -> Option<String> {
-        (self.keeps_awake() && workload.blocks && !workload.lets_cpus_idle).then(|| "CPUs were kept awake".to_owned())
+        let is_affected = workload.blocking == Blocking::Yes && !workload.lets_cpus_idle;
+        (self.keeps_awake() && is_affected).then(|| "CPUs were kept awake".to_owned())
     }
 
     fn sharing(&self, placement: &Placement, placed: &Placed, case: Option<&Case>) -> Sharing {

@@ -42,6 +42,7 @@ use syncscope_core::{Actor, Case, Evidence, Primitive, Refusal};
 pub(crate) use self::entry::{Entry, InQuick};
 pub use self::lock::OwnLock;
 pub use self::operation::{Executed, Operation, SLOTS, UNROLL};
+pub(crate) use self::workload::Blocking;
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.

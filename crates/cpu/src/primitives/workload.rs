@@ -26,6 +26,15 @@ const MAX_BLOCKING_ITERATIONS: u64 = 512;
 /// A job that checks, outside the timed shots, that a primitive does its work.
 pub(crate) type Proof = Arc<dyn Body>;
 
+/// Whether threads block in the kernel while they wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blocking {
+    No,
+    Yes,
+    /// Code of the user, which may do anything.
+    Unknown,
+}
+
 /// A case made ready for a team.
 pub struct Workload {
     /// The job.
@@ -49,9 +58,7 @@ pub struct Workload {
     /// The OpenMP runtime whose threads run the job; `None` for threads of this program.
     pub(crate) runtime: Option<&'static Runtime>,
     /// Whether threads block in the kernel while they wait for each other.
-    pub(crate) blocks: bool,
-    /// Whether they may, as far as is known.
-    pub(crate) may_sleep: bool,
+    pub(crate) blocking: Blocking,
     /// Whether processes run the job, each with one thread, instead of threads of this one.
     pub(crate) in_processes: bool,
     /// How it is timed in windows, where its threads contend.
@@ -132,7 +139,7 @@ impl Workload {
     /// A job that is no loop of an [`Operation`]: `test` is the function that it times, one operation at a time. The baseline
     /// executes none.
     pub(crate) fn one_by_one(body: Arc<dyn Body>, test: usize) -> Self {
-        Self { in_context: 0, blocks: true, ..Self::of_chain(body, test, 1) }
+        Self { in_context: 0, blocking: Blocking::Yes, ..Self::of_chain(body, test, 1) }
     }
 
     /// A job that executes as many operations as iterations in the baseline and twice as many in the test, at most `most` of
@@ -159,8 +166,7 @@ impl Workload {
             per_execution: 1,
             extents: Vec::new(),
             runtime: None,
-            blocks: false,
-            may_sleep: false,
+            blocking: Blocking::No,
             lets_cpus_idle: false,
             in_processes: false,
             windows: None,
@@ -190,7 +196,7 @@ impl Workload {
         if case.threads == Some(1) {
             return self;
         }
-        Self { blocks: true, max_iterations: self.max_iterations.min(iterations), ..self }
+        Self { blocking: Blocking::Yes, max_iterations: self.max_iterations.min(iterations), ..self }
     }
 
     /// Lets processes of one thread run the job. They run its proof too, but no follow-up, whose findings this process could

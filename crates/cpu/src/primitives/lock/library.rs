@@ -156,6 +156,7 @@ mod tests {
     use syncscope_core::{Case, Dtype, Layout};
 
     use super::*;
+    use crate::primitives::Blocking;
 
     #[test]
     fn only_contended_cases_have_long_samples() {
@@ -170,7 +171,7 @@ mod tests {
             })
             .unwrap()
         };
-        assert!(!of(1).blocks && of(2).blocks);
+        assert_eq!((of(1).blocking, of(2).blocking), (Blocking::No, Blocking::Yes));
         assert!(of(1).max_iterations > of(2).max_iterations && of(2).max_iterations >= 100);
     }
 }

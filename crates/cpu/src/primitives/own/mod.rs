@@ -31,7 +31,7 @@ use crate::machine::placement::named;
 use crate::machine::topology::Topology;
 use crate::primitives::barrier;
 use crate::primitives::work::{self, LockWork};
-use crate::primitives::workload::Workload;
+use crate::primitives::workload::{Blocking, Workload};
 
 /// The compiled ones, or why they are not, by id, type and whether threads work around them.
 type Key = (String, Dtype, bool);
@@ -183,7 +183,7 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     let is_barrier = source.is_barrier();
     let mut workload = Workload::contended(Arc::clone(&operation), case).ok_or_else(no_threads)?;
     workload.functions = loops.functions();
-    workload.may_sleep = true;
+    workload.blocking = Blocking::Unknown;
     if let Some(windows) = &mut workload.windows {
         windows.functions = loops.in_window();
     }
