@@ -83,7 +83,7 @@ pub(crate) fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
         return terminal::written(stdout.write_all(bytes).and_then(|()| stdout.flush()));
     }
     replace_file(output, bytes)
-        .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file", output.display())))?;
+        .map_err(|error| Failure::CouldNot(format!("{}: {error}; name another file by -o", output.display())))?;
     terminal::note(&format!("wrote {}", output.display()));
     Ok(())
 }
@@ -154,7 +154,7 @@ mod tests {
         write(&page, b"one").unwrap();
         let within = page.join("page.html");
         let text = write(&within, b"two").unwrap_err().to_string();
-        assert!(text.starts_with(&within.display().to_string()) && text.ends_with("name another file"), "{text}");
+        assert!(text.starts_with(&within.display().to_string()) && text.ends_with("name another file by -o"), "{text}");
         assert_eq!(fs::read(&page).unwrap(), b"one");
         symlink(&page, folder.path().join("link")).unwrap();
         write(&folder.path().join("link"), b"three").unwrap();
