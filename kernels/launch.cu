@@ -1,6 +1,6 @@
-// Kernels whose launches the host times (gpu.launch). KIND selects whether they are empty, last for a known time, do so after
-// one line of memory from another block, or sweep their share of an array: each block reads what its neighbour wrote in the
-// kernel before and writes its own part of the other array.
+// Kernels whose launches the host times (gpu.launch). KIND selects whether they are empty, last for a known time, do so
+// after one line of memory from another block, or sweep their share of an array: each block reads what its neighbour
+// wrote in the kernel before and writes its own part of the other array.
 //
 // The baseline is a chain of n launches of `baseline`, the test a chain of 2 n launches of `test`. One kernel
 // `baseline` lasts as long as two kernels `test`, so both chains do the same work, the test with twice as many kernels.
@@ -8,10 +8,10 @@
 // fusion of kernels of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.) A kernel that starts early slows the work of others
 // down. So that this counts, too, the baseline and half of the test have plain launches where the primitive has others.
 //
-// With WAITS=1 a kernel does nothing before the one before has ended (`cudaGridDependencySynchronize`). TRIGGER says where
-// it lets the next one start (`cudaTriggerProgrammaticLaunchCompletion`): at its start, at its end, or nowhere, which is
-// when its blocks have ended. Blocks of the next kernel come to the device only when all blocks of this one have begun,
-// so none waits for a block that has no room.
+// With WAITS=1 a kernel does nothing before the one before has ended (`cudaGridDependencySynchronize`). TRIGGER says
+// where it lets the next one start (`cudaTriggerProgrammaticLaunchCompletion`): at its start, at its end, or nowhere,
+// which is when its blocks have ended. Blocks of the next kernel come to the device only when all blocks of this one
+// have begun, so none waits for a block that has no room.
 //
 // With LOOP=CONDITIONAL a chain is one graph whose conditional node runs one kernel again and again; with
 // LOOP=SELF_LAUNCHING a graph of one kernel that launches itself when it has ended. With LOOP=WITHIN it is one kernel
@@ -74,8 +74,8 @@ __device__ __forceinline__ void begin() {
     if constexpr (WAITS) asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-// Lasts for so many cycles of the clock of the multiprocessor. Every block waits by its own clock, which always advances,
-// so the kernel ends.
+// Lasts for so many cycles of the clock of the multiprocessor. Every block waits by its own clock, which always
+// advances, so the kernel ends.
 __device__ __forceinline__ void spin(const u64 length) {
     const u64 start = read_clock();
 #pragma unroll 1
@@ -158,9 +158,9 @@ __device__ __forceinline__ void kernel(const Arguments &arguments) {
 SYNCSCOPE_KERNEL syncscope_baseline(const Arguments arguments) { kernel<2>(arguments); }
 SYNCSCOPE_KERNEL syncscope_test(const Arguments arguments) { kernel<1>(arguments); }
 
-// One phase: every block reads what another block wrote in the phase before, with plain accesses, and writes what the next
-// one will read. There are two arrays, so that no block overwrites what must still be read. Blocks write at different
-// times: without the barrier between phases a reader would be too early.
+// One phase: every block reads what another block wrote in the phase before, with plain accesses, and writes what the
+// next one will read. There are two arrays, so that no block overwrites what must still be read. Blocks write at
+// different times: without the barrier between phases a reader would be too early.
 __device__ __forceinline__ void check_phase(const Arguments &arguments, const u32 phase) {
     const u32 other = (blockIdx.x + gridDim.x / 2) % gridDim.x;
     u32 *const arrays = arguments.phases;

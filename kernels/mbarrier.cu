@@ -11,8 +11,7 @@ struct Operation {
     u32 address, parity = 0, tests = 0;
 
     // No thread begins before all have initialized: the harness has a barrier after this.
-    __device__ __forceinline__ explicit Operation(const Arguments &)
-        : address((u32)__cvta_generic_to_shared(&object)) {
+    __device__ __forceinline__ explicit Operation(const Arguments &) : address((u32)__cvta_generic_to_shared(&object)) {
         if (threadIdx.x == 0)
             asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address), "r"(blockDim.x) : "memory");
     }
@@ -22,8 +21,8 @@ struct Operation {
     __device__ __forceinline__ void run() {
         u64 phase;
         asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(phase) : "r"(address) : "memory");
-        wait_until_over(
-            tests, [&] { return PARITY ? is_over_by_parity(address, parity) : is_over_by_token(address, phase); });
+        wait_until_over(tests,
+                        [&] { return PARITY ? is_over_by_parity(address, parity) : is_over_by_token(address, phase); });
         parity ^= 1;
     }
 

@@ -12,20 +12,17 @@ namespace syncscope {
 #endif
 
 // The statement that tests a phase: with these qualifiers, and its token ("l") or parity ("r").
-#define SYNCSCOPE_IS_OVER(QUALIFIERS, KIND, object, phase)                                                          \
-    u32 over;                                                                                                       \
+#define SYNCSCOPE_IS_OVER(QUALIFIERS, KIND, object, phase)                                                         \
+    u32 over;                                                                                                      \
     asm volatile("{.reg .pred over; " SYNCSCOPE_PHASE_TEST QUALIFIERS " over, [%1], %2; selp.u32 %0, 1, 0, over;}" \
-                 : "=r"(over)                                                                                       \
-                 : "r"(object), KIND(phase)                                                                         \
-                 : "memory");                                                                                       \
+                 : "=r"(over)                                                                                      \
+                 : "r"(object), KIND(phase)                                                                        \
+                 : "memory");                                                                                      \
     return over != 0;
 
-__device__ __forceinline__ bool is_over_by_token(u32 object, u64 token) {
-    SYNCSCOPE_IS_OVER(".shared.b64", "l", object, token)
-}
-__device__ __forceinline__ bool is_over_by_parity(u32 object, u32 parity) {
-    SYNCSCOPE_IS_OVER(".parity.shared.b64", "r", object, parity)
-}
+__device__ __forceinline__ bool is_over_by_token(u32 object, u64 token){
+    SYNCSCOPE_IS_OVER(".shared.b64", "l", object, token)} __device__ __forceinline__
+    bool is_over_by_parity(u32 object, u32 parity){SYNCSCOPE_IS_OVER(".parity.shared.b64", "r", object, parity)}
 // Also acquires what other blocks of the cluster wrote.
 __device__ __forceinline__ bool is_over_in_cluster(u32 object, u32 parity) {
     SYNCSCOPE_IS_OVER(".parity.acquire.cluster.shared::cta.b64", "r", object, parity)

@@ -15,8 +15,7 @@ struct Operation {
     u32 tests = 0;
 
     // One arrival of each block ends a phase. No block arrives before all objects are there.
-    __device__ __forceinline__ explicit Operation(const Arguments &)
-        : here((u32)__cvta_generic_to_shared(&object)) {
+    __device__ __forceinline__ explicit Operation(const Arguments &) : here((u32)__cvta_generic_to_shared(&object)) {
         const u32 blocks = cluster_blocks();
         arrives = threadIdx.x < blocks;
         there = address_in(threadIdx.x % blocks, &object);
