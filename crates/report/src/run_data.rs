@@ -205,10 +205,11 @@ pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
 }
 
 /// Of a run that is done: how many of its cases lack the figures of processes, of which their intervals for another run are made.
-/// Those that one process alone has measured have others of their own.
+/// A few were measured in one process alone, and all of a run that too few processes measured.
 fn lost_details(run: &Run, rows: &[Row], details: &Details) -> Option<String> {
-    let had_processes = run.sessions.iter().any(|session| !session.processes.is_empty());
-    let is_known = |detail: &Detail| [Detail::PROCESS_NS, "alone_ns", "beside_ns"].contains(&detail.name.as_str());
+    let fresh: usize = run.sessions.iter().map(|session| session.processes.len()).sum();
+    let had_processes = fresh + 1 >= another_run::FEWEST_PROCESSES;
+    let is_known = |detail: &Detail| detail.name == Detail::PROCESS_NS;
     let lacks = |row: &&&Row| !details.get(&row.case.id()).is_some_and(|of_case| of_case.iter().any(is_known));
     let all: Vec<&Row> = rows.iter().filter(|row| row.verdict == Verdict::Resolved && row.case.is_on_cpus()).collect();
     let lacking = all.iter().filter(lacks).count();

@@ -1,11 +1,10 @@
 //! The second figure of actors that a window serves unequally: what a program pays in which every actor does as much as the others.
 //! It ends with the slowest, whose cost it is; the mean of a window is what all of them together get done.
 
-use crate::engine::cost_formula::{CostFormula, Costs};
+use crate::engine::cost_formula::CostFormula;
 use crate::engine::measurement_block::{MeasurementBlock, PairOrder};
-use crate::engine::population::{Cost, States};
 use crate::engine::profile::{self, Phase};
-use crate::{Cycles, Experiment, ExperimentError, Level, Nanoseconds, Observation, model::estimate::EqualWork};
+use crate::{Experiment, ExperimentError, Observation};
 
 /// The pairs that follow those of each measurement block: each has an address of its own, and that is what they differ by.
 const PAIRS: u64 = 6;
@@ -25,12 +24,4 @@ pub(super) fn with_block(
     let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2));
     earlier.extend(pairs.map(|(shots, samples)| formula.observe(shots, samples, block.number)));
     Ok(earlier)
-}
-
-/// The cost by the pairs of all blocks; `None` of too few for an interval, or where it is not above zero.
-pub(super) fn cost(observations: &[Observation]) -> Option<EqualWork> {
-    let Costs { ns, cycles } = Costs::of(observations, &States::default());
-    let ns = ns?;
-    let within = ns.interval(Level::P95).filter(|interval| interval.low > 0.0)?;
-    Some(EqualWork { ns: Nanoseconds(ns.point()), within, cycles: cycles.as_ref().map(Cost::point).map(Cycles) })
 }

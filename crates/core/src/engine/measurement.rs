@@ -1,7 +1,6 @@
 //! Everything the engine found out about one case.
 
-use crate::engine::cost_formula::Costs;
-use crate::engine::equal_work;
+use crate::engine::cost_formula::{self, Costs};
 use crate::engine::judge::{self, Basis};
 use crate::engine::population::{ProcessCost, StateCost, States, process_costs};
 use crate::engine::stopping::Stop;
@@ -87,7 +86,9 @@ impl Measurement {
         let shares_nothing = basis.states.is_clock;
         self.estimate.iter_mut().for_each(|estimate| estimate.point_at_processes(&self.processes, shares_nothing));
         judge::exclude_other_clocks(&mut self.equal_work, basis.clock_tolerance);
-        self.estimate.iter_mut().for_each(|estimate| estimate.equal_work = equal_work::cost(&self.equal_work));
+        self.estimate
+            .iter_mut()
+            .for_each(|estimate| estimate.equal_work = cost_formula::of_equal_work(&self.equal_work));
         self.verdict = judge::as_written(std::mem::take(&mut self.verdict), self.estimate.as_ref());
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));

@@ -227,7 +227,7 @@ pub(crate) struct ProcessCost {
 }
 
 /// Of fewer processes it is not known how they differ.
-pub(crate) const FEWEST_PROCESSES: usize = 3;
+pub const FEWEST_PROCESSES: usize = 3;
 
 /// The costs in the processes that measured a case; nothing of fewer than three, or where one is not above zero.
 pub(crate) fn process_costs(observations: &[Observation]) -> Vec<ProcessCost> {

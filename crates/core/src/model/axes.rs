@@ -4,8 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 
-use crate::sweep::Sweep;
-use crate::{Case, Dtype, Layout, OwnOperation, OwnUse, Placement, Work};
+use crate::{Case, Dtype, Layout, Placement, Work};
 
 /// The values to measure; an empty list stands for those of the preset.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -138,38 +137,6 @@ impl Axes {
         let mut seen = HashSet::new();
         cases.retain(|case| seen.insert(case.clone()));
         cases
-    }
-
-    /// The cases of an operation of the user, with these values where none were asked for.
-    pub fn cases(&self, own: &OwnOperation, usual: &Self) -> Vec<Case> {
-        let mut sweep = Sweep::of(&own.id).threads(&usual.threads);
-        if !usual.blocks.is_empty() {
-            sweep = sweep.blocks(&usual.blocks);
-        }
-        if !usual.placements.is_empty() {
-            sweep = sweep.placements(&usual.placements);
-        }
-        if own.is_typed() || !self.dtypes.is_empty() {
-            sweep = sweep.dtypes(&usual.dtypes);
-        }
-        if own.uses(OwnUse::Element) {
-            let private = |stride: &u32| Layout::Private { stride: *stride };
-            sweep = sweep.layouts(&usual.strides.iter().map(private).collect::<Vec<_>>());
-        } else if own.is_lock() || own.uses(OwnUse::Variable) {
-            sweep = sweep.layouts(&[Layout::Shared]);
-        }
-        // The other side of the machine, and operations without elements of their own, have no such parameter.
-        let mut asked = Self { inside: Vec::new(), outside: Vec::new(), ..self.clone() };
-        if !own.uses(OwnUse::Element) {
-            asked.strides.clear();
-        }
-        if usual.blocks.is_empty() {
-            asked.blocks.clear();
-        }
-        if usual.placements.is_empty() {
-            asked.placements.clear();
-        }
-        asked.replace(sweep.cases(), |_| true)
     }
 }
 

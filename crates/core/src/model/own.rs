@@ -4,8 +4,9 @@ use std::sync::{PoisonError, RwLock};
 
 use crate::records::records;
 
+use crate::model::sweep::Sweep;
 use crate::words::words;
-use crate::{Axes, Domain, Family, Primitive};
+use crate::{Axes, Case, Domain, Family, Layout, Primitive};
 
 words! {
     /// What proves that an operation did its work.
@@ -236,6 +237,40 @@ pub struct Inspected {
     pub defines: Vec<String>,
 }
 
+impl OwnOperation {
+    /// The cases of an operation of the user, with the asked values, else the usual ones.
+    pub fn cases(&self, axes: &Axes, usual: &Axes) -> Vec<Case> {
+        let mut sweep = Sweep::of(&self.id).threads(&usual.threads);
+        if !usual.blocks.is_empty() {
+            sweep = sweep.blocks(&usual.blocks);
+        }
+        if !usual.placements.is_empty() {
+            sweep = sweep.placements(&usual.placements);
+        }
+        if self.is_typed() || !axes.dtypes.is_empty() {
+            sweep = sweep.dtypes(&usual.dtypes);
+        }
+        if self.uses(OwnUse::Element) {
+            let private = |stride: &u32| Layout::Private { stride: *stride };
+            sweep = sweep.layouts(&usual.strides.iter().map(private).collect::<Vec<_>>());
+        } else if self.is_lock() || self.uses(OwnUse::Variable) {
+            sweep = sweep.layouts(&[Layout::Shared]);
+        }
+        // The other side of the machine, and operations without elements of their own, have no such parameter.
+        let mut asked = Axes { inside: Vec::new(), outside: Vec::new(), ..axes.clone() };
+        if !self.uses(OwnUse::Element) {
+            asked.strides.clear();
+        }
+        if usual.blocks.is_empty() {
+            asked.blocks.clear();
+        }
+        if usual.placements.is_empty() {
+            asked.placements.clear();
+        }
+        asked.replace(sweep.cases(), |_| true)
+    }
+}
+
 /// An operation of the user, as a primitive of this process.
 #[derive(Debug)]
 pub struct DefinedOwn {
@@ -345,7 +380,7 @@ mod tests {
         let words = |uses: &[OwnUse], dtypes: &[Dtype]| -> Vec<String> {
             let (threads, strides, dtypes) = (vec![4], vec![1, 16], dtypes.to_vec());
             let asked = Axes { threads, dtypes, strides, ..Axes::default() };
-            asked.cases(&using(uses), &usual).iter().map(ToString::to_string).collect()
+            using(uses).cases(&asked, &usual).iter().map(ToString::to_string).collect()
         };
         assert_eq!(words(&[], &[]), ["cpu.own.line 4 threads close"]);
         assert_eq!(words(&[], &[Dtype::F32, Dtype::F64]).len(), 2, "a type that is asked for is compiled in");

@@ -23,7 +23,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::population::FEWEST_PROCESSES;
+pub use crate::engine::population::FEWEST_PROCESSES;
 use crate::model::detail::Details;
 use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, RunToRun};

@@ -20,9 +20,11 @@ use crate::run::files::{
     write_plain,
 };
 pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, replace_file, replace_own_file};
-use crate::run::stored_run::LICENSE;
 use crate::run::{SCHEMA, columns, counts, details};
 use crate::{CaseId, Row, Run};
+
+/// The licence of imported figures, which stays beside them.
+pub const LICENSE: &str = "LICENSE";
 
 /// A folder that holds one run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,14 +15,12 @@ use std::{fs, io};
 use csv::StringRecord;
 
 use crate::data_file;
+pub use crate::run::directory::LICENSE;
 use crate::run::files::{At, is_plain_name, lines, packed, read_if_there, read_table, replace, write_packed};
 use crate::{Preset, RunDirectory, RunDirectoryError};
 
 /// The folder that the stored runs share.
 const EVIDENCE: &str = "evidence";
-
-/// The licence of imported figures, which stays beside them.
-pub const LICENSE: &str = "LICENSE";
 
 /// Bytes of a licence. What is larger is none, and is not copied.
 pub const LARGEST_LICENSE: u64 = 64 * 1024;

@@ -143,7 +143,7 @@ pub(crate) fn cases(topology: &Topology) -> Vec<Case> {
         ..Axes::default()
     };
     let mut cases: Vec<Case> =
-        own::defined(Domain::Cpu).iter().flat_map(|own| own.axes.cases(&own.source, &usual)).collect();
+        own::defined(Domain::Cpu).iter().flat_map(|own| own.source.cases(&own.axes, &usual)).collect();
     let cores = named(topology, &Placement::Cores);
     for case in cases.iter_mut().filter(|case| case.placement == Some(Placement::Cores)) {
         case.placement = Some(cores.clone());

@@ -79,7 +79,7 @@ pub fn cases(limits: DeviceLimits) -> Vec<Case> {
         ..Axes::default()
     };
     let of = |own: &&own::DefinedOwn| -> Vec<Case> {
-        let cases = |blocks| own.axes.cases(&own.source, &usual(blocks));
+        let cases = |blocks| own.source.cases(&own.axes, &usual(blocks));
         match span_of(&own.source, !own.axes.clusters.is_empty()) {
             Span::Block => cases(vec![1, limits.multiprocessors]),
             Span::Cluster if own.axes.clusters.is_empty() => {
