@@ -184,6 +184,14 @@ impl Costs {
     }
 }
 
+/// What equal work costs by the pairs of all blocks; `None` of too few for an interval, or where it is not above zero.
+pub(super) fn of_equal_work(observations: &[Observation]) -> Option<EqualWork> {
+    let Costs { ns, cycles } = Costs::of(observations, &States::default());
+    let ns = ns?;
+    let within = ns.interval(Level::P95).filter(|interval| interval.low > 0.0)?;
+    Some(EqualWork { ns: Nanoseconds(ns.point()), within, cycles: cycles.as_ref().map(Cost::point).map(Cycles) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,12 +243,4 @@ mod tests {
         let holds = |within: Option<Interval>, points: [f64; 2]| points.iter().all(|at| within.unwrap().contains(*at));
         assert!(holds(estimate.ns_within, [10.0, 20.0 - 1e-9]) && holds(estimate.cycles_within, [20.0, 60.0 - 1e-9]));
     }
-}
-
-/// What equal work costs by the pairs of all blocks; `None` of too few for an interval, or where it is not above zero.
-pub(super) fn of_equal_work(observations: &[Observation]) -> Option<EqualWork> {
-    let Costs { ns, cycles } = Costs::of(observations, &States::default());
-    let ns = ns?;
-    let within = ns.interval(Level::P95).filter(|interval| interval.low > 0.0)?;
-    Some(EqualWork { ns: Nanoseconds(ns.point()), within, cycles: cycles.as_ref().map(Cost::point).map(Cycles) })
 }
