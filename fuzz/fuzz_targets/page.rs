@@ -26,7 +26,7 @@ const PARTS: [fn(RunData); 8] = [
         let _ = (table::summary(&data, 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data));
     },
     |data| {
-        let _ = (findings(&data), export::trackers::as_bmf(&data), export::trackers::as_github(&data));
+        let _ = (findings(&data, []), export::trackers::as_bmf(&data), export::trackers::as_github(&data));
     },
     |data| {
         let comparison = compare(&data, &data, 0.05);
@@ -62,7 +62,6 @@ fuzz_target!(|bytes: &[u8]| {
                 run,
                 rows,
                 details: Default::default(),
-                sections: Vec::new(),
                 damage: Default::default(),
                 catalogue: CATALOGUE.clone(),
             });
