@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the program is made of, below the workspace's folder. Whether it was modified is asked again when one changes.
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     "kernels",
@@ -15,6 +15,7 @@ const SOURCES: [&str; 11] = [
     "crates/cpu/src",
     "crates/gpu/src",
     "crates/host/src",
+    "crates/orderings/src",
     "crates/papers/src",
     "crates/report",
     "crates/sass/src",

@@ -1,0 +1,110 @@
+//! The memory orderings in somebody's lock, barrier or message: where they stand, and the source with one of them weaker, of a
+//! narrower scope, or left out. `syncscope measure --orderings` compiles, checks and measures these variants.
+//!
+//! - `tokens.rs`: a source as tokens; `source.rs`: which calls and functions these stand in.
+//! - `find.rs`: the orderings of C, C++ and CUDA; `ptx.rs`: those in `asm` statements.
+//! - `answer.rs`: what a model and a test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
+//!
+//! How the answers come about:
+//!
+//! 1. An ordering is found by tokens, never by lines: an order (`memory_order_acquire`, `__ATOMIC_RELEASE`), a call without one (that
+//!    of `seq_cst` is implied), a fence, a barrier of a block, a scope, an instruction of PTX. What is not understood is listed as
+//!    not tried. Only what the operation's functions reach counts.
+//! 2. Each gets its variants: one step weaker, one scope narrower, left out. A variant that compiles to the same machine code is free
+//!    here, if the compiler reads the ordering at all: it must refuse a name that does not exist in its place.
+//! 3. The model runs the user's own code, every memory access of which the compiler reports (`-fsanitize=thread`, with a runtime of
+//!    ours), for two and three threads under all executions of C11 without load buffering, by the number of deviations: threads that
+//!    are interrupted, values read that are not the newest ones, stores that come before others. It ends with the first execution that
+//!    breaks the check, or says how far it came.
+//! 4. The test runs the compiled variant on this machine with delays before and in what is protected.
+//! 5. No answer says more than was seen: *seen to fail*, *the model asks for it*, *same instructions*, *not refuted*, with its bound.
+
+#![forbid(unsafe_code)]
+
+mod find;
+mod ptx;
+mod source;
+mod tokens;
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::find::find;
+
+/// How a variant differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The order is weaker by one step.
+    Weaker,
+    /// Fewer threads see it.
+    Narrower,
+    /// Nothing is ordered any more.
+    LeftOut,
+}
+
+/// A change of a source that takes something of one ordering away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// How it differs.
+    pub step: Step,
+    /// What stands there instead: `relaxed`, `left out`.
+    pub words: String,
+    /// The bytes that are replaced, in their order, and by what.
+    pub edits: Vec<(Range<usize>, String)>,
+}
+
+/// An ordering in a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ordering {
+    /// Its line, from 1.
+    pub line: u32,
+    /// What it is: `atomic_store_explicit release`.
+    pub name: String,
+    /// The token that holds it: a compiler that reads it refuses another word there.
+    pub token: Range<usize>,
+    /// Its variants.
+    pub changes: Vec<Change>,
+}
+
+/// An ordering that has no variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotTried {
+    /// Its line, from 1.
+    pub line: u32,
+    /// What it is.
+    pub name: String,
+    /// Why it is not tried.
+    pub reason: String,
+}
+
+/// What a source has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// In the order of the source.
+    pub orderings: Vec<Ordering>,
+    /// What is not understood, or cannot be weaker.
+    pub not_tried: Vec<NotTried>,
+}
+
+/// A source with changes of different orderings.
+pub fn changed<'a>(source: &str, changes: impl IntoIterator<Item = &'a Change>) -> String {
+    let mut edits: Vec<&(Range<usize>, String)> = changes.into_iter().flat_map(|change| &change.edits).collect();
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut text = source.to_owned();
+    for (range, to) in edits.into_iter().rev() {
+        text.replace_range(range.clone(), to);
+    }
+    text
+}
+
+/// A source that no compiler takes if it reads the ordering.
+pub fn without_meaning(source: &str, ordering: &Ordering) -> String {
+    let mut text = source.to_owned();
+    text.replace_range(ordering.token.clone(), " syncscope_no_such_name ");
+    text
+}
+
+#[cfg(test)]
+mod tests;

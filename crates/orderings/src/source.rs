@@ -1,0 +1,178 @@
+//! A source with what its tokens tell: which call each of them stands in, and which functions an operation is made of.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::tokens::{Kind, Token, tokens};
+
+/// A call, or what looks like one: `name(...)`. Of `asm volatile (...)` the name is `asm`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// The token of the name.
+    pub(crate) name: usize,
+    pub(crate) open: usize,
+    pub(crate) close: usize,
+}
+
+/// A source text in tokens.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) tokens: Vec<Token>,
+    /// In the order of their opening brackets.
+    pub(crate) calls: Vec<Call>,
+    /// For each token the innermost call in whose brackets it stands.
+    pub(crate) call_of: Vec<Option<usize>>,
+    /// Functions and macros by their name, with the tokens of their bodies.
+    definitions: Vec<(usize, Range<usize>)>,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        let tokens = tokens(text);
+        let mut source =
+            Self { text, call_of: vec![None; tokens.len()], tokens, calls: Vec::new(), definitions: Vec::new() };
+        source.find_calls();
+        source.find_definitions();
+        source
+    }
+
+    pub(crate) fn word(&self, token: usize) -> &'a str {
+        self.tokens.get(token).map_or("", |token| &self.text[token.range.clone()])
+    }
+
+    /// The token before, if it is this one.
+    pub(crate) fn is_behind(&self, token: usize, signs: &[&str]) -> bool {
+        token > 0 && signs.contains(&self.word(token - 1))
+    }
+
+    pub(crate) fn line_of(&self, at: usize) -> u32 {
+        self.text[..at].matches('\n').count() as u32 + 1
+    }
+
+    /// The tokens directly in the brackets of a call.
+    pub(crate) fn arguments(&self, call: usize) -> impl Iterator<Item = usize> + '_ {
+        let Call { open, close, .. } = self.calls[call];
+        (open + 1..close).filter(move |token| self.call_of[*token] == Some(call))
+    }
+
+    /// How many arguments a call has.
+    pub(crate) fn count_arguments(&self, call: usize) -> usize {
+        let Call { open, close, .. } = self.calls[call];
+        let commas = self.arguments(call).filter(|token| self.word(*token) == ",").count();
+        if open + 1 == close { 0 } else { commas + 1 }
+    }
+
+    /// Brackets that no name stands before belong to the call around them, but for their commas.
+    fn find_calls(&mut self) {
+        let mut open: Vec<(Option<usize>, usize)> = Vec::new();
+        for at in 0..self.tokens.len() {
+            let is_sign = self.tokens[at].kind == Kind::Sign;
+            match self.word(at) {
+                ")" | "]" | "}" if is_sign => {
+                    if let Some((Some(call), _)) = open.pop() {
+                        self.calls[call].close = at;
+                    }
+                    self.call_of[at] = open.last().and_then(|(call, _)| *call);
+                }
+                sign @ ("(" | "[" | "{") if is_sign => {
+                    let around = open.last().and_then(|(call, _)| *call);
+                    self.call_of[at] = around;
+                    let name = if sign == "(" { self.callee(at) } else { None };
+                    let call = name.map(|name| {
+                        self.calls.push(Call { name, open: at, close: self.tokens.len() });
+                        self.calls.len() - 1
+                    });
+                    open.push((call, at));
+                }
+                _ => self.call_of[at] = open.last().and_then(|(call, _)| *call),
+            }
+        }
+    }
+
+    /// The name of what an opening bracket calls.
+    fn callee(&self, open: usize) -> Option<usize> {
+        let mut name = open.checked_sub(1)?;
+        while ["volatile", "__volatile__", "__volatile", "goto", "inline"].contains(&self.word(name)) {
+            name = name.checked_sub(1)?;
+        }
+        (self.tokens[name].kind == Kind::Word).then_some(name)
+    }
+
+    /// `name(...) {` with a few words between, and `#define name`.
+    fn find_definitions(&mut self) {
+        const CONTROLS: [&str; 5] = ["if", "for", "while", "switch", "catch"];
+        const QUALIFIERS: [&str; 5] = ["const", "noexcept", "override", "final", "mutable"];
+        for Call { name, close, .. } in self.calls.clone() {
+            let is_between = |token: usize| {
+                let is_of_type = self.tokens.get(token).is_some_and(|token| token.kind == Kind::Word)
+                    || ["::", "&", "*", "->"].contains(&self.word(token));
+                QUALIFIERS.contains(&self.word(token))
+                    || (is_of_type && (close + 1..=token).any(|at| self.word(at) == "->"))
+            };
+            let Some(brace) = (close + 1..self.tokens.len()).find(|token| !is_between(*token)) else { continue };
+            if self.word(brace) == "{" && !CONTROLS.contains(&self.word(name)) {
+                self.definitions.push((name, brace..self.closing(brace)));
+            }
+        }
+        let directives = (0..self.tokens.len()).filter(|at| self.tokens[*at].kind == Kind::Directive);
+        for at in directives.filter(|at| self.word(at + 1) == "define").collect::<Vec<_>>() {
+            let end = self.tokens[at].range.start + end_of_line(&self.text[self.tokens[at].range.start..]);
+            let behind = (at + 2..self.tokens.len()).find(|token| self.tokens[*token].range.start >= end);
+            self.definitions.push((at + 2, at + 3..behind.unwrap_or(self.tokens.len())));
+        }
+    }
+
+    fn closing(&self, brace: usize) -> usize {
+        let mut depth = 0;
+        for at in brace..self.tokens.len() {
+            match self.word(at) {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return at;
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// The tokens that functions of these names are made of, with those that they name and what stands in no function.
+    pub(crate) fn reachable(&self, roots: &[&str]) -> Vec<bool> {
+        let mut is_reached = vec![roots.is_empty(); self.tokens.len()];
+        if roots.is_empty() {
+            return is_reached;
+        }
+        let inside = |token: usize| self.definitions.iter().any(|(_, body)| body.contains(&token));
+        let (mut known, mut left): (BTreeSet<&str>, Vec<&str>) = (roots.iter().copied().collect(), roots.to_vec());
+        // What stands between a function and its body hides its name.
+        left.push("__attribute__");
+        for token in (0..self.tokens.len()).filter(|token| !inside(*token)) {
+            is_reached[token] = true;
+        }
+        while let Some(name) = left.pop() {
+            for (_, body) in self.definitions.iter().filter(|(defined, _)| self.word(*defined) == name) {
+                for token in body.clone() {
+                    is_reached[token] = true;
+                    if self.tokens[token].kind == Kind::Word && known.insert(self.word(token)) {
+                        left.push(self.word(token));
+                    }
+                }
+            }
+        }
+        is_reached
+    }
+}
+
+/// Bytes of a line that goes on behind each backslash at its end.
+fn end_of_line(text: &str) -> usize {
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        if !line.trim_end_matches(['\n', '\r']).ends_with('\\') {
+            break;
+        }
+    }
+    end
+}
