@@ -12,72 +12,29 @@
     reason = "what a test needs and does not get fails the test"
 )]
 
+mod common;
+
 use std::collections::{BTreeMap, HashMap};
 use std::f64::consts::SQRT_2;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
 use std::sync::Arc;
 
-use flate2::read::GzDecoder;
 use syncscope_core::run::another_run;
-use syncscope_core::run::columns::Header;
 use syncscope_core::run::fingerprint::{Chosen, figure_of};
 use syncscope_core::run::history::{BetweenRuns, History};
 use syncscope_core::run::provenance::Tool;
 use syncscope_core::stats::{Interval, median};
-use syncscope_core::{Case, CaseId, Catalogue, Class, Cycles, Detail, Nanoseconds, Row, Run, Verdict};
+use syncscope_core::{Case, Class, Cycles, Nanoseconds, Row, Run, Verdict};
 use syncscope_report::{Change, ComparedCase, Damage, RunData, compare};
+
+use common::{catalogue, folder, runs, tables};
 
 /// A class whose costs differ by more between two runs is in another state of the machine: 10 %, of logarithms.
 const ANOTHER_STATE: f64 = 0.1;
 
 /// A run and each of so many that follow it are a pair.
 const NEIGHBOURS: usize = 2;
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/calibration")
-}
-
-fn catalogue() -> Arc<Catalogue> {
-    let all = [syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat();
-    Arc::new(all.into_iter().collect())
-}
-
-/// The rows of a run and their details.
-type Tables = (Vec<Row>, HashMap<CaseId, Vec<Detail>>);
-
-/// The runs of a table, by the time when they started, each with the intervals of its processes.
-fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
-    let mut reader = csv::Reader::from_reader(GzDecoder::new(File::open(path).unwrap()));
-    let names = reader.headers().unwrap().clone();
-    let mut runs: BTreeMap<String, Tables> = BTreeMap::new();
-    let place = |name: &str| names.iter().position(|one| one == name);
-    let header = Header::of(names.iter()).unwrap();
-    let processes = [Detail::PROCESS_NS, Detail::PROCESS_CYCLES].map(|name| (name, place(name).unwrap()));
-    for line in reader.records().map(Result::unwrap) {
-        let row = header.row(&line).unwrap();
-        let (rows, details) = runs.entry(line[0].to_owned()).or_default();
-        for (name, at) in processes {
-            let numbers = (0..).zip(line[at].split('|')).filter_map(|(at, text)| Some((at, text.parse().ok()?)));
-            let found = numbers.map(|(process, value): (u32, f64)| Detail::of_actor(name, process, value));
-            details.entry(row.case.id()).or_insert_with(Vec::new).extend(found);
-        }
-        rows.push(row.clone().with_facts_of(catalogue));
-    }
-    let run = |(started, (mut rows, details)): (String, Tables)| {
-        another_run::derive(&mut rows, &details, catalogue, &[]);
-        RunData {
-            name: started.clone(),
-            run: Run { started, tool: Some(Tool::default()), ..Run::default() },
-            rows,
-            details,
-            damage: Damage::default(),
-            catalogue: Arc::clone(catalogue),
-        }
-    };
-    runs.into_iter().map(run).collect()
-}
 
 /// These rows of a run with the intervals that it quotes where this is known of other runs, without the details.
 fn quoted(run: &RunData, rows: Vec<Row>, between_runs: Vec<BetweenRuns>) -> RunData {
@@ -306,9 +263,6 @@ fn plot(cases: &Cases) -> String {
 /// The two tables, and the predictions with a history.
 fn studied(neighbours: usize) -> ([String; 2], Cases) {
     let catalogue = catalogue();
-    let mut tables: Vec<PathBuf> = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    tables.retain(|path| path.extension().is_some_and(|end| end == "gz"));
-    tables.sort();
     let mut coverage = "table,history,class,unit,cases,predictions,coverage,median_half_width\n".to_owned();
     let mut together = [Cases::new(), Cases::new()];
     let mut compared =
@@ -323,9 +277,8 @@ fn studied(neighbours: usize) -> ([String; 2], Cases) {
             }
         }
     };
-    for path in &tables {
-        let name = path.file_name().unwrap().to_string_lossy().replace(".csv.gz", "");
-        let Study { tested, pairs, changes, delays } = Study::of(&runs(path, &catalogue), neighbours);
+    for (name, path) in tables() {
+        let Study { tested, pairs, changes, delays } = Study::of(&runs(&path, &catalogue), neighbours);
         all(&name, &tested);
         for (into, found) in together.iter_mut().zip(tested) {
             for (class, of) in found {

@@ -10,6 +10,7 @@
 //! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
 //! | [`plain`] | tables of experiments that measure no cases |
 //! | [`another_run`] | the intervals for another run, by what processes differ by |
+//! | [`rivals`] | how many times one cost of a run is another one |
 //! | [`between_rows`] | limits that the rows of a run set each other |
 //! | [`history`] | how far earlier runs of a machine were from each other |
 //! | [`fingerprint`] | what tells the states of a machine from each other |
@@ -33,6 +34,7 @@ pub mod machine;
 pub mod plain;
 pub mod provenance;
 pub mod repeats;
+pub mod rivals;
 pub mod row;
 pub mod samples;
 pub mod stored_run;

@@ -107,7 +107,7 @@ pub struct Level {
     /// The standard normal quantile of both tails together.
     pub z: f64,
     /// The probability of one tail.
-    pub(super) tail: f64,
+    pub(crate) tail: f64,
 }
 
 impl Level {

@@ -5,8 +5,9 @@
 //! - [`Peers`] are the rows that can be compared: one role, and cases that differ in primitive and variant alone.
 //! - [`Contest`] holds them by design. Another design is a rival; its outcome is a [`Win`] or an [`Open`] question.
 //!
-//! Two intervals exist. Rows that are measured in the same way, such as the locks at one number of threads, are compared by
-//! those within the run ([`Basis::Run`]): all rows met the same state of the machine. Figures of different instruments or
+//! Two intervals exist. Rows that are measured in the same way, such as the locks at one number of threads, are compared within the
+//! run ([`Basis::Run`]), where all rows met the same state of the machine: by the interval of their ratio
+//! ([`rivals`](syncscope_core::run::rivals)), or, where no processes tell it, by the intervals of both costs. Figures of different instruments or
 //! sides, such as a kernel launch timed by the host and a barrier timed by the device, are compared by those to quote
 //! ([`Basis::Machine`]): the statement must hold in another run, too.
 //!
@@ -14,7 +15,7 @@
 //! is the rule, and no cost is below another one, or so many times it, without it.
 //!
 //! The winner's interval touches none of the others', of which there are at most about ten: for two rows that is a test at
-//! half a percent, and so a test at five percent among ten.
+//! half a percent, and so a test at five percent among ten. A ratio is known at 99 %.
 
 pub(crate) mod alike;
 mod known;
@@ -300,9 +301,14 @@ impl<'a> Contest<'a> {
         self.known().map(|(_, known)| known.index)
     }
 
-    /// The one with the least upper bound.
+    /// Of those that may be the cheapest, the one with the least cost.
     pub(crate) fn best(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
-        self.known().min_by(|(_, a), (_, b)| a.bounds.high.total_cmp(&b.bounds.high))
+        self.undercut_by_none().min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
+    }
+
+    /// Those of known cost that none certainly undercuts.
+    fn undercut_by_none(&self) -> impl Iterator<Item = (&Entrant<'a>, Known<'a>)> {
+        self.known().filter(|(_, one)| !self.known().any(|(_, other)| other.is_below(one)))
     }
 
     /// The one with the least figure.
@@ -316,14 +322,15 @@ impl<'a> Contest<'a> {
         self.pending.is_empty() && self.entrants.iter().all(|other| is_below(other) == Some(true))
     }
 
-    /// The one with the least upper bound, and those of other designs that may be as cheap; none where no cost is known.
+    /// The best, and those of other designs that may be as cheap; none where no cost is known.
     fn contenders(&self) -> Vec<&Entrant<'a>> {
-        let Some((best, cost)) = self.best() else { return Vec::new() };
-        let may_be = |one: &&Entrant<'_>| one.name != best.name && one.known.is_none_or(|other| !cost.is_below(&other));
-        std::iter::once(best).chain(self.entrants.iter().filter(may_be)).collect()
+        let Some((best, _)) = self.best() else { return Vec::new() };
+        let unknown = self.entrants.iter().filter(|one| one.known.is_none());
+        let others = self.undercut_by_none().map(|(one, _)| one).chain(unknown).filter(|one| one.name != best.name);
+        std::iter::once(best).chain(others).collect()
     }
 
-    /// The designs that may be the cheapest, the one with the least upper bound first; none where no cost is known.
+    /// The designs that may be the cheapest, the best first; none where no cost is known.
     pub(crate) fn candidates(&self) -> Vec<String> {
         distinct(self.contenders())
     }

@@ -83,7 +83,7 @@ fn within(name: &str, factor: f64) -> RunData {
         let Some(Nanoseconds(ns)) = row.ns.filter(|ns| ns.value() > 0.0) else { continue };
         let interval = Some(Interval { low: ns / factor, high: ns * factor });
         (row.ns_interval, row.ns_within) = (interval, interval);
-        (row.allowance, row.cycles, row.cycles_interval) = (None, None, None);
+        (row.allowance, row.cycles, row.cycles_interval, row.run_to_run) = (None, None, None, None);
         if matches!(row.verdict, Verdict::Noisy(_) | Verdict::BelowResolution(_)) {
             row.verdict = Verdict::Resolved;
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use syncscope_core::run::rivals;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Cycles, Row, Verdict};
 
@@ -79,7 +80,7 @@ impl<'a> Known<'a> {
 
     /// Whether it certainly costs less than the other one, which is alike.
     pub(super) fn is_below(&self, other: &Self) -> bool {
-        self.bounds.high < other.bounds.low
+        other.over(self).is_above_one()
     }
 
     /// The name of its primitive; the design of a rival is the name of its [`Entrant`].
@@ -89,7 +90,17 @@ impl<'a> Known<'a> {
 
     /// Its cost over that of `other`, which is alike.
     pub(crate) fn over(&self, other: &Self) -> Ratio {
-        Ratio::of((self.ns, self.bounds), (other.ns, other.bounds))
+        match self.ratio_within_run(other) {
+            Some(Interval { low, high }) => Ratio { point: self.ns / other.ns, low: Some(low), high: Some(high) },
+            None => Ratio::of((self.ns, self.bounds), (other.ns, other.bounds)),
+        }
+    }
+
+    /// The interval of the ratio itself, where each process of the run measured both: it says more than the intervals of the
+    /// costs, which hold what slowed both alike.
+    fn ratio_within_run(&self, other: &Self) -> Option<Interval> {
+        let is_of_run = |known: &Self| known.basis == Basis::Run && !known.is_of_another_actor();
+        if is_of_run(self) && is_of_run(other) { rivals::ratio(self.row, other.row) } else { None }
     }
 }
 

@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(cells(rows()).unwrap(), expected, "one lock alone is no choice");
         let mut overlapping = rows();
         overlapping[3] = within(overlapping[3].clone(), 3000.0, 6500.0);
-        assert_eq!(cells(overlapping).unwrap()[1].1[1], "ticket or pthread_mutex");
+        assert_eq!(cells(overlapping).unwrap()[1].1[1], "pthread_mutex or ticket");
         assert_eq!(cells(rows()[..2].to_vec()), None, "no work");
     }
 }
