@@ -8,7 +8,7 @@ use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
 use syncscope_core::run::machine::ChainCheck;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Domain, Laboratory, Listing, own};
+use syncscope_core::{Case, Laboratory, Listing, OwnCode, Primitive};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::machine::surroundings;
 use syncscope_cpu::mpi::{self, MpiLaboratory};
@@ -23,6 +23,8 @@ pub(crate) struct Laboratories {
     pub(crate) cpu: Option<CpuLaboratory>,
     /// The GPUs, or why they cannot be measured.
     pub(crate) gpu: Result<GpuLaboratory, GpuError>,
+    /// What a user wrote for GPUs, whether there are any or not.
+    own_gpu: &'static [Primitive],
     /// The processes of this run, where there are several.
     mpi: Option<MpiLaboratory>,
     fake: Option<FakeLaboratory>,
@@ -36,42 +38,51 @@ const FAKE: &str = "SYNCSCOPE_FAKE";
 impl Laboratories {
     /// Opens all laboratories. A machine without a GPU is an error only if `devices` names GPUs.
     pub(crate) fn open(devices: Option<&[u32]>) -> Result<Self, Failure> {
-        Self::open_all(|| Self::open_gpu(devices))
+        Self::open_with(OwnCode::default(), devices)
+    }
+
+    /// Opens all laboratories, which measure what a user wrote, too.
+    pub(crate) fn open_with(own: OwnCode, devices: Option<&[u32]>) -> Result<Self, Failure> {
+        Self::open_all(own, |own| Self::open_gpu(own, devices))
     }
 
     /// Opens those that need no GPU.
-    pub(crate) fn open_without_gpu() -> Result<Self, Failure> {
-        Self::open_all(|| Ok(Err(GpuError::NotAsked)))
+    pub(crate) fn open_without_gpu(own: OwnCode) -> Result<Self, Failure> {
+        Self::open_all(own, |_| Ok(Err(GpuError::NotAsked)))
     }
 
     /// Opens those of a run of several processes. It needs no GPU, and nobody would end a driver that hangs.
     pub(crate) fn open_with_processes(mpi: MpiLaboratory) -> Result<Self, Failure> {
-        Ok(Self { mpi: Some(mpi), ..Self::open_without_gpu()? })
+        Ok(Self { mpi: Some(mpi), ..Self::open_without_gpu(OwnCode::default())? })
     }
 
-    fn open_all(gpu: impl FnOnce() -> Result<Result<GpuLaboratory, GpuError>, Failure>) -> Result<Self, Failure> {
+    fn open_all(
+        own: OwnCode,
+        gpu: impl FnOnce(OwnCode) -> Result<Result<GpuLaboratory, GpuError>, Failure>,
+    ) -> Result<Self, Failure> {
         if let Some(script) = std::env::var_os(FAKE) {
             let script = script.to_string_lossy();
             let chain_checks = fake_check(&script).into_iter().collect();
             let gpu = Err(GpuError::NotAsked);
             board::begin(&Step::Other);
-            return Ok(Self { cpu: None, gpu, mpi: None, fake: Some(fake(&script)), chain_checks });
+            return Ok(Self { cpu: None, gpu, own_gpu: &[], mpi: None, fake: Some(fake(&script)), chain_checks });
         }
         // The CPU comes first: it reads the affinity of the main thread before anything can change it.
         board::begin(&Step::OpeningCpu);
-        let cpu = CpuLaboratory::open().map_err(Failure::CouldNot)?;
+        let own_gpu = syncscope_gpu::own::primitives(&own);
+        let cpu = CpuLaboratory::open().map_err(Failure::CouldNot)?.with_own(own.clone());
         board::begin(&Step::OpeningGpu);
-        let gpu = gpu()?;
+        let gpu = gpu(own)?;
         board::begin(&Step::Other);
-        Ok(Self { cpu: Some(cpu), gpu, mpi: None, fake: None, chain_checks: Vec::new() })
+        Ok(Self { cpu: Some(cpu), gpu, own_gpu, mpi: None, fake: None, chain_checks: Vec::new() })
     }
 
     /// The GPUs, or why they cannot be measured, which is an error if `devices` names them.
-    fn open_gpu(devices: Option<&[u32]>) -> Result<Result<GpuLaboratory, GpuError>, Failure> {
+    fn open_gpu(own: OwnCode, devices: Option<&[u32]>) -> Result<Result<GpuLaboratory, GpuError>, Failure> {
         // Where an earlier process failed to open them, this one does not try.
         let gpu = match board::instructions().without_gpu {
             Some(reason) => Err(GpuError::EndedProcess(reason)),
-            None => GpuLaboratory::open(devices, &crosscheck::programs_of_a_check()),
+            None => GpuLaboratory::open(devices, &crosscheck::programs_of_a_check(), own),
         };
         match gpu {
             Err(error) if error.is_usage() => Err(Failure::Usage(error.to_string())),
@@ -113,8 +124,7 @@ impl Laboratories {
         }
         let unavailable = |reason: String| move |primitive| Listing { primitive, unavailable: Some(reason.clone()) };
         if let Err(error) = &self.gpu {
-            let own = own::defined(Domain::Gpu).into_iter().map(|own| &own.primitive);
-            listing.extend(own.chain(syncscope_gpu::primitives()).map(unavailable(error.to_string())));
+            listing.extend(self.own_gpu.iter().chain(syncscope_gpu::primitives()).map(unavailable(error.to_string())));
         }
         if self.mpi.is_none() {
             listing.extend(mpi::primitives().iter().map(unavailable(mpi::unavailable())));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Axes, Catalogue, Domain, own};
+use syncscope_core::{Catalogue, OwnCode};
 use syncscope_report::RunData;
 use syncscope_report::section::Section;
 
@@ -77,12 +77,10 @@ fn run_of(path: &Path) -> Result<PathBuf, Failure> {
 fn catalogue_of(path: &Path) -> Arc<Catalogue> {
     let run = RunDirectory::open(path).and_then(|directory| directory.read_run());
     let Some(run) = run.ok().filter(|run| !run.own.is_empty()) else { return catalogue() };
-    syncscope_cpu::primitives::own::define(&run.own, &Axes::default());
-    syncscope_gpu::own::define(&run.own, &Axes::default());
-    let own = [Domain::Cpu, Domain::Gpu].into_iter().flat_map(own::defined).map(|own| &own.primitive);
-    let own = own.filter(|primitive| run.own.iter().any(|own| own.id == primitive.id));
+    let code = OwnCode { operations: run.own, ..OwnCode::default() };
+    let own = [syncscope_cpu::primitives::own::primitives(&code), syncscope_gpu::own::primitives(&code)];
     let known = catalogue();
-    Arc::new(known.primitives().iter().copied().chain(own.copied()).collect())
+    Arc::new(known.primitives().iter().chain(own.into_iter().flatten()).copied().collect())
 }
 
 /// Reads a run, and warns of what is wrong with its files.

@@ -42,7 +42,7 @@ pub use model::detail::Detail;
 pub use model::estimate::{Estimate, Observation};
 pub use model::evidence::{Check, Counted, Evidence, MOST_OTHERS, Receipt};
 pub use model::facts::{ActorRule, Class, Facts, OperationsAtOnce, Role, RunEffect, Waits};
-pub use model::own::{Inspected, OwnCheck, OwnOperation, OwnUse};
+pub use model::own::{Inspected, OwnCheck, OwnCode, OwnOperation, OwnUse};
 pub use model::primitive::{Catalogue, Domain, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use syncscope_core::{
-    Axes, Case, Check, Dtype, ExperimentError, Laboratory as _, Layout, OwnCheck, OwnOperation, OwnUse, Placement,
-    Refusal, Shot, Side,
+    Case, Check, Dtype, Evidence, ExperimentError, Laboratory as _, Layout, OwnCheck, OwnCode, OwnOperation, OwnUse,
+    Placement, Refusal, Shot, Side,
 };
+use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::primitives::own;
-use syncscope_cpu::{CpuLaboratory, evidence_of};
 
 #[path = "../examples/own_lock.rs"]
 #[allow(dead_code, reason = "the example's `main`")]
@@ -32,32 +32,36 @@ fn known(operation: &OwnOperation) -> Result<OwnOperation, String> {
     Ok(operation.clone().known(&found, operation.function.as_deref()))
 }
 
-/// A case of the operation, which is defined.
-fn case(operation: &OwnOperation, threads: u32) -> Case {
+/// A laboratory that knows the operation, and a case of it.
+fn case(operation: &OwnOperation, threads: u32) -> (CpuLaboratory, Case) {
     let operation = &known(operation).unwrap_or_else(|_| operation.clone());
-    own::define(std::slice::from_ref(operation), &Axes::default());
-    Case {
+    let code = OwnCode { operations: vec![operation.clone()], ..OwnCode::default() };
+    let case = Case {
         threads: Some(threads),
         dtype: Some(Dtype::U64),
         layout: Some(if operation.uses(OwnUse::Element) { Layout::Private { stride: 8 } } else { Layout::Shared }),
         placement: Some(Placement::None),
         ..Case::new(&operation.id)
-    }
+    };
+    (CpuLaboratory::open().unwrap().with_own(code), case)
+}
+
+fn evidence_of((mut laboratory, case): (CpuLaboratory, Case)) -> Result<Evidence, Refusal> {
+    laboratory.experiment(&case).map(|mut experiment| experiment.evidence())
 }
 
 fn summary(operation: &OwnOperation, threads: u32) -> String {
-    evidence_of(&case(operation, threads)).unwrap().summary().unwrap().to_owned()
+    evidence_of(case(operation, threads)).unwrap().summary().unwrap().to_owned()
 }
 
 fn check(operation: &OwnOperation) -> Check {
-    check_of(&case(operation, 2))
+    check_of(case(operation, 2))
 }
 
 /// What the check finds. Where other programs have the CPUs, it is made again.
-fn check_of(case: &Case) -> Check {
-    let try_once = || {
-        let mut laboratory = CpuLaboratory::open().unwrap();
-        let mut experiment = laboratory.experiment(case).unwrap();
+fn check_of((mut laboratory, case): (CpuLaboratory, Case)) -> Check {
+    let mut try_once = || {
+        let mut experiment = laboratory.experiment(&case).unwrap();
         let shot = Shot { side: Side::Test, iterations: 2, pair: 0 };
         match experiment.sample(shot).and_then(|_| experiment.details()) {
             Ok(_) => Some(experiment.check()),
@@ -102,7 +106,7 @@ fn cpp_has_references_and_files_have_functions() {
 
 #[test]
 fn errors_have_the_lines_of_the_user() {
-    let error = |operation: &OwnOperation| match evidence_of(&case(operation, 1)) {
+    let error = |operation: &OwnOperation| match evidence_of(case(operation, 1)) {
         Err(Refusal::Failed(error)) => error,
         other => panic!("{other:?}"),
     };
@@ -145,8 +149,10 @@ fn locks_that_admit_several_are_checked_as_such() {
         void acquire_reader(struct thread *me) { pthread_rwlock_rdlock(lock(me)); }\n\
         void release_reader(struct thread *me) { pthread_rwlock_unlock(lock(me)); }\n";
     // Threads on one CPU seldom meet in the lock.
-    let together =
-        |operation: OwnOperation| check_of(&Case { placement: Some(Placement::Close), ..case(&operation, 2) });
+    let together = |operation: OwnOperation| {
+        let (laboratory, case) = case(&operation, 2);
+        check_of((laboratory, Case { placement: Some(Placement::Close), ..case }))
+    };
     let of = |function: &str| together(in_file("readers.c", function, text));
     assert_eq!(of("acquire_shared"), Check::Ok);
     assert_eq!(of("acquire"), Check::Ok);

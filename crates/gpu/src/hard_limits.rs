@@ -3,7 +3,8 @@
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::{Case, Counted, Evidence, Layout, Limit, Space};
 
-use crate::catalogue::{Method, entry_of};
+use crate::catalogue::Method;
+use crate::catalogue::entry::Entry;
 
 /// The schedulers of a multiprocessor, each of which issues an instruction of one warp in a clock (Volta and later: CUDA C++
 /// Programming Guide, "Compute Capabilities", the architecture of each).
@@ -44,8 +45,7 @@ const fn unit(
 }
 
 /// The highest of the limits of a case on a device: the least possible cost of an operation, as a thread sees it.
-pub(crate) fn least_cycles(case: &Case, evidence: &Evidence, device: &GpuMachine) -> Option<Limit> {
-    let entry = entry_of(case)?;
+pub(crate) fn least_cycles(entry: &Entry, case: &Case, evidence: &Evidence, device: &GpuMachine) -> Option<Limit> {
     // Where the context is something else, the operation may hide in it.
     if entry.method != Method::Kernel || (entry.expected)(case).only_in_test {
         return None;
@@ -95,6 +95,7 @@ fn resident(case: &Case, threads: u32, device: &GpuMachine) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::entry_of;
     use syncscope_core::{Dtype, Receipt, Scope};
 
     const HOPPER: (u32, u32) = (9, 0);
@@ -118,7 +119,7 @@ mod tests {
             max_blocks_per_multiprocessor: 32,
             ..GpuMachine::default()
         };
-        let found = least_cycles(case, evidence, &device)?;
+        let found = least_cycles(entry_of(case)?, case, evidence, &device)?;
         Some(((found.least_cycles * 1000.0).round() as i64, found.name))
     }
 

@@ -36,9 +36,9 @@ pub mod own_device;
 pub mod verify;
 
 pub use catalogue::limits::DeviceLimits;
+pub use catalogue::{Entries, argument_bytes, cases, own, peer, program_of, third_loop_of, unavailable};
 #[doc(hidden)]
 pub use catalogue::{Fault, orderings, weakened_program};
-pub use catalogue::{argument_bytes, cases, own, peer, program_of, third_loop_of, unavailable};
 pub use cuda::error::{CudaError, GpuError, NvrtcError};
 pub use cuda::nccl::decide_multicast;
 pub use cuda::{compile, compiler_process, discovery, nvrtc};

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use syncscope_core::{Case, Evidence, Preset};
+use syncscope_core::{Case, Evidence, OwnCode, Preset};
 
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{cases, entry_of, own, program_of, unavailable};
+use crate::catalogue::{Entries, cases, entry_of, own, program_of, unavailable};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::error::NvrtcError;
 use crate::evidence::evidence_of;
@@ -82,14 +82,15 @@ pub type Listed = Result<String, String>;
 ///
 /// # Errors
 /// That there is no NVRTC.
-pub fn listings_of_own(arch: &str) -> Result<Vec<(String, Listed)>, String> {
+pub fn listings_of_own(code: &OwnCode, arch: &str) -> Result<Vec<(String, Listed)>, String> {
     let (mut compiler, _) = compiler_for(arch).map_err(|error| error.to_string())?;
-    let mut cases = own::cases(DeviceLimits { multiprocessors: 2, max_threads: 1024 });
+    let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
+    let (entries, mut cases) = (Entries::with_own(code, limits), own::cases(code, limits));
     cases.dedup_by(|next, first| next.primitive == first.primitive);
     let mut listing = |case: &Case| -> Listed {
-        let program = program_of(case).ok_or("there is no kernel")?;
+        let program = entries.program_of(case).ok_or("there is no kernel")?;
         let cubin = compiler.cubin(&program).map_err(|error| error.to_string())?;
-        match evidence_of(case, &cubin) {
+        match entries.evidence_of(case, &cubin) {
             Evidence::NotAvailable(reason) => Err(reason),
             evidence => match evidence.listing().filter(|listing| !listing.is_empty()) {
                 Some(listing) => Ok(format!("{}\n{listing}", evidence.summary().unwrap_or_default())),

@@ -6,7 +6,7 @@ use syncscope_gpu::{GpuError, GpuLaboratory, primitives};
 
 /// The error of opening these devices.
 fn error(devices: Option<&[u32]>) -> GpuError {
-    match GpuLaboratory::open(devices, &[]) {
+    match GpuLaboratory::open(devices, &[], syncscope_core::OwnCode::default()) {
         Err(error) => error,
         Ok(laboratory) => panic!("{devices:?} opened {:?}", laboratory.machine()),
     }
@@ -29,7 +29,7 @@ fn a_missing_driver_or_device_is_named() {
         }
         GpuError::NoSuchDevice { asked, there } => {
             assert_eq!(asked, 99);
-            match GpuLaboratory::open(None, &[]) {
+            match GpuLaboratory::open(None, &[], syncscope_core::OwnCode::default()) {
                 Ok(laboratory) => {
                     let opened: Vec<u32> = laboratory.machine().iter().map(|machine| machine.index).collect();
                     assert_eq!(opened, there);

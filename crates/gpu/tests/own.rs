@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use syncscope_core::{Axes, Case, Dtype, Evidence, Layout, OwnCheck, OwnOperation, OwnUse};
+use syncscope_core::{Axes, Case, Dtype, Evidence, Layout, OwnCheck, OwnCode, OwnOperation, OwnUse};
 use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Code, Nvrtc, Source};
 use syncscope_gpu::own::Inspector;
-use syncscope_gpu::{DeviceLimits, evidence_of, headers, own, program_of, third_loop_of};
+use syncscope_gpu::{DeviceLimits, Entries, headers, own};
 
 /// An operation with what the compiler tells of it.
 fn known(operation: &OwnOperation, arch: &str) -> Result<OwnOperation, String> {
@@ -27,29 +27,35 @@ fn operations(text: &str) -> Vec<String> {
     OwnOperation::of_functions(&functions).0.into_iter().map(|(function, _)| function).collect()
 }
 
-/// The first case of an operation with these axes, as the compiler knows it.
-fn first_case(operation: &OwnOperation, axes: &Axes, arch: &str) -> Result<Case, String> {
-    own::define(&[known(operation, arch)?], axes);
-    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-    Ok(own::cases(limits).into_iter().find(|case| case.primitive == operation.id).unwrap())
+const LIMITS: DeviceLimits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+
+/// An operation with these axes as the compiler knows it, and its cases.
+fn cases(operation: &OwnOperation, axes: &Axes, arch: &str) -> Result<(Entries, Vec<Case>), String> {
+    let code = OwnCode { operations: vec![known(operation, arch)?], axes: axes.clone() };
+    Ok((Entries::with_own(&code, LIMITS), own::cases(&code, LIMITS)))
+}
+
+fn first_case(operation: &OwnOperation, axes: &Axes, arch: &str) -> Result<(Entries, Case), String> {
+    let (entries, mut cases) = cases(operation, axes, arch)?;
+    Ok((entries, cases.swap_remove(0)))
 }
 
 /// The machine code of a case, or the error of the compiler.
-fn compiled(operation: &OwnOperation, case: &Case, arch: &str) -> Result<Arc<[u8]>, String> {
+fn compiled(operation: &OwnOperation, entries: &Entries, case: &Case, arch: &str) -> Result<Arc<[u8]>, String> {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers());
     // With the vendor's headers, each program takes seconds.
     let has_headers = [&operation.text, &operation.includes].iter().any(|text| text.contains("#include"));
-    if let Some(third) = third_loop_of(case).filter(|_| !has_headers) {
+    if let Some(third) = entries.third_loop_of(case).filter(|_| !has_headers) {
         compiler.cubin(&third).map_err(|error| error.to_string())?;
     }
-    compiler.cubin(&program_of(case).unwrap()).map_err(|error| error.to_string())
+    compiler.cubin(&entries.program_of(case).unwrap()).map_err(|error| error.to_string())
 }
 
 /// The evidence in the first case of an operation on an architecture, or the error of the compiler.
 fn evidence_with(operation: &OwnOperation, axes: &Axes, arch: &str) -> Result<Evidence, String> {
-    let case = first_case(operation, axes, arch)?;
-    Ok(evidence_of(&case, &compiled(operation, &case, arch)?))
+    let (entries, case) = first_case(operation, axes, arch)?;
+    Ok(entries.evidence_of(&case, &compiled(operation, &entries, &case, arch)?))
 }
 
 fn evidence(operation: &OwnOperation, arch: &str) -> Result<String, String> {
@@ -128,8 +134,7 @@ fn barriers_span_clusters_and_grids() {
         let found = evidence(&function(name, text), "sm_90").unwrap();
         assert!(found.contains(instruction), "{name}: {found}");
     }
-    let cases = own::cases(DeviceLimits { multiprocessors: 132, max_threads: 1024 });
-    let blocks = |name: &str| cases.iter().find(|case| case.primitive.ends_with(name)).map(|case| case.blocks.unwrap());
+    let blocks = |name: &str| first_case(&function(name, text), &Axes::default(), "sm_90").unwrap().1.blocks;
     assert_eq!(["cluster_wait", "grid_wait"].map(blocks), [Some(8), Some(132)]);
     let includes = "#include \"cooperative_groups.h\"\n".to_owned();
     let line = "cooperative_groups::this_grid().sync()";
@@ -203,7 +208,7 @@ fn uses_are_found_whatever_the_names_are() {
     assert_eq!(uses("operation_v", text), [Value]);
     assert_eq!(uses("operation_l", text), [Variable, Loops]);
     assert_eq!(uses("operation_w", text), []);
-    let layout = |text: &str| first_case(&function("operation", text), &Axes::default(), "sm_90").unwrap().layout;
+    let layout = |text: &str| first_case(&function("operation", text), &Axes::default(), "sm_90").unwrap().1.layout;
     assert_eq!(layout("__device__ void operation(Thread &t) { t.mine++; }"), Some(Layout::Private { stride: 1 }));
     assert_eq!(layout("__device__ void operation(Thread &t) { t.value++; }"), None);
 }
@@ -333,9 +338,7 @@ fn clusters_are_those_of_the_code_or_those_asked_for() {
     let text = include_str!("../../../examples/measure/cluster_arrival.cuh");
     let group = |operation: &OwnOperation, clusters: &[u32], blocks: &[u32]| {
         let axes = Axes { clusters: clusters.to_vec(), blocks: blocks.to_vec(), ..Axes::default() };
-        own::define(&[known(operation, "sm_90").unwrap()], &axes);
-        let cases = own::cases(DeviceLimits { multiprocessors: 132, max_threads: 1024 });
-        let cases = cases.into_iter().filter(|case| case.primitive == operation.id && case.threads == Some(32));
+        let cases = cases(operation, &axes, "sm_90").unwrap().1.into_iter().filter(|case| case.threads == Some(32));
         cases.map(|case| (case.blocks.unwrap(), case.group.map(|group| group.to_string()))).collect::<Vec<_>>()
     };
     let of = |blocks, size: u32| (blocks, Some(format!("cluster {size}")));

@@ -13,7 +13,8 @@ use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Axes, Case, CaseId, Domain, Dtype, Form, Inspected, MemoryOrder, OwnCheck, OwnOperation, OwnUse, Row, Verdict,
+    Axes, Case, CaseId, Domain, Dtype, Form, Inspected, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row,
+    Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
@@ -147,12 +148,10 @@ impl OwnRequest {
         self.operations.iter().map(|own| own.id.clone()).chain(of_catalogue).collect()
     }
 
-    /// Makes primitives of them.
-    pub(super) fn define(&self) {
+    /// What the laboratories are to measure.
+    pub(super) fn code(&self) -> OwnCode {
         let axes = Axes { clusters: self.arguments.cluster.clone(), ..self.arguments.axes.axes() };
-        syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
-        syncscope_cpu::primitives::own::define(&self.operations, &axes);
-        syncscope_gpu::own::define(&self.operations, &axes);
+        OwnCode { operations: self.operations.clone(), axes }
     }
 
     /// The arguments of the run.

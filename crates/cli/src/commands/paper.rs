@@ -135,7 +135,7 @@ mod tests {
     fn an_interruption_leaves_experiments_and_without_a_gpu_all_of_them_are_tried() {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
-        let mut laboratories = Laboratories::open_without_gpu().unwrap();
+        let mut laboratories = Laboratories::open_without_gpu(syncscope_core::OwnCode::default()).unwrap();
         let cancel = Cancel::new();
         let mut measure = || {
             measure_missing(&mut laboratories, &directory, &Run::default(), &cancel, &mut Progress::new("experiments"))

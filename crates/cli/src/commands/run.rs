@@ -56,9 +56,8 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     let own = OwnRequest::new(arguments)?;
     if let Some(arch) = &arguments.sass {
         let own = own.resolved(Some(arch))?;
-        own.define();
         let mut missing = Vec::new();
-        for (id, listing) in listings_of_own(arch).map_err(Failure::CouldNot)? {
+        for (id, listing) in listings_of_own(&own.code(), arch).map_err(Failure::CouldNot)? {
             match listing {
                 Ok(listing) => drop(terminal::show(&format!("{id} on {arch}\n{listing}"))?),
                 Err(reason) => missing.push(format!("{id} on {arch}: {reason}")),
@@ -345,15 +344,16 @@ impl Request {
         })
     }
 
-    /// Makes primitives of what the user wrote, and opens the laboratories.
+    /// Opens the laboratories, which measure what the user wrote, too.
     fn open(&self, processes: Option<MpiLaboratory>) -> Result<Laboratories, Failure> {
-        if let Some(own) = &self.own {
-            own.define();
+        let code = self.own.as_ref().map(OwnRequest::code).unwrap_or_default();
+        if self.own.is_some() {
+            syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
         }
         let mut laboratories = match processes {
             Some(processes) => Laboratories::open_with_processes(processes),
-            None if self.own.as_ref().is_some_and(|own| !own.needs_gpu()) => Laboratories::open_without_gpu(),
-            None => Laboratories::open(self.arguments.device.as_deref()),
+            None if self.own.as_ref().is_some_and(|own| !own.needs_gpu()) => Laboratories::open_without_gpu(code),
+            None => Laboratories::open_with(code, self.arguments.device.as_deref()),
         }?;
         laboratories.let_fresh_processes_measure();
         Ok(laboratories)

@@ -1,12 +1,10 @@
 //! Operations that a user wrote: what a run was asked to measure besides the catalogue, as it stands in `run.json`.
 
-use std::sync::{PoisonError, RwLock};
-
 use crate::records::records;
 
 use crate::model::sweep::Sweep;
 use crate::words::words;
-use crate::{Axes, Case, Domain, Family, Layout, Primitive};
+use crate::{Axes, Case, Domain, Family, Layout};
 
 words! {
     /// What proves that an operation did its work.
@@ -271,47 +269,25 @@ impl OwnOperation {
     }
 }
 
-/// An operation of the user, as a primitive of this process.
-#[derive(Debug)]
-pub struct DefinedOwn {
-    /// What the user wrote.
-    pub source: OwnOperation,
-    /// The values to measure it with.
+/// The operations that a user wrote, and the values to measure them with.
+#[derive(Debug, Clone, Default)]
+pub struct OwnCode {
+    /// Those of all sides of the machine.
+    pub operations: Vec<OwnOperation>,
+    /// Asked-for values; the usual ones where there are none.
     pub axes: Axes,
-    /// What is known of it.
-    pub primitive: Primitive,
 }
 
-/// Primitives are static everywhere else, and these live as long as the process, too.
-static DEFINED: RwLock<Vec<&'static DefinedOwn>> = RwLock::new(Vec::new());
-
-/// Makes primitives of those operations that are for a side of the machine, with what its crate knows of one. An operation of the
-/// same id is replaced.
-pub fn define(
-    domain: Domain,
-    operations: &[OwnOperation],
-    axes: &Axes,
-    primitive: impl Fn(&OwnOperation) -> Primitive,
-) {
-    let mut defined = DEFINED.write().unwrap_or_else(PoisonError::into_inner);
-    let prefix = format!("{domain}.");
-    for source in operations.iter().filter(|source| source.id.starts_with(&prefix)) {
-        defined.retain(|own| own.source.id != source.id);
-        let own = DefinedOwn { source: source.clone(), axes: axes.clone(), primitive: primitive(source) };
-        defined.push(Box::leak(Box::new(own)));
+impl OwnCode {
+    /// The operations for one side of the machine.
+    pub fn on(&self, domain: Domain) -> impl Iterator<Item = &OwnOperation> {
+        self.operations.iter().filter(move |own| own.id.split('.').next() == Some(domain.as_str()))
     }
-}
 
-/// Those of a side of the machine.
-pub fn defined(domain: Domain) -> Vec<&'static DefinedOwn> {
-    let mut defined = DEFINED.read().unwrap_or_else(PoisonError::into_inner).clone();
-    defined.retain(|own| own.primitive.domain() == Some(domain));
-    defined
-}
-
-/// The operation of this id.
-pub fn find(id: &str) -> Option<&'static DefinedOwn> {
-    DEFINED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|own| own.source.id == id)
+    /// The operation of this id.
+    pub fn find(&self, id: &str) -> Option<&OwnOperation> {
+        self.operations.iter().find(|own| own.id == id)
+    }
 }
 
 /// Whether an id is that of an operation that a user wrote.

@@ -57,7 +57,7 @@ impl Part {
                 tests_additivity: sample.contains(&case.id()),
                 earlier_pairs: earlier_pairs.get(&case.id()).copied(),
                 facts,
-                ..PendingCase::new(case.clone(), preset.settings(case, cases.len(), facts.as_ref()))
+                ..PendingCase::new(case.clone(), preset.settings_among(case, cases, facts.as_ref()))
             }
         };
         Self {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::profile::{self, Phase};
-use crate::model::own::{self, is_own};
+use crate::model::own::is_own;
 use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
@@ -290,11 +290,11 @@ impl Passes<'_> {
         let Ok(mut found) = engine.measure_block(experiment.as_mut(), earlier, seed) else {
             return Ok(Ended::Run(Status::Interrupted));
         };
-        if let Some(own) = own::find(&pending.case.primitive) {
-            fail_if_elided(&mut found, own.source.checked());
+        if let Some(own) = self.session.run.own.iter().find(|own| own.id == pending.case.primitive) {
+            fail_if_elided(&mut found, own.checked());
             if let Verdict::TimedOut(reason) = &mut found.verdict
                 && pending.case.threads > Some(1)
-                && !own.source.is_barrier()
+                && !own.is_barrier()
             {
                 reason.push_str("; if its threads wait for each other, measure it with --check barrier");
             }

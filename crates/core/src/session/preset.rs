@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use crate::engine::stopping::PrecisionRule;
-use crate::model::own;
+use crate::model::own::is_own;
 use crate::run::IMPORTED;
 use crate::words::words;
-use crate::{BlockCount, Case, CaseId, Domain, Facts, Family, Layout, Run, Settings};
+use crate::{BlockCount, Case, CaseId, Facts, Family, Layout, Run, Settings};
 
 words! {
     /// How much is measured.
@@ -70,20 +70,25 @@ impl Preset {
     /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for a larger or
     /// smaller share. `facts` are those of the primitive, where known.
     pub(super) fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
-        let (mut rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
+        let (rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
         if !case.is_on_cpus() && facts.is_some_and(|facts| (facts.run_effect)(case).ns >= VARIES) {
             blocks.min = MIN_BLOCKS;
         }
-        if case.is_on_cpus() && cases <= COMPARED_CASES && own::defined(Domain::Cpu).len() > 1 {
-            rule = PrecisionRule {
-                precision: rule.precision / 4.0,
-                max_pairs: rule.max_pairs * COMPARED_BLOCKS,
-                max_time: rule.max_time * COMPARED_BLOCKS as u32,
-                ..rule
-            };
-            blocks.max *= COMPARED_BLOCKS as u32;
-        }
         Settings { blocks, ..Settings::with_rule(rule) }
+    }
+
+    /// The same among all cases of its laboratory.
+    pub(super) fn settings_among(self, case: &Case, cases: &[Case], facts: Option<&Facts>) -> Settings {
+        let mut settings = self.settings(case, cases.len(), facts);
+        let mut own = cases.iter().map(|case| &case.primitive).filter(|id| is_own(id));
+        let first = own.next();
+        if case.is_on_cpus() && cases.len() <= COMPARED_CASES && own.any(|id| Some(id) != first) {
+            settings.rule.precision /= 4.0;
+            settings.rule.max_pairs *= COMPARED_BLOCKS;
+            settings.rule.max_time *= COMPARED_BLOCKS as u32;
+            settings.blocks.max *= COMPARED_BLOCKS as u32;
+        }
+        settings
     }
 
     /// The state of a CPU (its clock, SMT interference, where its host lets it run) changes within tenths of a second.
@@ -134,7 +139,7 @@ impl Preset {
     /// fewest blocks take longer. Setting up is not in it.
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
-        let BlockCount { min, max } = self.settings(case, cases.len(), None).blocks;
+        let BlockCount { min, max } = self.settings_among(case, cases, None).blocks;
         let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
         all(max).min(self.passes(cases).time).max(all(min))
     }

@@ -10,8 +10,8 @@ use syncscope_core::session::{Apart, Share};
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Actor, Cancel, Cancelled, Case, CaseId, Detail, Domain, Engine, Experiment, Laboratory, Listing, Measurement,
-    Placement, Preset, Refusal, Row, Settings, own,
+    Actor, Cancel, Cancelled, Case, CaseId, Detail, Engine, Experiment, Laboratory, Listing, Measurement, OwnCode,
+    Placement, Preset, Refusal, Row, Settings,
 };
 use syncscope_host::cpu_list;
 use syncscope_host::loading::undisturbed;
@@ -26,6 +26,7 @@ use crate::machine::placement::{self, Placed, place_teams_on};
 use crate::machine::system::System;
 use crate::machine::topology::Topology;
 use crate::plan;
+use crate::primitives::own::OwnPrograms;
 use crate::primitives::{self, Blocking, Entry, Workload};
 use crate::processes::{self, ProcessPool};
 use crate::studies::{self, core_to_core, inference};
@@ -55,6 +56,8 @@ pub struct CpuLaboratory {
     interference: InterferenceDetector,
     /// Whether the CPUs are kept awake; decided before measuring.
     awake: Option<AwakePolicy>,
+    /// What a user wrote.
+    own: OwnPrograms,
     /// Whether fresh processes may measure for it: somebody ends them where they hang.
     is_watched: bool,
 }
@@ -92,8 +95,15 @@ impl CpuLaboratory {
             processes: ProcessPool::default(),
             interference: InterferenceDetector::default(),
             awake: None,
+            own: OwnPrograms::default(),
             is_watched: false,
         })
+    }
+
+    /// The same, which measures what a user wrote, too.
+    #[must_use]
+    pub fn with_own(self, code: OwnCode) -> Self {
+        Self { own: OwnPrograms::new(code), ..self }
     }
 
     /// The same, which lets fresh processes make passes. The program calls [`crate::processes::measure_if_asked`] in `main`, and
@@ -164,13 +174,13 @@ impl Laboratory for CpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
         let unavailable = |entry: &Entry| self.unavailable().or_else(|| entry.unavailable());
         let list = |entry: &'static Entry| Listing { primitive: &entry.primitive, unavailable: unavailable(entry) };
-        let own = own::defined(Domain::Cpu).into_iter();
-        let own = own.map(|own| Listing { primitive: &own.primitive, unavailable: self.unavailable() });
+        let own = self.own.primitives.iter();
+        let own = own.map(|primitive| Listing { primitive, unavailable: self.unavailable() });
         primitives::entries().map(list).chain(own).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        [plan::plan(preset, &self.topology), primitives::own::cases(&self.topology)].concat()
+        [plan::plan(preset, &self.topology), self.own.cases(&self.topology)].concat()
     }
 
     fn variants(&self) -> Vec<Case> {
@@ -196,7 +206,7 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn begin_pass(&mut self, pass: u32) {
-        primitives::own::begin_pass(pass);
+        self.own.begin_pass(pass);
     }
 
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
@@ -213,7 +223,8 @@ impl Laboratory for CpuLaboratory {
         sharing.remarks.extend(remark.into_iter().chain(self.kept_awake(&workload)).chain(waiting(&workload)));
         let team = if workload.in_processes {
             self.teams.end_runtimes();
-            self.processes.team_for(case, &placed.cpus)?
+            let library = self.own.library_of(case).transpose().map_err(Refusal::Failed)?;
+            self.processes.team_for(case, library, &placed.cpus)?
         } else {
             self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?
         };
@@ -299,14 +310,22 @@ impl CpuLaboratory {
     fn workload_in_place(&self, case: &Case, placement: &Placement) -> Result<(Workload, Option<String>), Refusal> {
         if let Some(node) = studies::home_node(case) {
             let cpu = memory::first_touch_cpu(&self.topology, node)?;
-            let workload = workload_made_on(Some(cpu), case)?;
+            let workload = self.workload_made_on(Some(cpu), case)?;
             let remark = memory::verify(&workload.extents, node, cpu)?;
             return Ok((workload, Some(remark)));
         }
         let first = placement::place(&self.topology, placement, 1).ok().and_then(|placed| placed.cpus[0]);
-        let workload = workload_made_on(first, case)?;
+        let workload = self.workload_made_on(first, case)?;
         let remark = first.and_then(|first| memory::misplaced(&self.topology, &workload.extents, first));
         Ok((workload, remark))
+    }
+
+    /// Makes a workload on a CPU, so that its memory comes from the NUMA node of that CPU. If the CPU cannot be used, the
+    /// team will report it.
+    fn workload_made_on(&self, cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
+        // A new thread for that would take as long to start as the samples of a measurement block take.
+        let _affinity = cpu.map(AffinityGuard::bind_to);
+        self.own.workload_of(case).unwrap_or_else(|| primitives::workload_of(case))
     }
 
     /// Keeps the CPUs awake as another process of this run does.
@@ -348,7 +367,8 @@ impl CpuLaboratory {
             oversubscribed: oversubscribed.is_some(),
             unbound: *placement == Placement::None,
             has_siblings: self.topology.share_a_core(&placed.cpus),
-            actor: case.map_or(Actor::Slowest, primitives::actor_of),
+            actor: case
+                .map_or(Actor::Slowest, |case| self.own.actor_of(case).unwrap_or_else(|| primitives::actor_of(case))),
             remarks: oversubscribed.into_iter().chain(throttled).collect(),
         }
     }
@@ -357,14 +377,6 @@ impl CpuLaboratory {
 /// The remark where threads are those of an OpenMP runtime: how they wait decides what they cost.
 fn waiting(workload: &Workload) -> Option<String> {
     workload.runtime.map(Runtime::waiting)
-}
-
-/// Makes a workload on a CPU, so that its memory comes from the NUMA node of that CPU. If the CPU cannot be used, the
-/// team will report it.
-fn workload_made_on(cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
-    // A new thread for that would take as long to start as the samples of a measurement block take.
-    let _affinity = cpu.map(AffinityGuard::bind_to);
-    primitives::workload_of(case)
 }
 
 #[cfg(test)]

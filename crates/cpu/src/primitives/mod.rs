@@ -80,9 +80,7 @@ pub(crate) fn find(id: &str) -> Option<&'static Entry> {
 
 /// Whose cost the figure of a case is.
 pub(crate) fn actor_of(case: &Case) -> Actor {
-    let of_catalogue = find(&case.primitive).map(|entry| &entry.primitive);
-    let primitive = of_catalogue.or_else(|| Some(&syncscope_core::own::find(&case.primitive)?.primitive));
-    primitive.map_or(Actor::Slowest, |primitive| primitive.facts.actor_of(case))
+    find(&case.primitive).map_or(Actor::Slowest, |entry| entry.primitive.facts.actor_of(case))
 }
 
 /// What the machine code of a case shows, without running it.
@@ -103,10 +101,6 @@ pub fn elided_by_nature(primitive: &str, architecture: &str) -> Option<&'static 
 /// # Errors
 /// [`Refusal::Skipped`] when there is no such primitive here, or no such variant of it.
 pub fn workload_of(case: &Case) -> Result<Workload, Refusal> {
-    if let Some(workload) = own::workload_of(case) {
-        let contends = actor_of(case) == Actor::Slowest;
-        return workload.map(|workload| if contends { workload } else { workload.without_windows() });
-    }
     let entry =
         find(&case.primitive).ok_or_else(|| Refusal::Skipped(format!("there is no primitive {}", case.primitive)))?;
     if let Some(reason) = entry.unavailable() {

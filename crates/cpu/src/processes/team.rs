@@ -62,10 +62,9 @@ impl ProcessTeam {
         Ok(team)
     }
 
-    /// Lets the workers make the workload of a case, on new memory.
-    pub(super) fn renew(&mut self, case: &Case) -> Result<(), TeamError> {
-        let failed = |reason| TeamError::Failed(reason);
-        let request = Request::New(case.clone(), Library::of(case).transpose().map_err(failed)?.map(Box::new));
+    /// Lets the workers make the workload of a case, or of the user's operation in a library, on new memory.
+    pub(super) fn renew(&mut self, case: &Case, library: Option<Library>) -> Result<(), TeamError> {
+        let request = Request::New(case.clone(), library.map(Box::new));
         for workers in [0..1, 1..self.workers.len()] {
             self.ask(&request, workers.clone())?;
             self.reports(workers, 0, STARTUP_TIMEOUT)?;
@@ -213,11 +212,16 @@ pub(crate) struct ProcessPool(Vec<ProcessTeam>);
 
 impl ProcessPool {
     /// Processes on these CPUs that have made the workload of the case, on new memory.
-    pub(crate) fn team_for(&mut self, case: &Case, cpus: &[Option<u32>]) -> Result<&mut dyn Executor, Refusal> {
+    pub(crate) fn team_for(
+        &mut self,
+        case: &Case,
+        library: Option<Library>,
+        cpus: &[Option<u32>],
+    ) -> Result<&mut dyn Executor, Refusal> {
         self.0.retain(Executor::is_fit);
         let (is_wanted, start) = (|team: &ProcessTeam| team.cpus() == cpus, || ProcessTeam::start(cpus));
         let team = kept_or_new(&mut self.0, is_wanted, [cpus.len(), MAX_PROCESSES], start)?;
-        team.renew(case)?;
+        team.renew(case, library)?;
         Ok(team)
     }
 }

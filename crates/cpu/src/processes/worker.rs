@@ -12,7 +12,7 @@ use super::{Request, Start, send};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::machine::system::System;
-use crate::primitives::own::Library;
+use crate::primitives::own::{Adopted, Library};
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
 use crate::team::{Body, PEER_TIMEOUT, Purpose, Report, Stopped, TeamThread};
@@ -25,6 +25,7 @@ struct Worker {
     clock: Clock,
     team_thread: TeamThread,
     inherited: &'static Inherited,
+    adopted: Adopted,
     job: Option<Job>,
 }
 
@@ -69,7 +70,15 @@ impl Worker {
         }
         let inherited = Inherited::adopt(&descriptors, thread == 0)?;
         let team_thread = TeamThread::here(thread, cpu);
-        Ok(Self { thread, workers, clock: Clock::calibrate(), team_thread, inherited, job: None })
+        Ok(Self {
+            thread,
+            workers,
+            clock: Clock::calibrate(),
+            team_thread,
+            inherited,
+            adopted: Adopted::default(),
+            job: None,
+        })
     }
 
     fn serve(mut self, socket: &UnixStream) -> Result<(), String> {
@@ -93,13 +102,15 @@ impl Worker {
     /// Makes the workload of a case, on new memory. The parent asks the first worker before the others.
     fn renew(&mut self, case: &Case, library: Option<Box<Library>>) -> Result<(), String> {
         self.job = None;
-        library.map_or(Ok(()), |library| primitives::own::adopt(*library))?;
         // SAFETY: this worker's job is gone, and the others run none: the parent has their answers. The first one makes the
         // new state before the others are asked for theirs.
         unsafe { self.inherited.renew()? };
         let barrier =
             inherited::state(1, |_| SenseBarrier::new(self.workers, PEER_TIMEOUT)).ok_or("no memory is left")?;
-        let workload = primitives::workload_of(case).map_err(|refusal| refusal.to_string())?;
+        let workload = match library {
+            Some(library) => self.adopted.workload(*library, case)?,
+            None => primitives::workload_of(case).map_err(|refusal| refusal.to_string())?,
+        };
         let sense = barrier[0].join(self.thread);
         let windowed = workload.windows.as_ref().map(|windows| windows.body(&self.clock));
         self.job = Some(Job { workload, windowed, barrier, sense });

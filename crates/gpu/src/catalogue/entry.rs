@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Facts, Preset, Primitive};
+use syncscope_core::{Case, Facts, OwnOperation, Preset, Primitive};
 
 use crate::catalogue::families::reduction::Recipe;
 use crate::catalogue::limits::DeviceLimits;
@@ -146,6 +146,7 @@ pub(crate) enum CpuThreads {
 
 /// A primitive and everything that depends on it. A family has an entry for what its primitives have in common, and an entry of a
 /// primitive says what differs.
+#[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) id: &'static str,
     pub(super) summary: &'static str,
@@ -178,6 +179,18 @@ pub(crate) struct Entry {
     pub(super) cases: fn(&str, Preset, DeviceLimits) -> Vec<Case>,
     /// Why a case cannot exist, whatever the plan.
     pub(super) limit: fn(&Case, DeviceLimits) -> Option<&'static str>,
+    /// The operation of a user that it is; `None` in the catalogue.
+    pub(crate) own: Option<&'static OwnEntry>,
+}
+
+/// What a user wrote, as it is measured on a device.
+#[derive(Debug)]
+pub(crate) struct OwnEntry {
+    pub(crate) source: OwnOperation,
+    /// Whether clusters were asked for.
+    pub(super) is_in_clusters: bool,
+    /// Multiprocessors of the device: how many blocks share one decides how many registers they have.
+    pub(super) multiprocessors: u32,
 }
 
 impl Entry {
@@ -210,6 +223,7 @@ impl Entry {
             unroll: |_| UNROLL,
             cases: |_, _, _| Vec::new(),
             limit: |_, _| None,
+            own: None,
         }
     }
 }

@@ -27,8 +27,6 @@ pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::{Traffic, Work};
 pub(crate) use self::families::{cluster, grid, multi, reduction};
 pub use self::registry::{
-    Fault, argument_bytes, cases, orderings, program_of, third_loop_of, unavailable, weakened_program,
+    Entries, Fault, argument_bytes, cases, orderings, program_of, third_loop_of, unavailable, weakened_program,
 };
-pub(crate) use self::registry::{
-    absent_block_program, entry_of, fault_program, limit, primitives, ruler_program, variants,
-};
+pub(crate) use self::registry::{absent_block_program, entry_of, fault_program, primitives, ruler_program, variants};

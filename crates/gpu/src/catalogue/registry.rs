@@ -1,13 +1,12 @@
 //! What is asked of all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
 //! tests.
 
-use std::sync::{PoisonError, RwLock};
-
-use syncscope_core::{Case, MemoryOrder, Preset, Primitive};
+use syncscope_core::{Case, MemoryOrder, OwnCode, Preset, Primitive};
 
 use crate::catalogue::entry::{Entry, Kernel, Method};
 use crate::catalogue::families::{FAMILIES, group_size};
 use crate::catalogue::limits::{DeviceLimits, shape_of};
+use crate::catalogue::own;
 use crate::cuda::compile::Program;
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
@@ -30,68 +29,93 @@ pub(crate) fn variants() -> Vec<Case> {
     cases(Preset::Paper, &DeviceLimits { multiprocessors: 132, max_threads: 1024 })
 }
 
-/// Why a case that was asked for cannot exist on a device.
-pub(crate) fn limit(case: &Case, limits: DeviceLimits) -> Option<String> {
-    let entry = entry_of(case)?;
-    let (blocks, threads) = shape_of(case);
-    let cluster = if entry.method == Method::Cluster { group_size(case) } else { 1 };
-    let waits_for_all = entry.method == Method::GridBarrier;
-    let most = limits.multiprocessors * DeviceLimits::resident(threads.max(1));
-    match () {
-        () if threads > limits.max_threads => {
-            Some(format!("{threads} threads, and a block has at most {}", limits.max_threads))
+/// The entries that cases name: those of the catalogue, and what a user wrote.
+#[derive(Debug, Default)]
+pub struct Entries {
+    own: Vec<&'static Entry>,
+}
+
+impl Entries {
+    /// With what a user wrote, as it is measured on a device.
+    pub fn with_own(code: &OwnCode, limits: DeviceLimits) -> Self {
+        Self { own: own::entries(code, limits) }
+    }
+
+    fn find(&self, id: &str) -> Option<&'static Entry> {
+        entries().chain(self.own.iter().copied()).find(|entry| entry.id == id)
+    }
+
+    /// The entry of a case's primitive.
+    pub(crate) fn entry_of(&self, case: &Case) -> Option<&'static Entry> {
+        self.find(&case.primitive)
+    }
+
+    /// The program of a case; `None` if the primitive does not exist.
+    pub fn program_of(&self, case: &Case) -> Option<Program> {
+        let entry = self.entry_of(case)?;
+        let definitions = entry.own.map_or_else(|| (entry.definitions)(case), |own| own.definitions(case));
+        let program = entry.kernel.program(definitions);
+        let unroll = (entry.unroll)(case);
+        Some(if unroll == UNROLL { program } else { program.with(format!("SYNCSCOPE_UNROLL={unroll}")) })
+    }
+
+    /// The program of a case with the third loop; `None` if there is no such loop.
+    pub fn third_loop_of(&self, case: &Case) -> Option<Program> {
+        let has_loop = |entry: &&Entry| {
+            entry.has_third_loop && matches!(entry.method, Method::Kernel | Method::Cluster | Method::GridBarrier)
+        };
+        self.entry_of(case).filter(has_loop)?;
+        Some(self.program_of(case)?.with_third_loop())
+    }
+
+    /// Why a primitive cannot be measured on a device of this compute capability, if so.
+    pub(crate) fn unavailable(&self, primitive: &str, capability: (u32, u32)) -> Option<String> {
+        let entry = self.find(primitive)?;
+        let ((major, minor), (has_major, has_minor)) = (entry.needs, capability);
+        let reason = || format!("needs compute capability {major}.{minor}, and the device has {has_major}.{has_minor}");
+        (capability < entry.needs).then(reason)
+    }
+
+    /// Why a case that was asked for cannot exist on a device.
+    pub(crate) fn limit(&self, case: &Case, limits: DeviceLimits) -> Option<String> {
+        let entry = self.entry_of(case)?;
+        let (blocks, threads) = shape_of(case);
+        let cluster = if entry.method == Method::Cluster { group_size(case) } else { 1 };
+        let waits_for_all = entry.method == Method::GridBarrier;
+        let most = limits.multiprocessors * DeviceLimits::resident(threads.max(1));
+        match () {
+            () if threads > limits.max_threads => {
+                Some(format!("{threads} threads, and a block has at most {}", limits.max_threads))
+            }
+            () if blocks % cluster != 0 => Some(format!("{blocks} blocks are no whole clusters of {cluster}")),
+            () if waits_for_all && blocks > most => {
+                Some(format!("{blocks} blocks of {threads} threads cannot run at the same time: at most {most} can"))
+            }
+            () => (entry.limit)(case, limits).map(str::to_owned),
         }
-        () if blocks % cluster != 0 => Some(format!("{blocks} blocks are no whole clusters of {cluster}")),
-        () if waits_for_all && blocks > most => {
-            Some(format!("{blocks} blocks of {threads} threads cannot run at the same time: at most {most} can"))
-        }
-        () => (entry.limit)(case, limits).map(str::to_owned),
     }
 }
 
-/// Entries beside the catalogue: what a user wrote.
-static ADDED: RwLock<Vec<&'static Entry>> = RwLock::new(Vec::new());
+const CATALOGUE: Entries = Entries { own: Vec::new() };
 
-/// Adds an entry; one of the same id is replaced.
-pub(super) fn add(entry: &'static Entry) {
-    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
-    added.retain(|known| known.id != entry.id);
-    added.push(entry);
-}
-
-fn entry(id: &str) -> Option<&'static Entry> {
-    let added = || ADDED.read().unwrap_or_else(PoisonError::into_inner).iter().copied().find(|entry| entry.id == id);
-    entries().find(|entry| entry.id == id).or_else(added)
-}
-
-/// The entry of a case's primitive.
+/// The entry of a case's primitive in the catalogue.
 pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
-    entry(&case.primitive)
+    CATALOGUE.entry_of(case)
 }
 
-/// Why a primitive cannot be measured on a device of this compute capability, if so.
+/// Why a primitive of the catalogue cannot be measured on a device of this compute capability, if so.
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
-    let entry = entry(primitive)?;
-    let ((major, minor), (has_major, has_minor)) = (entry.needs, capability);
-    let reason = || format!("needs compute capability {major}.{minor}, and the device has {has_major}.{has_minor}");
-    (capability < entry.needs).then(reason)
+    CATALOGUE.unavailable(primitive, capability)
 }
 
-/// The program of a case; `None` if the primitive does not exist.
+/// The program of a case of the catalogue; `None` if the primitive does not exist.
 pub fn program_of(case: &Case) -> Option<Program> {
-    let entry = entry_of(case)?;
-    let program = entry.kernel.program((entry.definitions)(case));
-    let unroll = (entry.unroll)(case);
-    Some(if unroll == UNROLL { program } else { program.with(format!("SYNCSCOPE_UNROLL={unroll}")) })
+    CATALOGUE.program_of(case)
 }
 
-/// The program of a case with the third loop; `None` if there is no such loop.
+/// The same with the third loop; `None` if there is no such loop.
 pub fn third_loop_of(case: &Case) -> Option<Program> {
-    let has_loop = |entry: &&Entry| {
-        entry.has_third_loop && matches!(entry.method, Method::Kernel | Method::Cluster | Method::GridBarrier)
-    };
-    entry_of(case).filter(has_loop)?;
-    Some(program_of(case)?.with_third_loop())
+    CATALOGUE.third_loop_of(case)
 }
 
 /// How many bytes of arguments the kernels `baseline`, `test` and `check` of a case take; `None` if there are none.
@@ -184,7 +208,7 @@ mod tests {
         }
 
         fn fitting(&self, _: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
-            cases.into_iter().map(|case| limit(&case, self.0).map_or(Ok(case), Err)).collect()
+            cases.into_iter().map(|case| CATALOGUE.limit(&case, self.0).map_or(Ok(case), Err)).collect()
         }
 
         fn experiment(&mut self, _: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
@@ -196,7 +220,7 @@ mod tests {
     fn what_is_planned_can_exist() {
         for limits in [H200, DeviceLimits { multiprocessors: 16, max_threads: 1024 }] {
             for case in Preset::ALL.iter().flat_map(|preset| cases(*preset, &limits)) {
-                assert_eq!(limit(&case, limits), None, "{case}");
+                assert_eq!(CATALOGUE.limit(&case, limits), None, "{case}");
             }
         }
     }

@@ -5,14 +5,14 @@
 
 mod judge;
 
-use syncscope_core::own::is_own;
 use syncscope_core::{Case, Evidence};
 use syncscope_sass::{Cubin, Instruction, Kernel, Region, SassError, most_registers, timed_region};
 
 use self::judge::difference;
 pub use self::judge::{ClosingRead, judge};
 pub use crate::catalogue::ExpectedInstructions;
-use crate::catalogue::{Method, entry_of, own};
+use crate::catalogue::entry::Entry;
+use crate::catalogue::{Entries, Method, own};
 
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
@@ -41,14 +41,22 @@ pub(crate) fn is_of_rate(evidence: &Evidence) -> bool {
     evidence.listing().is_some_and(|listing| listing.contains(judge::OF_A_RATE))
 }
 
-/// The evidence in the compiled program of a case.
+/// The evidence in the compiled program of a case of the catalogue.
 pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
-    found(case, cubin).unwrap_or_else(Evidence::NotAvailable)
+    Entries::default().evidence_of(case, cubin)
 }
 
-/// The same, or why there is none.
-fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
-    let entry = entry_of(case).ok_or_else(|| format!("there is no primitive {} in this version", case.primitive))?;
+impl Entries {
+    /// The evidence in the compiled program of a case.
+    pub fn evidence_of(&self, case: &Case, cubin: &[u8]) -> Evidence {
+        let entry =
+            self.entry_of(case).ok_or_else(|| format!("there is no primitive {} in this version", case.primitive));
+        entry.and_then(|entry| found(entry, case, cubin)).unwrap_or_else(Evidence::NotAvailable)
+    }
+}
+
+/// The same of an entry, or why there is none.
+fn found(entry: &Entry, case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     if entry.method == Method::HostBarrier {
         return Err(TIMED_BY_THE_HOST.to_owned());
     }
@@ -60,7 +68,7 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
         Method::Reduction(_) => return in_first_kernel(&cubin, &expected),
         _ => {}
     }
-    let is_own = is_own(&case.primitive);
+    let is_own = entry.own.is_some();
     let [baseline, test] = &match regions(&cubin) {
         // The clock is read on both sides of nothing.
         Err(SassError::NoTimedLoop(_, 2)) => {
@@ -97,8 +105,8 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
         *summary += &receipt.others_in_brief();
         *listing += &(receipt.line() + "\n");
     }
-    if let (true, Evidence::Present { summary, .. }) = (is_own, &mut evidence) {
-        *summary += &spills(case, test, registers).unwrap_or_default();
+    if let (Some(own), Evidence::Present { summary, .. }) = (entry.own, &mut evidence) {
+        *summary += &spills(own.most_registers(case), test, registers).unwrap_or_default();
     }
     if let Evidence::Present { listing, .. }
     | Evidence::Substituted { listing, .. }
@@ -111,8 +119,8 @@ fn found(case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
 
 /// What the loop of a user's operation moves between registers and memory because the registers ran out: nothing if some are left,
 /// since a source may have arrays in such memory, too.
-fn spills(case: &Case, test: &Region, registers: Option<u32>) -> Option<String> {
-    let (registers, most) = (registers?, own::most_registers(case));
+fn spills(most: u32, test: &Region, registers: Option<u32>) -> Option<String> {
+    let registers = registers?;
     let [loads, stores] = ["LDL", "STL"].map(|opcode| test.count(opcode));
     let ran_out = loads + stores > 0 && registers + own::REGISTERS_TOGETHER > most;
     ran_out.then(|| format!(", {} {loads} LDL and {stores} STL: all {registers} registers are taken", own::SPILLS))

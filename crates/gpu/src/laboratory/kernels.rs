@@ -4,21 +4,18 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Case, Evidence, Layout, Limit, Refusal};
+use syncscope_core::{Case, Evidence, Layout, Refusal};
 
 use super::{GpuLaboratory, Made, failed, usable};
 use crate::catalogue::entry::Entry;
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{
-    self, Fault, Method, Proof, SamplingPolicy, fault_program, ruler_program, third_loop_of, unavailable,
-};
+use crate::catalogue::{self, Fault, Method, Proof, SamplingPolicy, fault_program, ruler_program};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
 use crate::cuda::error::Called;
-use crate::evidence::evidence_of;
 use crate::experiments::ThirdLoop;
 use crate::experiments::kernel::{KernelExperiment, Parameters, Request, Setup};
-use crate::hard_limits;
+use crate::hard_limits::least_cycles;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
 use crate::launch::bench::{Bench, Shape};
 use crate::launch::device_context::Kernels;
@@ -71,14 +68,14 @@ impl GpuLaboratory {
             parameters,
             arguments,
             proof: entry.proof,
-            third: third_loop_of(case),
+            third: self.entries.third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
             // Fences stand between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
             unroll: (entry.unroll)(case),
             sampling: (entry.sampling)(case),
             limit: None,
-            least: self.least_cycles(case, &evidence),
+            least: self.machines.first().and_then(|device| least_cycles(entry, case, &evidence, device)),
         };
         self.set_up(program, evidence, request)
     }
@@ -120,25 +117,20 @@ impl GpuLaboratory {
         Ok(Box::new(KernelExperiment::new(bench, setup, request, offsets)))
     }
 
-    /// What the cost of a case cannot be less than.
-    fn least_cycles(&self, case: &Case, evidence: &Evidence) -> Option<Limit> {
-        hard_limits::least_cycles(case, evidence, self.machines.first()?)
-    }
-
     /// The evidence in the machine code of a case.
     pub(super) fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
         if let Some(evidence) = self.evidence.get(program) {
             return Ok(evidence.clone());
         }
         let cubin = self.compiler.cubin(program).map_err(failed)?;
-        let evidence = profile::time(Phase::Load, || evidence_of(case, &cubin));
+        let evidence = profile::time(Phase::Load, || self.entries.evidence_of(case, &cubin));
         self.evidence.insert(program.clone(), evidence.clone());
         Ok(evidence)
     }
 
     /// Why the device does not have a primitive, or `None`.
     pub(super) fn unavailable(&self, id: &str) -> Option<String> {
-        self.without_nccl(id).or_else(|| unavailable(id, self.machines.first()?.compute_capability))
+        self.without_nccl(id).or_else(|| self.entries.unavailable(id, self.machines.first()?.compute_capability))
     }
 
     pub(super) fn clock_kernels(&mut self) -> Result<Kernels, Refusal> {
@@ -165,7 +157,7 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped("a grid has at least one block".to_owned()));
         }
         let stride = case.layout.and_then(Layout::stride).unwrap_or(0);
-        let entry = catalogue::entry_of(case);
+        let entry = self.entries.entry_of(case);
         let is_in_clusters = entry.is_some_and(|entry| entry.method == Method::Cluster);
         let cluster = if is_in_clusters { catalogue::cluster::size_of(case) } else { 0 };
         let arrays = entry.map_or(1, |entry| entry.arrays);

@@ -13,7 +13,7 @@
 
 use self::nccl::NcclState;
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{Method, cases, entry_of, limit, own, program_of, third_loop_of, variants};
+use crate::catalogue::{Entries, Method, cases, own, variants};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::error::{Called, CudaError, GpuError};
@@ -29,7 +29,7 @@ use std::rc::Rc;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;
-use syncscope_core::{Case, Domain, Evidence, Experiment, Laboratory, Listing, Preset, Refusal, Ruler};
+use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, OwnCode, Preset, Primitive, Refusal, Ruler};
 
 mod host;
 mod kernels;
@@ -48,6 +48,10 @@ pub struct GpuLaboratory {
     pub(crate) device: Device,
     pub(crate) machines: Vec<GpuMachine>,
     limits: DeviceLimits,
+    pub(crate) entries: Entries,
+    /// What a user wrote.
+    own: OwnCode,
+    own_primitives: &'static [Primitive],
     pub(crate) compiler: Compiler,
     pub(crate) nvml: Option<Rc<Nvml>>,
     watch: Option<Rc<Watch>>,
@@ -76,10 +80,11 @@ impl GpuLaboratory {
 }
 
 /// The programs of these cases, with the third loops of those that will run one: compiled on all CPUs, not later one by one.
-fn programs_for(cases: &[Case]) -> Vec<Program> {
+fn programs_for(entries: &Entries, cases: &[Case]) -> Vec<Program> {
     let sample = additivity_sample(cases);
-    let third_loops = cases.iter().filter(|case| sample.contains(&case.id())).filter_map(third_loop_of);
-    cases.iter().filter_map(program_of).chain(third_loops).collect()
+    let sampled = cases.iter().filter(|case| sample.contains(&case.id()));
+    let third_loops = sampled.filter_map(|case| entries.third_loop_of(case));
+    cases.iter().filter_map(|case| entries.program_of(case)).chain(third_loops).collect()
 }
 
 impl Drop for GpuLaboratory {
@@ -94,15 +99,14 @@ impl Drop for GpuLaboratory {
 impl Laboratory for GpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
         let list = |primitive: &'static _| Listing { primitive, unavailable: self.unavailable(primitive.id) };
-        let own = syncscope_core::own::defined(Domain::Gpu).into_iter().map(|own| &own.primitive);
-        crate::primitives().iter().chain(own).map(list).collect()
+        crate::primitives().iter().chain(self.own_primitives).map(list).collect()
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
         let devices = self.machines.len();
         let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
         let with_kernels = cases(preset, &self.limits).into_iter().filter(is_there).collect();
-        [self.place(with_kernels), self.nccl_cases(), own::cases(self.limits)].concat()
+        [self.place(with_kernels), self.nccl_cases(), own::cases(&self.own, self.limits)].concat()
     }
 
     fn variants(&self) -> Vec<Case> {
@@ -110,12 +114,12 @@ impl Laboratory for GpuLaboratory {
     }
 
     fn fitting(&self, _: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
-        cases.into_iter().map(|case| limit(&case, self.limits).map_or(Ok(case), Err)).collect()
+        cases.into_iter().map(|case| self.entries.limit(&case, self.limits).map_or(Ok(case), Err)).collect()
     }
 
     fn prepare(&mut self, cases: &[Case], progress: &mut dyn FnMut(usize, usize)) {
         let here = cases.iter().filter(|case| self.unavailable(&case.primitive).is_none());
-        self.compiler.prepare(&programs_for(&here.cloned().collect::<Vec<_>>()), progress);
+        self.compiler.prepare(&programs_for(&self.entries, &here.cloned().collect::<Vec<_>>()), progress);
     }
 
     /// The first passes have contexts of their own, with other allocations: what a case costs there is one of several
@@ -136,7 +140,7 @@ impl Laboratory for GpuLaboratory {
         if let Some(launching) = crate::nccl::launching_of(case) {
             return self.nccl_sum(case, launching);
         }
-        let (Some(entry), Some(program)) = (entry_of(case), program_of(case)) else {
+        let (Some(entry), Some(program)) = (self.entries.entry_of(case), self.entries.program_of(case)) else {
             return Err(Refusal::Skipped(format!("there is no primitive {} in this version", case.primitive)));
         };
         if let Some(reason) = self.unavailable(&case.primitive) {

@@ -6,14 +6,11 @@ use syncscope_core::{Case, Check, Group, Refusal};
 
 use super::{GpuLaboratory, Made, failed, lost, usable};
 use crate::catalogue::reduction::{Operation, Recipe};
-use crate::catalogue::{
-    Method, absent_block_program, entry_of, grid, multi, program_of, third_loop_of, weakened_program,
-};
+use crate::catalogue::{Method, absent_block_program, entry_of, grid, multi, program_of, weakened_program};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe::adds_natively;
 use crate::cuda::driver::{Device, Way, launches_on_several_devices};
 use crate::cuda::error::NvrtcError;
-use crate::evidence::evidence_of;
 use crate::experiments::ThirdLoop;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup};
 use crate::experiments::host_barrier::HostBarrierExperiment;
@@ -53,18 +50,19 @@ impl GpuLaboratory {
         offsets_per_sample: u32,
     ) -> Result<GridBarrierExperiment<'_>, Refusal> {
         let program = &program.ok_or_else(|| Refusal::Skipped(format!("there is no {case} in this version")))?;
-        let entry = entry_of(case).filter(|entry| entry.method == Method::GridBarrier);
-        let Some(unroll) = entry.map(|entry| (entry.unroll)(case)) else {
+        let entry = self.entries.entry_of(case).filter(|entry| entry.method == Method::GridBarrier);
+        let Some(entry) = entry else {
             return Err(Refusal::Failed(format!("{case} is not a barrier of grids")));
         };
-        let evidence = evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);
+        let evidence = self.entries.evidence_of(case, &self.compiler.cubin(program).map_err(failed)?);
         let ruler = self.ruler.clone();
-        let bytes = grid::state_bytes(case);
+        let bytes = grid::state_bytes(case, entry.own);
         let pool = (MOST_OFFSETS * bytes.next_multiple_of(512)).min(MOST_BYTES);
         let offsets = MemoryOffsets::new(bytes, pool, offsets_per_sample);
+        let (third, unroll) = (self.entries.third_loop_of(case), (entry.unroll)(case));
         let OnDevices { device_group, compiler, program, remark } =
             self.set_up_on_devices(case, program, &offsets, limit)?;
-        let third = third_loop_of(case).map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
+        let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
         let setup = Setup { program, offsets, unroll, evidence, ruler, remark };
         let mut experiment = GridBarrierExperiment { device_group, setup, third, generation: 1 };
         if limit == LIMIT {

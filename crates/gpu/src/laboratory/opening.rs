@@ -8,12 +8,12 @@ use std::thread;
 
 use syncscope_core::machine::{Clock, Environment, GpuLink, GpuMachine, GpuState};
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::{Case, Ruler};
+use syncscope_core::{Case, OwnCode, Ruler};
 use syncscope_host::scheduling;
 
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::peer::peer_cases;
-use crate::catalogue::{self, own};
+use crate::catalogue::{self, Entries, own};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe;
 use crate::cuda::driver;
@@ -29,11 +29,11 @@ use crate::launch::{host_clock, ruler};
 
 impl GpuLaboratory {
     /// Opens the devices with the driver's numbers `devices`; all devices if none are named. Warms up the first one and
-    /// measures its clock, in about a second. Meanwhile it compiles `programs` and what users wrote.
+    /// measures its clock, in about a second. Meanwhile it compiles `programs` and what a user wrote.
     ///
     /// # Errors
     /// What is missing and how to get it: a driver, a device, the device named, NVRTC.
-    pub fn open(devices: Option<&[u32]>, programs: &[Program]) -> Result<Self, GpuError> {
+    pub fn open(devices: Option<&[u32]>, programs: &[Program], own: OwnCode) -> Result<Self, GpuError> {
         let driver = profile::time(Phase::Driver, driver::load)?;
         let numbers = chosen(devices, driver::device_count(driver)?)?;
         let machines = numbers
@@ -47,7 +47,9 @@ impl GpuLaboratory {
             max_threads: first.max_threads_per_block.min(MAX_BLOCK_THREADS),
         };
         let mut compiler = profile::time(Phase::Compiler, || compiler_for(first.compute_capability, driver))?;
-        let wanted = [&[catalogue::ruler_program()], programs, &programs_for(&own::cases(limits))].concat();
+        let entries = Entries::with_own(&own, limits);
+        let of_own = programs_for(&entries, &own::cases(&own, limits));
+        let wanted = [&[catalogue::ruler_program()], programs, &of_own].concat();
         let mut bench = thread::scope(|scope| {
             scope.spawn(|| compiler.prepare(&wanted, &mut |_, _| {}));
             profile::time(Phase::Context, || Bench::new(device, limits.multiprocessors, 0))
@@ -61,6 +63,9 @@ impl GpuLaboratory {
             device,
             machines,
             limits,
+            entries,
+            own_primitives: own::primitives(&own),
+            own,
             compiler,
             nvml,
             watch,

@@ -116,7 +116,7 @@ fn a_kernel_that_breaks_its_context_fails_and_nothing_hangs() {
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn a_missing_device_is_named() {
-    let error = GpuLaboratory::open(Some(&[99]), &[]).unwrap_err();
+    let error = GpuLaboratory::open(Some(&[99]), &[], syncscope_core::OwnCode::default()).unwrap_err();
     assert!(error.is_usage() && error.to_string().contains("there is no device 99; there "), "{error}");
     assert!(!matches!(error, GpuError::Nvrtc(NvrtcError::NotFound)));
     let mut laboratory = open();

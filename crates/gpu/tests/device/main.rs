@@ -22,7 +22,7 @@ use syncscope_core::{Cancel, Case, Check, Engine, Laboratory, Measurement, Prese
 use syncscope_gpu::GpuLaboratory;
 
 fn open() -> GpuLaboratory {
-    GpuLaboratory::open(None, &[]).unwrap_or_else(|error| panic!("{error}"))
+    GpuLaboratory::open(None, &[], syncscope_core::OwnCode::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn engine() -> Engine {

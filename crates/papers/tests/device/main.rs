@@ -9,5 +9,5 @@ mod timeline;
 use syncscope_gpu::GpuLaboratory;
 
 fn open() -> GpuLaboratory {
-    GpuLaboratory::open(None, &[]).unwrap_or_else(|error| panic!("{error}"))
+    GpuLaboratory::open(None, &[], syncscope_core::OwnCode::default()).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -7,16 +7,15 @@ mod layout;
 mod library;
 mod source;
 
-use std::collections::{BTreeMap, HashMap, HashSet, btree_map};
+use std::collections::{BTreeMap, HashMap, HashSet, btree_map, hash_map};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::stats::layouts;
 use syncscope_core::{
-    ActorRule, Axes, Case, Domain, Dtype, Facts, Form, Layout, Mode, OwnCheck, OwnOperation, OwnUse, Placement,
-    Primitive, Refusal, Role, own,
+    Actor, ActorRule, Axes, Case, Domain, Dtype, Facts, Form, Layout, Mode, OwnCheck, OwnCode, OwnOperation, OwnUse,
+    Placement, Primitive, Refusal, Role,
 };
 use syncscope_host::guard::TemporaryFolder;
 
@@ -33,11 +32,8 @@ use crate::primitives::barrier;
 use crate::primitives::work::{self, LockWork};
 use crate::primitives::workload::{Blocking, Workload};
 
-/// The compiled ones, or why they are not, by id, type and whether threads work around them.
-type Key = (String, Dtype, bool);
-static COMPILED: Mutex<Option<HashMap<Key, Result<Layouts, String>>>> = Mutex::new(None);
-
 /// A compiled operation, and those of its layouts that were loaded, or why they cannot be.
+#[derive(Debug)]
 struct Layouts {
     compiled: Compiled,
     loaded: BTreeMap<u32, Result<&'static Loops, String>>,
@@ -53,50 +49,41 @@ pub(crate) struct Library {
     pub(crate) file: PathBuf,
 }
 
-impl Library {
-    /// Of the user's operation that a case measures, in the layout of the pass.
-    pub(crate) fn of(case: &Case) -> Option<Result<Self, String>> {
-        let source = &own::find(&case.primitive)?.source;
-        let layout = LAYOUT.load(Ordering::Relaxed);
-        let file = |Layouts { compiled, files, .. }: &mut Layouts| {
-            let known = match files.entry(layout) {
-                btree_map::Entry::Occupied(known) => known.into_mut(),
-                btree_map::Entry::Vacant(new) => new.insert(compiled.library(layout)?),
-            };
-            Ok(known.path().join(source::LIBRARY))
+/// By id, type and whether threads work around it.
+type Key = (String, Dtype, bool);
+
+/// The operations of a user that a laboratory measures, and what was compiled of them.
+#[derive(Debug, Default)]
+pub(crate) struct OwnPrograms {
+    code: OwnCode,
+    pub(crate) primitives: &'static [Primitive],
+    /// The layout of the pass that is made.
+    layout: u32,
+    /// The compiled ones, or why they are not.
+    compiled: Mutex<HashMap<Key, Result<Layouts, String>>>,
+}
+
+/// The libraries that another process made and this one has loaded.
+#[derive(Debug, Default)]
+pub(crate) struct Adopted(HashMap<PathBuf, &'static Loops>);
+
+impl Adopted {
+    /// A case of the operation of a library made ready to run.
+    pub(crate) fn workload(&mut self, library: Library, case: &Case) -> Result<Workload, String> {
+        let loops = match self.0.entry(library.file) {
+            hash_map::Entry::Occupied(known) => *known.get(),
+            hash_map::Entry::Vacant(new) => {
+                let loops = Loops::load(new.key())?;
+                *new.insert(loops)
+            }
         };
-        let own = OwnOperation { text: String::new(), ..source.clone() };
-        Some(compiled(source, case, file).map(|file| Self { own, file }))
+        workload(&library.own, case, loops)
     }
 }
 
-/// Those that this process was given, the last one of which counts.
-static ADOPTED: Mutex<(BTreeMap<PathBuf, &'static Loops>, Option<PathBuf>)> = Mutex::new((BTreeMap::new(), None));
-
-/// Loads a library that another process made, whose case is measured next.
-pub(crate) fn adopt(Library { own, file }: Library) -> Result<(), String> {
-    let (known, last) = &mut *ADOPTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let btree_map::Entry::Vacant(new) = known.entry(file.clone()) {
-        new.insert(Loops::load(&file)?);
-    }
-    *last = Some(file);
-    if own::find(&own.id).is_none_or(|known| known.source != own) {
-        define(&[own], &Axes::default());
-    }
-    Ok(())
-}
-
-/// The layout of the pass that is made.
-static LAYOUT: AtomicU32 = AtomicU32::new(0);
-
-/// A pass begins, counted from zero: from now on, operations are made ready in its layout.
-pub(crate) fn begin_pass(pass: u32) {
-    LAYOUT.store(layouts::of_pass(pass + 1), Ordering::Relaxed);
-}
-
-/// Makes primitives of those operations that are for CPUs. One of the same id is replaced.
-pub fn define(operations: &[OwnOperation], axes: &Axes) {
-    own::define(Domain::Cpu, operations, axes, |source| Primitive {
+/// Primitives of the operations that are for CPUs. They live as long as the process, as those of the catalogue do.
+pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
+    let primitive = |source: &OwnOperation| Primitive {
         id: source.id.clone().leak(),
         summary: "An operation that a user wrote; run.json has its source",
         operation: if source.admits_several() {
@@ -108,7 +95,8 @@ pub fn define(operations: &[OwnOperation], axes: &Axes) {
         },
         source: "the user",
         facts: facts_of(source),
-    });
+    };
+    code.on(Domain::Cpu).map(primitive).collect::<Vec<_>>().leak()
 }
 
 fn facts_of(source: &OwnOperation) -> Facts {
@@ -133,47 +121,102 @@ const PROOFS: u64 = 50;
 /// Elements of their own lines, besides neighbours.
 const OF_A_LINE: u32 = 16;
 
-/// The cases of all of them.
-pub(crate) fn cases(topology: &Topology) -> Vec<Case> {
-    let usual = Axes {
-        threads: powers_of_two(topology.allowed().count().max(1) as u32),
-        placements: vec![Placement::Close],
-        dtypes: vec![Dtype::I32],
-        strides: vec![1, OF_A_LINE],
-        ..Axes::default()
-    };
-    let mut cases: Vec<Case> =
-        own::defined(Domain::Cpu).iter().flat_map(|own| own.source.cases(&own.axes, &usual)).collect();
-    let cores = named(topology, &Placement::Cores);
-    for case in cases.iter_mut().filter(|case| case.placement == Some(Placement::Cores)) {
-        case.placement = Some(cores.clone());
+impl OwnPrograms {
+    pub(crate) fn new(code: OwnCode) -> Self {
+        Self { primitives: primitives(&code), code, ..Self::default() }
     }
-    let mut seen = HashSet::new();
-    cases.retain(|case| seen.insert(case.clone()));
-    // A single thread has no other elements to be apart from.
-    let first = |case: &Case| case.threads != Some(1) || case.layout != Some(Layout::Private { stride: OF_A_LINE });
-    cases.retain(|case| first(case) || !own::find(&case.primitive).is_some_and(|own| own.axes.strides.is_empty()));
-    // Libraries may do less in a process of one thread.
-    let is_alone = |case: &&Case| case.threads == Some(1) && calls_libraries(case);
-    let alone = |case: &Case| Case { form: Some(Form::OneThreadProcess), ..case.clone() };
-    let alone: Vec<Case> = cases.iter().filter(is_alone).map(alone).collect();
-    cases.extend(alone);
-    cases
+
+    /// A pass begins, counted from zero: from now on, operations are made ready in its layout.
+    pub(crate) fn begin_pass(&mut self, pass: u32) {
+        self.layout = layouts::of_pass(pass + 1);
+    }
+
+    /// The cases of all of them.
+    pub(crate) fn cases(&self, topology: &Topology) -> Vec<Case> {
+        let usual = Axes {
+            threads: powers_of_two(topology.allowed().count().max(1) as u32),
+            placements: vec![Placement::Close],
+            dtypes: vec![Dtype::I32],
+            strides: vec![1, OF_A_LINE],
+            ..Axes::default()
+        };
+        let axes = &self.code.axes;
+        let mut cases: Vec<Case> = self.code.on(Domain::Cpu).flat_map(|own| own.cases(axes, &usual)).collect();
+        let cores = named(topology, &Placement::Cores);
+        for case in cases.iter_mut().filter(|case| case.placement == Some(Placement::Cores)) {
+            case.placement = Some(cores.clone());
+        }
+        let mut seen = HashSet::new();
+        cases.retain(|case| seen.insert(case.clone()));
+        // A single thread has no other elements to be apart from.
+        let is_apart =
+            |case: &Case| case.threads == Some(1) && case.layout == Some(Layout::Private { stride: OF_A_LINE });
+        cases.retain(|case| !axes.strides.is_empty() || !is_apart(case));
+        // Libraries may do less in a process of one thread.
+        let is_alone = |case: &&Case| case.threads == Some(1) && self.calls_libraries(case);
+        let alone = |case: &Case| Case { form: Some(Form::OneThreadProcess), ..case.clone() };
+        let alone: Vec<Case> = cases.iter().filter(is_alone).map(alone).collect();
+        cases.extend(alone);
+        cases
+    }
+
+    /// Whether an operation calls or reads something that is not in its source, as far as its compiler says.
+    fn calls_libraries(&self, case: &Case) -> bool {
+        let calls = |Layouts { compiled, .. }: &mut Layouts| Ok(compiled.calls_libraries());
+        self.code.find(&case.primitive).is_some_and(|source| self.compiled(source, case, calls).unwrap_or(false))
+    }
+
+    /// A case made ready to run, in the layout of the pass; `None` if it is of no operation of the user.
+    pub(crate) fn workload_of(&self, case: &Case) -> Option<Result<Workload, Refusal>> {
+        let source = self.code.find(&case.primitive)?;
+        let load = |Layouts { compiled, loaded, .. }: &mut Layouts| {
+            let load = || Loops::load(&compiled.library(self.layout)?.path().join(source::LIBRARY));
+            loaded.entry(self.layout).or_insert_with(load).clone()
+        };
+        let made = self.compiled(source, case, load).and_then(|loops| workload(source, case, loops));
+        Some(made.map_err(Refusal::Failed))
+    }
+
+    /// The library of the operation that a case measures, in the layout of the pass.
+    pub(crate) fn library_of(&self, case: &Case) -> Option<Result<Library, String>> {
+        let source = self.code.find(&case.primitive)?;
+        let file = |Layouts { compiled, files, .. }: &mut Layouts| {
+            let known = match files.entry(self.layout) {
+                btree_map::Entry::Occupied(known) => known.into_mut(),
+                btree_map::Entry::Vacant(new) => new.insert(compiled.library(self.layout)?),
+            };
+            Ok(known.path().join(source::LIBRARY))
+        };
+        let own = OwnOperation { text: String::new(), ..source.clone() };
+        Some(self.compiled(source, case, file).map(|file| Library { own, file }))
+    }
+
+    /// Whose cost the figure of a case is; `None` if it is of no operation of the user.
+    pub(crate) fn actor_of(&self, case: &Case) -> Option<Actor> {
+        self.code.find(&case.primitive).map(|source| facts_of(source).actor_of(case))
+    }
+
+    /// What `find` finds in an operation, which is compiled once for each type.
+    fn compiled<T>(
+        &self,
+        source: &OwnOperation,
+        case: &Case,
+        find: impl FnOnce(&mut Layouts) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = compiled.entry((source.id.clone(), dtype, has_work));
+        let compile = || {
+            let compiled = source::compile(source, dtype, has_work)?;
+            Ok(Layouts { compiled, loaded: BTreeMap::new(), files: BTreeMap::new() })
+        };
+        find(known.or_insert_with(compile).as_mut().map_err(|error| error.clone())?)
+    }
 }
 
-/// Whether an operation calls or reads something that is not in its source, as far as its compiler says.
-fn calls_libraries(case: &Case) -> bool {
-    let Some(own) = own::find(&case.primitive) else { return false };
-    compiled(&own.source, case, |Layouts { compiled, .. }| Ok(compiled.calls_libraries())).unwrap_or(false)
-}
-
-/// A case made ready to run; `None` if it is of no operation of the user.
-pub(super) fn workload_of(case: &Case) -> Option<Result<Workload, Refusal>> {
-    Some(workload(&own::find(&case.primitive)?.source, case).map_err(Refusal::Failed))
-}
-
-fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
-    let loops = loops_of(source, case)?;
+/// A case of a loaded operation made ready to run.
+fn workload(source: &OwnOperation, case: &Case, loops: &'static Loops) -> Result<Workload, String> {
+    let is_of_slowest = facts_of(source).actor_of(case) == Actor::Slowest;
     let check = source.checked();
     let no_threads = || "it has no number of threads".to_owned();
     let admits_several = source.admits_several();
@@ -203,7 +246,8 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     }
     if !is_barrier {
         // Threads that only read do not contend.
-        return Ok(if only_reads(workload.functions.test) { workload.without_windows() } else { workload });
+        let is_alone = !is_of_slowest || only_reads(workload.functions.test);
+        return Ok(if is_alone { workload.without_windows() } else { workload });
     }
     let workload = workload.without_windows();
     if !(source.is("wait") || check == Some(OwnCheck::Barrier)) {
@@ -211,33 +255,4 @@ fn workload(source: &OwnOperation, case: &Case) -> Result<Workload, String> {
     }
     let proof = barrier::proof_of(case.threads.unwrap_or(1), OwnBarrier::of_all(&operation));
     Ok(Workload { proofs: PROOFS, ..workload.with_proof(proof) })
-}
-
-/// The loaded operation, in the layout of the pass.
-fn loops_of(source: &OwnOperation, case: &Case) -> Result<&'static Loops, String> {
-    if let (known, Some(last)) = &*ADOPTED.lock().unwrap_or_else(PoisonError::into_inner) {
-        return known.get(last).copied().ok_or_else(|| "it was not loaded".to_owned());
-    }
-    let layout = LAYOUT.load(Ordering::Relaxed);
-    let load = |Layouts { compiled, loaded, .. }: &mut Layouts| {
-        let load = || Loops::load(&compiled.library(layout)?.path().join(source::LIBRARY));
-        loaded.entry(layout).or_insert_with(load).clone()
-    };
-    compiled(source, case, load)
-}
-
-/// What `find` finds in an operation, which is compiled once for each type.
-fn compiled<T>(
-    source: &OwnOperation,
-    case: &Case,
-    find: impl FnOnce(&mut Layouts) -> Result<T, String>,
-) -> Result<T, String> {
-    let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
-    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = compiled.get_or_insert_default().entry((source.id.clone(), dtype, has_work));
-    let compile = || {
-        let compiled = source::compile(source, dtype, has_work)?;
-        Ok(Layouts { compiled, loaded: BTreeMap::new(), files: BTreeMap::new() })
-    };
-    find(known.or_insert_with(compile).as_mut().map_err(|error| error.clone())?)
 }

@@ -3,7 +3,9 @@
 //! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 
 use super::prelude::*;
-use syncscope_core::{OwnUse, own};
+use syncscope_core::OwnUse;
+
+use crate::catalogue::entry::OwnEntry;
 
 /// The column `group` names variants, of which each is another algorithm.
 const FACTS: Facts = Facts {
@@ -123,11 +125,11 @@ const OWN_STATE_BYTES: usize = 512 + 4096;
 /// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
 /// each block; with several counters the pages of
 /// `near_counters.cuh`.
-pub(crate) fn state_bytes(case: &Case) -> usize {
+pub(crate) fn state_bytes(case: &Case, own: Option<&OwnEntry>) -> usize {
     const LINE: usize = 128;
     const PAGES: usize = 16;
     const PAGE_BYTES: usize = 4096;
-    if let Some(own) = own::find(&case.primitive) {
+    if let Some(own) = own {
         let threads = case.blocks.unwrap_or(0) as usize * case.threads.unwrap_or(0) as usize;
         let elements = if own.source.uses(OwnUse::Element) { threads * size_of::<u64>() } else { 0 };
         return OWN_STATE_BYTES + elements;
@@ -253,7 +255,7 @@ mod tests {
         }
         let two = planned.iter().find(|case| case.in_group(NEAR_COUNTERS)).unwrap();
         // The choice in a line of its own, then sixteen pages to choose from.
-        assert_eq!(state_bytes(two), 128 + 16 * 4096);
+        assert_eq!(state_bytes(two, None), 128 + 16 * 4096);
         assert_eq!(cluster_of(two), 0);
     }
 
@@ -262,7 +264,7 @@ mod tests {
         // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
         for blocks in [1_u32, 127, 128, 129, 132, 4224] {
             let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;
-            assert_eq!(state_bytes(&Case { blocks: Some(blocks), ..Case::new("gpu.grid.lock_free") }), bytes);
+            assert_eq!(state_bytes(&Case { blocks: Some(blocks), ..Case::new("gpu.grid.lock_free") }, None), bytes);
         }
     }
 }

@@ -7,17 +7,16 @@
 //! | `inspection` | what a compiler tells of the source: its functions and what they use |
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::{
-    ActorRule, Axes, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnCheck, OwnOperation, OwnUse, Role,
-    RunEffect, own,
+    ActorRule, Axes, Case, Domain, Dtype, Facts, Group, Mode, OperationsAtOnce, OwnCheck, OwnCode, OwnOperation,
+    OwnUse, Primitive, Role, RunEffect,
 };
 
-use crate::catalogue::entry::{Entry, Kernel, Method, Proof};
+use crate::catalogue::entry::{Entry, Kernel, Method, OwnEntry, Proof};
 use crate::catalogue::families::{CLUSTER_OF, type_of};
+use crate::catalogue::grid;
 use crate::catalogue::limits::DeviceLimits;
-use crate::catalogue::{entry_of, grid, registry};
 use crate::cuda::compile::{LAUNCH_MEMORY, OF_USER};
 use crate::launch::arguments::{ArgumentKind, UNROLL};
 
@@ -27,13 +26,17 @@ pub use self::text::HEADER;
 mod inspection;
 mod text;
 
-/// Makes primitives of those operations that are for GPUs. One of the same id is replaced.
-pub fn define(operations: &[OwnOperation], axes: &Axes) {
-    own::define(Domain::Gpu, operations, axes, |source| {
-        let entry = Box::leak(Box::new(entry(source, !axes.clusters.is_empty())));
-        registry::add(entry);
-        entry.primitive()
-    });
+/// Entries of the operations that are for GPUs. They live as long as the process, as those of the catalogue do.
+pub(super) fn entries(code: &OwnCode, limits: DeviceLimits) -> Vec<&'static Entry> {
+    let (is_in_clusters, multiprocessors) = (!code.axes.clusters.is_empty(), limits.multiprocessors.max(1));
+    let own = |source: &OwnOperation| OwnEntry { source: source.clone(), is_in_clusters, multiprocessors };
+    code.on(Domain::Gpu).map(|source| &*Box::leak(Box::new(entry(Box::leak(Box::new(own(source))))))).collect()
+}
+
+/// Their primitives.
+pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
+    let none = DeviceLimits { multiprocessors: 1, max_threads: 1 };
+    entries(code, none).into_iter().map(Entry::primitive).collect::<Vec<_>>().leak()
 }
 
 /// Which threads may wait for each other in an operation. `SYNCSCOPE_SPAN` is its number.
@@ -64,13 +67,8 @@ const CLUSTER: u32 = 8;
 /// Most blocks of a cluster on any device.
 pub const MOST_OF_CLUSTER: u32 = 16;
 
-/// Multiprocessors of the device whose cases are made. It decides how many blocks share one, and so their registers.
-static MULTIPROCESSORS: AtomicU32 = AtomicU32::new(1);
-
 /// The cases of all of them.
-pub fn cases(limits: DeviceLimits) -> Vec<Case> {
-    // Relaxed: programs are made of the cases, by the thread that has these.
-    MULTIPROCESSORS.store(limits.multiprocessors.max(1), Ordering::Relaxed);
+pub fn cases(code: &OwnCode, limits: DeviceLimits) -> Vec<Case> {
     let usual = |blocks| Axes {
         threads: limits.at_most(&[32, 1024]),
         blocks,
@@ -78,24 +76,23 @@ pub fn cases(limits: DeviceLimits) -> Vec<Case> {
         strides: vec![1, 32],
         ..Axes::default()
     };
-    let of = |own: &&own::DefinedOwn| -> Vec<Case> {
-        let cases = |blocks| own.source.cases(&own.axes, &usual(blocks));
-        match span_of(&own.source, !own.axes.clusters.is_empty()) {
+    let axes = &code.axes;
+    let of = |source: &OwnOperation| -> Vec<Case> {
+        let cases = |blocks| source.cases(axes, &usual(blocks));
+        match span_of(source, !axes.clusters.is_empty()) {
             Span::Block => cases(vec![1, limits.multiprocessors]),
-            Span::Cluster if own.axes.clusters.is_empty() => {
-                cases(vec![CLUSTER]).into_iter().map(in_clusters).collect()
-            }
+            Span::Cluster if axes.clusters.is_empty() => cases(vec![CLUSTER]).into_iter().map(in_clusters).collect(),
             Span::Cluster => {
                 let of_size = |size: &u32| {
                     let group = Some(Group::numbered(CLUSTER_OF, *size));
                     cases(vec![*size]).into_iter().map(move |case| Case { group: group.clone(), ..case })
                 };
-                own.axes.clusters.iter().flat_map(of_size).collect()
+                axes.clusters.iter().flat_map(of_size).collect()
             }
             Span::Grid => cases(vec![limits.multiprocessors]),
         }
     };
-    own::defined(Domain::Gpu).iter().flat_map(of).collect()
+    code.on(Domain::Gpu).flat_map(of).collect()
 }
 
 /// A case in the largest usual clusters of which its grid is made.
@@ -105,9 +102,10 @@ fn in_clusters(case: Case) -> Case {
     Case { group: Some(Group::numbered(CLUSTER_OF, size)), ..case }
 }
 
-fn entry(source: &OwnOperation, is_in_clusters: bool) -> Entry {
+fn entry(own: &'static OwnEntry) -> Entry {
+    let OwnEntry { source, is_in_clusters, .. } = own;
     let is_lock = source.is("acquire");
-    let (method, needs, arguments) = match span_of(source, is_in_clusters) {
+    let (method, needs, arguments) = match span_of(source, *is_in_clusters) {
         Span::Block => (Method::Kernel, (7, 5), ArgumentKind::Variable),
         Span::Cluster => (Method::Cluster, (9, 0), ArgumentKind::Variable),
         Span::Grid => (Method::GridBarrier, (7, 5), ArgumentKind::GridBarrier),
@@ -133,25 +131,21 @@ fn entry(source: &OwnOperation, is_in_clusters: bool) -> Entry {
             "one execution by each thread"
         },
         source: "the user",
-        definitions: |case| own::find(&case.primitive).map(|own| definitions(own, case)).unwrap_or_default(),
         arrays: if source.uses(OwnUse::Element) { 2 } else { 1 },
         // As few as the catalogue has where operations take long.
-        unroll: |case| match entry_of(case).map(|entry| entry.method) {
-            Some(Method::GridBarrier) => grid::UNROLL,
+        unroll: match method {
+            Method::GridBarrier => |_| grid::UNROLL,
             // With 64 copies of 32 exchanges in a loop, a warp took 2.6 times as long as in a program's loop (H200).
-            _ if own::find(&case.primitive).is_some_and(|own| own.source.uses(OwnUse::Long)) => UNROLL_OF_LONG,
-            _ if case.actors() >= 4096 => 8,
-            _ => UNROLL,
+            _ if source.uses(OwnUse::Long) => |_| 4,
+            _ => |case| if case.actors() >= 4096 { 8 } else { UNROLL },
         },
         method,
         needs,
         has_third_loop: source.baseline.is_none(),
+        own: Some(own),
         ..Entry::of(kernel, if is_counted { Proof::Sum } else { Proof::Trial }, facts)
     }
 }
-
-/// Copies of a long operation in one iteration of the baseline.
-const UNROLL_OF_LONG: u32 = 4;
 
 /// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often: in
 /// instructions that let them meet, or in a loop.
@@ -159,41 +153,51 @@ fn waits(source: &OwnOperation) -> bool {
     source.is_barrier() || source.is("acquire") || source.uses(OwnUse::Loops) || source.uses(OwnUse::Meeting)
 }
 
-/// Options and definitions of the compiler.
-fn definitions(own: &own::DefinedOwn, case: &Case) -> Vec<String> {
-    let source = &own.source;
-    // As `own_kernels.cuh` numbers them.
-    let check = match source.checked() {
-        None => 0,
-        Some(OwnCheck::Counter) => 1,
-        Some(OwnCheck::Lock) => 2,
-        Some(OwnCheck::Barrier) => 3,
-        Some(OwnCheck::Message) => 4,
-    };
-    let span = span_of(source, !own.axes.clusters.is_empty());
-    let (threads, blocks) = launch_bounds(case.threads.unwrap_or(1), case.blocks.unwrap_or(1));
-    let mut definitions = options(source, type_of(case.dtype), span);
-    definitions.extend([
-        format!("SYNCSCOPE_CHECK={check}"),
-        format!("SYNCSCOPE_PRIVATE={}", u32::from(source.uses(OwnUse::Element))),
-        format!("SYNCSCOPE_SHARED={}", u32::from(source.uses(OwnUse::BlockMemory))),
-        format!("SYNCSCOPE_MEETS={}", u32::from(waits(source))),
-        format!("SYNCSCOPE_CONTEXT={}", u32::from(source.baseline.is_some())),
-        format!("SYNCSCOPE_MOST_THREADS={threads}"),
-        format!("SYNCSCOPE_LEAST_BLOCKS={blocks}"),
-    ]);
-    definitions.extend(source.launch_memory.map(|bytes| format!("{LAUNCH_MEMORY}{bytes}")));
-    definitions
-}
+impl OwnEntry {
+    /// Options and definitions of the compiler.
+    pub(super) fn definitions(&self, case: &Case) -> Vec<String> {
+        let source = &self.source;
+        // As `own_kernels.cuh` numbers them.
+        let check = match source.checked() {
+            None => 0,
+            Some(OwnCheck::Counter) => 1,
+            Some(OwnCheck::Lock) => 2,
+            Some(OwnCheck::Barrier) => 3,
+            Some(OwnCheck::Message) => 4,
+        };
+        let span = span_of(source, self.is_in_clusters);
+        let (threads, blocks) = self.launch_bounds(case.threads.unwrap_or(1), case.blocks.unwrap_or(1));
+        let mut definitions = options(source, type_of(case.dtype), span);
+        definitions.extend([
+            format!("SYNCSCOPE_CHECK={check}"),
+            format!("SYNCSCOPE_PRIVATE={}", u32::from(source.uses(OwnUse::Element))),
+            format!("SYNCSCOPE_SHARED={}", u32::from(source.uses(OwnUse::BlockMemory))),
+            format!("SYNCSCOPE_MEETS={}", u32::from(waits(source))),
+            format!("SYNCSCOPE_CONTEXT={}", u32::from(source.baseline.is_some())),
+            format!("SYNCSCOPE_MOST_THREADS={threads}"),
+            format!("SYNCSCOPE_LEAST_BLOCKS={blocks}"),
+        ]);
+        definitions.extend(source.launch_memory.map(|bytes| format!("{LAUNCH_MEMORY}{bytes}")));
+        definitions
+    }
 
-/// Threads of a block and blocks of a multiprocessor that the registers must be enough for: up to 256 threads have the most that
-/// a thread can have. Few different numbers, so that cases share programs.
-fn launch_bounds(threads: u32, blocks: u32) -> (u32, u32) {
-    const OF_ALL: u32 = 256;
-    let together = blocks.div_ceil(MULTIPROCESSORS.load(Ordering::Relaxed));
-    let threads = threads.next_multiple_of(OF_ALL);
-    // Registers are 2,048 threads' times 32 on every device, or half of that.
-    (threads, together.min(2048 / threads).max(1))
+    /// Threads of a block and blocks of a multiprocessor that the registers must be enough for: up to 256 threads have the most that
+    /// a thread can have. Few different numbers, so that cases share programs.
+    fn launch_bounds(&self, threads: u32, blocks: u32) -> (u32, u32) {
+        const OF_ALL: u32 = 256;
+        let together = blocks.div_ceil(self.multiprocessors);
+        let threads = threads.next_multiple_of(OF_ALL);
+        // Registers are 2,048 threads' times 32 on every device, or half of that.
+        (threads, together.min(2048 / threads).max(1))
+    }
+
+    /// The registers that a thread of a case can have at most.
+    pub(crate) fn most_registers(&self, case: &Case) -> u32 {
+        const OF_MULTIPROCESSOR: u32 = 65_536;
+        const OF_THREAD: u32 = 255;
+        let (threads, blocks) = self.launch_bounds(case.threads.unwrap_or(1), case.blocks.unwrap_or(1));
+        (OF_MULTIPROCESSOR / (threads * blocks)).min(OF_THREAD)
+    }
 }
 
 /// How the evidence says that registers ran out.
@@ -201,14 +205,6 @@ pub const SPILLS: &str = "spills in the loop:";
 
 /// Registers are given out in such parts.
 pub(crate) const REGISTERS_TOGETHER: u32 = 8;
-
-/// The registers that a thread of a case can have at most.
-pub(crate) fn most_registers(case: &Case) -> u32 {
-    const OF_MULTIPROCESSOR: u32 = 65_536;
-    const OF_THREAD: u32 = 255;
-    let (threads, blocks) = launch_bounds(case.threads.unwrap_or(1), case.blocks.unwrap_or(1));
-    (OF_MULTIPROCESSOR / (threads * blocks)).min(OF_THREAD)
-}
 
 /// Options of every program that has the source.
 fn options(source: &OwnOperation, dtype: &str, span: Span) -> Vec<String> {
@@ -233,13 +229,13 @@ mod tests {
 
     #[test]
     fn registers_are_enough_for_the_threads_of_the_launch() {
-        MULTIPROCESSORS.store(132, Ordering::Relaxed);
-        assert_eq!(launch_bounds(32, 1), (256, 1));
-        assert_eq!(launch_bounds(1024, 132), (1024, 1));
-        assert_eq!(launch_bounds(1024, 264), (1024, 2));
-        assert_eq!(launch_bounds(32, 132 * 16), (256, 8), "more blocks than registers would be enough for");
+        let own = OwnEntry { source: OwnOperation::default(), is_in_clusters: false, multiprocessors: 132 };
+        assert_eq!(own.launch_bounds(32, 1), (256, 1));
+        assert_eq!(own.launch_bounds(1024, 132), (1024, 1));
+        assert_eq!(own.launch_bounds(1024, 264), (1024, 2));
+        assert_eq!(own.launch_bounds(32, 132 * 16), (256, 8), "more blocks than registers would be enough for");
         let most = |threads, blocks| {
-            most_registers(&Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.line") })
+            own.most_registers(&Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.own.line") })
         };
         assert_eq!([most(32, 1), most(1024, 1), most(1024, 264)], [255, 64, 32]);
     }
