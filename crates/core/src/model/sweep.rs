@@ -86,6 +86,13 @@ impl Sweep {
         self
     }
 
+    /// The cases of both.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.cases.extend(other.cases);
+        self
+    }
+
     /// The cases.
     pub fn cases(self) -> Vec<Case> {
         self.cases

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Facts, OwnOperation, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Facts, OwnOperation, Preset, Primitive};
 
 use crate::catalogue::families::reduction::Recipe;
 use crate::catalogue::limits::DeviceLimits;
+use crate::catalogue::plan::{self, PlanRow};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
 use crate::hybrid::nearby_cpus::Distance;
@@ -176,6 +177,11 @@ pub(crate) struct Entry {
     pub(crate) arrays: usize,
     /// Operations that occur once in the machine code of one iteration of the baseline.
     pub(crate) unroll: fn(&Case) -> u32,
+    /// What presets measure of it.
+    pub(super) plan: &'static [PlanRow],
+    /// The types of a plan that it has; all where it names none.
+    pub(super) types: &'static [Dtype],
+    /// Cases that no table has.
     pub(super) cases: fn(&str, Preset, DeviceLimits) -> Vec<Case>,
     /// Why a case cannot exist, whatever the plan.
     pub(super) limit: fn(&Case, DeviceLimits) -> Option<&'static str>,
@@ -194,6 +200,12 @@ pub(crate) struct OwnEntry {
 }
 
 impl Entry {
+    /// What a preset measures of it on a device.
+    pub(super) fn planned(&self, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+        let of_table = plan::cases(self.plan, self.id, self.types, preset, limits);
+        [of_table, (self.cases)(self.id, preset, limits)].concat()
+    }
+
     pub(super) const fn primitive(&self) -> Primitive {
         let Self { id, summary, operation, source, facts, .. } = *self;
         Primitive { id, summary, operation, source, facts }
@@ -221,6 +233,8 @@ impl Entry {
             needs: (7, 5),
             arrays: 1,
             unroll: |_| UNROLL,
+            plan: &[],
+            types: &[],
             cases: |_, _, _| Vec::new(),
             limit: |_, _| None,
             own: None,

@@ -3,10 +3,18 @@
 use std::collections::{BTreeSet, HashSet};
 
 use syncscope_core::sweep::Sweep;
-use syncscope_core::{Case, Dtype, Form, Preset};
+use syncscope_core::{Case, Layout, Preset};
 
-/// Strides of private elements: those of Burtchell and Burtscher.
+/// Elements of their own, so many apart.
+pub(crate) const fn private(stride: u32) -> Layout {
+    Layout::Private { stride }
+}
+
+/// Strides of Burtchell and Burtscher.
 pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
+
+/// Elements at these strides.
+pub(crate) const AT_STRIDES: &[Layout] = &[private(1), private(2), private(4), private(16), private(32), private(128)];
 
 /// Threads of every doubling of the warps of a block.
 pub(crate) const DOUBLINGS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
@@ -66,7 +74,7 @@ impl DeviceLimits {
     /// Cost against the active warps of a multiprocessor (Zhang, Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*,
     /// table 5, figures 6 and 7): one block of each size on one multiprocessor and on all, 1 to 32 blocks of some sizes on
     /// each, and 64 blocks, which run in waves.
-    pub(crate) fn active_warps(self, id: &str) -> Vec<Case> {
+    pub(crate) fn active_warps(self, id: &str) -> Sweep {
         let sizes: Vec<u32> = (1..=self.max_threads / 32).map(|warps| 32 * warps).collect();
         let one_block = Sweep::of(id).blocks(&distinct([1, self.multiprocessors])).threads(&sizes);
         let counts: Vec<u32> = (1..=32).map(|blocks| blocks * self.multiprocessors).collect();
@@ -76,7 +84,7 @@ impl DeviceLimits {
             blocks > self.multiprocessors * Self::resident(threads)
         });
         let waves = Sweep::of(id).blocks(&[64 * self.multiprocessors]).threads(&self.at_most(&DOUBLINGS));
-        [one_block.cases(), many_blocks.cases(), waves.cases()].concat()
+        one_block.and(many_blocks).and(waves)
     }
 
     /// The sweep over grids for primitives that are studied in detail: the papers' grids, except in quick plans.
@@ -98,21 +106,6 @@ impl DeviceLimits {
             Preset::Paper => return self.filled(id),
         };
         Sweep::of(id).blocks(&blocks).threads(&threads)
-    }
-
-    /// The sweep over few grids for forms of a primitive beside the default one.
-    pub(crate) fn few(self, id: &str) -> Sweep {
-        self.full(id, Preset::Quick)
-    }
-
-    /// The sweep over grids for a form that a paper's program has: few grids and the first type, in paper plans the
-    /// papers' grids and all types. Quick plans have no forms.
-    pub(crate) fn form_of_paper(self, id: &str, preset: Preset, form: Form, types: &[Dtype]) -> Sweep {
-        match preset {
-            Preset::Quick => Sweep::of(id).forms(&[]),
-            Preset::Standard => self.few(id).dtypes(&types[..1]).forms(&[Some(form)]),
-            Preset::Paper => self.full(id, Preset::Standard).dtypes(types).forms(&[Some(form)]),
-        }
     }
 
     /// Those of these numbers of threads that a block may have.
@@ -162,18 +155,9 @@ mod tests {
     }
 
     #[test]
-    fn forms_of_papers_have_their_grids_in_paper_plans_alone() {
-        let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-        let types = [Dtype::I32, Dtype::F64];
-        let of = |preset| limits.form_of_paper("gpu.match.all", preset, Form::Opaque, &types).cases();
-        assert_eq!([Preset::Quick, Preset::Standard, Preset::Paper].map(|preset| of(preset).len()), [0, 4, 2 * 5 * 11]);
-        assert!(of(Preset::Paper).iter().all(|case| case.form == Some(Form::Opaque)));
-    }
-
-    #[test]
     fn active_warps_reach_from_one_to_all() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-        let cases = limits.active_warps("gpu.block.syncthreads");
+        let cases = limits.active_warps("gpu.block.syncthreads").cases();
         let in_waves = cases.iter().filter(|case| case.blocks == Some(64 * 132)).count();
         assert_eq!(in_waves, 6, "one for each of the paper's block sizes");
         let warps: HashSet<u32> = cases
@@ -183,7 +167,7 @@ mod tests {
             .collect();
         assert!((1..=32).all(|count| warps.contains(&count)) && warps.contains(&64), "{warps:?}");
         assert_eq!(warps.iter().max(), Some(&64), "no more than are active");
-        assert!(limits.active_warps("gpu.block.syncthreads").len() < 200);
+        assert!(cases.len() < 200);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | [`entry`] | the fields of an entry: also how samples are taken, and which machine instructions an operation becomes |
 //! | [`registry`] | what is asked of all entries: the cases of a preset, the kernel of a case; kernels that fail, for tests |
 //! | [`limits`] | the limits of a device, and the axes of the sweeps |
+//! | [`plan`] | tables of what presets measure |
 //! | [`own`] | operations that a user wrote |
 //! | [`peer`] | the cases of SyncPerformance |
 //!
@@ -19,6 +20,7 @@ pub(crate) mod families;
 pub(crate) mod limits;
 pub mod own;
 pub mod peer;
+mod plan;
 mod registry;
 
 pub use self::entry::ExpectedInstructions;

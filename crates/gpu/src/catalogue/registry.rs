@@ -21,7 +21,7 @@ pub(crate) fn primitives() -> impl Iterator<Item = Primitive> {
 
 /// The cases of `preset`, in the catalogue's order.
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
-    entries().flat_map(|entry| (entry.cases)(entry.id, preset, *limits)).collect()
+    entries().flat_map(|entry| entry.planned(preset, *limits)).collect()
 }
 
 /// The cases of the largest preset on a device that has room for all.

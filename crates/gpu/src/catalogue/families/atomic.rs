@@ -45,7 +45,7 @@ const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 macro_rules! atomics {
     ($(
         $id:literal: $summary:literal, operation: $what:literal, function: $function:ident $($paper:literal)?,
-        types: $types:expr, plan: $breadth:ident, combines: $combines:ident, instruction: $name:literal
+        types: $types:expr, combines: $combines:ident, instruction: $name:literal
         $(, each_changes_it: $changes:literal)?;
     )+) => {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
@@ -63,7 +63,8 @@ macro_rules! atomics {
             sampling: |case| sampling(case, Combines::$combines.reduces()),
             unroll: |case| unroll(case, Combines::$combines.reduces()),
             each_changes_it: false $(|| $changes)?,
-            cases: |id, preset, limits| cases(id, preset, limits, $types, (Breadth::$breadth, Combines::$combines)),
+            plan: PLAN,
+            types: $types,
             limit: |case, _| is_impossible(case).then_some(
                 "its variables do not fit into the kernel's shared memory, or block scope does not cover its blocks",
             ),
@@ -87,15 +88,6 @@ pub(super) fn expected(
         _ => ExpectedInstructions::of(reduction),
     };
     ExpectedInstructions { aggregation: if has_one_address(case) { AGGREGATION } else { &[] }, ..expected }
-}
-
-/// How many parameters a standard plan covers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Breadth {
-    /// All grids, all strides.
-    Wide,
-    /// Enough to see whether the operation differs from the others.
-    Narrow,
 }
 
 /// What a compiler may combine before one thread of a warp does the operation for all.
@@ -125,44 +117,44 @@ impl Combines {
 atomics! {
     "gpu.atomic.add": "Atomic addition", operation: "addition of its number",
     function: atomicAdd "Burtchell and Burtscher, IISWC 2024",
-    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], plan: Wide, combines: Sums,
+    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], combines: Sums,
     instruction: "ADD";
 
     // Compiled to an addition of the negative number.
     "gpu.atomic.sub": "Atomic subtraction", operation: "subtraction of its number",
-    function: atomicSub, types: &[Dtype::I32, Dtype::U32], plan: Narrow, combines: Sums, instruction: "ADD";
+    function: atomicSub, types: &[Dtype::I32, Dtype::U32], combines: Sums, instruction: "ADD";
 
     "gpu.atomic.min": "Atomic minimum", operation: "minimum with its number",
-    function: atomicMin, types: INTEGERS, plan: Narrow, combines: Values, instruction: "MIN";
+    function: atomicMin, types: INTEGERS, combines: Values, instruction: "MIN";
 
     "gpu.atomic.max": "Atomic maximum", operation: "maximum with its number",
     function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
-    types: INTEGERS, plan: Narrow, combines: Values, instruction: "MAX";
+    types: INTEGERS, combines: Values, instruction: "MAX";
 
     "gpu.atomic.and": "Atomic AND", operation: "AND with its number",
-    function: atomicAnd, types: INTEGERS, plan: Narrow, combines: Values, instruction: "AND";
+    function: atomicAnd, types: INTEGERS, combines: Values, instruction: "AND";
 
     "gpu.atomic.or": "Atomic OR", operation: "OR with its number",
-    function: atomicOr, types: INTEGERS, plan: Narrow, combines: Values, instruction: "OR";
+    function: atomicOr, types: INTEGERS, combines: Values, instruction: "OR";
 
     "gpu.atomic.xor": "Atomic exclusive OR", operation: "exclusive OR with its number",
-    function: atomicXor, types: INTEGERS, plan: Narrow, combines: Values, instruction: "XOR";
+    function: atomicXor, types: INTEGERS, combines: Values, instruction: "XOR";
 
     "gpu.atomic.exchange": "Atomic exchange", operation: "exchange of the variable for its number",
     function: atomicExch "Burtchell and Burtscher, IISWC 2024",
-    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], plan: Wide, combines: Nothing, instruction: "EXCH",
+    types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], combines: Nothing, instruction: "EXCH",
     each_changes_it: true;
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
     operation: "exchange of zero for zero",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
-    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS",
+    types: INTEGERS, combines: Pairs, instruction: "CAS",
     each_changes_it: true;
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
     operation: "comparison with one, where zero is,",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
-    types: INTEGERS, plan: Wide, combines: Pairs, instruction: "CAS";
+    types: INTEGERS, combines: Pairs, instruction: "CAS";
 }
 
 /// Whether the source shows that all threads use one variable.
@@ -271,83 +263,94 @@ fn sampling(case: &Case, reduces: bool) -> SamplingPolicy {
     }
 }
 
-fn private(strides: &[u32]) -> Vec<Layout> {
-    strides.iter().map(|stride| Layout::Private { stride: *stride }).collect()
+const I32: &[Dtype] = &[Dtype::I32];
+const U32: &[Dtype] = &[Dtype::U32];
+const TYPES: &[Dtype] = &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
+/// The papers have no unsigned numbers of 32 bits; to the hardware they are the same as signed ones.
+const PAPERS: &[Dtype] = &[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
+
+const ONE: &[Layout] = &[Layout::Shared];
+const BOTH: &[Layout] = &[Layout::Shared, private(1)];
+const OWN: &[Layout] = &[private(1)];
+const SOME: &[Layout] = &[private(1), private(4), private(32)];
+
+/// Where the variables are, and for whom an operation is atomic.
+type Place = (&'static [Scope], &'static [Space]);
+const DEVICE: Place = (&[Scope::Device], &[Space::Global]);
+const BLOCK: Place = (&[Scope::Block], &[Space::Global]);
+const SYSTEM: Place = (&[Scope::System], &[Space::Global]);
+const SHARED: Place = (&[Scope::Block], &[Space::Shared]);
+
+const RATE: &[Mode] = &[Mode::Throughput];
+const LATENCY: &[Mode] = &[Mode::Latency];
+
+/// Those that the papers test have all grids and strides; the others enough to see whether they differ.
+const ADD: &[&str] = &["add"];
+const SWAPS: &[&str] = &["exchange", "cas_pass", "cas_fail"];
+const CAS: &[&str] = &["cas_pass", "cas_fail"];
+const TESTED: &[&str] = &["add", "exchange", "cas_pass", "cas_fail"];
+const OTHERS: &[&str] = &["sub", "min", "max", "and", "or", "xor"];
+/// Compilers aggregate integers of 32 bits: what combines values if the result is not used, only sums if it is.
+const SUMS: &[&str] = &["add", "sub"];
+const VALUES: &[&str] = &["min", "max", "and", "or", "xor"];
+const NOT_ALIKE: &[Form] = &[Form::Varying, Form::NotAggregated];
+const OF_SUMS: &[Form] = &[Form::Varying, Form::Constant, Form::NotAggregated];
+
+const fn row(
+    presets: &'static [Preset],
+    only: &'static [&'static str],
+    grids: Grids,
+    types: &'static [Dtype],
+    variables: &'static [Layout],
+    (scopes, spaces): Place,
+    modes: &'static [Mode],
+) -> PlanRow {
+    let row = on(presets, grids).only(only).dtypes(types).layouts(variables).scopes(scopes).spaces(spaces);
+    row.orders(&[MemoryOrder::Relaxed]).modes(modes).except(|case, _| is_impossible(case))
 }
 
 /// The papers' tests on the papers' grids; on fewer grids what the papers do not test: results that are used, other scopes,
-/// shared memory. Quick plans have few of all of it: one variable for each operation, and more for those that differ.
-fn cases(
-    id: &str,
-    preset: Preset,
-    limits: DeviceLimits,
-    types: &[Dtype],
-    (breadth, combines): (Breadth, Combines),
-) -> Vec<Case> {
-    use Mode::{Latency, Throughput};
-    let (quick, wide) = (preset == Preset::Quick, breadth == Breadth::Wide);
-    // A quick plan compares the types by additions alone, the operation that programs count and sum with.
-    let is_addition = wide && combines == Combines::Sums;
-    let types = if quick && !is_addition { &types[..1] } else { types };
-    let (first, i32_alone) = (&types[..1], &[Dtype::I32][..]);
-    // The papers have no unsigned numbers of 32 bits; to the hardware they are the same as signed ones.
-    let is_papers = |dtype: &Dtype| preset == Preset::Standard || *dtype != Dtype::U32;
-    let (papers, others): (Vec<Dtype>, Vec<Dtype>) = types.iter().copied().partition(is_papers);
-    let others = if quick { Vec::new() } else { others };
-
-    // The grids.
-    let few = || limits.coarse(id, if quick { Preset::Quick } else { Preset::Standard });
-    let on_one_variable = |preset| if wide { limits.full(id, preset) } else { few() };
-    let on_many = |preset| match preset {
-        _ if !wide => few(),
-        Preset::Quick if is_addition => limits.full(id, preset),
-        _ => limits.coarse(id, preset),
-    };
-    let forms = |mode| forms(id, preset, limits, combines, mode);
-    // The variables.
-    let (one, both) = (&[Layout::Shared][..], &[Layout::Shared, Layout::Private { stride: 1 }][..]);
-    let each = |preset| match (preset, breadth) {
-        (Preset::Quick, Breadth::Narrow) => Vec::new(),
-        (_, Breadth::Narrow) | (Preset::Quick, _) => private(&[1]),
-        (Preset::Standard, _) => private(&[1, 4, 32]),
-        (Preset::Paper, _) => private(&STRIDES),
-    };
-    let in_shared_memory = [one, &private(if wide { &[1, 32] } else { &[1] })].concat();
-    // Where they are, and for whom an operation is atomic.
-    let (device, multiprocessor) = ((Scope::Device, Space::Global), (Scope::Block, Space::Shared));
-
-    let of = |grids: Sweep, types: &[Dtype], layouts: &[Layout], (scope, space): (Scope, Space), mode: Mode| {
-        let sweep = grids.dtypes(types).layouts(layouts).scopes(&[scope]).spaces(&[space]);
-        sweep.orders(&[MemoryOrder::Relaxed]).modes(&[mode]).except(is_impossible).cases()
-    };
-    let mut parts = vec![
-        of(on_one_variable(preset), &papers, one, device, Throughput),
-        of(on_many(preset), &papers, &each(preset), device, Throughput),
-        of(on_one_variable(Preset::Standard), &others, one, device, Throughput),
-        of(on_many(Preset::Standard), &others, &each(Preset::Standard), device, Throughput),
-    ];
-    if quick && wide {
-        parts.push(of(few(), if is_addition { first } else { &[] }, &private(&[32]), device, Throughput));
-        parts.push(of(few(), first, one, device, Latency));
-        parts.push(of(forms(Throughput), i32_alone, one, device, Throughput));
-    }
-    if !quick {
-        parts.push(of(few(), types, both, device, Latency));
-        parts.push(of(few(), first, both, (Scope::Block, Space::Global), Throughput));
-        parts.push(of(few(), first, both, (Scope::System, Space::Global), Throughput));
-        if combines == Combines::Pairs {
-            // Compilers load two constants of 64 bits anew for each operation.
-            let in_registers = || limits.few(id).forms(&[Some(Form::Opaque)]);
-            parts.extend([device, multiprocessor].map(|at| of(in_registers(), &[Dtype::U64], both, at, Throughput)));
-        }
-        for mode in [Throughput, Latency] {
-            parts.push(of(few(), types, &in_shared_memory, multiprocessor, mode));
-            parts.push(of(forms(mode), i32_alone, one, multiprocessor, mode));
-            parts.push(of(forms(mode), i32_alone, one, device, mode));
-        }
-    }
-    parts.concat()
-}
+/// shared memory. Quick plans have few of all of it: one variable for each operation, and more for those that differ; the types are
+/// compared by additions alone, the operation that programs count and sum with.
+#[rustfmt::skip]
+const PLAN: &[PlanRow] = &[
+    row(QUICK,        ADD,    Grids::Full,             PAPERS, ONE,      DEVICE, RATE),
+    row(QUICK,        SWAPS,  Grids::Full,             I32,    ONE,      DEVICE, RATE),
+    row(QUICK,        OTHERS, Grids::Coarse,           I32,    ONE,      DEVICE, RATE),
+    row(QUICK,        ADD,    Grids::Full,             PAPERS, OWN,      DEVICE, RATE),
+    row(QUICK,        SWAPS,  Grids::Coarse,           I32,    OWN,      DEVICE, RATE),
+    row(QUICK,        ADD,    Grids::Coarse,           I32,    &[private(32)], DEVICE, RATE),
+    row(QUICK,        TESTED, Grids::Coarse,           I32,    ONE,      DEVICE, LATENCY),
+    row(QUICK,        ADD,    Grids::Few,              I32,    ONE,      DEVICE, RATE).forms(NOT_ALIKE),
+    row(STANDARD,     TESTED, Grids::Full,             TYPES,  ONE,      DEVICE, RATE),
+    row(STANDARD,     TESTED, Grids::Coarse,           TYPES,  SOME,     DEVICE, RATE),
+    row(STANDARD,     OTHERS, Grids::Coarse,           TYPES,  ONE,      DEVICE, RATE),
+    row(STANDARD,     OTHERS, Grids::Coarse,           TYPES,  OWN,      DEVICE, RATE),
+    row(PAPER,        TESTED, Grids::Full,             PAPERS, ONE,      DEVICE, RATE),
+    row(PAPER,        TESTED, Grids::Coarse,           PAPERS, AT_STRIDES, DEVICE, RATE),
+    row(PAPER,        TESTED, Grids::OfPapers,         U32,    ONE,      DEVICE, RATE),
+    row(PAPER,        TESTED, Grids::CoarseOfStandard, U32,    SOME,     DEVICE, RATE),
+    row(PAPER,        OTHERS, Grids::CoarseOfStandard, PAPERS, ONE,      DEVICE, RATE),
+    row(PAPER,        OTHERS, Grids::CoarseOfStandard, PAPERS, OWN,      DEVICE, RATE),
+    row(PAPER,        OTHERS, Grids::CoarseOfStandard, U32,    ONE,      DEVICE, RATE),
+    row(PAPER,        OTHERS, Grids::CoarseOfStandard, U32,    OWN,      DEVICE, RATE),
+    row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, TYPES,  BOTH,     DEVICE, LATENCY),
+    row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, I32,    BOTH,     BLOCK,  RATE),
+    row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, I32,    BOTH,     SYSTEM, RATE),
+    // Compilers load two constants of 64 bits anew for each operation.
+    row(BEYOND_QUICK, CAS,    Grids::Few,              &[Dtype::U64], BOTH, DEVICE, RATE).forms(&[Form::Opaque]),
+    row(BEYOND_QUICK, CAS,    Grids::Few,              &[Dtype::U64], BOTH, SHARED, RATE).forms(&[Form::Opaque]),
+    row(BEYOND_QUICK, TESTED, Grids::CoarseOfStandard, TYPES,  &[Layout::Shared, private(1), private(32)], SHARED, RATE),
+    row(BEYOND_QUICK, OTHERS, Grids::CoarseOfStandard, TYPES,  BOTH,     SHARED, RATE),
+    row(BEYOND_QUICK, SUMS,   Grids::Few,              I32,    ONE,      SHARED, RATE).forms(OF_SUMS),
+    row(BEYOND_QUICK, VALUES, Grids::Few,              I32,    ONE,      SHARED, RATE).forms(NOT_ALIKE),
+    row(BEYOND_QUICK, SUMS,   Grids::Few,              I32,    ONE,      DEVICE, RATE).forms(OF_SUMS),
+    row(BEYOND_QUICK, VALUES, Grids::Few,              I32,    ONE,      DEVICE, RATE).forms(NOT_ALIKE),
+    row(BEYOND_QUICK, TESTED, Grids::CoarseOfStandard, TYPES,  &[Layout::Shared, private(1), private(32)], SHARED, LATENCY),
+    row(BEYOND_QUICK, OTHERS, Grids::CoarseOfStandard, TYPES,  BOTH,     SHARED, LATENCY),
+    row(BEYOND_QUICK, SUMS,   Grids::Few,              I32,    ONE,      SHARED, LATENCY).forms(&[Form::NotAggregated]),
+    row(BEYOND_QUICK, SUMS,   Grids::Few,              I32,    ONE,      DEVICE, LATENCY).forms(&[Form::NotAggregated]),
+];
 
 /// Block scope does not cover operations of several blocks on one variable; and some variables do not fit into the kernel's
 /// shared memory.
@@ -357,21 +360,6 @@ fn is_impossible(case: &Case) -> bool {
         return bytes > SHARED_BYTES;
     }
     case.blocks != Some(1) && case.layout == Some(Layout::Shared) && case.scope == Some(Scope::Block)
-}
-
-/// The forms of an operation on one variable. Compilers aggregate integers of 32 bits: what combines values if the result
-/// is not used, only sums if it is.
-fn forms(id: &str, preset: Preset, limits: DeviceLimits, combines: Combines, mode: Mode) -> Sweep {
-    let forms: &[Form] = match (mode, combines) {
-        (_, Combines::Nothing | Combines::Pairs) | (Mode::Latency, Combines::Values) => &[],
-        (Mode::Latency, Combines::Sums) => &[Form::NotAggregated],
-        (Mode::Throughput, Combines::Sums) if preset != Preset::Quick => {
-            &[Form::Varying, Form::Constant, Form::NotAggregated]
-        }
-        (Mode::Throughput, _) => &[Form::Varying, Form::NotAggregated],
-    };
-    let forms: Vec<Option<Form>> = forms.iter().copied().map(Some).collect();
-    limits.few(id).forms(&forms)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ const BARRIER: Entry = Entry::of(KERNEL, Proof::Trial, FACTS);
 /// In theory: a barrier that also reduces. The result must be read from the barrier unit before the next barrier.
 const REDUCING: Entry = Entry {
     operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
-    cases: |id, preset, limits| limits.coarse(id, preset).modes(&[Mode::Latency]).cases(),
+    plan: &[on(EACH, Grids::Coarse).modes(&[Mode::Latency])],
     ..Entry::of(KERNEL, Proof::Trial, Facts { role: Role::BlockVote, ..FACTS })
 };
 
@@ -34,6 +34,11 @@ fn is_handover(case: &Case) -> bool {
 /// The group of threads that only arrive, and threads that wait for them.
 const PRODUCER_CONSUMER: &str = "producer_consumer";
 
+/// Barriers count whole warps, and each role has one.
+fn has_too_few_threads(case: &Case, _: DeviceLimits) -> bool {
+    case.threads.unwrap_or(0) < if is_handover(case) { 64 } else { 32 * group_size(case) }
+}
+
 entries! {
     /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
     /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
@@ -42,10 +47,7 @@ entries! {
     source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
     definitions: |_| whole_block("PLAIN"),
     expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
-    cases: |id, preset, limits| {
-        let more = if preset == Preset::Paper { limits.active_warps(id) } else { Vec::new() };
-        without_repetitions([limits.full(id, preset).cases(), limits.doublings(id, preset).cases(), more].concat())
-    };
+    plan: &[on(EACH, Grids::Full), on(EACH, Grids::Doublings), on(PAPER, Grids::ActiveWarps)];
 
     "gpu.block.syncthreads_count" like REDUCING:
     "Barrier of all threads of a block that counts the threads for which a condition holds",
@@ -87,15 +89,12 @@ entries! {
             ExpectedInstructions::of(&["BAR.SYNC"])
         }
     },
-    cases: |id, preset, limits| {
-        let parts: &[u32] = if preset == Preset::Quick { &[2] } else { &[1, 2, 4, 8] };
-        let handover = (preset != Preset::Quick).then_some(Group::named(PRODUCER_CONSUMER));
-        let groups: Vec<Group> = numbered(PARTS, parts).into_iter().chain(handover).collect();
-        let sweep = limits.coarse(id, preset).groups(&groups);
-        // Barriers count whole warps, and each role has one.
-        let fewest = |case: &Case| if is_handover(case) { 64 } else { 32 * group_size(case) };
-        sweep.except(|case| case.threads.unwrap_or(0) < fewest(case)).cases()
-    };
+    plan: &[
+        on(QUICK, Grids::Coarse).groups(&[(PARTS, &[2])]).except(has_too_few_threads),
+        on(BEYOND_QUICK, Grids::Coarse)
+            .groups(&[(PARTS, &[1, 2, 4, 8]), (PRODUCER_CONSUMER, &[])])
+            .except(has_too_few_threads),
+    ];
 
     /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
     /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles. A wait that names its phase by
@@ -109,10 +108,7 @@ entries! {
     // Before compute capability 9.0 only the arrival has an instruction; the rest is software.
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE", "ATOMS.ARRIVE"]),
     needs: (8, 0),
-    cases: |id, preset, limits| {
-        let by_token = limits.full(id, preset);
-        [by_token.cases(), limits.coarse(id, preset).forms(&[Some(Form::Parity)]).cases()].concat()
-    },
+    plan: &[on(EACH, Grids::Full), on(EACH, Grids::Coarse).forms(&[Form::Parity])],
     kernel: Kernel::of("mbarrier.cu", ArgumentKind::Register);
 
     /// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
@@ -125,9 +121,9 @@ entries! {
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),
     needs: (9, 0),
     // Whole warps; in quick plans one.
-    cases: |id, preset, limits| {
-        let is_meant = |case: &Case| case.threads == Some(32) || preset != Preset::Quick && case.threads > Some(32);
-        limits.coarse(id, preset).except(|case| !is_meant(case)).cases()
-    },
+    plan: &[
+        on(QUICK, Grids::Coarse).except(|case, _| case.threads != Some(32)),
+        on(BEYOND_QUICK, Grids::Coarse).except(|case, _| case.threads < Some(32)),
+    ],
     kernel: Kernel::of("mbarrier_transaction.cu", ArgumentKind::Register);
 }

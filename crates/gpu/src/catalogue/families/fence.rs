@@ -46,25 +46,26 @@ fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
     ]
 }
 
-fn cases(id: &str, preset: Preset, limits: DeviceLimits, scope: Scope) -> Vec<Case> {
-    let (types, strides): (&[Dtype], &[u32]) = match preset {
-        Preset::Quick => (&[Dtype::I32], &[1]),
-        Preset::Standard => (&[Dtype::I32, Dtype::F64], &[1, 32]),
-        Preset::Paper => (&[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64], &STRIDES),
-    };
-    let layouts: Vec<Layout> = strides.iter().map(|stride| Layout::Private { stride: *stride }).collect();
-    let on = |grid: Preset| limits.coarse(id, grid).dtypes(types).layouts(&layouts).scopes(&[scope]);
-    if preset == Preset::Quick {
-        return on(preset).cases();
-    }
-    let some = limits.few(id).dtypes(&types[..1]).layouts(&[Layout::Private { stride: 1 }]).scopes(&[scope]);
-    let volatile = some.forms(&[Some(Form::Volatile)]).cases();
-    // The paper surrounds the fence of a block, and it alone, with others.
-    if (preset, scope) == (Preset::Paper, Scope::Block) {
-        let fenced = on(preset).forms(&[Some(Form::Fenced)]).cases();
-        return [on(Preset::Standard).cases(), fenced, volatile].concat();
-    }
-    [on(preset).cases(), volatile].concat()
+const TYPES: &[Dtype] = &[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
+
+/// The paper surrounds the fence of a block, and it alone, with others.
+const fn plan(scope: &'static [Scope]) -> [PlanRow; 6] {
+    const ONE: &[Layout] = &[private(1)];
+    const TWO: &[Layout] = &[private(1), private(32)];
+    const OTHERS: &[&str] = &["device", "system"];
+    [
+        on(QUICK, Grids::Coarse).dtypes(&[Dtype::I32]).layouts(ONE).scopes(scope),
+        on(STANDARD, Grids::Coarse).dtypes(&[Dtype::I32, Dtype::F64]).layouts(TWO).scopes(scope),
+        on(PAPER, Grids::CoarseOfStandard).only(&["block"]).dtypes(TYPES).layouts(AT_STRIDES).scopes(scope),
+        on(PAPER, Grids::Coarse)
+            .only(&["block"])
+            .dtypes(TYPES)
+            .layouts(AT_STRIDES)
+            .scopes(scope)
+            .forms(&[Form::Fenced]),
+        on(PAPER, Grids::Coarse).only(OTHERS).dtypes(TYPES).layouts(AT_STRIDES).scopes(scope),
+        on(BEYOND_QUICK, Grids::Few).dtypes(&[Dtype::I32]).layouts(ONE).scopes(scope).forms(&[Form::Volatile]),
+    ]
 }
 
 entries! {
@@ -74,19 +75,19 @@ entries! {
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", 1),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, limits, Scope::Block),
+    plan: &plan(&[Scope::Block]),
     sampling: |_| SamplingPolicy::LONG_SAMPLES;
 
     "gpu.fence.device" like FENCE: "Fence that orders a thread's memory accesses for all threads of the device",
     source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, limits, Scope::Device);
+    plan: &plan(&[Scope::Device]);
 
     "gpu.fence.system" like FENCE: "Fence that orders a thread's memory accesses for all devices and the CPU",
     source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
     facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
     definitions: |case| definitions(case, "__threadfence_system", 0),
     expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),
-    cases: |id, preset, limits| cases(id, preset, limits, Scope::System);
+    plan: &plan(&[Scope::System]);
 }

@@ -2,7 +2,10 @@
 
 use super::prelude::*;
 
-const TYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
+const TYPES: &[Dtype] = &[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
+const I32: &[Dtype] = &[Dtype::I32];
+const LATENCY: &[Mode] = &[Mode::Latency];
+const THROUGHPUT: &[Mode] = &[Mode::Throughput];
 
 /// In theory: one trip through the exchange network that also serves shared memory, some 23 cycles; 64 bits take two
 /// instructions. Many warps saturate the network: its throughput is the 32 lanes of a warp per cycle, or less.
@@ -12,10 +15,16 @@ const SHUFFLE: Entry = Entry {
         let opaque = u32::from(case.form == Some(Form::Opaque));
         vec![value_of(case), kind_of(case), format!("OPAQUE={opaque}")]
     },
-    cases: |id, preset, limits| {
-        let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
-        limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
-    },
+    // The distance or the width of one form is in a register: of `xor` as in the paper's program.
+    plan: &[
+        on(QUICK, Grids::Full).only(&["idx"]).dtypes(&[Dtype::I32, Dtype::F64]).modes(LATENCY),
+        on(BEYOND_QUICK, Grids::Full).only(&["idx"]).dtypes(TYPES).modes(LATENCY),
+        on(QUICK, Grids::Coarse).only(&["up", "down", "xor"]).dtypes(I32).modes(LATENCY),
+        on(BEYOND_QUICK, Grids::Coarse).only(&["up", "down", "xor"]).dtypes(TYPES).modes(LATENCY),
+        on(BEYOND_QUICK, Grids::Few).only(&["down"]).dtypes(I32).modes(LATENCY).forms(&[Form::Opaque]),
+        on(STANDARD, Grids::Few).only(&["xor"]).dtypes(I32).modes(LATENCY).forms(&[Form::Opaque]),
+        on(PAPER, Grids::OfPapers).only(&["xor"]).dtypes(TYPES).modes(LATENCY).forms(&[Form::Opaque]),
+    ],
     ..Entry::of(Kernel::of("shuffle.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
@@ -33,11 +42,7 @@ const VOTE: Entry = Entry {
         let dependent = u32::from(case.mode == Some(Mode::Latency));
         vec![kind_of(case), format!("DEPENDENT={dependent}")]
     },
-    cases: |id, preset, limits| {
-        let dependent = limits.full(id, preset).modes(&[Mode::Latency]).cases();
-        let independent = limits.coarse(id, at_most_standard(preset)).modes(&[Mode::Throughput]).cases();
-        [dependent, independent].concat()
-    },
+    plan: &[on(EACH, Grids::Full).modes(LATENCY), on(EACH, Grids::CoarseOfStandard).modes(THROUGHPUT)],
     // 64 warps hide the end of an iteration of 32 votes each: 2 % of their cost (H100).
     unroll: |case| if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) { 128 } else { UNROLL },
     ..Entry::of(Kernel::of("vote.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
@@ -57,21 +62,16 @@ const MATCH: Entry = Entry {
         let bits = if words(case) == 2 { "u64" } else { "u32" };
         vec![kind_of(case), format!("DEPENDENCE={dependence}"), format!("VALUE={bits}")]
     },
-    cases: |id, preset, limits| {
-        let types = if preset == Preset::Quick { &TYPES[..1] } else { &TYPES };
-        let dependent = limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases();
-        let independent = limits.coarse(id, at_most_standard(preset)).dtypes(&types[..1]).modes(&[Mode::Throughput]);
-        // As the paper's programs: each comparison is among the lanes that the one before found.
-        let by_mask = limits.form_of_paper(id, preset, Form::Opaque, types).modes(&[Mode::Latency]).cases();
-        [dependent, independent.cases(), by_mask].concat()
-    },
+    // As the paper's programs: each comparison of the last form is among the lanes that the one before found.
+    plan: &[
+        on(QUICK, Grids::Coarse).dtypes(I32).modes(LATENCY),
+        on(BEYOND_QUICK, Grids::Coarse).dtypes(TYPES).modes(LATENCY),
+        on(EACH, Grids::CoarseOfStandard).dtypes(I32).modes(THROUGHPUT),
+        on(STANDARD, Grids::Few).dtypes(I32).modes(LATENCY).forms(&[Form::Opaque]),
+        on(PAPER, Grids::OfPapers).dtypes(TYPES).modes(LATENCY).forms(&[Form::Opaque]),
+    ],
     ..Entry::of(Kernel::of("match.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
-
-/// Plans of what the papers do not test.
-fn at_most_standard(preset: Preset) -> Preset {
-    if preset == Preset::Quick { Preset::Quick } else { Preset::Standard }
-}
 
 /// In theory: one instruction instead of five shuffles and five operations. The result is in a uniform register; a move
 /// copies it back for the next reduction.
@@ -79,18 +79,15 @@ const REDUCE: Entry = Entry {
     operation: "one reduction that needs the result of the one before",
     source: "CUDA C++ Programming Guide, Warp Reduce Functions; PTX ISA, redux.sync",
     needs: (8, 0),
-    cases: |id, preset, limits| {
-        let types = if preset == Preset::Quick { &[Dtype::U32][..] } else { &[Dtype::I32, Dtype::U32] };
-        limits.coarse(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
-    },
+    plan: &[
+        on(QUICK, Grids::Coarse).dtypes(&[Dtype::U32]).modes(LATENCY),
+        on(BEYOND_QUICK, Grids::Coarse).dtypes(&[Dtype::I32, Dtype::U32]).modes(LATENCY),
+    ],
     ..Entry::of(Kernel::of("reduce.cu", ArgumentKind::Variable), Proof::Trial, WARP_COLLECTIVE)
 };
 
 /// Bitwise reductions: the sign does not matter.
-const BITWISE: Entry = Entry {
-    cases: |id, preset, limits| limits.coarse(id, preset).dtypes(&[Dtype::U32]).modes(&[Mode::Latency]).cases(),
-    ..REDUCE
-};
+const BITWISE: Entry = Entry { plan: &[on(EACH, Grids::Coarse).dtypes(&[Dtype::U32]).modes(LATENCY)], ..REDUCE };
 
 /// The macros of a reduction with this result for two values.
 fn reduction(case: &Case, of_two: &str) -> Vec<String> {
@@ -100,12 +97,7 @@ fn reduction(case: &Case, of_two: &str) -> Vec<String> {
 entries! {
     "gpu.shuffle.idx" like SHUFFLE: "Each lane of a warp reads a register of another, chosen by its number",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
-    expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case)),
-    cases: |id, preset, limits| {
-        let quick = [Dtype::I32, Dtype::F64];
-        let types = if preset == Preset::Quick { &quick[..] } else { &TYPES };
-        limits.full(id, preset).dtypes(types).modes(&[Mode::Latency]).cases()
-    };
+    expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case));
 
     "gpu.shuffle.up" like SHUFFLE: "Each lane of a warp reads a register of the lane before it",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
@@ -113,25 +105,11 @@ entries! {
 
     "gpu.shuffle.down" like SHUFFLE: "Each lane of a warp reads a register of the lane behind it",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
-    expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case)),
-    cases: |id, preset, limits| {
-        let as_written = (SHUFFLE.cases)(id, preset, limits);
-        if preset == Preset::Quick {
-            return as_written;
-        }
-        // The width is in a register.
-        let some = limits.few(id).dtypes(&TYPES[..1]).modes(&[Mode::Latency]);
-        [as_written, some.forms(&[Some(Form::Opaque)]).cases()].concat()
-    };
+    expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case));
 
     "gpu.shuffle.xor" like SHUFFLE: "The lanes of a warp exchange registers in pairs",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
-    expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case)),
-    // As the paper's program: the distance is in a register.
-    cases: |id, preset, limits| {
-        let in_register = limits.form_of_paper(id, preset, Form::Opaque, &TYPES).modes(&[Mode::Latency]).cases();
-        [(SHUFFLE.cases)(id, preset, limits), in_register].concat()
-    };
+    expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case));
 
     "gpu.vote.all" like VOTE: "Whether a condition holds for all lanes of a warp",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",

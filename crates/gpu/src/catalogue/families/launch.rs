@@ -1,6 +1,7 @@
 //! Kernel launches as barriers.
 
 use super::prelude::*;
+use crate::catalogue::limits::without_repetitions;
 
 /// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
 const FACTS: Facts = Facts {

@@ -17,12 +17,10 @@ const LOCK: Entry = Entry {
     sampling: |case| if case.blocks > Some(1) { SamplingPolicy::USUAL } else { SamplingPolicy::SEVERAL_OFFSETS },
     // With n warps one operation takes n times as long.
     unroll: |case| if case.blocks > Some(1) || case.threads > Some(128) { 1 } else { 8 },
-    cases: |id, preset, limits| {
-        let blocks = if preset == Preset::Quick { vec![1, limits.multiprocessors] } else { limits.blocks(preset) };
-        let threads = if preset == Preset::Quick { vec![32] } else { vec![32, 64, 128, 256, 512, 1024] };
-        let sweep = Sweep::of(id).blocks(&blocks).threads(&threads).scopes(&[Scope::Device]);
-        sweep.except(|case| has_too_many_warps(case, limits)).cases()
-    },
+    plan: &[
+        on(QUICK, Grids::Threads(&[32])).scopes(&[Scope::Device]).except(has_too_many_warps),
+        on(BEYOND_QUICK, Grids::Threads(&DOUBLINGS)).scopes(&[Scope::Device]).except(has_too_many_warps),
+    ],
     limit: |case, limits| {
         has_too_many_warps(case, limits)
             .then_some("every warp waits for every other: more than one for each multiprocessor take minutes")

@@ -58,7 +58,8 @@ mod prelude {
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
     };
-    pub(super) use crate::catalogue::limits::{DOUBLINGS, DeviceLimits, STRIDES, shape_of, without_repetitions};
+    pub(super) use crate::catalogue::limits::{AT_STRIDES, DOUBLINGS, DeviceLimits, private, shape_of};
+    pub(super) use crate::catalogue::plan::{BEYOND_QUICK, EACH, Grids, PAPER, PlanRow, QUICK, STANDARD, on};
     pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
 

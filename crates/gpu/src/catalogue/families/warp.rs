@@ -61,6 +61,21 @@ fn definitions(case: &Case, kind: &str, group: u32, paths: u32) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("GROUP={group}"), format!("PATHS={paths}"), format!("ALONE={alone}")]
 }
 
+fn is_part_of_a_warp(case: &Case, _: DeviceLimits) -> bool {
+    case.threads < Some(32)
+}
+
+const EACH_SIZE: &[(&str, &[u32])] = &[(NEIGHBOURS, &up_to::<32>()), (EVERY_FOURTH, &up_to::<8>())];
+
+const fn up_to<const MOST: usize>() -> [u32; MOST] {
+    let (mut numbers, mut at) = ([0; MOST], 0);
+    while at < MOST {
+        numbers[at] = at as u32 + 1;
+        at += 1;
+    }
+    numbers
+}
+
 entries! {
     /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
     /// issue slots.
@@ -84,13 +99,11 @@ entries! {
         },
         _ => ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(|_| Some(CONVERGED)),
     },
-    cases: |id, preset, limits| {
-        let converged = limits.full(id, preset).groups(&[Group::named("converged")]).cases();
-        let others = [Group::named(PARTIAL), Group::named(DIVERGENT)];
-        let others = if preset == Preset::Quick { &others[1..] } else { &others };
-        let others = limits.coarse(id, preset).groups(others).except(|case| case.threads < Some(32)).cases();
-        [converged, others].concat()
-    },
+    plan: &[
+        on(EACH, Grids::Full).groups(&[("converged", &[])]),
+        on(QUICK, Grids::Coarse).groups(&[(DIVERGENT, &[])]).except(is_part_of_a_warp),
+        on(BEYOND_QUICK, Grids::Coarse).groups(&[(PARTIAL, &[]), (DIVERGENT, &[])]).except(is_part_of_a_warp),
+    ],
     unroll: unroll;
 
     /// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
@@ -103,16 +116,11 @@ entries! {
         let why = if is_constant { |_| Some(CONVERGED) } else { why_elided(case) };
         ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why)
     },
-    cases: |id, preset, limits| {
-        let sizes: &[u32] = if preset == Preset::Quick { &[4] } else { &[1, 2, 4, 8, 16, 32] };
-        let sweep = limits.coarse(id, preset).groups(&numbered(TILES, sizes));
-        let in_loops = sweep.except(|case| case.threads < Some(32)).cases();
-        if preset == Preset::Quick {
-            return in_loops;
-        }
-        let some = limits.few(id).groups(&numbered(TILES, &[4, 32]));
-        [in_loops, some.forms(&[Some(Form::Alone)]).cases()].concat()
-    },
+    plan: &[
+        on(QUICK, Grids::Coarse).groups(&[(TILES, &[4])]).except(is_part_of_a_warp),
+        on(BEYOND_QUICK, Grids::Coarse).groups(&[(TILES, &[1, 2, 4, 8, 16, 32])]).except(is_part_of_a_warp),
+        on(BEYOND_QUICK, Grids::Few).groups(&[(TILES, &[4, 32])]).forms(&[Form::Alone]),
+    ],
     unroll: unroll;
 
     /// In theory: the mask of the group is exactly the active threads, whatever its size, so no thread has to wait. (Zhang,
@@ -126,22 +134,10 @@ entries! {
         definitions(case, kind, group_size(case), 1)
     },
     expected: |case| ExpectedInstructions::of(&["WARPSYNC"]).or_substitutes(NOTHING).elided_by_nature(why_elided(case)),
-    cases: |id, preset, _| {
-        let neighbours = |size| Group::numbered(NEIGHBOURS, size);
-        let groups: Vec<Group> = match preset {
-            Preset::Quick => vec![neighbours(16)],
-            Preset::Standard | Preset::Paper => {
-                let apart = (1..=8).map(|size| Group::numbered(EVERY_FOURTH, size));
-                (1..=32).map(neighbours).chain(apart).collect()
-            }
-        };
-        let blocks: &[u32] = if preset == Preset::Paper { &[1, 2] } else { &[1] };
-        let sweep = |blocks: &[u32], groups: &[Group]| Sweep::of(id).blocks(blocks).threads(&[32, 1024]).groups(groups);
-        let in_loops = sweep(blocks, &groups).cases();
-        if preset == Preset::Quick {
-            return in_loops;
-        }
-        let alone = sweep(&[1], &[4, 16].map(neighbours)).forms(&[Some(Form::Alone)]).cases();
-        [in_loops, alone].concat()
-    };
+    plan: &[
+        on(QUICK, Grids::Blocks(&[1])).groups(&[(NEIGHBOURS, &[16])]),
+        on(STANDARD, Grids::Blocks(&[1])).groups(EACH_SIZE),
+        on(PAPER, Grids::Blocks(&[1, 2])).groups(EACH_SIZE),
+        on(BEYOND_QUICK, Grids::Blocks(&[1])).groups(&[(NEIGHBOURS, &[4, 16])]).forms(&[Form::Alone]),
+    ];
 }
