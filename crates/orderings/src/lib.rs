@@ -21,16 +21,20 @@
 
 #![forbid(unsafe_code)]
 
+mod answer;
 mod find;
 mod ptx;
 mod source;
+mod table;
 mod tokens;
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::answer::{Bound, Model, ModelStep, Place, Refutation, Test};
 pub use self::find::find;
+pub use self::table::{Cheapest, Price, Row, Saving, Table};
 
 /// How a variant differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

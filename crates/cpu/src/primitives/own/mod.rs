@@ -1,11 +1,12 @@
 //! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `source.rs` makes a shared library of
-//! one, `layout.rs` decides where its code lies, `library.rs` loads it and runs its loops; here is what is known of those that were
-//! named on the command line.
+//! one, `layout.rs` decides where its code lies, `library.rs` loads it and runs its loops, `trials.rs` tries what it promises; here is
+//! what is known of those that were named on the command line.
 
 mod inspection;
 mod layout;
 mod library;
 mod source;
+mod trials;
 
 use std::collections::{BTreeMap, HashMap, HashSet, btree_map, hash_map};
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub use self::inspection::inspect;
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
 use self::source::Compiled;
 pub use self::source::{HEADER, compile_here_until};
+pub use self::trials::Trials;
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};
 use crate::facts;

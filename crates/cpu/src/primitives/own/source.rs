@@ -48,7 +48,7 @@ fn is_cpp_alone(statement: &str) -> bool {
 }
 
 /// The whole translation unit with the timed loops. Messages about the user's lines have the user's line numbers.
-fn text(own: &OwnOperation) -> String {
+pub(super) fn text(own: &OwnOperation) -> String {
     format!("{}{LOOPS}", functions(own))
 }
 
@@ -171,6 +171,13 @@ impl CompilerOf {
         if folder.is_dir() {
             command.current_dir(folder);
         }
+        command
+    }
+
+    /// The same compiler for C, whatever the operation is written in.
+    pub(super) fn of_c(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(["-x", "c", "-std=gnu11"]);
         command
     }
 }

@@ -1,0 +1,219 @@
+//! Programs that try whether an operation keeps its promise: in a model of memory (`explore.c`), or by threads of this machine
+//! (`stress.c`). Both do the same with it (`trial.h`). They run in processes of their own, whose time is limited.
+
+use std::fmt::Write as _;
+use std::process::Command;
+use std::time::Duration;
+
+use syncscope_core::{Dtype, OwnCheck, OwnOperation};
+use syncscope_host::child_process::{self, Ended, Killed};
+use syncscope_host::guard::TemporaryFolder;
+
+use super::source::{CompilerOf, LIMIT, compiler_of, explained, functions, is_cancelled, text};
+use crate::machine::c_compiler;
+
+const TRIAL: &str = include_str!("trial.h");
+
+/// In front of a source in the model: its waits and meetings are those of the model.
+const OF_MODEL: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid syncscope_model_pause(void);\n\
+     void syncscope_model_meet(void *me);\n#ifdef __cplusplus\n}\n#endif\n\
+     #define syncscope_pause syncscope_model_pause\n#define meet(me) syncscope_model_meet(me)\n";
+
+/// A program may take so many times as long as it was given, and a moment to begin: other programs may have the CPUs.
+const PATIENCE: u32 = 4;
+const MOMENT: Duration = Duration::from_secs(3);
+
+/// Programs of one operation and its variants.
+#[derive(Debug)]
+pub struct Trials {
+    folder: TemporaryFolder,
+    dtype: Dtype,
+}
+
+/// One of the two programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Model,
+    Stress,
+}
+
+impl Program {
+    const fn source(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Model => ("explore", include_str!("explore.c")),
+            Self::Stress => ("stress", include_str!("stress.c")),
+        }
+    }
+}
+
+impl Trials {
+    /// For variables of a type.
+    ///
+    /// # Errors
+    /// That there is no place for the programs.
+    pub fn new(dtype: Option<Dtype>) -> Result<Self, String> {
+        let folder = TemporaryFolder::create().map_err(|error| error.to_string())?;
+        Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32) })
+    }
+
+    /// The timed code of an operation as assembly, without names: equal for those that execute the same.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn assembly(&self, own: &OwnOperation) -> Result<String, String> {
+        let compiler = compiler_of(own, self.dtype, false)?;
+        let assembly = c_compiler::assembly(compiler.command(&[]), (compiler.ending, &text(own)), LIMIT, is_cancelled)?;
+        assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
+    }
+
+    /// Whether a compiler takes an operation.
+    ///
+    /// # Errors
+    /// That there is none, or that it did not end.
+    pub fn is_taken(&self, own: &OwnOperation) -> Result<bool, String> {
+        let compiler = compiler_of(own, self.dtype, false)?;
+        let refusal =
+            c_compiler::refusal(compiler.command(&[]), (compiler.ending, &functions(own)), LIMIT, is_cancelled);
+        Ok(refusal?.is_none())
+    }
+
+    /// What the model says of an operation within a time: the lines of `explore.c`, with the numbers of the files that are the user's
+    /// own.
+    ///
+    /// # Errors
+    /// Why it cannot be modelled.
+    pub fn model(&self, own: &OwnOperation, time: Duration) -> Result<(String, Vec<i32>), String> {
+        let compiler = compiler_of(own, self.dtype, false)?;
+        let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
+        let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-Wno-tsan"];
+        let assembly = self.trial(&modelled, &compiler, &options, Program::Model)?;
+        if let Some(name) = outside_of_model(&assembly) {
+            return Err(format!("it calls `{name}`"));
+        }
+        let program = self.linked(&compiler, &with_sites(&assembly), Program::Model)?;
+        let said = run(
+            Command::new(program.path().join("trial")).args([&time.as_secs_f64().to_string(), "2", "2", "3", "1"]),
+            time,
+        )?;
+        let name = own.file.as_deref().unwrap_or("statement");
+        Ok((said, files_of(&assembly, name)))
+    }
+
+    /// What threads on these CPUs see of an operation within a time: the line of `stress.c`.
+    ///
+    /// # Errors
+    /// Why it cannot be run.
+    pub fn stress(&self, own: &OwnOperation, time: Duration, cpus: &[u32]) -> Result<String, String> {
+        let compiler = compiler_of(own, self.dtype, false)?;
+        let assembly = self.trial(own, &compiler, &[], Program::Stress)?;
+        let program = self.linked(&compiler, &assembly, Program::Stress)?;
+        let threads = cpus.len().clamp(2, MOST_THREADS);
+        let mut command = Command::new(program.path().join("trial"));
+        command.args([time.as_secs_f64().to_string(), threads.to_string()]);
+        run(command.args(cpus.iter().take(threads).map(u32::to_string)), time)
+    }
+
+    /// The operation with what is done with it, as assembly.
+    fn trial(
+        &self,
+        own: &OwnOperation,
+        compiler: &CompilerOf,
+        options: &[&str],
+        program: Program,
+    ) -> Result<String, String> {
+        let check = own.checked().filter(|_| !own.admits_several() || own.exclusive_half().is_some());
+        if check.is_none() && !own.helpers.iter().any(|name| name.starts_with("check")) {
+            return Err("nothing of it is checked".to_owned());
+        }
+        let is = |wanted| u32::from(check == Some(wanted));
+        let head = format!(
+            "\n#line 1 \"trial.h\"\n#define SYNCSCOPE_TRIAL_MODEL {}\n#define SYNCSCOPE_TRIAL_BARRIER {}\n\
+             #define SYNCSCOPE_TRIAL_COUNTER {}\n",
+            u32::from(program == Program::Model),
+            is(OwnCheck::Barrier),
+            is(OwnCheck::Counter)
+        );
+        let text = format!("{}{head}{TRIAL}", functions(own));
+        let assembly = c_compiler::assembly(compiler.command(options), (compiler.ending, &text), LIMIT, is_cancelled)?;
+        assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
+    }
+
+    /// A program of it, in a folder of its own.
+    fn linked(&self, compiler: &CompilerOf, assembly: &str, program: Program) -> Result<TemporaryFolder, String> {
+        let (name, source) = program.source();
+        let object = self.folder.path().join(format!("{name}.o"));
+        if !object.exists() {
+            let mut command = compiler.of_c();
+            command.args(["-O2", "-w", "-U_FORTIFY_SOURCE", "-c"]);
+            c_compiler::compile(command, ("c", source), &object, LIMIT, is_cancelled)?;
+        }
+        let folder = TemporaryFolder::create_in(self.folder.path()).map_err(|error| error.to_string())?;
+        let mut command = compiler.command(&["-pthread"]);
+        command.arg(&object);
+        c_compiler::compile(command, ("s", assembly), &folder.path().join("trial"), LIMIT, is_cancelled)?;
+        Ok(folder)
+    }
+}
+
+/// Most threads of the test.
+const MOST_THREADS: usize = 4;
+
+/// What a program says.
+fn run(command: &mut Command, time: Duration) -> Result<String, String> {
+    let limit = time * PATIENCE + MOMENT;
+    let Ended { status, messages } =
+        child_process::run_within(command, limit, is_cancelled).map_err(|error| error.to_string())?;
+    match status {
+        Ok(status) if status.success() => Ok(messages),
+        Ok(status) => Err(format!("its process ended with {status}")),
+        Err(Killed::Cancelled) => Err("asked to stop".to_owned()),
+        Err(Killed::Late) => Err(format!("it did not end within {} s and was killed", limit.as_secs())),
+        Err(Killed::Talks) => Err("it wrote without end".to_owned()),
+    }
+}
+
+/// A function that an operation calls and the model does not know.
+fn outside_of_model(assembly: &str) -> Option<&str> {
+    const UNKNOWN: [&str; 5] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_"];
+    let words = assembly.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        ["call", "bl", "jmp", "b"].contains(&words.next()?).then_some(words.next()?)
+    });
+    let name = |word: &'_ str| UNKNOWN.iter().any(|begin| word.starts_with(begin));
+    words.map(|word| word.split('@').next().unwrap_or(word)).find(|word| name(word))
+}
+
+/// Assembly with a table of where its calls of the model return to, and the file and the line of each.
+fn with_sites(assembly: &str) -> String {
+    let (mut text, mut table, mut place, mut number) = (String::new(), String::new(), (0, 0), 0);
+    for line in assembly.lines() {
+        text.push_str(line);
+        text.push('\n');
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some(".loc") => {
+                let mut numbers = words.filter_map(|word| word.parse::<u32>().ok());
+                place = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+            }
+            Some("call" | "bl") if line.contains("__tsan_") => {
+                number += 1;
+                let _ = writeln!(text, ".Lsyncscope_site_{number}:");
+                let _ = writeln!(table, "\t.quad .Lsyncscope_site_{number}\n\t.long {}\n\t.long {}", place.0, place.1);
+            }
+            _ => {}
+        }
+    }
+    // Without an entry the section would have no name.
+    format!("{text}\t.section syncscope_sites,\"aw\"\n\t.balign 8\n{table}\t.quad 0\n\t.quad 0\n")
+}
+
+/// The numbers that assembly gives to files of this name.
+fn files_of(assembly: &str, name: &str) -> Vec<i32> {
+    let of = |line: &str| {
+        let rest = line.trim_start().strip_prefix(".file")?.trim_start();
+        let number = rest.split_whitespace().next()?.parse().ok()?;
+        let file = rest.rsplit('"').nth(1)?;
+        (file == name || name.rsplit('/').next() == Some(file)).then_some(number)
+    };
+    assembly.lines().filter_map(of).collect()
+}

@@ -1,0 +1,206 @@
+//! Our own locks and barriers, written in C as a user would: the model that `syncscope measure --orderings` asks must refute every
+//! weaker ordering that loom refutes in the originals, and none of the files as they are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use syncscope_core::{OwnCheck, OwnOperation};
+use syncscope_cpu::primitives::own::Trials;
+use syncscope_orderings::{Model, Step, changed, find};
+
+/// Processor time; the first execution that fails ends it.
+const TIME: Duration = Duration::from_secs(5);
+
+fn operation(file: &str, text: &str, functions: &[&str]) -> OwnOperation {
+    OwnOperation {
+        id: "cpu.own.tried".to_owned(),
+        text: text.to_owned(),
+        file: Some(file.to_owned()),
+        function: functions.first().map(|name| (*name).to_owned()),
+        helpers: functions.iter().skip(1).map(|name| (*name).to_owned()).collect(),
+        ..OwnOperation::default()
+    }
+}
+
+/// What the model says of a text with these functions.
+fn asked(file: &str, text: &str, functions: &[&str], time: Duration) -> Model {
+    let said = Trials::new(None).and_then(|trials| trials.model(&operation(file, text, functions), time));
+    said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
+}
+
+fn lock(text: &str) -> Model {
+    asked("mine.c", text, &["acquire", "release"], TIME)
+}
+
+/// A form of one of our locks or barriers, and its functions.
+fn forms() -> Vec<(PathBuf, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/orderings");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+#[test]
+fn the_model_refutes_what_loom_refutes() {
+    let mut work = Vec::new();
+    for (path, text) in forms() {
+        let functions: &[&str] =
+            if text.contains("void acquire") { &["acquire", "release"] } else { &["wait", "setup"] };
+        let functions: Vec<&str> =
+            functions.iter().copied().filter(|name| text.contains(&format!("void {name}("))).collect();
+        let found = find(&text, &functions, false);
+        assert!(found.not_tried.is_empty(), "{found:?}");
+        let weaker =
+            found.orderings.iter().flat_map(|ordering| ordering.changes.iter().map(move |change| (ordering, change)));
+        for (ordering, change) in weaker.filter(|(_, change)| change.step == Step::Weaker) {
+            let name = format!("{}:{} {} → {}", path.display(), ordering.line, ordering.name, change.words);
+            work.push((
+                name,
+                changed(&text, [change]),
+                functions.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
+            ));
+        }
+        work.push((
+            path.display().to_string(),
+            text.clone(),
+            functions.iter().map(|name| (*name).to_owned()).collect(),
+        ));
+    }
+    let weakened = work.iter().filter(|(name, ..)| name.contains('→')).count();
+    assert_eq!(weakened, 66, "as many as `make loom-mutations` tries");
+    let (left, wrong) = (Mutex::new(work), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some((name, text, functions)) = left.lock().unwrap().pop() else { break };
+                    let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
+                    let is_weaker = name.contains('→');
+                    let model =
+                        asked("form.c", &text, &functions, if is_weaker { TIME } else { Duration::from_millis(300) });
+                    if matches!(model, Model::Refuted(_)) != is_weaker || matches!(model, Model::Cannot(_)) {
+                        wrong.lock().unwrap().push(format!("{name}: {}", model.in_words("x")));
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(wrong.into_inner().unwrap(), [""; 0]);
+}
+
+/// What Dekker's lock needs: a store before a load of another variable, by a fence or by sequential consistency.
+#[test]
+fn a_store_before_a_load_needs_sequential_consistency() {
+    let dekker = |store: &str, load: &str, fence: &str| {
+        lock(&format!(
+            "struct flags {{ atomic_int wants[16]; }};\n\
+             void acquire(struct thread *me) {{\n struct flags *const flags = me->memory;\n for (int others = 1; others;) {{\n\
+             atomic_store_explicit(&flags->wants[me->number], 1, memory_order_{store});\n {fence}\n others = 0;\n\
+             for (unsigned other = 0; other < me->threads; other++)\n\
+             if (other != me->number) others |= atomic_load_explicit(&flags->wants[other], memory_order_{load});\n\
+             if (others) atomic_store_explicit(&flags->wants[me->number], 0, memory_order_release); }} }}\n\
+             void release(struct thread *me) {{ struct flags *const flags = me->memory;\n\
+             atomic_store_explicit(&flags->wants[me->number], 0, memory_order_release); }}\n"
+        ))
+    };
+    let holds = |model: &Model| matches!(model, Model::NotRefuted(_));
+    let fence = |order: &str| format!("atomic_thread_fence(memory_order_{order});");
+    for (store, load, fence) in [("seq_cst", "seq_cst", ""), ("relaxed", "acquire", &*fence("seq_cst"))] {
+        assert!(holds(&dekker(store, load, fence)), "{store} {load} {fence}");
+    }
+    for (store, load, fence) in
+        [("release", "acquire", ""), ("seq_cst", "acquire", ""), ("relaxed", "acquire", &*fence("acq_rel"))]
+    {
+        assert!(matches!(dekker(store, load, fence), Model::Refuted(_)), "{store} {load} {fence}");
+    }
+}
+
+/// Messages by a flag, in all forms in which C and C++ write atomic accesses.
+#[test]
+fn a_message_needs_release_and_acquire() {
+    let sent = |send: &str, receive: &str| {
+        let text =
+            format!("void send(struct thread *me) {{ {send} }}\nvoid receive(struct thread *me) {{ {receive} }}\n");
+        asked("mine.c", &text, &["send", "receive"], Duration::from_millis(500))
+    };
+    let fence = |order: &str| format!("__atomic_thread_fence(__ATOMIC_{order});");
+    let store = |order: &str| format!("__atomic_store_n((int *)me->x, (int)me->sent, __ATOMIC_{order});");
+    let load = |order: &str| format!("while (__atomic_load_n((int *)me->x, __ATOMIC_{order}) != (int)me->sent) {{}}");
+    let is_refuted = |model: Model| matches!(model, Model::Refuted(_));
+    let holds = |model: Model| matches!(model, Model::NotRefuted(_));
+    let [with_release, with_acquire] = [fence("RELEASE") + &store("RELAXED"), load("RELAXED") + &fence("ACQUIRE")];
+    for (send, receive) in [
+        (store("RELEASE"), load("ACQUIRE")),
+        (with_release.clone(), load("ACQUIRE")),
+        (store("RELEASE"), with_acquire.clone()),
+    ] {
+        assert!(holds(sent(&send, &receive)), "{send} {receive}");
+    }
+    assert!(holds(sent("*me->x = me->sent;", "while (*me->x != me->sent) {}")), "operators of atomic variables");
+    for (send, receive) in
+        [(store("RELAXED"), load("ACQUIRE")), (store("RELEASE"), load("RELAXED")), (store("RELAXED"), with_acquire)]
+    {
+        assert!(is_refuted(sent(&send, &receive)), "{send} {receive}");
+    }
+    let volatile =
+        sent("*(volatile int *)me->x = (int)me->sent;", "while (*(volatile int *)me->x != (int)me->sent) {}");
+    assert!(is_refuted(volatile), "plain accesses race");
+}
+
+/// What the model cannot do it says, and it ends in any case.
+#[test]
+fn what_cannot_be_modelled_is_said() {
+    let cannot = |text: &str| match lock(text) {
+        Model::Cannot(reason) => reason,
+        other => unreachable!("{text}: {other:?}"),
+    };
+    let release = "void release(struct thread *me) { (void)me; }";
+    let pthread = format!(
+        "#include <pthread.h>\npthread_mutex_t m;\nvoid acquire(struct thread *me) {{ pthread_mutex_lock(&m); }} {release}"
+    );
+    assert_eq!(cannot(&pthread), "it calls `pthread_mutex_lock`");
+    let mixed = format!(
+        "void acquire(struct thread *me) {{ while (__atomic_exchange_n((char *)me->x, 1, 2)); }} void release(struct thread *me) {{ *me->x = 0; }}"
+    );
+    assert!(cannot(&mixed).contains("sizes"), "{}", cannot(&mixed));
+    assert!(
+        cannot("void acquire(struct thread *me) { nonsense } void release(struct thread *me) {}").contains("mine.c:1")
+    );
+    let deadlock =
+        lock(&format!("void acquire(struct thread *me) {{ while (atomic_exchange(me->x, 1)) {{}} }} {release}"));
+    assert!(deadlock.in_words("x").contains("waits for ever at line 1"), "{deadlock:?}");
+    let crash = lock(&format!(
+        "void acquire(struct thread *me) {{ if (atomic_exchange(me->x, 1)) __builtin_trap(); }} {release}"
+    ));
+    assert!(crash.in_words("x").contains("crashes") || crash.in_words("x").contains("nothing orders"), "{crash:?}");
+    let endless = asked(
+        "mine.c",
+        &format!("void acquire(struct thread *me) {{ for (volatile int on = 1; on;) {{}} }} {release}"),
+        &["acquire", "release"],
+        Duration::from_millis(100),
+    );
+    assert!(endless.in_words("x").contains("did not end"), "{endless:?}");
+    let nothing = asked("mine.c", "void operation(struct thread *me) {}", &["operation"], TIME);
+    assert_eq!(nothing, Model::Cannot("nothing of it is checked".to_owned()));
+    assert_eq!(operation("a.c", "", &["wait"]).checked(), Some(OwnCheck::Barrier));
+}
+
+/// A lock that lets all in is seen to fail on this machine, one that keeps all out to hang, and a good one is not.
+#[test]
+fn threads_of_this_machine_see_what_is_broken() {
+    let tested = |text: &str| {
+        let trials = Trials::new(None).unwrap();
+        trials.stress(&operation("mine.c", text, &["acquire", "release"]), Duration::from_millis(500), &[]).unwrap()
+    };
+    let release = "void release(struct thread *me) { atomic_store_explicit(me->x, 0, memory_order_release); }";
+    let good = tested(&format!(
+        "void acquire(struct thread *me) {{ while (atomic_exchange(me->x, 1)) syncscope_pause(); }} {release}"
+    ));
+    assert!(good.starts_with("passed "), "{good}");
+    let open = tested(&format!("void acquire(struct thread *me) {{ (void)me; }} {release}"));
+    assert!(open.starts_with("failed "), "{open}");
+    let closed =
+        tested(&format!("void acquire(struct thread *me) {{ while (atomic_load(me->x) < 2) {{}} }} {release}"));
+    assert!(closed.starts_with("hangs "), "{closed}");
+}

@@ -1,0 +1,268 @@
+//! What the model and the test said of a variant, from the lines that their programs write.
+
+use serde::Serialize;
+
+/// How far the model came with so many threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Bound {
+    /// Threads.
+    pub threads: u32,
+    /// How often each uses the operation.
+    pub times: u32,
+    /// All executions with so many deviations were explored; `None` if not even those without any.
+    pub deviations: Option<u32>,
+    /// Whether there are no others.
+    pub is_complete: bool,
+    /// Executions that were tried.
+    pub executions: u64,
+}
+
+/// A step of an execution.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ModelStep {
+    /// The thread, from 0.
+    pub thread: u32,
+    /// The line of the user's code; `None` for what surrounds it.
+    pub line: Option<u32>,
+    /// `reads` or `writes`.
+    pub does: String,
+    /// The value.
+    pub value: u64,
+    /// Whether it is not the newest value, or comes before another one.
+    pub is_old: bool,
+}
+
+/// An access, or where a thread waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The thread, from 0.
+    pub thread: u32,
+    /// The line of the user's code; `None` for what surrounds it.
+    pub line: Option<u32>,
+}
+
+/// An execution that breaks what an operation promises.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refutation {
+    /// `race`, `stuck`, `early`, `lost`, `torn`, `check` or `crash`.
+    pub kind: String,
+    /// Threads of the execution.
+    pub threads: u32,
+    /// Its deviations.
+    pub deviations: u32,
+    /// The places of a race, or where a thread is.
+    pub places: Vec<Place>,
+    /// All steps up to there.
+    pub steps: Vec<ModelStep>,
+}
+
+/// What the model says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// An execution breaks what the operation promises.
+    Refuted(Box<Refutation>),
+    /// None did, as far as it came.
+    NotRefuted(Vec<Bound>),
+    /// It cannot be asked, and why.
+    Cannot(String),
+}
+
+/// What the threads of this machine did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// They used it so often, and nothing was seen.
+    NotSeen(u64),
+    /// The first failure, in words.
+    Failed(String),
+    /// It cannot be run, and why.
+    Cannot(String),
+}
+
+impl Model {
+    /// From the lines of the program; `own_files` are the numbers of the user's files.
+    pub fn parse(lines: &str, own_files: &[i32]) -> Self {
+        let mut refuted = None;
+        let (mut steps, mut bounds) = (Vec::new(), Vec::new());
+        for line in lines.lines() {
+            let (kind, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let words: Vec<&str> = rest.split(' ').collect();
+            match kind {
+                "cannot" => return Self::Cannot(rest.to_owned()),
+                "broken" => refuted = broken(&words, own_files),
+                "step" => steps.extend(step(&words, own_files)),
+                "held" => bounds.extend(bound(&words)),
+                _ => {}
+            }
+        }
+        match (refuted, bounds.is_empty()) {
+            (Some(refuted), _) => Self::Refuted(Box::new(Refutation { steps, ..refuted })),
+            (None, false) => Self::NotRefuted(bounds),
+            (None, true) => Self::Cannot("it ended without a word".to_owned()),
+        }
+    }
+
+    /// In a few words; `subject` is what the operation orders: `what the lock protects`.
+    pub fn in_words(&self, subject: &str) -> String {
+        match self {
+            Self::Refuted(refuted) => refuted.in_words(subject),
+            Self::NotRefuted(bounds) => bounds.iter().map(Bound::in_words).collect::<Vec<_>>().join(", "),
+            Self::Cannot(reason) => format!("cannot be modelled: {reason}"),
+        }
+    }
+}
+
+impl Bound {
+    fn in_words(&self) -> String {
+        let Self { threads, deviations, is_complete, .. } = self;
+        match (is_complete, deviations) {
+            (true, _) => format!("all executions of {threads} threads"),
+            (false, Some(deviations)) => format!("{threads} threads up to {deviations} deviations"),
+            (false, None) => format!("{threads} threads: too large"),
+        }
+    }
+}
+
+impl Refutation {
+    fn in_words(&self, subject: &str) -> String {
+        let at = |place: &Place| place.line.map_or_else(|| subject.to_owned(), |line| format!("line {line}"));
+        let thread = self.places.last().map_or(0, |place| place.thread);
+        match (&*self.kind, &self.places[..]) {
+            ("race", [one, other]) if at(one) == at(other) => {
+                format!("threads {} and {} at {}: nothing orders them", one.thread, other.thread, at(other))
+            }
+            ("race", [one, other]) => {
+                format!(
+                    "thread {} at {} and thread {} at {}: nothing orders them",
+                    one.thread,
+                    at(one),
+                    other.thread,
+                    at(other)
+                )
+            }
+            ("stuck", [place]) if place.line.is_some() => format!("thread {thread} waits for ever at {}", at(place)),
+            ("stuck", _) => format!("thread {thread} waits for ever"),
+            ("early", _) => format!("thread {thread} sees {subject} too early"),
+            ("lost", _) => format!("a change of {subject} is lost"),
+            ("crash", _) => format!("thread {thread} crashes"),
+            ("check", _) => "check() returns 0".to_owned(),
+            _ => format!("thread {thread} sees half of a change of {subject}"),
+        }
+    }
+
+    /// The execution, a line for each step.
+    pub fn story(&self, subject: &str) -> Vec<String> {
+        let step = |step: &ModelStep| {
+            let line = step.line.map_or_else(String::new, |line| format!(" line {line}:"));
+            let old = if !step.is_old {
+                ""
+            } else if step.does == "reads" {
+                ", not the newest value"
+            } else {
+                ", before a newer one"
+            };
+            format!("thread {}:{line} {} {}{old}", step.thread, step.does, step.value)
+        };
+        self.steps.iter().map(step).chain([self.in_words(subject)]).collect()
+    }
+}
+
+/// `FILE LINE` as the line of the user's code.
+fn line(file: &str, line: &str, own_files: &[i32]) -> Option<u32> {
+    let is_own = file.parse().is_ok_and(|file| own_files.contains(&file));
+    line.parse().ok().filter(|line| is_own && *line > 0)
+}
+
+fn place(words: &[&str], own_files: &[i32]) -> Option<Place> {
+    let [thread, file, number] = words else { return None };
+    Some(Place { thread: thread.parse().ok()?, line: line(file, number, own_files) })
+}
+
+fn broken(words: &[&str], own_files: &[i32]) -> Option<Refutation> {
+    let [kind, threads, deviations, places @ ..] = words else { return None };
+    let places = places.chunks(3).filter_map(|words| place(words, own_files)).collect();
+    let (threads, deviations) = (threads.parse().ok()?, deviations.parse().ok()?);
+    Some(Refutation { kind: (*kind).to_owned(), threads, deviations, places, steps: Vec::new() })
+}
+
+fn step(words: &[&str], own_files: &[i32]) -> Option<ModelStep> {
+    let [thread, file, number, does, value, is_old] = words else { return None };
+    let (thread, value, is_old) = (thread.parse().ok()?, value.parse().ok()?, *is_old == "1");
+    Some(ModelStep { thread, line: line(file, number, own_files), does: (*does).to_owned(), value, is_old })
+}
+
+fn bound(words: &[&str]) -> Option<Bound> {
+    let [threads, times, deviations, is_complete, executions] = words else { return None };
+    Some(Bound {
+        threads: threads.parse().ok()?,
+        times: times.parse().ok()?,
+        deviations: deviations.parse().ok(),
+        is_complete: *is_complete == "1",
+        executions: executions.parse().ok()?,
+    })
+}
+
+impl Test {
+    /// From the line of the program.
+    pub fn parse(text: &str, subject: &str) -> Self {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or_default();
+        match words[..] {
+            ["passed", ..] => Self::NotSeen(number(1)),
+            ["hangs", ..] => Self::Failed(format!("hangs after {} uses", number(1))),
+            ["failed", kind, ..] => {
+                let what = match kind {
+                    "lost" => format!("{} changes of {subject} are lost", number(2).wrapping_sub(number(3))),
+                    "check" => "check() returned 0".to_owned(),
+                    "early" => format!("{subject}: {} where {} is due", number(3), number(2)),
+                    _ => format!("{subject}: {} and {} seen together", number(2), number(3)),
+                };
+                Self::Failed(format!("{what}, after {} uses", number(4)))
+            }
+            _ => Self::Cannot("it ended without a word".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_speaks_in_lines_of_the_user() {
+        let lines =
+            "broken race 2 1 0 1 86 1 1 80\nstep 0 2 7 reads 0 0\nstep 1 2 9 reads 4 1\nstep 1 3 9 writes 4 1\n";
+        let Model::Refuted(refuted) = Model::parse(lines, &[2]) else { unreachable!("{lines}") };
+        assert_eq!((refuted.threads, refuted.deviations), (2, 1));
+        assert_eq!(
+            refuted.story("the data"),
+            [
+                "thread 0: line 7: reads 0",
+                "thread 1: line 9: reads 4, not the newest value",
+                "thread 1: writes 4, before a newer one",
+                "threads 0 and 1 at the data: nothing orders them"
+            ]
+        );
+        let stuck = Model::parse("broken stuck 3 2 -1 0 0 2 2 14\n", &[2]);
+        assert_eq!(stuck.in_words("x"), "thread 2 waits for ever at line 14");
+        let held = Model::parse("held 2 2 5 0 99\nheld 3 1 2 1 7\n", &[]);
+        assert_eq!(held.in_words("x"), "2 threads up to 5 deviations, all executions of 3 threads");
+        assert_eq!(Model::parse("held 3 1 -1 0 7\n", &[]).in_words("x"), "3 threads: too large");
+        assert_eq!(Model::parse("cannot it sleeps\n", &[]), Model::Cannot("it sleeps".to_owned()));
+        for strange in ["", "broken", "broken race", "held 1", "step", "\u{0}"] {
+            assert!(matches!(Model::parse(strange, &[]), Model::Cannot(_)), "{strange}");
+        }
+    }
+
+    #[test]
+    fn the_test_says_what_was_seen_first() {
+        assert_eq!(Test::parse("passed 4000\n", "x"), Test::NotSeen(4000));
+        assert_eq!(
+            Test::parse("failed lost 2000 1998 1234\n", "the data"),
+            Test::Failed("2 changes of the data are lost, after 1234 uses".to_owned())
+        );
+        assert_eq!(Test::parse("hangs 7", "x"), Test::Failed("hangs after 7 uses".to_owned()));
+        assert!(matches!(Test::parse("", "x"), Test::Cannot(_)));
+    }
+}

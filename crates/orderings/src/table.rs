@@ -1,0 +1,307 @@
+//! The answers about all variants of an operation: as a table, as Markdown and for JSON.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use crate::{Model, NotTried, Step, Test};
+
+/// What a variant costs less.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Price {
+    /// It executes the same instructions.
+    SameInstructions,
+    /// How much cheaper it is, in each case that was measured.
+    Measured(Vec<Saving>),
+    /// It was not measured, and why.
+    NotMeasured(String),
+}
+
+/// What a variant costs less in one case.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Saving {
+    /// The case: `2 threads close`.
+    pub case: String,
+    /// The original's cost in ns.
+    pub original_ns: f64,
+    /// What the variant saves, in ns; below zero where it costs more.
+    pub saved_ns: f64,
+    /// The ends of its 95 % interval.
+    pub saved_low_ns: Option<f64>,
+    /// Its upper end.
+    pub saved_high_ns: Option<f64>,
+}
+
+/// One variant.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The line of the ordering.
+    pub line: u32,
+    /// The ordering.
+    pub ordering: String,
+    /// What stands in its place.
+    pub variant: String,
+    /// How it differs.
+    pub step: Step,
+    /// What it costs less.
+    pub price: Price,
+    /// What the model says; `None` where there is none for the code.
+    pub model: Option<Model>,
+    /// What the test says; `None` where the instructions are the same.
+    pub test: Option<Test>,
+}
+
+/// All that is known of an operation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// Its id.
+    pub operation: String,
+    /// What it orders.
+    pub subject: String,
+    /// What the model says of the code as it is.
+    pub model: Option<Model>,
+    /// What the test says of it.
+    pub test: Option<Test>,
+    /// Its variants, in the order of the source.
+    pub rows: Vec<Row>,
+    /// What has none.
+    pub not_tried: Vec<NotTried>,
+    /// All variants together that nothing refutes.
+    pub cheapest: Option<Cheapest>,
+}
+
+/// The cheapest form that no test and no model refutes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cheapest {
+    /// Its changes: `line 7: relaxed`.
+    pub changes: Vec<String>,
+    /// What it costs less.
+    pub price: Price,
+    /// Its machine code.
+    pub code: Vec<String>,
+}
+
+impl Row {
+    /// Whether a test or the model refutes the variant.
+    pub fn is_refuted(&self) -> bool {
+        matches!(self.model, Some(Model::Refuted(_))) || matches!(self.test, Some(Test::Failed(_)))
+    }
+
+    /// Whether the ordering is needed, with no more than was seen.
+    pub fn needed(&self, subject: &str) -> String {
+        let model = self.model.as_ref().map(|model| model.in_words(subject));
+        let not_seen = match &self.test {
+            Some(Test::Failed(how)) => return format!("yes: seen to fail: {how}"),
+            Some(Test::NotSeen(uses)) => format!("not seen in {}", grouped(*uses)),
+            Some(Test::Cannot(reason)) => format!("not tested: {reason}"),
+            None if self.price == Price::SameInstructions => "free here".to_owned(),
+            None => "not tested".to_owned(),
+        };
+        match (&self.model, model) {
+            (Some(Model::Refuted(_)), Some(why)) if self.price == Price::SameInstructions => {
+                format!("free here; the model asks for it: {why}")
+            }
+            (Some(Model::Refuted(_)), Some(why)) => format!("the model asks for it: {why}; {not_seen}"),
+            (Some(Model::NotRefuted(_)), Some(bound)) if self.price == Price::SameInstructions => {
+                format!("free here; not refuted: {bound}")
+            }
+            (Some(Model::NotRefuted(_)), Some(bound)) => format!("not refuted: {not_seen}; {bound}"),
+            (Some(Model::Cannot(_)), Some(why)) => format!("{not_seen}; {why}"),
+            _ => not_seen,
+        }
+    }
+}
+
+impl Price {
+    /// `311 ns less (298 to 324)`; of several cases each with its name.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::SameInstructions => "same instructions".to_owned(),
+            Self::NotMeasured(reason) => reason.clone(),
+            Self::Measured(savings) => {
+                let words = |saving: &Saving| match savings.len() {
+                    1 => saving.in_words(),
+                    _ => format!("{}: {}", saving.case, saving.in_words()),
+                };
+                savings.iter().map(words).collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+}
+
+impl Saving {
+    fn in_words(&self) -> String {
+        let Self { saved_ns, saved_low_ns, saved_high_ns, .. } = self;
+        let (Some(low), Some(high)) = (saved_low_ns, saved_high_ns) else { return "no figure".to_owned() };
+        let size = f64::max((high - low) / 2.0, 0.0);
+        if *low <= 0.0 && *high >= 0.0 {
+            return format!("no difference shown (±{} ns)", rounded(size));
+        }
+        let word = if *saved_ns > 0.0 { "less" } else { "more" };
+        format!("{} ns {word} (±{:.0} %)", rounded(saved_ns.abs()), size / saved_ns.abs() * 100.0)
+    }
+}
+
+/// Three digits.
+fn rounded(value: f64) -> String {
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$}")
+}
+
+/// `2,000,000`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let parts: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+    parts.iter().map(|part| String::from_utf8_lossy(part)).collect::<Vec<_>>().join(",")
+}
+
+const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
+
+impl Table {
+    /// The cells of a row.
+    fn cells(&self, row: &Row) -> [String; 4] {
+        let ordering = format!("{} → {}", row.ordering, row.variant);
+        [row.line.to_string(), ordering, row.price.in_words(), row.needed(&self.subject)]
+    }
+
+    /// For the terminal.
+    pub fn for_terminal(&self) -> String {
+        let rows: Vec<[String; 4]> =
+            [HEADS.map(str::to_owned)].into_iter().chain(self.rows.iter().map(|row| self.cells(row))).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let [first, second, third] = [0, 1, 2].map(width);
+        let mut text = format!("{}\n", self.operation);
+        for [line, ordering, price, needed] in &rows {
+            let _ = writeln!(text, "{line:>first$}  {ordering:<second$}  {price:<third$}  {needed}");
+        }
+        for line in self.remarks() {
+            let _ = writeln!(text, "{line}");
+        }
+        text.trim_end().to_owned()
+    }
+
+    /// As Markdown.
+    pub fn as_markdown(&self) -> String {
+        let escaped = |cell: &String| cell.replace('|', "\\|");
+        let mut text = format!("**{}**\n\n| {} |\n|---:|---|---|---|\n", self.operation, HEADS.join(" | "));
+        for row in &self.rows {
+            let _ = writeln!(text, "| {} |", self.cells(row).iter().map(escaped).collect::<Vec<_>>().join(" | "));
+        }
+        for line in self.remarks() {
+            let _ = writeln!(text, "\n{line}");
+        }
+        text
+    }
+
+    /// What stands below the rows.
+    fn remarks(&self) -> Vec<String> {
+        let mut lines: Vec<String> = (self.not_tried.iter())
+            .map(|NotTried { line, name, reason }| format!("not tried: line {line}, {name}: {reason}"))
+            .collect();
+        match &self.model {
+            Some(Model::Refuted(refuted)) => {
+                let story = refuted.story(&self.subject).join("\n  ");
+                lines.push(format!(
+                    "the model refutes the code as it is, so that it says nothing of its variants:\n  {story}"
+                ));
+            }
+            Some(model @ Model::NotRefuted(_)) => {
+                lines.push(format!("the model does not refute the code as it is: {}", model.in_words(&self.subject)));
+            }
+            Some(model @ Model::Cannot(_)) => lines.push(format!("the code {}", model.in_words(&self.subject))),
+            None => {}
+        }
+        if let Some(Cheapest { changes, price, code }) = &self.cheapest {
+            let changes = changes.join(", ");
+            let price = price.in_words();
+            lines.push(format!("the cheapest form that no test and no model refutes: {changes} ({price}):"));
+            lines.extend(code.iter().map(|line| format!("  {line}")));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bound;
+
+    fn row(price: Price, model: Option<Model>, test: Option<Test>) -> Row {
+        let (ordering, variant) = ("exchange acquire".to_owned(), "relaxed".to_owned());
+        Row { line: 7, ordering, variant, step: Step::Weaker, price, model, test }
+    }
+
+    fn held() -> Model {
+        Model::NotRefuted(vec![Bound { threads: 2, times: 2, deviations: Some(5), is_complete: false, executions: 9 }])
+    }
+
+    /// No answer says more than was seen.
+    #[test]
+    fn nothing_is_called_needless() {
+        let refuted = || Model::parse("broken race 2 0 0 1 1 1 1 1\n", &[]);
+        let saving = |low, high| {
+            Price::Measured(vec![Saving {
+                case: "2 threads".to_owned(),
+                original_ns: 900.0,
+                saved_ns: (low + high) / 2.0,
+                saved_low_ns: Some(low),
+                saved_high_ns: Some(high),
+            }])
+        };
+        let failed = || Some(Test::Failed("2 changes are lost, after 9 uses".to_owned()));
+        let models = [None, Some(held()), Some(refuted()), Some(Model::Cannot("it calls `f`".to_owned()))];
+        let tests = [None, Some(Test::NotSeen(2_000_000)), failed(), Some(Test::Cannot("no".to_owned()))];
+        for model in &models {
+            for test in &tests {
+                let answer = row(saving(300.0, 320.0), model.clone(), test.clone()).needed("the data");
+                assert!(!answer.contains("not needed") && !answer.contains("needless"), "{answer}");
+                assert_eq!(answer.starts_with("yes: seen to fail"), *test == failed(), "{answer}");
+                assert_eq!(
+                    answer.contains("the model asks"),
+                    *model == Some(refuted()) && *test != failed(),
+                    "{answer}"
+                );
+            }
+        }
+        assert_eq!(
+            row(Price::SameInstructions, Some(refuted()), None).needed("x"),
+            "free here; the model asks for it: threads 0 and 1 at x: nothing orders them"
+        );
+        let answer = row(saving(300.0, 320.0), Some(held()), Some(Test::NotSeen(2_000_000))).needed("x");
+        assert_eq!(answer, "not refuted: not seen in 2,000,000; 2 threads up to 5 deviations");
+        assert_eq!(saving(300.0, 320.0).in_words(), "310 ns less (±3 %)");
+        assert_eq!(saving(-0.5, 0.5).in_words(), "no difference shown (±0.50 ns)");
+        assert_eq!(saving(-3.0, -2.0).in_words(), "2.50 ns more (±20 %)");
+    }
+
+    #[test]
+    fn a_table_has_a_line_for_each_variant_and_what_was_not_tried() {
+        let table = Table {
+            operation: "cpu.own.lock".to_owned(),
+            subject: "what the lock protects".to_owned(),
+            model: Some(held()),
+            test: None,
+            rows: vec![row(Price::SameInstructions, Some(held()), None)],
+            not_tried: vec![NotTried {
+                line: 3,
+                name: "volatile".to_owned(),
+                reason: "it names no ordering".to_owned(),
+            }],
+            cheapest: None,
+        };
+        let text = table.for_terminal();
+        assert!(
+            text.contains("   7  exchange acquire → relaxed  same instructions  free here; not refuted: 2 threads"),
+            "{text}"
+        );
+        assert!(text.contains("not tried: line 3, volatile: it names no ordering"), "{text}");
+        assert!(table.as_markdown().contains("| 7 | exchange acquire → relaxed | same instructions |"));
+    }
+}
