@@ -37,6 +37,9 @@ pub(crate) struct RunArguments {
     /// measured difference between runs
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
     pub(crate) repeat: Option<u32>,
+    /// Take about this long, such as 10m or 2h: every case gets more measurements, spread over all of it [default: by preset]
+    #[arg(long, value_name = "TIME", value_parser = budget)]
+    pub(crate) time: Option<Duration>,
     /// Stop after this time, such as 90s or 10m; --resume continues the run
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub(crate) budget: Option<Duration>,
@@ -78,7 +81,7 @@ pub(crate) struct CpuList(pub(crate) Vec<u32>);
 /// The names of the options that a resumed run keeps as it was begun with.
 fn kept_by_a_resumed_run() -> impl Iterator<Item = &'static str> {
     let axes = Axes::options().map(|option| option.trim_start_matches('-'));
-    ["out", "preset", "only", "skip", "seed", "cpus", "no_history"].into_iter().chain(axes)
+    ["out", "preset", "only", "skip", "seed", "cpus", "no_history", "time"].into_iter().chain(axes)
 }
 
 fn preset_parser() -> impl TypedValueParser<Value = Preset> {
@@ -93,7 +96,7 @@ fn cpus(text: &str) -> Result<CpuList, String> {
 
 pub(super) fn budget(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
-        Ok(Duration::ZERO) => Err("the budget is zero; try 90s or 10m".to_owned()),
+        Ok(Duration::ZERO) => Err("no time at all; try 90s or 10m".to_owned()),
         Ok(duration) => Ok(duration),
         Err(_) => Err("a time with a unit is needed; try 90s or 10m".to_owned()),
     }

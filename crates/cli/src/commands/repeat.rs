@@ -254,6 +254,7 @@ fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duratio
         child.args(["--no-history", "--preset", arguments.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
         child.args(arguments.only.iter().flat_map(|glob| ["--only", glob]));
         child.args(arguments.skip.iter().flat_map(|glob| ["--skip", glob]));
+        child.args(arguments.time.iter().flat_map(|time| ["--time".to_owned(), format!("{}ms", time.as_millis())]));
         child.args(arguments.axes.options());
         if let Some(CpuList(cpus)) = &arguments.cpus {
             child.args(["--cpus", &cpu_list::format(cpus)]);

@@ -9,7 +9,7 @@ use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
+use syncscope_core::session::{Effort, Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Domain, Run};
 use syncscope_cpu::mpi::MpiLaboratory;
 use syncscope_gpu::verify::listings_of_own;
@@ -422,6 +422,7 @@ fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> R
     Run {
         only: request.arguments.only.clone(),
         skip: request.arguments.skip.clone(),
+        time_s: request.arguments.time.map(|time| time.as_secs_f64()),
         own: request.own.as_ref().map(|own| own.operations.clone()).unwrap_or_default(),
         planned: plan.len() as u64,
         planned_by_primitive: plan.count_by_primitive(),
@@ -439,7 +440,8 @@ fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> 
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;
     let runs = arguments.repeat.unwrap_or(1);
-    let of_one: Duration = plan.parts.iter().map(|cases| arguments.preset.planned_time(cases)).sum();
+    let effort = Effort::within(arguments.preset, arguments.time, &plan.parts);
+    let of_one: Duration = plan.parts.iter().map(|cases| effort.planned_time(cases)).sum();
     let time = of_one * runs;
     let seconds = Duration::from_secs(time.as_secs().max(1));
     let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };

@@ -90,6 +90,8 @@ records! {
         pub skip: Vec<String>,
         /// The seed of every random order.
         pub seed: u64,
+        /// The seconds that it was to take, by `--time`; `None`: as long as its preset takes.
+        pub time_s?: Option<f64>,
         /// How it ended.
         pub status: Status,
         /// Start, RFC 3339, UTC.
@@ -139,6 +141,11 @@ impl Run {
             started: timestamp(started),
             ..Self::default()
         }
+    }
+
+    /// How long it was to take; `None`: as long as its preset takes.
+    pub fn time(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.time_s?).ok()
     }
 
     /// Whether these rows leave nothing to measure: each case of the plan has its last row.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::calibration::Calibration;
 use crate::model::detail::Details;
 use crate::run::machine::{AwakeDecision, MeasuredTopology};
+use crate::session::preset::Effort;
 use crate::{Case, CaseId, Experiment, Observation, Preset, Primitive, Row};
 
 /// Why a case is not measured.
@@ -105,13 +106,10 @@ pub trait Laboratory {
 
 // What `Laboratory::measure_apart` is asked for and returns. `share.rs` measures it.
 
-/// The processes that measure the cases of a CPU, the one that writes the run among them.
-pub(super) const PROCESSES: u32 = 7;
-
 /// What a fresh process is to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    pub(super) preset: Preset,
+    pub(super) effort: Effort,
     pub(super) seed: u64,
     pub(super) first_pass: u32,
     pub(super) most_passes: u32,

@@ -20,7 +20,7 @@ mod share;
 mod states;
 
 pub use laboratory::{Apart, Share};
-pub use preset::additivity_sample;
+pub use preset::{Effort, additivity_sample};
 pub use resumption::Here;
 
 use std::collections::{HashMap, HashSet};
@@ -99,7 +99,7 @@ pub struct Session {
     /// Held until the run has ended.
     _lock: WriteLock,
     run: Run,
-    preset: Preset,
+    effort: Effort,
     plan: Plan,
     /// The pairs of provisional rows, which stay until more is known.
     earlier_pairs: HashMap<CaseId, u64>,
@@ -135,14 +135,15 @@ impl Session {
     /// When a file cannot be written, or another process writes into the folder.
     pub fn start(directory: RunDirectory, run: Run, preset: Preset, plan: Plan) -> Result<Self, SessionError> {
         let lock = directory.lock()?;
-        Self::locked(directory, lock, run, preset, plan)
+        let effort = Effort::within(preset, run.time(), &plan.parts);
+        Self::locked(directory, lock, run, effort, plan)
     }
 
     fn locked(
         directory: RunDirectory,
         lock: WriteLock,
         run: Run,
-        preset: Preset,
+        effort: Effort,
         plan: Plan,
     ) -> Result<Self, SessionError> {
         directory.write_run(&run)?;
@@ -152,7 +153,7 @@ impl Session {
             journal,
             _lock: lock,
             run,
-            preset,
+            effort,
             plan,
             earlier_pairs: HashMap::new(),
             replaced: HashSet::new(),
@@ -203,10 +204,11 @@ impl Session {
         let earlier_pairs: HashMap<CaseId, u64> =
             provisional.iter().map(|row| (row.case.id(), row.pairs.unwrap_or(0))).collect();
         directory.forget_all_but(&finished.iter().chain(earlier_pairs.keys()).cloned().collect())?;
+        let effort = Effort::within(preset, run.time(), &plan.parts);
         plan.leave_out(&finished);
         // What has a row already comes last.
         plan.parts.iter_mut().for_each(|part| part.sort_by_key(|case| earlier_pairs.contains_key(&case.id())));
-        Ok(Self { earlier_pairs, ..Self::locked(directory, lock, run, preset, plan)? })
+        Ok(Self { earlier_pairs, ..Self::locked(directory, lock, run, effort, plan)? })
     }
 
     /// The same with another clock, for tests.

@@ -10,12 +10,12 @@ use std::time::Duration;
 use crate::engine::calibration::Calibration;
 use crate::engine::population::States;
 use crate::model::own::is_own;
-use crate::session::laboratory::{PROCESSES, Share};
+use crate::session::laboratory::Share;
 use crate::session::observer::Work;
 use crate::session::pending_case::{MeasuredApart, PendingCase};
-use crate::session::preset::{PassSchedule, additivity_sample};
+use crate::session::preset::{Effort, PassSchedule, additivity_sample};
 use crate::session::states::states_of_classes;
-use crate::{BlockCount, Case, CaseId, Catalogue, Class, Preset};
+use crate::{BlockCount, Case, CaseId, Catalogue, Class};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ pub(super) struct Part {
     /// Those that need no more blocks.
     finished: Vec<PendingCase>,
     pub(super) schedule: PassSchedule,
-    /// About how long the preset measures them.
+    /// About how long they take.
     planned: Duration,
     pub(super) is_lost: bool,
     /// The fresh processes that are still to measure a share of the passes.
@@ -47,7 +47,7 @@ impl Part {
         number: usize,
         cases: &[Case],
         catalogue: &Catalogue,
-        preset: Preset,
+        effort: Effort,
         earlier_pairs: &HashMap<CaseId, u64>,
     ) -> Self {
         let sample = additivity_sample(cases);
@@ -57,7 +57,7 @@ impl Part {
                 tests_additivity: sample.contains(&case.id()),
                 earlier_pairs: earlier_pairs.get(&case.id()).copied(),
                 facts,
-                ..PendingCase::new(case.clone(), preset.settings_among(case, cases, facts.as_ref()))
+                ..PendingCase::new(case.clone(), effort.settings_among(case, cases, facts.as_ref()))
             }
         };
         Self {
@@ -66,10 +66,10 @@ impl Part {
             waiting: Vec::new(),
             ahead: Vec::new(),
             finished: Vec::new(),
-            schedule: preset.passes(cases),
-            planned: preset.planned_time(cases).max(Duration::from_nanos(1)),
+            schedule: effort.passes(cases),
+            planned: effort.planned_time(cases).max(Duration::from_nanos(1)),
             is_lost: false,
-            processes_left: PROCESSES - 1,
+            processes_left: effort.processes() - 1,
             has_lost_last: false,
         }
     }
@@ -172,7 +172,7 @@ impl Part {
 
     /// What the next fresh process is to measure; `None` where there is none, or no time for one. This process has made the
     /// first pass, and makes the last one.
-    pub(super) fn next_share(&mut self, preset: Preset, seed: u64, left: Option<Duration>) -> Option<Share> {
+    pub(super) fn next_share(&mut self, effort: Effort, seed: u64, left: Option<Duration>) -> Option<Share> {
         if self.processes_left == 0 || self.schedule.made == 0 || self.has_own() {
             return None;
         }
@@ -186,7 +186,7 @@ impl Part {
             Some((pending.case.clone(), known))
         };
         let cases = self.cases.iter_mut().filter_map(share_of).collect();
-        Some(Share { preset, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
+        Some(Share { effort, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
     }
 
     /// A process for each of the fewest passes over these cases, as far as it would end in time: large plans have time for no
@@ -265,6 +265,7 @@ pub(super) fn turns(parts: &[Part]) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Preset;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -273,7 +274,7 @@ mod tests {
         let cases: Vec<Case> = (1..=10).map(|threads| Case { threads: Some(threads), ..Case::new(id) }).collect();
         Part {
             planned: 10 * SECOND,
-            ..Part::new(number, &cases, &Catalogue::default(), Preset::Quick, &HashMap::new())
+            ..Part::new(number, &cases, &Catalogue::default(), Preset::Quick.into(), &HashMap::new())
         }
     }
 
@@ -328,10 +329,10 @@ mod tests {
     fn after_a_slow_first_pass_fresh_processes_make_the_fewest_passes_or_share_what_is_left() {
         let mut part = part(0, "cpu.atomic.add");
         part.end_pass(20 * SECOND, None);
-        let share = part.next_share(Preset::Quick, 1, None).unwrap();
+        let share = part.next_share(Preset::Quick.into(), 1, None).unwrap();
         assert_eq!((share.first_pass, share.most_passes), (2, 1), "of 36 s, not another such pass is left");
         part.end_share(1, SECOND);
-        let share = part.next_share(Preset::Quick, 1, None).unwrap();
+        let share = part.next_share(Preset::Quick.into(), 1, None).unwrap();
         assert_eq!((share.first_pass, share.time), (3, 15 * SECOND / 7));
     }
 
@@ -341,10 +342,14 @@ mod tests {
         let mut part = part(0, "cpu.atomic.add");
         part.end_pass(20 * SECOND, None);
         for made in 1..part.schedule.fewest - 1 {
-            assert_eq!(part.next_share(Preset::Quick, 1, None).map(|share| share.most_passes), Some(1), "{made}");
+            assert_eq!(
+                part.next_share(Preset::Quick.into(), 1, None).map(|share| share.most_passes),
+                Some(1),
+                "{made}"
+            );
             part.end_share(1, 20 * SECOND);
         }
-        assert_eq!(part.next_share(Preset::Quick, 1, None), None);
+        assert_eq!(part.next_share(Preset::Quick.into(), 1, None), None);
         assert!(part.is_next_final());
     }
 
@@ -353,16 +358,16 @@ mod tests {
         let mut part = part(0, "cpu.atomic.add");
         part.leave_waiting(6);
         let fewest = part.schedule.fewest;
-        assert_eq!(part.next_share(Preset::Quick, 1, None), None, "this process makes the first pass");
+        assert_eq!(part.next_share(Preset::Quick.into(), 1, None), None, "this process makes the first pass");
         for _ in 0..2 {
             part.end_pass(SECOND, None);
-            assert_eq!(part.next_share(Preset::Quick, 1, Some(SECOND / 2)), None, "it can end within a pass");
+            assert_eq!(part.next_share(Preset::Quick.into(), 1, Some(SECOND / 2)), None, "it can end within a pass");
             for made in 1..fewest - 1 {
-                let share = part.next_share(Preset::Quick, 1, None).unwrap();
+                let share = part.next_share(Preset::Quick.into(), 1, None).unwrap();
                 assert_eq!((share.most_passes, part.schedule.made), (1, made));
                 part.end_share(1, SECOND);
             }
-            assert_eq!(part.next_share(Preset::Quick, 1, None), None, "and the last one");
+            assert_eq!(part.next_share(Preset::Quick.into(), 1, None), None, "and the last one");
             part.end_pass(SECOND, None);
         }
         assert!(part.waiting.is_empty() && part.ahead.is_empty());

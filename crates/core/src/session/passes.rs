@@ -67,10 +67,10 @@ pub(super) struct Passes<'a> {
 impl Passes<'_> {
     /// Measures everything, or until a limit is reached.
     pub(super) fn measure(&mut self, laboratories: &mut [&mut dyn Laboratory]) -> Result<Status, RunDirectoryError> {
-        let preset = self.session.preset;
+        let effort = self.session.effort;
         let (plan, earlier_pairs) = (&self.session.plan, &self.session.earlier_pairs);
         let part =
-            |(number, cases): (usize, &Vec<Case>)| Part::new(number, cases, &plan.catalogue, preset, earlier_pairs);
+            |(number, cases): (usize, &Vec<Case>)| Part::new(number, cases, &plan.catalogue, effort, earlier_pairs);
         let mut parts: Vec<Part> = plan.parts.iter().enumerate().map(part).collect();
         self.prepare(laboratories, &mut parts)?;
         self.record_keep_awake(laboratories)?;
@@ -177,7 +177,7 @@ impl Passes<'_> {
         if self.limits.cancel.is_cancelled() {
             return Ok(false);
         }
-        let Some(share) = part.next_share(self.session.preset, self.session.run.seed, left) else { return Ok(false) };
+        let Some(share) = part.next_share(self.session.effort, self.session.run.seed, left) else { return Ok(false) };
         if share.cases.is_empty() {
             return Ok(false);
         }

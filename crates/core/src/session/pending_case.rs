@@ -226,11 +226,11 @@ mod tests {
     use crate::engine::Engine;
     use crate::engine::stopping::Cancel;
     use crate::fake::{FakeExperiment, Fault};
-    use crate::session::preset::Preset;
+    use crate::session::preset::{Effort, Preset};
 
     fn lock() -> (Engine, PendingCase) {
         let case = Case::new("cpu.lock.std_mutex");
-        let settings = Preset::Standard.settings(&case, 1, None);
+        let settings = Effort::from(Preset::Standard).settings(&case, 1, None);
         (Engine::new(settings.clone(), Cancel::new()), PendingCase::new(case, settings))
     }
 

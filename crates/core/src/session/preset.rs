@@ -1,7 +1,10 @@
-//! Presets, and the budgets that follow from them: how many pairs, blocks and seconds a case gets.
+//! Presets, and the budgets that follow from them: how many pairs, blocks and seconds a case gets. The preset says what is measured,
+//! the time of the run how well.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::engine::stopping::PrecisionRule;
 use crate::model::own::is_own;
@@ -64,12 +67,96 @@ pub const GPU_CONTEXTS: u32 = MIN_BLOCKS;
 const COMPARED_CASES: usize = 4;
 const COMPARED_BLOCKS: u64 = 4;
 
-impl Preset {
-    /// How a case is measured, given how many `cases` its laboratory has.
-    ///
-    /// The time for a case is the time for the preset, divided by its number of cases. Experiments may ask for a larger or
-    /// smaller share. `facts` are those of the primitive, where known.
+/// The processes that measure the cases of a CPU in the time of a preset.
+const PROCESSES: u32 = 7;
+
+/// No case gets more blocks than this, however long the run is to take: a hundred thousand pairs of it are in memory.
+const MOST_BLOCKS: f64 = 20_000.0;
+
+/// No precision is asked for that clocks cannot show.
+const FINEST_PRECISION: f64 = 0.001;
+
+/// A run of any length measures in at most so many processes: each begins anew with pages and caches.
+const MOST_PROCESSES: f64 = 28.0;
+
+/// What is measured, and how long in all.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Effort {
+    preset: Preset,
+    /// How many times as long as the preset takes; one where nobody asked for a time.
+    times: f64,
+}
+
+impl From<Preset> for Effort {
+    fn from(preset: Preset) -> Self {
+        Self { preset, times: 1.0 }
+    }
+}
+
+impl Effort {
+    /// As long as this over all these cases, a list for each laboratory; without a time, as long as the preset takes.
+    pub fn within(preset: Preset, time: Option<Duration>, parts: &[Vec<Case>]) -> Self {
+        let planned: Duration = parts.iter().map(|cases| Self::from(preset).planned_time(cases)).sum();
+        let times = time.filter(|_| !planned.is_zero()).map(|time| time.as_secs_f64() / planned.as_secs_f64());
+        Self { preset, times: times.unwrap_or(1.0) }
+    }
+
+    /// How a case is measured, given how many `cases` its laboratory has. Experiments may ask for a larger or smaller share of the
+    /// time. `facts` are those of the primitive, where known.
     pub(super) fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
+        self.lengthened(self.preset.settings(case, cases, facts))
+    }
+
+    /// The same among all cases of its laboratory.
+    pub(super) fn settings_among(self, case: &Case, cases: &[Case], facts: Option<&Facts>) -> Settings {
+        self.lengthened(self.preset.settings_among(case, cases, facts))
+    }
+
+    /// In more time a case gets more blocks, and a finer precision ends it.
+    fn lengthened(self, mut settings: Settings) -> Settings {
+        let Settings { blocks, rule, .. } = &mut settings;
+        let all = f64::from(blocks.max);
+        let most = (all * self.times).clamp(f64::from(blocks.min), all.max(MOST_BLOCKS));
+        blocks.max = most.ceil() as u32;
+        rule.max_pairs = (rule.max_pairs as f64 * most / all) as u64;
+        rule.max_time = rule.max_time.mul_f64(most / all);
+        rule.precision = (rule.precision / self.times.max(1.0).sqrt()).max(FINEST_PRECISION.min(rule.precision));
+        settings
+    }
+
+    /// The processes that measure the cases of a CPU, the one that writes the run among them. What they differ by is most of an
+    /// interval for another run, so a longer run has more of them.
+    pub(super) fn processes(self) -> u32 {
+        (f64::from(PROCESSES) * self.times.max(1.0).sqrt()).min(MOST_PROCESSES) as u32
+    }
+
+    /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
+    pub(super) fn passes(self, cases: &[Case]) -> PassSchedule {
+        let of_preset = self.preset.passes(cases);
+        if (self.times - 1.0).abs() < f64::EPSILON {
+            return of_preset;
+        }
+        PassSchedule::within(Self::from(self.preset).planned_time(cases).mul_f64(self.times), of_preset.fewest)
+    }
+
+    /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where the
+    /// fewest blocks take longer. Setting up is not in it.
+    pub fn planned_time(self, cases: &[Case]) -> Duration {
+        let Some(case) = cases.first() else { return Duration::ZERO };
+        let BlockCount { min, max } = self.settings_among(case, cases, None).blocks;
+        let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
+        all(max).min(self.passes(cases).time).max(all(min))
+    }
+}
+
+impl Preset {
+    /// About how long the cases of one laboratory take, see [`Effort::planned_time`].
+    pub fn planned_time(self, cases: &[Case]) -> Duration {
+        Effort::from(self).planned_time(cases)
+    }
+
+    /// The time for a case is the time for the preset, divided by its number of cases.
+    fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
         let (rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
         if !case.is_on_cpus() && facts.is_some_and(|facts| (facts.run_effect)(case).ns >= VARIES) {
             blocks.min = MIN_BLOCKS;
@@ -77,8 +164,7 @@ impl Preset {
         Settings { blocks, ..Settings::with_rule(rule) }
     }
 
-    /// The same among all cases of its laboratory.
-    pub(super) fn settings_among(self, case: &Case, cases: &[Case], facts: Option<&Facts>) -> Settings {
+    fn settings_among(self, case: &Case, cases: &[Case], facts: Option<&Facts>) -> Settings {
         let mut settings = self.settings(case, cases.len(), facts);
         let mut own = cases.iter().map(|case| &case.primitive).filter(|id| is_own(id));
         let first = own.next();
@@ -121,7 +207,7 @@ impl Preset {
     /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
     /// After that time no case gets another block. Machines with more CPUs have more cases, and those of all CPUs take
     /// longer. A run of the quick preset is to end within a minute, its GPU cases and the start included.
-    pub(super) fn passes(self, cases: &[Case]) -> PassSchedule {
+    fn passes(self, cases: &[Case]) -> PassSchedule {
         let is_cpu = cases.first().is_some_and(Case::is_on_cpus);
         let seconds = match (is_cpu, self) {
             (true, Self::Quick) => 36,
@@ -133,15 +219,6 @@ impl Preset {
         };
         let (_, blocks) = if is_cpu { self.on_cpu(cases.len()) } else { self.on_gpu() };
         PassSchedule::within(Duration::from_secs(seconds), blocks.min)
-    }
-
-    /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where the
-    /// fewest blocks take longer. Setting up is not in it.
-    pub fn planned_time(self, cases: &[Case]) -> Duration {
-        let Some(case) = cases.first() else { return Duration::ZERO };
-        let BlockCount { min, max } = self.settings_among(case, cases, None).blocks;
-        let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
-        all(max).min(self.passes(cases).time).max(all(min))
     }
 }
 
@@ -249,6 +326,49 @@ impl PassSchedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_time_gives_every_case_more_blocks_and_finer_figures() {
+        let cpu: Vec<Case> =
+            (1..=40).map(|threads| Case { threads: Some(threads), ..Case::new("cpu.barrier.std") }).collect();
+        let gpu: Vec<Case> =
+            (1..=40).map(|blocks| Case { blocks: Some(blocks), ..Case::new("gpu.grid.counter") }).collect();
+        let parts = [cpu, gpu];
+        let planned: Duration = parts.iter().map(|cases| Preset::Paper.planned_time(cases)).sum();
+        let minutes = [None, Some(1), Some(4), Some(16), Some(120)]
+            .map(|minutes| minutes.map(|minutes| Duration::from_secs(60 * minutes)));
+        let mut before: Option<(Vec<Settings>, u32)> = None;
+        for time in minutes {
+            let effort = Effort::within(Preset::Paper, time, &parts);
+            let takes: Duration = parts.iter().map(|cases| effort.planned_time(cases)).sum();
+            let asked = time.unwrap_or(planned).as_secs_f64();
+            assert!((takes.as_secs_f64() / asked - 1.0).abs() < 0.03, "{asked} s, planned as {takes:?}");
+            let settings: Vec<Settings> =
+                parts.iter().map(|cases| effort.settings(&cases[0], cases.len(), None)).collect();
+            if let Some((fewer, processes)) = &before {
+                let is_more = |(fewer, more): (&Settings, &Settings)| {
+                    more.blocks.max > fewer.blocks.max
+                        && more.rule.max_pairs > fewer.rule.max_pairs
+                        && more.rule.precision <= fewer.rule.precision
+                };
+                assert!(fewer.iter().zip(&settings).all(is_more) && effort.processes() >= *processes, "{asked} s");
+            }
+            before = Some((settings, effort.processes()));
+        }
+    }
+
+    #[test]
+    fn the_time_of_the_preset_asked_for_is_that_of_the_preset() {
+        let parts = [vec![Case::new("cpu.atomic.add"); 400]];
+        let planned = Preset::Quick.planned_time(&parts[0]);
+        let effort = Effort::within(Preset::Quick, Some(planned), &parts);
+        assert_eq!(effort, Effort::from(Preset::Quick));
+        assert_eq!(
+            Effort::within(Preset::Quick, Some(planned), &[]),
+            Effort::from(Preset::Quick),
+            "no case takes no time"
+        );
+    }
 
     #[test]
     fn few_cases_end_before_the_time_of_the_preset() {

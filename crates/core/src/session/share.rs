@@ -8,7 +8,7 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::calibration::Calibration;
-use crate::session::laboratory::{Apart, PROCESSES, Share};
+use crate::session::laboratory::{Apart, Share};
 use crate::session::observer::Observer;
 use crate::{Cancel, Case, Check, Engine, Laboratory, Measurement, Observation};
 
@@ -51,7 +51,7 @@ impl Share {
 
     fn one_block(&self, laboratory: &mut dyn Laboratory, open: &mut Open<'_>, number: u32) {
         let started = Instant::now();
-        let settings = self.preset.settings(open.case, self.cases.len(), None);
+        let settings = self.effort.settings(open.case, self.cases.len(), None);
         let Ok(mut experiment) = laboratory.experiment(open.case) else {
             open.is_over = true;
             return;
@@ -62,7 +62,7 @@ impl Share {
         let seed = self.seed ^ open.case.id().number() ^ u64::from(self.first_pass);
         let found = engine.measure_block(experiment.as_mut(), open.found.take(), seed);
         open.spent += started.elapsed();
-        let is_long = open.spent > 4 * settings.rule.max_time / PROCESSES;
+        let is_long = open.spent > settings.rule.max_time * 4 / self.effort.processes();
         open.is_over = is_long || found.as_ref().is_ok_and(|found| found.stop.is_none());
         open.found = found.ok();
     }
