@@ -26,7 +26,7 @@ use syncscope_core::{Catalogue, Run};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::GpuLaboratory;
 use syncscope_report::section::Section;
-use syncscope_report::{Finding, Outcome, Paper, RunData};
+use syncscope_report::{Finding, Outcome, Paper, RunData, Truth};
 
 /// How the tables of an experiment are written and read, of which the first has its name.
 macro_rules! tables {
@@ -267,8 +267,8 @@ pub(crate) struct Claim {
     pub(crate) statement: &'static str,
     /// Where it stands there.
     pub(crate) place: &'static str,
-    /// Whether it holds here; `None` where the figures do not say.
-    pub(crate) holds: Option<bool>,
+    /// Whether it holds here.
+    pub(crate) truth: Truth,
     /// The figures that decide it.
     pub(crate) figures: String,
 }
@@ -281,7 +281,7 @@ impl Claim {
             paper,
             place: claim.place.to_owned(),
             text: claim.statement.to_owned(),
-            outcome: Outcome::of(claim.holds, claim.figures),
+            outcome: Outcome::of(claim.truth, claim.figures),
             measured: true,
         };
         (1..).zip(claims).map(finding).collect()

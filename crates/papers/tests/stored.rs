@@ -14,7 +14,7 @@ use syncscope_core::stored_run::{stored_experiments, stored_runs};
 use syncscope_papers::crosscheck::findings::most_certain;
 use syncscope_papers::crosscheck::{Crosscheck, Executor, Form, Operation};
 use syncscope_papers::{EXPERIMENTS, load, load_with_sections};
-use syncscope_report::{ClaimVerdict, findings};
+use syncscope_report::{Truth, findings};
 
 fn results() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results")
@@ -34,7 +34,7 @@ fn every_stored_experiment_is_read_and_drawn() {
         let claims = findings(&data, sections.iter().flat_map(|section| section.claims.clone()))
             .into_iter()
             .filter(|claim| claim.measured);
-        assert!(claims.filter(|claim| claim.outcome.verdict != ClaimVerdict::Open).count() > 1, "{name}");
+        assert!(claims.filter(|claim| claim.outcome.verdict != Truth::Open).count() > 1, "{name}");
         // Without a GPU, reductions have a line for each number of elements.
         let fewest = if data.run.machine.gpus.is_empty() { 5 } else { 20 };
         for section in &sections {

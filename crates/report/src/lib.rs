@@ -42,9 +42,9 @@ pub use analysis::compare::{
     compare_in_turn,
 };
 pub use analysis::contest::Ratio;
-pub use analysis::findings::{ClaimVerdict, Finding, Outcome, Paper, findings};
+pub use analysis::findings::{Finding, Outcome, Paper, Truth, findings};
 pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
-pub use analysis::questions::advice::{Advice, Asked, Choice, CostFigure, Decision, Need, RunnerUp, advise};
+pub use analysis::questions::advice::{Advice, Asked, Candidate, Choice, CostFigure, Decision, Need, RunnerUp, advise};
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
 pub use figure::{grouped, time};
 pub use harmless::{json, plain, plain_lines};

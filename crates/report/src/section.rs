@@ -8,7 +8,7 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
-use crate::analysis::claim::{ClaimVerdict, Finding};
+use crate::analysis::claim::{Finding, Truth};
 use crate::chart::Chart;
 use crate::page::html::{escape, escape_json};
 
@@ -165,11 +165,11 @@ fn charts(charts: &[Chart]) -> String {
 }
 
 /// What became of a claim.
-pub(crate) fn badge(verdict: ClaimVerdict) -> String {
+pub(crate) fn badge(verdict: Truth) -> String {
     let tone = match verdict {
-        ClaimVerdict::Holds => "good",
-        ClaimVerdict::DoesNotHold => "bad",
-        ClaimVerdict::Open => "void",
+        Truth::Holds => "good",
+        Truth::Fails => "bad",
+        Truth::Open => "void",
     };
     format!("<span class=\"badge {tone}\">{}</span>", verdict.words())
 }
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(html.matches("<tr>").count(), html.matches("</tr>").count());
     }
 
-    fn claim(verdict: ClaimVerdict) -> Finding {
+    fn claim(verdict: Truth) -> Finding {
         Finding {
             id: "x".to_owned(),
             paper: Paper::Zhang,
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn claims_say_what_became_of_them() {
-        let part = Part::Claims(ClaimVerdict::ALL.map(claim).to_vec());
+        let part = Part::Claims(Truth::ALL.map(claim).to_vec());
         let (html, text) = (part.html(), part.to_string());
         for part in ["good\">holds", "bad\">does not hold", "void\">undecided", "a &amp; b", "1 &lt; 2"] {
             assert!(html.contains(part), "{part}: {html}");

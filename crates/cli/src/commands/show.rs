@@ -2,7 +2,7 @@
 //! take for a stated need.
 
 use syncscope_report::{
-    Advice, Asked, Decision, Need, advise as answers_to, export, findings as report_findings, in_groups, table,
+    Advice, Asked, Need, advise as answers_to, export, findings as report_findings, in_groups, table,
 };
 
 use crate::args::{AdviseArguments, DocumentFormat, FindingsArguments, ShowArguments, ShowFormat, ShowOrder};
@@ -76,7 +76,7 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         DocumentFormat::Json => export::advice::as_json(&data, &answers),
     })?;
     let is_asked = arguments.need.is_some() || arguments.threads.is_some() || arguments.on.is_some();
-    if is_asked && answers.iter().all(|advice| matches!(advice.decision, Decision::Missing(_))) {
+    if is_asked && answers.iter().all(|advice| !advice.decision.measured) {
         return Err(Failure::CouldNot("the run has no rows that answer this".to_owned()));
     }
     Ok(Outcome::Done)
@@ -84,7 +84,7 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
 
 /// The one line for a need on each side of the machine: the first answer that advises something, otherwise the first.
 fn representatives(answers: Vec<Advice>) -> Vec<Advice> {
-    let is_decided = |advice: &Advice| matches!(advice.decision, Decision::Take(_));
+    let is_decided = |advice: &Advice| advice.decision.choice.is_some();
     let of_side = |(_, mut own): (_, Vec<Advice>)| {
         let first = own.iter().position(is_decided).unwrap_or_default();
         own.swap_remove(first)

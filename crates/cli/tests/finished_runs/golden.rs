@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use syncscope_core::{Case, Catalogue, Domain, Group, Nanoseconds, Role, Row, Verdict};
-use syncscope_report::{Asked, Decision, Need, RunData, advise, export, page};
+use syncscope_report::{Asked, Need, RunData, advise, export, page};
 
 fn catalogue() -> Arc<Catalogue> {
     let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()];
@@ -262,8 +262,8 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
             };
             let decision = of(&run["decisions"], "id", question);
             let said = text(&decision["sentence"]);
-            match &advice.decision {
-                Decision::Take(choice) => {
+            match (&advice.decision.choice, &advice.decision.outcome.sentence) {
+                (Some(choice), _) => {
                     let mut top = items(&run["answers"]["certain"]).map(|answer| text(&answer["text"]));
                     let figure = format!("{} (", choice.name);
                     assert!(top.any(|top| top.contains(&figure)), "{}: {figure}", data.name);
@@ -275,13 +275,13 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
                     compared += 1;
                 }
                 // Where nothing is certain, the chart has no sentence.
-                Decision::Undecided(why) if !decision.is_null() => {
+                (None, why) if advice.decision.measured && !decision.is_null() => {
                     let open = text(&run["answers"]["open"]);
                     assert!(open.contains(why), "{}: {why}; {open}", data.name);
                     assert!(decision["sentence"].is_null() || said.contains(why), "{}: {why}; {said}", data.name);
                     compared += 1;
                 }
-                Decision::Undecided(_) | Decision::Missing(_) => {}
+                _ => {}
             }
         }
     }
@@ -324,7 +324,7 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
             let said: Vec<&str> = top.chain(cards.map(|one| text(&one["sentence"]))).collect();
             let drawn = drawn(&decision, &rows);
             for advice in advise(data, need, Asked::default()) {
-                let Decision::Take(choice) = &advice.decision else { continue };
+                let Some(choice) = &advice.decision.choice else { continue };
                 let is_on_gpu = advice.on == Domain::Gpu;
                 // No chart has the locks of a GPU. Of two grids with as many threads, its additions show one.
                 let has_chart = !is_on_gpu || !matches!(need, Need::Protect | Need::CountEvents);

@@ -139,12 +139,12 @@ fn barriers(rows: &[CrosscheckRow]) -> Claim {
 /// What the paper says of its table; without figures it was not measured here.
 fn of_table(statement: &'static str, holds: Option<bool>, figures: Option<String>) -> Claim {
     let figures = figures.unwrap_or_else(|| "not measured".to_owned());
-    Claim { place: "table 1, sections 3.2 and 3.3", statement, holds, figures }
+    Claim { place: "table 1, sections 3.2 and 3.3", statement, truth: holds.into(), figures }
 }
 
 #[cfg(test)]
 mod tests {
-    use syncscope_report::ClaimVerdict::{DoesNotHold, Holds, Open};
+    use syncscope_report::Truth::{Fails, Holds, Open};
     use syncscope_report::Outcome;
 
     use super::super::REPEAT_DIFFERENCES;
@@ -204,7 +204,7 @@ mod tests {
         let good = [row()];
         assert_eq!(claim(&good, "A float addition").outcome.verdict, Holds);
         let slow = [CrosscheckRow { inside_cycles: Some(4.2), inferred_cycles: Some(4.2), ..row() }];
-        assert_eq!(claim(&slow, "A float addition").outcome.verdict, DoesNotHold);
+        assert_eq!(claim(&slow, "A float addition").outcome.verdict, Fails);
         let apart = |low, high| {
             let ends = (Some(low), Some(high));
             [CrosscheckRow {
@@ -215,14 +215,14 @@ mod tests {
             }]
         };
         for (low, high, verdict) in
-            [(4.19, 4.3, DoesNotHold), (4.1, 4.3, Open), (3.81, 4.21, Open), (3.83, 4.17, Holds)]
+            [(4.19, 4.3, Fails), (4.1, 4.3, Open), (3.81, 4.21, Open), (3.83, 4.17, Holds)]
         {
             assert_eq!(claim(&apart(low, high), "The latency inferred").outcome.verdict, verdict, "{low} to {high}");
         }
         // The row that decides is named, not one that differs by more and may be equal.
         let both = [apart(3.96, 4.9), apart(4.19, 4.21)].concat();
         let Outcome { verdict, sentence, .. } = claim(&both, "The latency inferred").outcome;
-        assert!(verdict == DoesNotHold && sentence.contains("(4.75 to 5.25 %)"), "{sentence}");
+        assert!(verdict == Fails && sentence.contains("(4.75 to 5.25 %)"), "{sentence}");
         let body = |body, cycles| CrosscheckRow {
             form: Form::Body,
             body,
@@ -233,9 +233,9 @@ mod tests {
         let cache = claim(&[body(512, 4.0), body(7168, 4.0), body(9216, 5.5), body(16_384, 7.0)], "Beyond");
         assert_eq!(cache.outcome.verdict, Holds);
         assert!(cache.outcome.sentence.contains("7168 additions (112 KiB of code)"), "{}", cache.outcome.sentence);
-        assert_eq!(claim(&[body(512, 4.0), body(16_384, 4.0)], "Beyond").outcome.verdict, DoesNotHold);
+        assert_eq!(claim(&[body(512, 4.0), body(16_384, 4.0)], "Beyond").outcome.verdict, Fails);
         assert_eq!(claim(&[body(512, 4.0), body(4096, 4.0)], "Beyond").outcome.verdict, Open, "not tried");
-        for (low, high, verdict) in [(4.09, 4.3, DoesNotHold), (4.07, 4.3, Open), (3.93, 4.07, Holds)] {
+        for (low, high, verdict) in [(4.09, 4.3, Fails), (4.07, 4.3, Open), (3.93, 4.07, Holds)] {
             let [additions] = apart(low, high);
             let barrier = CrosscheckRow { operation: Operation::GridBarrier, ..additions };
             assert_eq!(claim(&[barrier], "The method serves").outcome.verdict, verdict, "{low} to {high}");
@@ -250,7 +250,7 @@ mod tests {
             ..row()
         };
         assert_eq!(claim(&[at(51_200, 0.01), at(512, 1.0)], "A large difference").outcome.verdict, Holds);
-        assert_eq!(claim(&[at(51_200, 1.0), at(512, 0.01)], "A large difference").outcome.verdict, DoesNotHold);
+        assert_eq!(claim(&[at(51_200, 1.0), at(512, 0.01)], "A large difference").outcome.verdict, Fails);
         assert_eq!(claim(&[at(512, 1.0)], "A large difference").outcome.verdict, Open);
     }
 }

@@ -71,7 +71,12 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
     let best = [first, second, third, fourth].iter().map(|one| one.ns).fold(f64::INFINITY, f64::min);
     let elements = grouped(first.elements);
     let [one, two, three, four] = [first, second, third, fourth].map(|one| time(one.ns));
-    let claim = |statement, holds, figures| Claim { statement, place: "listing 1, section II-C", holds, figures };
+    let claim = |statement, holds: Option<bool>, figures| Claim {
+        statement,
+        place: "listing 1, section II-C",
+        truth: holds.into(),
+        figures,
+    };
     let claims = [
         claim(
             "Of the first four, reduction 3 is the fastest, followed by 4, then 1, and 2 is the slowest.",
@@ -228,7 +233,7 @@ fn five_and_two([_, second, .., fifth]: &[Measured<'_>; 5]) -> String {
 mod tests {
     use super::super::testing::reduction;
     use super::*;
-    use syncscope_report::ClaimVerdict;
+    use syncscope_report::Truth;
 
     #[test]
     fn a_barrier_costs_what_its_variant_takes_more_than_one_launched_alike() {
@@ -262,16 +267,15 @@ mod tests {
 
     #[test]
     fn the_papers_own_order_holds_and_the_largest_complete_size_counts() {
-        use ClaimVerdict::{DoesNotHold, Holds, Open};
-        let holds = |rows: &[Row]| -> Vec<ClaimVerdict> {
-            listing_claims(rows).iter().map(|claim| claim.outcome.verdict).collect()
-        };
+        use Truth::{Fails, Holds, Open};
+        let holds =
+            |rows: &[Row]| -> Vec<Truth> { listing_claims(rows).iter().map(|claim| claim.outcome.verdict).collect() };
         let mut rows = listing(1 << 24, [200.0, 250.0, 110.0, 120.0, 100.0]);
         assert_eq!(holds(&rows), [Holds; 3]);
         let close = listing(1 << 24, [249.0, 250.0, 110.0, 120.0, 109.0]);
         assert_eq!(holds(&close), [Open, Open, Holds], "1 % is within the intervals");
         rows.extend(listing(1 << 28, [300.0, 300.0, 310.0, 120.0, 130.0]));
-        assert_eq!(holds(&rows), [DoesNotHold, DoesNotHold, Holds]);
+        assert_eq!(holds(&rows), [Fails, Fails, Holds]);
         rows[9].check = Some(false);
         assert_eq!(holds(&rows), [Holds; 3], "the fifth is wrong at the largest size");
         assert!(holds(&rows[5..]).is_empty());

@@ -1,6 +1,6 @@
 //! The statements of the source, tested on the figures of this device.
 
-use syncscope_report::{Finding, Paper};
+use syncscope_report::{Finding, Paper, Truth};
 
 use super::{Snippet, Timeline, Version};
 use crate::Claim;
@@ -21,10 +21,10 @@ pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
 }
 
 fn shared_memory(timeline: &Timeline) -> Claim {
-    let claim = |holds, figures| Claim {
+    let claim = |truth, figures| Claim {
         statement: "The naive clock reads of the shared-memory snippet time something else: corrected, they give less than half.",
         place: "figures of the post, 378 to 384 and 56 to 58 cycles",
-        holds,
+        truth,
         figures,
     };
     let figure = |version| timeline.figure(Snippet::SharedMemory, version);
@@ -42,9 +42,9 @@ fn shared_memory(timeline: &Timeline) -> Claim {
                 corrected.longest_cycles,
                 100.0 * fraction
             );
-            claim(Some(holds), figures)
+            claim(Some(holds).into(), figures)
         }
-        _ => claim(None, format!("not measured here; source: {SOURCE}")),
+        _ => claim(Truth::Open, format!("not measured here; source: {SOURCE}")),
     }
 }
 
@@ -60,14 +60,14 @@ fn waits(timeline: &Timeline) -> Option<Claim> {
     (!ratios.is_empty()).then(|| Claim {
         statement: "Loads have a variable latency: a closing clock read that waits for none of them times their issue.",
         place: "the post's explanation of barriers in machine code",
-        holds: Some(!early.is_empty()),
+        truth: Some(!early.is_empty()).into(),
         figures: early.join("; "),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use syncscope_report::ClaimVerdict::{DoesNotHold, Holds, Open};
+    use syncscope_report::Truth::{Fails, Holds, Open};
 
     use super::super::Figure;
     use super::*;
@@ -97,8 +97,8 @@ mod tests {
     fn the_source_s_figures_hold_and_others_do_not() {
         let holds =
             |timeline: &Timeline| claims(timeline).iter().map(|claim| claim.outcome.verdict).collect::<Vec<_>>();
-        assert_eq!(holds(&timeline(381.0, 57.0)), [Holds, DoesNotHold]);
-        assert_eq!(holds(&timeline(24.0, 467.0)), [DoesNotHold, Holds]);
+        assert_eq!(holds(&timeline(381.0, 57.0)), [Holds, Fails]);
+        assert_eq!(holds(&timeline(24.0, 467.0)), [Fails, Holds]);
         let empty = Timeline { figures: vec![], ..timeline(1.0, 1.0) };
         assert_eq!(holds(&empty), [Open]);
         assert!(

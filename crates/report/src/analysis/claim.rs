@@ -1,4 +1,4 @@
-//! What becomes of a published claim on a run: the words and types that predicates fill in, sections carry and reports show.
+//! What rows say of a statement, and what becomes of a published claim.
 
 use serde::Serialize;
 use syncscope_core::words::words;
@@ -29,46 +29,47 @@ impl Paper {
     }
 }
 
-/// What becomes of a claim on a run.
+/// What the rows of a run make certain of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ClaimVerdict {
-    /// The rows make certain that it holds.
+pub enum Truth {
+    /// It holds.
     Holds,
-    /// The rows make certain that it does not.
-    DoesNotHold,
+    /// It does not hold.
+    #[serde(rename = "does_not_hold")]
+    Fails,
     /// The rows do not decide it, or the run lacks them.
     Open,
 }
 
-impl ClaimVerdict {
+impl Truth {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Holds, Self::DoesNotHold, Self::Open];
+    pub const ALL: [Self; 3] = [Self::Holds, Self::Fails, Self::Open];
 
     /// The words for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
-            Self::DoesNotHold => "does not hold",
+            Self::Fails => "does not hold",
             Self::Open => "undecided",
         }
     }
 
     /// Of a statement that is certain, or whose opposite is.
-    pub(super) const fn of(is_certain: bool, is_refuted: bool) -> Self {
+    pub const fn of(is_certain: bool, is_refuted: bool) -> Self {
         match (is_certain, is_refuted) {
             (true, _) => Self::Holds,
-            (_, true) => Self::DoesNotHold,
+            (_, true) => Self::Fails,
             _ => Self::Open,
         }
     }
 }
 
-/// What a predicate finds, with the figures that it stands on.
+/// The result of every statement, whether it answers a question, advises or tests a published claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// The verdict.
-    pub verdict: ClaimVerdict,
+    pub verdict: Truth,
     /// The figures in a sentence; of an open claim also the reason.
     pub sentence: String,
     /// The rows, as indices among those of the run, the ones that the sentence names first. Empty where the run lacks what the
@@ -77,10 +78,30 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a claim that holds, or does not, or of which that is not known, with the figures or the reason.
-    pub const fn of(holds: Option<bool>, sentence: String) -> Self {
-        let verdict = ClaimVerdict::of(matches!(holds, Some(true)), matches!(holds, Some(false)));
+    /// A statement with its figures or, where it is open, the reason.
+    pub const fn of(verdict: Truth, sentence: String) -> Self {
         Self { verdict, sentence, rows: Vec::new() }
+    }
+
+    /// A sentence that these rows make certain.
+    pub(super) fn holds(sentence: String, rows: impl IntoIterator<Item = usize>) -> Self {
+        Self { verdict: Truth::Holds, sentence, rows: rows.into_iter().collect() }
+    }
+
+    /// The question that these rows, if there are any, leave open.
+    pub(super) fn open_of<T>(rows: &[T], question: &str) -> Option<Self> {
+        (!rows.is_empty()).then(|| Self::open(question.to_owned()))
+    }
+
+    /// A question that the rows leave open, with the reason.
+    pub(super) const fn open(question: String) -> Self {
+        Self::of(Truth::Open, question)
+    }
+}
+
+impl From<Option<bool>> for Truth {
+    fn from(holds: Option<bool>) -> Self {
+        Self::of(holds == Some(true), holds == Some(false))
     }
 }
 

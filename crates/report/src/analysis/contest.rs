@@ -322,8 +322,18 @@ impl<'a> Contest<'a> {
         self.pending.is_empty() && self.entrants.iter().all(|other| is_below(other) == Some(true))
     }
 
+    /// All that take part.
+    pub(crate) fn entrants(&self) -> impl Iterator<Item = &Entrant<'a>> {
+        self.entrants.iter()
+    }
+
+    /// What the run has yet to measure.
+    pub(crate) fn pending(&self) -> &[String] {
+        &self.pending
+    }
+
     /// The best, and those of other designs that may be as cheap; none where no cost is known.
-    fn contenders(&self) -> Vec<&Entrant<'a>> {
+    pub(crate) fn contenders(&self) -> Vec<&Entrant<'a>> {
         let Some((best, _)) = self.best() else { return Vec::new() };
         let unknown = self.entrants.iter().filter(|one| one.known.is_none());
         let others = self.undercut_by_none().map(|(one, _)| one).chain(unknown).filter(|one| one.name != best.name);

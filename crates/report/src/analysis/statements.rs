@@ -7,8 +7,8 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Nanoseconds, Role, Row, Verdict};
 
 use super::contest::{Basis, Known, Peers, Size};
-use super::findings::{ClaimVerdict, findings, judge::Test};
-use super::questions::advice::{Asked, Decision, Need, advise};
+use super::findings::{Truth, findings, judge::Test};
+use super::questions::advice::{Asked, Need, advise};
 use super::questions::answers;
 use crate::{RunData, testing};
 
@@ -57,9 +57,9 @@ fn what_is_said_of_two_is_denied_of_them_exchanged() {
         let [a, b] = [0, 1].map(|at| Known::of(&run, at, Basis::Run).unwrap());
         let (one, other) = (Test::Below.of(&a, &b), Test::Below.of(&b, &a));
         let opposite = match one {
-            ClaimVerdict::Holds => ClaimVerdict::DoesNotHold,
-            ClaimVerdict::DoesNotHold => ClaimVerdict::Holds,
-            ClaimVerdict::Open => ClaimVerdict::Open,
+            Truth::Holds => Truth::Fails,
+            Truth::Fails => Truth::Holds,
+            Truth::Open => Truth::Open,
         };
         assert_eq!(other, opposite, "{a:?} {b:?}");
         let factor = 0.5 + random.f64();
@@ -96,8 +96,8 @@ fn said(data: &RunData) -> [usize; 3] {
     let compares = |text: &str| [" times", "cheaper", "cheapest", "slower"].iter().any(|word| text.contains(word));
     let sentences = answers(data).certain.into_iter().filter(|answer| compares(&answer.text)).count();
     let advice = Need::ALL.iter().flat_map(|need| advise(data, *need, Asked::default()));
-    let taken = advice.filter(|one| matches!(one.decision, Decision::Take(_))).count();
-    let claims = findings(data, []).into_iter().filter(|claim| claim.outcome.verdict != ClaimVerdict::Open).count();
+    let taken = advice.filter(|one| one.decision.choice.is_some()).count();
+    let claims = findings(data, []).into_iter().filter(|claim| claim.outcome.verdict != Truth::Open).count();
     [sentences, taken, claims]
 }
 

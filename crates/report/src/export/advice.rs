@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::grid::{self, Grid};
-use crate::analysis::questions::advice::{Advice, Choice, CostFigure, Decision, RunnerUp, side_name};
+use crate::analysis::questions::advice::{Advice, Candidate, Choice, CostFigure, Decision, RunnerUp, side_name};
 use crate::harmless::{self, plain};
 use crate::wrap::wrap;
-use crate::{RunData, figure, naming};
+use crate::{RunData, figure, naming, reading};
 
 /// For the terminal: a line for each answer, then what to know about those that advise something.
 pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String {
@@ -51,7 +51,7 @@ fn taken(answers: &[Advice]) -> impl Iterator<Item = (&Advice, &Choice)> {
 }
 
 fn choice(advice: &Advice) -> Option<&Choice> {
-    if let Decision::Take(choice) = &advice.decision { Some(choice) } else { None }
+    advice.decision.choice.as_deref()
 }
 
 fn title(advice: &Advice, choice: &Choice) -> String {
@@ -72,7 +72,7 @@ fn remarks(choice: &Choice) -> Vec<String> {
 fn table_of(answers: &[Advice], width: usize) -> String {
     let table = grid_of(answers, |why| without_command(why).0).for_terminal(width);
     let remedy = |advice: &Advice| {
-        let Decision::Missing(why) = &advice.decision else { return None };
+        let why = Some(&advice.decision.outcome.sentence).filter(|_| !advice.decision.measured)?;
         let command = without_command(why).1?;
         let need = format!("  To measure {} ({}), run:", advice.need.as_str(), side_name(advice.on));
         Some(format!("{need}\n    {}", plain(&command)))
@@ -89,49 +89,105 @@ fn without_command(why: &str) -> (&str, Option<String>) {
 
 /// A line for each answer. `missing` writes why nothing is known.
 fn grid_of(answers: &[Advice], missing: fn(&str) -> &str) -> Grid {
-    let taken = |advice: &Advice, show: fn(&Choice) -> String| choice(advice).map(show).unwrap_or_default();
-    let take = |advice: &Advice| match &advice.decision {
-        Decision::Take(choice) if choice.warnings.is_empty() => choice.name.clone(),
-        Decision::Take(choice) => format!("{} (!)", choice.name),
-        Decision::Undecided(why) => format!("undecided: {why}"),
-        Decision::Missing(why) => format!("not measured: {}", missing(why)),
+    let take = |advice: &Advice| match (choice(advice), &advice.decision.outcome.sentence) {
+        (Some(choice), _) if choice.warnings.is_empty() => choice.name.clone(),
+        (Some(choice), _) => format!("{} (!)", choice.name),
+        (None, why) if !advice.decision.measured => format!("not measured: {}", missing(why)),
+        (None, why) => candidates_text(&advice.decision).unwrap_or_else(|| format!("undecided: {why}")),
     };
+    let cost =
+        |advice: &Advice| choice(advice).map_or_else(|| range_text(&advice.decision), |one| cost_text(&one.cost));
+    let next = |advice: &Advice| match choice(advice) {
+        Some(choice) => next_text(&choice.next),
+        None => advice.decision.excluded.first().map(|one| format!("next: {}", with_cost(one))).unwrap_or_default(),
+    };
+    let callable = |choice: &Choice| choice.callable.as_ref().map(times_text).unwrap_or_default();
     Grid::of(answers)
         .text("need", |advice| advice.need.as_str().to_owned())
         .text("on", |advice| side_name(advice.on).to_owned())
         .text("size", |advice| advice.situation.clone())
         .text("take", |advice| take(advice))
-        .text("cost", |advice| taken(advice, |choice| cost_text(&choice.cost)))
-        .text("advantage", |advice| taken(advice, |choice| next_text(&choice.next)))
+        .text("cost", |advice| cost(advice))
+        .text("advantage", |advice| next(advice))
+        .text("to call", |advice| choice(advice).map(callable).unwrap_or_default())
         .grid()
+}
+
+/// `mcs or clh, unless ttas (8.00 ns to 30.0 ns) is cheaper`; `None` where no candidate has a figure.
+fn candidates_text(decision: &Decision) -> Option<String> {
+    let (known, open): (Vec<&Candidate>, Vec<&Candidate>) = decision.candidates.iter().partition(|one| one.has_figure);
+    known.first()?;
+    let names: Vec<String> = known.iter().map(|one| one.name.clone()).collect();
+    let unless: Vec<String> = open.iter().map(|one| with_cost(one)).collect();
+    let verb = if unless.len() == 1 { "is" } else { "are" };
+    let unless = (!unless.is_empty()).then(|| format!(", unless {} {verb} cheaper", naming::enumeration(&unless)));
+    let none = if open.is_empty() && known.len() > 1 { " (undecided)" } else { "" };
+    Some(format!("{}{none}{}", naming::either(&names), unless.unwrap_or_default()))
+}
+
+/// `mcs ~1.20 µs`, `ttas (8.00 ns to 30.0 ns)`, `clh (no number)`.
+fn with_cost(one: &Candidate) -> String {
+    match one.cost {
+        Some(cost) if one.has_figure => format!("{} {}", one.name, cost.figure()),
+        Some(CostFigure { ns_low, ns_high, .. }) if ns_high > 0.0 => {
+            format!("{} ({} to {})", one.name, figure::time(ns_low.max(0.0)), figure::time(ns_high))
+        }
+        _ => format!("{} ({})", one.name, reading::NO_NUMBER),
+    }
+}
+
+/// From the least to the most that one of the candidates may cost.
+fn range_text(decision: &Decision) -> String {
+    let costs = decision.candidates.iter().filter(|one| one.has_figure).filter_map(|one| one.cost);
+    let ends = figure::extremes(costs.flat_map(|cost| [cost.ns_low, cost.ns_high]));
+    ends.map(|(low, high)| format!("{} to {}", figure::time(low), figure::time(high))).unwrap_or_default()
 }
 
 /// `1.20 µs (1.10 µs to 1.31 µs)`.
 fn cost_text(cost: &CostFigure) -> String {
     let [low, high] = [cost.ns_low, cost.ns_high].map(figure::time);
-    format!("{} ({low} to {high})", cost.figure())
+    if low == high { cost.figure() } else { format!("{} ({low} to {high})", cost.figure()) }
 }
 
 /// `std_mutex costs 1.8 times as much (1.6 to 2.1)`.
 fn next_text(next: &RunnerUp) -> String {
-    let ends = figure::ends(next.ratio_low, next.ratio_high);
     let verb = if next.name.ends_with("counters") { "cost" } else { "costs" };
-    format!("{} {verb} {} times as much ({ends})", next.name, figure::ratio(next.ratio))
+    format!("{} {verb} {} as much{}", next.name, times(next.ratio), between(next))
+}
+
+/// `openmp: 1.8 times (1.6 to 2.1)`.
+fn times_text(other: &RunnerUp) -> String {
+    format!("{}: {}{}", other.name, times(other.ratio), between(other))
+}
+
+fn times(ratio: f64) -> String {
+    format!("{} times", figure::ratio(ratio))
+}
+
+/// The interval of a ratio; nothing of figures that have none.
+fn between(one: &RunnerUp) -> String {
+    if one.ratio_low == one.ratio_high && one.ratio_low.is_some() {
+        return String::new();
+    }
+    format!(" ({})", figure::ends(one.ratio_low, one.ratio_high))
 }
 
 fn json_advice(advice: &Advice) -> Value {
-    let (decision, reason, choice) = match &advice.decision {
-        Decision::Take(choice) => ("take", None, Some(choice)),
-        Decision::Undecided(why) => ("undecided", Some(why), None),
-        Decision::Missing(why) => ("missing", Some(why), None),
+    let Decision { outcome, measured, choice, candidates, excluded } = &advice.decision;
+    let decision = match (choice, measured) {
+        (Some(_), _) => "take",
+        (None, true) => "undecided",
+        (None, false) => "missing",
     };
     json!({
         "need": advice.need.as_str(),
         "on": advice.on.as_str(),
         "situation": advice.situation,
         "decision": decision,
-        "reason": reason,
+        "reason": choice.is_none().then_some(&outcome.sentence),
         "choice": choice,
+        "candidates": candidates,
+        "excluded": excluded,
     })
 }
 
@@ -160,10 +216,11 @@ mod tests {
             row: 0,
             cost: cost(10.0),
             next,
+            callable: None,
             warnings: warnings.iter().map(|text| (*text).to_owned()).collect(),
             notes: Vec::new(),
         };
-        let decision = Decision::Take(Box::new(choice));
+        let decision = Decision { choice: Some(Box::new(choice)), ..Decision::open(String::new()) };
         Advice { need: Need::Protect, on: Domain::Cpu, situation: "16 threads".into(), decision }
     }
 
@@ -183,12 +240,33 @@ mod tests {
         assert_eq!((&next["ratio_low"], &next["ratio_high"]), (&json!(2.5), &Value::Null));
     }
 
+    /// Two may be the cheapest, a third has an interval alone, a fourth certainly costs more.
+    #[test]
+    fn what_is_known_is_said_where_nothing_is_decided() {
+        let one = |name: &str, low: f64, high: f64, has_figure| {
+            let cost = CostFigure { ns: f64::midpoint(low, high), ns_low: low, ns_high: high, is_rough: false };
+            Candidate { name: name.into(), id: String::new(), cost: Some(cost), has_figure }
+        };
+        let of = |candidates: Vec<Candidate>| {
+            let excluded = vec![one("ticket", 30.0, 32.0, true)];
+            let decision = Decision { candidates, excluded, ..Decision::open("the intervals overlap".into()) };
+            overview(&crate::testing::data(vec![]), &[Advice { decision, ..taken_with("", &[]) }], 200)
+        };
+        let known = vec![one("mcs", 8.0, 10.0, true), one("clh", 9.0, 11.0, true)];
+        let text = of(known.clone());
+        assert!(text.contains("mcs or clh (undecided)") && text.contains("8.00 ns to 11.0 ns"), "{text}");
+        assert!(text.contains("next: ticket 31.0 ns"), "{text}");
+        let wide = of([known, vec![one("ttas", 5.0, 30.0, false)]].concat());
+        assert!(wide.contains("mcs or clh, unless ttas (5.00 ns to 30.0 ns) is cheaper"), "{wide}");
+        assert!(of(vec![one("ttas", 5.0, 30.0, false)]).contains("undecided: the intervals overlap"));
+    }
+
     #[test]
     fn a_command_stands_on_a_line_of_its_own() {
         let data = crate::testing::data(vec![]);
         let command = "syncscope run --only cpu.lock.ticket --only cpu.lock.std_mutex --only cpu.lock.pthread_mutex";
         let why = format!("the run has no rows of two candidates on the CPU; `{command}` measures them");
-        let unknown = Advice { decision: Decision::Missing(why), ..taken_with("first", &[]) };
+        let unknown = Advice { decision: Decision::missing(why), ..taken_with("first", &[]) };
         let answers = [unknown, taken_with("first", &[])];
         for text in [overview(&data, &answers, 100), for_terminal(&data, &answers, 100)] {
             assert!(text.lines().any(|line| line.trim() == command), "{text}");

@@ -8,7 +8,7 @@ use syncscope_core::{Row, Verdict};
 
 use super::grid::{self, Grid};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
-use crate::analysis::questions::advice::{Advice, Asked, Decision, Need, advise};
+use crate::analysis::questions::advice::{Advice, Asked, Need, advise};
 use crate::figure::percent;
 use crate::harmless;
 use crate::reading::{self, Reading};
@@ -122,7 +122,7 @@ fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
     let reversed = |in_a: Advice| {
         let key = |one: &Advice| (one.need, one.on, one.situation.clone());
         let in_b = in_b.iter().find(|one| key(one) == key(&in_a))?;
-        let (Decision::Take(a), Decision::Take(b)) = (&in_a.decision, &in_b.decision) else { return None };
+        let (a, b) = (in_a.decision.choice.as_ref()?, in_b.decision.choice.as_ref()?);
         let (need, situation) = (in_a.need.as_str(), &in_a.situation);
         (a.name != b.name)
             .then(|| format!("the advice for {need} ({situation}) is another one: {} in A, {} in B", a.name, b.name))

@@ -7,7 +7,7 @@ use syncscope_core::Nanoseconds;
 
 use super::grid::{self, Grid};
 use crate::RunData;
-use crate::analysis::findings::{ClaimVerdict, Finding, Paper};
+use crate::analysis::findings::{Finding, Paper, Truth};
 use crate::harmless::{self, plain};
 use crate::reading::interval_within_run;
 use crate::sets::in_groups;
@@ -35,7 +35,7 @@ impl RunFindings {
             self.findings.iter().filter(|finding| finding.measured && finding.outcome.verdict == verdict).count()
         };
         let lacking = self.findings.iter().filter(|finding| !finding.measured).count();
-        let [holds, fails, open] = ClaimVerdict::ALL.map(count);
+        let [holds, fails, open] = Truth::ALL.map(count);
         let counts = format!("holds: {holds}, does not hold: {fails}, undecided: {open}");
         if lacking == 0 { counts } else { format!("{counts}; needs rows that this run lacks: {lacking}") }
     }
@@ -59,12 +59,12 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
     let all =
         sorted.into_iter().flat_map(|run| run.findings.iter().map(move |found| (found.id.as_str(), (found, run))));
     let of_claim = |(_, found): (&str, Vec<(&'a Finding, &RunFindings)>)| {
-        let on = |verdict: ClaimVerdict| {
+        let on = |verdict: Truth| {
             let has = |(found, _): &&(&Finding, &RunFindings)| found.measured && found.outcome.verdict == verdict;
             let names: Vec<&str> = found.iter().filter(has).map(|(_, run)| run.data.name.as_str()).collect();
             (!names.is_empty()).then(|| format!("{} on {}", verdict.words(), names.join(", ")))
         };
-        let verdicts = ClaimVerdict::ALL.into_iter().filter_map(on).collect::<Vec<_>>().join("; ");
+        let verdicts = Truth::ALL.into_iter().filter_map(on).collect::<Vec<_>>().join("; ");
         (!verdicts.is_empty()).then_some((found[0].0, verdicts))
     };
     in_groups(all).into_iter().filter_map(of_claim).collect()
@@ -107,9 +107,9 @@ const OVER_RUNS: &str = "Verdicts on all runs, the largest machine first";
 fn lines_of(finding: &Finding, width: usize, colour: bool) -> Vec<String> {
     let outcome = &finding.outcome;
     let tone = match outcome.verdict {
-        ClaimVerdict::Holds => Tone::Good,
-        ClaimVerdict::DoesNotHold => Tone::Bad,
-        ClaimVerdict::Open => Tone::Doubt,
+        Truth::Holds => Tone::Good,
+        Truth::Fails => Tone::Bad,
+        Truth::Open => Tone::Doubt,
     };
     let indent = VERDICT + 4;
     let room = width.saturating_sub(indent);
@@ -204,11 +204,7 @@ mod tests {
             outcome: Outcome { verdict, sentence: "2.00 ns with \u{1b}[31m_x_".into(), rows: vec![0, 9] },
             measured,
         };
-        let findings = vec![
-            finding(ClaimVerdict::Holds, true),
-            finding(ClaimVerdict::DoesNotHold, true),
-            finding(ClaimVerdict::Open, false),
-        ];
+        let findings = vec![finding(Truth::Holds, true), finding(Truth::Fails, true), finding(Truth::Open, false)];
         vec![RunFindings { data, findings }]
     }
 

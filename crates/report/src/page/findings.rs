@@ -1,7 +1,7 @@
 //! The section of published claims: what becomes of each on the runs, with links to the rows that decide it.
 
 use super::html::escape;
-use crate::analysis::findings::{ClaimVerdict, Finding, Paper, findings};
+use crate::analysis::findings::{Finding, Paper, Truth, findings};
 use crate::export::findings::by_paper;
 use crate::{RunData, naming, section};
 
@@ -23,7 +23,7 @@ fn of_rows(data: &RunData) -> Vec<Finding> {
 fn of_run(run: usize, findings: &[Finding]) -> String {
     let card = |(paper, own): (Paper, Vec<&Finding>)| {
         let count = |verdict| own.iter().filter(|finding| finding.outcome.verdict == verdict).count();
-        let counts = ClaimVerdict::ALL.map(|verdict| (count(verdict), plural(verdict))).into_iter();
+        let counts = Truth::ALL.map(|verdict| (count(verdict), plural(verdict))).into_iter();
         let counts = counts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
         section::card(paper.title(), &counts.collect::<Vec<_>>().join(", "), &lists(run, &own))
     };
@@ -36,23 +36,23 @@ fn of_run(run: usize, findings: &[Finding]) -> String {
 
 /// What does not hold is news; the rest is folded.
 fn lists(run: usize, findings: &[&Finding]) -> String {
-    let list = |verdicts: &[ClaimVerdict]| -> String {
+    let list = |verdicts: &[Truth]| -> String {
         let of = |verdict| findings.iter().filter(move |finding| finding.outcome.verdict == verdict);
         let items: String = verdicts.iter().copied().flat_map(of).map(|finding| item(run, finding)).collect();
         if items.is_empty() { items } else { format!("<dl class=\"claims\">{items}</dl>") }
     };
-    let (news, rest) = (list(&[ClaimVerdict::DoesNotHold]), list(&[ClaimVerdict::Holds, ClaimVerdict::Open]));
+    let (news, rest) = (list(&[Truth::Fails]), list(&[Truth::Holds, Truth::Open]));
     if rest.is_empty() {
         return news;
     }
     format!("{news}<details><summary>What holds or stays open</summary>{rest}</details>")
 }
 
-const fn plural(verdict: ClaimVerdict) -> &'static str {
+const fn plural(verdict: Truth) -> &'static str {
     match verdict {
-        ClaimVerdict::Holds => "hold",
-        ClaimVerdict::DoesNotHold => "do not hold",
-        ClaimVerdict::Open => "are undecided",
+        Truth::Holds => "hold",
+        Truth::Fails => "do not hold",
+        Truth::Open => "are undecided",
     }
 }
 
@@ -125,7 +125,7 @@ mod tests {
             paper: Paper::Anzt,
             place: "<p>".into(),
             text: "\"><script>".into(),
-            outcome: Outcome { verdict: ClaimVerdict::Open, sentence: "<s>".into(), rows: vec![3] },
+            outcome: Outcome { verdict: Truth::Open, sentence: "<s>".into(), rows: vec![3] },
             measured: true,
         }
     }

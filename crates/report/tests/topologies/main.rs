@@ -23,7 +23,7 @@ use syncscope_core::run::Status;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Laboratory, Nanoseconds, Placement, Preset, Row, Run, Verdict};
 use syncscope_cpu::{CpuLaboratory, Topology};
-use syncscope_report::{Asked, Damage, Decision, Need, RunData, advise, page};
+use syncscope_report::{Asked, Damage, Need, RunData, advise, page};
 
 /// A machine, and what its page has to have.
 struct Described {
@@ -223,9 +223,9 @@ fn describe() {
     let sizes: Vec<u32> = data.rows.iter().filter(is_usual).filter_map(|row| row.case.threads).collect();
     let advice: Vec<String> = advise(&data, Need::Protect, Asked::default())
         .into_iter()
-        .flat_map(|advice| match advice.decision {
-            Decision::Take(choice) => choice.notes,
-            Decision::Undecided(text) | Decision::Missing(text) => vec![text],
+        .flat_map(|advice| match advice.decision.choice {
+            Some(choice) => choice.notes,
+            None => vec![advice.decision.outcome.sentence],
         })
         .collect();
     let groups: Vec<String> = data.rows.iter().filter_map(|row| Some(row.case.group.as_ref()?.to_string())).collect();

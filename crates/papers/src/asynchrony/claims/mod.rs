@@ -2,7 +2,7 @@
 
 use syncscope_core::stats::Proportion;
 use syncscope_core::words;
-use syncscope_report::{ClaimVerdict, Finding, Outcome, Paper, grouped};
+use syncscope_report::{Truth, Finding, Outcome, Paper, grouped};
 
 use super::arrival::{NeighbourRow, OrderSummary, summary};
 use super::counted::PositionClass::{BlockFirst, BlockLast, Inside, WarpFirst, WarpLast};
@@ -82,7 +82,7 @@ pub struct ClaimRow {
     /// Whether the paper makes the claim for this kernel and block size.
     pub in_paper: bool,
     /// What becomes of it.
-    pub verdict: ClaimVerdict,
+    pub verdict: Truth,
     /// The share on which the verdict rests: of executions, or of pairs of blocks.
     pub share: Option<Proportion>,
     /// What was found.
@@ -91,7 +91,7 @@ pub struct ClaimRow {
 
 impl ClaimRow {
     /// A claim that the paper does not make, about all kernels and block sizes, which rests on no share.
-    const fn without_share(claim: Claim, verdict: ClaimVerdict, found: String) -> Self {
+    const fn without_share(claim: Claim, verdict: Truth, found: String) -> Self {
         Self { claim, variant: None, block_threads: None, in_paper: false, verdict, share: None, found }
     }
 
@@ -199,18 +199,18 @@ fn about_size(claim: Claim, rows: &ClassRows<'_>) -> Option<ClaimRow> {
     })
 }
 
-type Judged<'a> = (ClaimVerdict, Option<&'a ClassRow>, String);
+type Judged<'a> = (Truth, Option<&'a ClassRow>, String);
 
 fn none_inside<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
     let inside = rows.most(&[Inside]);
     let (count, executions) = (rows.count(&[Inside]), grouped(rows.first().executions));
     let (verdict, found) = if count > 0 {
         let threads = inside.map(|row| row.threads.replace(' ', ", ")).unwrap_or_default();
-        (ClaimVerdict::DoesNotHold, format!("{} inside a warp, at threads {threads} of the block", grouped(count)))
+        (Truth::Fails, format!("{} inside a warp, at threads {threads} of the block", grouped(count)))
     } else if rows.count(PositionClass::ALL) == 0 {
-        (ClaimVerdict::Open, format!("none anywhere in {executions} executions: no two updates were seen apart"))
+        (Truth::Open, format!("none anywhere in {executions} executions: no two updates were seen apart"))
     } else {
-        (ClaimVerdict::Holds, format!("none inside a warp in {executions} executions"))
+        (Truth::Holds, format!("none inside a warp in {executions} executions"))
     };
     (verdict, inside, found)
 }
@@ -222,16 +222,16 @@ fn occurs<'a>(rows: &ClassRows<'a>, classes: &[PositionClass]) -> Judged<'a> {
     let words: Vec<String> =
         rows.classes(classes).iter().map(|row| format!("{} {}", grouped(row.inconsistencies), row.class)).collect();
     if rows.classes(classes).iter().all(|row| row.components == 0) {
-        return (ClaimVerdict::Open, None, "the vector has no such border".to_owned());
+        return (Truth::Open, None, "the vector has no such border".to_owned());
     }
     if count > 0 {
-        return (ClaimVerdict::Holds, most, words.join(", "));
+        return (Truth::Holds, most, words.join(", "));
     }
     let found = format!("none in {} executions", grouped(executions));
     if executions < PAPER_EXECUTIONS {
-        return (ClaimVerdict::Open, most, format!("{found}, fewer than the paper's {}", grouped(PAPER_EXECUTIONS)));
+        return (Truth::Open, most, format!("{found}, fewer than the paper's {}", grouped(PAPER_EXECUTIONS)));
     }
-    (ClaimVerdict::DoesNotHold, most, found)
+    (Truth::Fails, most, found)
 }
 
 fn first_only<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
@@ -239,9 +239,9 @@ fn first_only<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
     let last = rows.most(&[WarpLast, BlockLast]);
     let found = format!("{} at the first, {} at the last component", grouped(at_first), grouped(at_last));
     match (at_first, at_last) {
-        (0, 0) => (ClaimVerdict::Open, last, "none at any border".to_owned()),
-        (_, 0) => (ClaimVerdict::Holds, last, found),
-        _ => (ClaimVerdict::DoesNotHold, last, found),
+        (0, 0) => (Truth::Open, last, "none at any border".to_owned()),
+        (_, 0) => (Truth::Holds, last, found),
+        _ => (Truth::Fails, last, found),
     }
 }
 
@@ -253,9 +253,9 @@ fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
         let [[first, last], [control_first, control_last]] =
             [paper, control].map(|rows| [rows.count(&[WarpFirst, BlockFirst]), rows.count(&[WarpLast, BlockLast])]);
         let verdict = match (first + last, control_first + control_last) {
-            (0, _) | (_, 0) => ClaimVerdict::Open,
-            _ if first > last && control_first < control_last => ClaimVerdict::Holds,
-            _ => ClaimVerdict::DoesNotHold,
+            (0, _) | (_, 0) => Truth::Open,
+            _ if first > last && control_first < control_last => Truth::Holds,
+            _ => Truth::Fails,
         };
         let found = format!(
             "right neighbour first: {} at the first, {} at the last component; left neighbour first: {} and {}",
@@ -278,9 +278,9 @@ fn side_follows_loads(classes: &[ClassRow]) -> Vec<ClaimRow> {
 fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
     let row = |row: &NeighbourRow| {
         let verdict = match (row.share_low, row.share_high) {
-            (Some(low), _) if low > 0.5 => ClaimVerdict::Holds,
-            (_, Some(high)) if high < 0.5 => ClaimVerdict::DoesNotHold,
-            _ => ClaimVerdict::Open,
+            (Some(low), _) if low > 0.5 => Truth::Holds,
+            (_, Some(high)) if high < 0.5 => Truth::Fails,
+            _ => Truth::Open,
         };
         let correlation = row.rank_correlation.map(|correlation| format!("; rank correlation {correlation:.2}"));
         let found = format!(
@@ -305,10 +305,10 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
     let OrderSummary { launches, assignments, draws, alternating_draws, orders } = summary?;
     let has_two_variants = assignments == 2 * orders && alternating_draws == draws;
     let verdict = match orders {
-        _ if !device.contains("H200") => ClaimVerdict::Open,
-        0..8 if has_two_variants => ClaimVerdict::Open,
-        8 if has_two_variants => ClaimVerdict::Holds,
-        _ => ClaimVerdict::DoesNotHold,
+        _ if !device.contains("H200") => Truth::Open,
+        0..8 if has_two_variants => Truth::Open,
+        8 if has_two_variants => Truth::Holds,
+        _ => Truth::Fails,
     };
     let found = format!(
         "{orders} orders, {assignments} assignments in {launches} launches; two alternate in {alternating_draws} of \
@@ -326,12 +326,12 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
     let named = |verdict| of(verdict).map(|size| size.to_string()).collect::<Vec<_>>().join(", ");
     // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
     let words = [
-        (ClaimVerdict::Holds, "holds for blocks of"),
-        (ClaimVerdict::Open, "open for blocks of"),
-        (ClaimVerdict::DoesNotHold, "does not hold for blocks of"),
+        (Truth::Holds, "holds for blocks of"),
+        (Truth::Open, "open for blocks of"),
+        (Truth::Fails, "does not hold for blocks of"),
     ];
     let found = words.iter().filter(|(verdict, _)| of(*verdict).next().is_some());
-    let verdict = found.clone().next_back().map_or(ClaimVerdict::Holds, |(verdict, _)| *verdict);
+    let verdict = found.clone().next_back().map_or(Truth::Holds, |(verdict, _)| *verdict);
     let mut parts: Vec<String> = found.map(|(verdict, text)| format!("{text} {}", named(*verdict))).collect();
     parts.extend(shares(&counted.iter().copied().filter(|row| row.verdict == verdict).collect::<Vec<_>>()));
     let together = (!counted.is_empty()).then(|| ClaimRow {

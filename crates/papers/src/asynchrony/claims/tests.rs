@@ -1,6 +1,6 @@
 //! Rows of what a device counted, and of orders of blocks.
 
-use ClaimVerdict::{DoesNotHold, Holds, Open};
+use Truth::{Fails, Holds, Open};
 
 use super::super::counted::Counted;
 use super::super::testing::{counted, executed};
@@ -15,7 +15,7 @@ fn row(rows: &[ClaimRow], claim: Claim, variant: Variant, size: Option<u32>) -> 
     rows.iter().find(is_it).cloned().unwrap_or_else(|| panic!("{claim} {variant} {size:?}"))
 }
 
-fn verdict(rows: &[ClaimRow], claim: Claim, size: u32) -> ClaimVerdict {
+fn verdict(rows: &[ClaimRow], claim: Claim, size: u32) -> Truth {
     row(rows, claim, Variant::Global, Some(size)).verdict
 }
 
@@ -55,12 +55,12 @@ fn groups_of_parallel_updates_and_their_order_show_at_their_borders() {
     assert_eq!(claim(&increasing, Claim::NoneInsideWarp), Holds);
     let decreasing = executed(64, &warps.iter().rev().cloned().collect::<Vec<_>>());
     assert_eq!(left(&decreasing), [31, 63], "the last components");
-    assert_eq!(claim(&decreasing, Claim::FirstComponentOnly), DoesNotHold);
+    assert_eq!(claim(&decreasing, Claim::FirstComponentOnly), Fails);
     let half_warps: Vec<std::ops::Range<u32>> = (0..64).map(|half| 16 * half..16 * half + 16).collect();
-    assert_eq!(claim(&executed(64, &half_warps), Claim::NoneInsideWarp), DoesNotHold);
+    assert_eq!(claim(&executed(64, &half_warps), Claim::NoneInsideWarp), Fails);
     let blocks: Vec<std::ops::Range<u32>> = (0..16).map(|block| 64 * block..64 * block + 64).collect();
     assert_eq!(left(&executed(64, &blocks)), [0], "a block at once has no border within it");
-    assert_eq!(claim(&executed(64, &blocks), Claim::AtWarpBorders), DoesNotHold);
+    assert_eq!(claim(&executed(64, &blocks), Claim::AtWarpBorders), Fails);
     assert!(left(&executed(64, std::slice::from_ref(&(0..1024)))).is_empty(), "all at once");
 }
 
@@ -68,12 +68,12 @@ fn groups_of_parallel_updates_and_their_order_show_at_their_borders() {
 fn one_counterexample_decides() {
     let found =
         rows(&[counted(Variant::Global, 32, &[(32, 5)]), counted(Variant::Global, 64, &[(64, 9), (63, 1), (41, 1)])]);
-    assert_eq!(verdict(&found, Claim::NoneInsideWarp, 64), DoesNotHold);
+    assert_eq!(verdict(&found, Claim::NoneInsideWarp, 64), Fails);
     let inside = row(&found, Claim::NoneInsideWarp, Variant::Global, Some(64));
     assert!(inside.found.contains("threads 41 "), "{}", inside.found);
-    assert_eq!(verdict(&found, Claim::FirstComponentOnly, 64), DoesNotHold);
+    assert_eq!(verdict(&found, Claim::FirstComponentOnly, 64), Fails);
     let all = row(&found, Claim::FirstComponentOnly, Variant::Global, None);
-    assert_eq!(all.verdict, DoesNotHold);
+    assert_eq!(all.verdict, Fails);
     assert_eq!(all.found, "holds for blocks of 32; does not hold for blocks of 64; 1.00 ppm", "its share");
 }
 
@@ -83,7 +83,7 @@ fn a_device_without_inconsistencies_tells_little() {
     assert_eq!(verdict(&found, Claim::NoneInsideWarp, 64), Open);
     assert_eq!(verdict(&found, Claim::FirstComponentOnly, 64), Open);
     let borders = row(&found, Claim::AtBlockBorders, Variant::Global, Some(64));
-    assert_eq!(borders.verdict, DoesNotHold, "as many executions as in the paper, and none");
+    assert_eq!(borders.verdict, Fails, "as many executions as in the paper, and none");
     assert!(borders.share.is_some_and(|known| known.interval.high < 4e-6), "{borders:?}");
 }
 
@@ -117,7 +117,7 @@ fn the_side_is_compared_with_the_control() {
         row(&found, Claim::SideFollowsLoads, Variant::GlobalLeftFirst, None).verdict
     };
     assert_eq!(side(&[(64, 9), (63, 1)], &[(63, 4), (31, 5)]), Holds);
-    assert_eq!(side(&[(64, 9)], &[(64, 4)]), DoesNotHold, "the same side: a property of the device");
+    assert_eq!(side(&[(64, 9)], &[(64, 4)]), Fails, "the same side: a property of the device");
     assert_eq!(side(&[(64, 9)], &[]), Open);
     let alone = rows(&[counted(Variant::Global, 64, &[(64, 9)])]);
     assert!(alone.iter().all(|row| row.claim != Claim::SideFollowsLoads));
@@ -146,7 +146,7 @@ fn the_order_of_blocks_is_decided_by_the_interval() {
         neighbours(16, 0.52, 0.49, 0.55),
         neighbours(512, 0.2, 0.1, 0.3),
     ]);
-    assert_eq!(rows.iter().map(|row| row.verdict).collect::<Vec<_>>(), [Open, Holds, Open, DoesNotHold]);
+    assert_eq!(rows.iter().map(|row| row.verdict).collect::<Vec<_>>(), [Open, Holds, Open, Fails]);
     assert!(rows[0].block_threads.is_none() && !rows[3].in_paper, "512 is no size of the paper");
 }
 
@@ -157,9 +157,9 @@ fn the_note_is_held_against_its_own_device_alone() {
     assert_eq!(verdict(summary, "NVIDIA H200"), Some(Holds));
     let part = OrderSummary { orders: 7, assignments: 14, ..summary };
     assert_eq!(verdict(part, "NVIDIA H200"), Some(Open), "a part of them came");
-    assert_eq!(verdict(OrderSummary { orders: 9, assignments: 18, ..summary }, "NVIDIA H200"), Some(DoesNotHold));
-    assert_eq!(verdict(OrderSummary { assignments: 13, ..part }, "NVIDIA H200"), Some(DoesNotHold));
-    assert_eq!(verdict(OrderSummary { alternating_draws: 119, ..summary }, "NVIDIA H200"), Some(DoesNotHold));
+    assert_eq!(verdict(OrderSummary { orders: 9, assignments: 18, ..summary }, "NVIDIA H200"), Some(Fails));
+    assert_eq!(verdict(OrderSummary { assignments: 13, ..part }, "NVIDIA H200"), Some(Fails));
+    assert_eq!(verdict(OrderSummary { alternating_draws: 119, ..summary }, "NVIDIA H200"), Some(Fails));
     assert_eq!(verdict(summary, "NVIDIA A100"), Some(Open));
     assert_eq!(claim_of_orders(None, "NVIDIA H200"), None);
 }

@@ -192,9 +192,9 @@ fn first_drop<'a>(rows: &[Known<'a>]) -> Option<Result<Known<'a>, ()>> {
     let base = rows.iter().find(|row| row.row.case.threads == Some(WARP))?;
     let larger = rows.iter().filter(|row| row.row.case.threads > Some(WARP));
     larger.map(|row| (row, Test::AtMost(DROP).of(row, base))).find_map(|(row, is_as_cheap)| match is_as_cheap {
-        ClaimVerdict::Holds => None,
-        ClaimVerdict::DoesNotHold => Some(Ok(*row)),
-        ClaimVerdict::Open => Some(Err(())),
+        Truth::Holds => None,
+        Truth::Fails => Some(Ok(*row)),
+        Truth::Open => Some(Err(())),
     })
 }
 
@@ -207,7 +207,7 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
     let part = |[narrow, wide]: [Dtype; 2]| {
         let (Ok(narrow), Ok(wide)) = (drop_of(narrow)?, drop_of(wide)?) else {
             let open = "intervals do not say from which size on a shuffle costs more";
-            return Some(Outcome::of(None, open.to_owned()));
+            return Some(Outcome::open(open.to_owned()));
         };
         let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;
         let unit = Unit::of([&narrow, &wide]);
@@ -216,7 +216,7 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
             format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
         };
         let sentence = format!("{}, {}", words(&narrow), words(&wide));
-        Some(Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half), sentence) })
+        Some(Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half).into(), sentence) })
     };
     all([[Dtype::I32, Dtype::U64], [Dtype::F32, Dtype::F64]].into_iter().filter_map(part))
 }
@@ -270,7 +270,7 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
         Some((no as f64 / all as f64, 1.0 - yes as f64 / all as f64, median, all))
     };
     let (device, system) = (erratic("gpu.fence.device")?, erratic("gpu.fence.system")?);
-    let verdict = ClaimVerdict::of(system.0 > device.1, system.1 < device.0);
+    let verdict = Truth::of(system.0 > device.1, system.1 < device.0);
     let unit = Unit::of([&device.2, &system.2]);
     let said = |name: &str, (no, unsure, median, all): (f64, f64, Known<'_>, usize)| {
         let (median, low, high) = (unit.cost(&median), 100.0 * no, 100.0 * unsure);
@@ -293,17 +293,17 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         let row = &data.rows[index];
         let is_below_zero = || interval_within_run(row).is_some_and(|interval| interval.high <= 0.0);
         if matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Overlapped(_)) || is_below_zero() {
-            return (ClaimVerdict::Holds, index);
+            return (Truth::Holds, index);
         }
         let like = device.iter().find(|row| place(&row.row.case) == place(data.case(index)));
         let compared = Known::of(data, index, Basis::Run).zip(like);
         // A figure at zero or below it, which no interval makes certain, is no visible cost.
-        (compared.map_or(ClaimVerdict::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, device)), index)
+        (compared.map_or(Truth::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, device)), index)
     };
     let form = block_fence_form(data);
     let own = data.rows_where(|row| row.case.primitive == BLOCK_FENCE && row.case.form == form && wide(&row.case));
     // The hidden ones first.
-    let mut found: Vec<(ClaimVerdict, usize)> = own.map(tested).collect();
+    let mut found: Vec<(Truth, usize)> = own.map(tested).collect();
     found.sort_unstable();
     found.first()?;
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));

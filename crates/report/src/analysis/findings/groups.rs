@@ -154,7 +154,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     let known: Vec<_> = rows.iter().filter_map(|row| Some((*row, row.row.cycles_interval?))).collect();
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
-    let verdict = ClaimVerdict::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
+    let verdict = Truth::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
     let evidence = least.row.evidence.as_deref().map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
     let which = match known.len() {
@@ -192,7 +192,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
     rates.sort_by(|a, b| a.2.total_cmp(&b.2));
     let [slowest, .., fastest] = rates.as_slice() else { return None };
     let (least, most) = figure::extremes(rates.iter().flat_map(|rate| [rate.1, rate.3]))?;
-    let verdict = ClaimVerdict::of(most <= ALIKE * least, fastest.1 > ALIKE * slowest.3);
+    let verdict = Truth::of(most <= ALIKE * least, fastest.1 > ALIKE * slowest.3);
     let said = |rate: &(Known<'_>, f64, f64, f64)| {
         let threads = rate.0.row.case.threads.unwrap_or_default();
         let figure = if rate.0.has_figure() { figure::ratio(rate.2) } else { figure::ends(Some(rate.1), Some(rate.3)) };

@@ -4,7 +4,7 @@ use syncscope_core::Domain;
 
 use super::super::contest::Known;
 use super::super::phrases::joined;
-use super::{ClaimVerdict, Outcome};
+use super::{Outcome, Truth};
 use crate::figure;
 use crate::naming;
 use crate::reading::interval_within_run;
@@ -41,18 +41,18 @@ pub(in crate::analysis) enum Test {
 }
 
 impl Test {
-    pub(in crate::analysis) fn of(self, a: &Known<'_>, b: &Known<'_>) -> ClaimVerdict {
+    pub(in crate::analysis) fn of(self, a: &Known<'_>, b: &Known<'_>) -> Truth {
         self.between([a.bounds.low, a.bounds.high], [b.bounds.low, b.bounds.high])
     }
 
     /// The same of the ends of two intervals.
-    fn between(self, [al, ah]: [f64; 2], [bl, bh]: [f64; 2]) -> ClaimVerdict {
+    fn between(self, [al, ah]: [f64; 2], [bl, bh]: [f64; 2]) -> Truth {
         match self {
-            Self::AtMost(factor) => ClaimVerdict::of(ah <= factor * bl, al > factor * bh),
-            Self::AtLeast(factor) => ClaimVerdict::of(al >= factor * bh, ah < factor * bl),
-            Self::Below => ClaimVerdict::of(ah < bl, al >= bh),
+            Self::AtMost(factor) => Truth::of(ah <= factor * bl, al > factor * bh),
+            Self::AtLeast(factor) => Truth::of(al >= factor * bh, ah < factor * bl),
+            Self::Below => Truth::of(ah < bl, al >= bh),
             Self::Within(factor) => {
-                ClaimVerdict::of(ah <= factor * bl && bh <= factor * al, al > factor * bh || bl > factor * ah)
+                Truth::of(ah <= factor * bl && bh <= factor * al, al > factor * bh || bl > factor * ah)
             }
         }
     }
@@ -66,16 +66,16 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn of(tested: impl IntoIterator<Item = ClaimVerdict>) -> Self {
-        let tested: Vec<ClaimVerdict> = tested.into_iter().collect();
+    pub(super) fn of(tested: impl IntoIterator<Item = Truth>) -> Self {
+        let tested: Vec<Truth> = tested.into_iter().collect();
         let count = |verdict| tested.iter().filter(|one| **one == verdict).count();
-        Self { yes: count(ClaimVerdict::Holds), no: count(ClaimVerdict::DoesNotHold), all: tested.len() }
+        Self { yes: count(Truth::Holds), no: count(Truth::Fails), all: tested.len() }
     }
 
     /// Whether at least this share of them is true.
-    pub(super) fn reaches(&self, share: f64) -> ClaimVerdict {
+    pub(super) fn reaches(&self, share: f64) -> Truth {
         let needed = share * self.all as f64;
-        ClaimVerdict::of(self.yes as f64 >= needed, ((self.all - self.no) as f64) < needed)
+        Truth::of(self.yes as f64 >= needed, ((self.all - self.no) as f64) < needed)
     }
 
     /// `in 68 of 70 pairs, not in 2`.
@@ -85,14 +85,14 @@ impl Tally {
     }
 
     /// Whether all of them are true.
-    const fn is_complete(&self) -> ClaimVerdict {
-        ClaimVerdict::of(self.all > 0 && self.yes == self.all, self.no > 0)
+    const fn is_complete(&self) -> Truth {
+        Truth::of(self.all > 0 && self.yes == self.all, self.no > 0)
     }
 }
 
 /// What the comparison of these rows gives. Where it is not certain, the doubt says why.
-fn outcome(verdict: ClaimVerdict, mut sentence: String, doubt: &str, rows: impl IntoIterator<Item = usize>) -> Outcome {
-    if verdict == ClaimVerdict::Open {
+fn outcome(verdict: Truth, mut sentence: String, doubt: &str, rows: impl IntoIterator<Item = usize>) -> Outcome {
+    if verdict == Truth::Open {
         sentence.push_str(doubt);
     }
     Outcome { verdict, sentence, rows: unique(rows) }
@@ -198,13 +198,13 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let Tally { yes: cheaper, no: not_cheaper, all } = Tally::of(pairs.iter().map(is_cheaper));
     let Tally { yes: worse, no: not_worse, .. } = Tally::of(pairs.iter().map(is_worse));
     let seldom_worse = Tally { yes: not_worse, no: worse, all }.reaches(GENERALLY);
-    let verdict = ClaimVerdict::of(
-        2 * cheaper > all && seldom_worse == ClaimVerdict::Holds,
-        not_cheaper == all || seldom_worse == ClaimVerdict::DoesNotHold,
+    let verdict = Truth::of(
+        2 * cheaper > all && seldom_worse == Truth::Holds,
+        not_cheaper == all || seldom_worse == Truth::Fails,
     );
     let shows = |pair: &&Pair<'_>| {
-        let tested = if verdict == ClaimVerdict::Holds { is_cheaper(pair) } else { is_worse(pair) };
-        tested == ClaimVerdict::Holds
+        let tested = if verdict == Truth::Holds { is_cheaper(pair) } else { is_worse(pair) };
+        tested == Truth::Holds
     };
     let pair = pairs.iter().rfind(shows).or(pairs.last())?;
     let sentence = format!(
@@ -245,7 +245,7 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
         return None;
     }
     let (low, high) = figure::extremes(rows.iter().flat_map(|row| [row.bounds.low, row.bounds.high]))?;
-    let verdict = ClaimVerdict::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
+    let verdict = Truth::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
     let unit = Unit::of([lowest, highest]);
     let sentence = match unit.cost(lowest) {
         cost if cost == unit.cost(highest) => format!("{cost} in all {} cases", rows.len()),
@@ -275,11 +275,11 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
 /// Costs that rise from each size to the next: none certainly falls, and the last is certainly above the first.
 pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     let [first, _, .., last] = rows else { return None };
-    let falls = |(a, b): &(&Known<'_>, &Known<'_>)| Test::Below.of(b, a) == ClaimVerdict::Holds && b.ns < a.ns;
+    let falls = |(a, b): &(&Known<'_>, &Known<'_>)| Test::Below.of(b, a) == Truth::Holds && b.ns < a.ns;
     let mut outcome = if let Some((a, b)) = rows.iter().zip(&rows[1..]).find(falls) {
         let unit = Unit::of([a, b]);
         let sentence = format!("{} after {}", unit.sized(b), unit.sized(a));
-        Outcome { verdict: ClaimVerdict::DoesNotHold, sentence, rows: vec![a.index, b.index] }
+        Outcome { verdict: Truth::Fails, sentence, rows: vec![a.index, b.index] }
     } else {
         let is_shown =
             |row: &&Known<'_>| rows.len() <= MOST_STEPS || row.row.case.threads.is_some_and(u32::is_power_of_two);
@@ -298,7 +298,7 @@ type Growth<'k, 'a> = (&'k str, &'k Known<'a>, &'k Known<'a>);
 /// Whether one cost grows by a larger factor than another.
 pub(super) fn grows_more(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     let ([low_a, high_a], [low_b, high_b]) = (growth(a), growth(b));
-    grown(ClaimVerdict::of(low_a > high_b, high_a < low_b), a, b)
+    grown(Truth::of(low_a > high_b, high_a < low_b), a, b)
 }
 
 /// Whether two costs grow by alike factors.
@@ -311,7 +311,7 @@ fn growth((_, most, few): Growth<'_, '_>) -> [f64; 2] {
     [ratio.low.unwrap_or_default(), ratio.high.unwrap_or(f64::INFINITY)]
 }
 
-fn grown(certain: ClaimVerdict, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
+fn grown(certain: Truth, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     let rows = [a.1, a.2, b.1, b.2];
     let unit = Unit::of(rows);
     let grows = |(name, most, few): Growth<'_, '_>| {

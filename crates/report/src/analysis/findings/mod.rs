@@ -1,7 +1,7 @@
 //! The claims that papers publish, each as a predicate that a run decides.
 //!
 //! `assets/claims.csv` has the claims in words, with their sources. The function of a claim picks rows and compares their
-//! intervals; it says `Holds` or `DoesNotHold` only where the intervals make that certain, and `Open` with the reason elsewhere.
+//! intervals; it says `Holds` or `Fails` only where the intervals make that certain, and `Open` with the reason elsewhere.
 //! Start with `judge`, the comparisons, and its thresholds for words such as "constant"; `pick` has the choices of rows, and
 //! `prelude` what all claims import. The functions are grouped by paper and subject:
 //!
@@ -28,7 +28,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use syncscope_core::Evidence;
 
-pub use super::claim::{ClaimVerdict, Finding, Outcome, Paper};
+pub use super::claim::{Finding, Outcome, Paper, Truth};
 use crate::RunData;
 use crate::reading::interval_within_run;
 
@@ -72,10 +72,10 @@ fn evaluate(claim: &Claim, data: &RunData) -> Finding {
     let predicate = PREDICATES.iter().copied().flatten().find(|(id, _)| *id == claim.id);
     let found = predicate.and_then(|(_, decide)| decide(data));
     let measured = found.is_some();
-    let mut outcome = found.unwrap_or_else(|| Outcome::of(None, format!("the run lacks {}", claim.needs)));
+    let mut outcome = found.unwrap_or_else(|| Outcome::open(format!("the run lacks {}", claim.needs)));
     let evidence = |row: &usize| data.rows.get(*row)?.evidence.as_deref();
     if let Some(nop) = outcome.rows.iter().filter_map(evidence).find(|text| Evidence::is_nop(text)) {
-        outcome.verdict = ClaimVerdict::Open;
+        outcome.verdict = Truth::Open;
         outcome.sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
     }
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {

@@ -166,7 +166,7 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
     };
     let (names, parts): (Vec<String>, Vec<Outcome>) = KINDS.into_iter().filter_map(at).unzip();
     let of_parts = names.into_iter().zip(&parts);
-    let slowed = of_parts.filter(|(_, part)| part.verdict == ClaimVerdict::DoesNotHold).map(|(name, _)| name);
+    let slowed = of_parts.filter(|(_, part)| part.verdict == Truth::Fails).map(|(name, _)| name);
     let slowed = enumerated(slowed).map(|names| format!("not of {names}: ")).unwrap_or_default();
     let outcome = all(parts)?;
     Some(Outcome { sentence: slowed + &outcome.sentence, ..outcome })
@@ -189,7 +189,7 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     let reads = teams(data, "cpu.atomic.read", |case| !matches!(case.mode, Some(Mode::Latency)));
     let known: Vec<_> = reads.iter().filter_map(|row| Some((row, row.row.cycles_interval?))).collect();
     let (highest, highest_bounds) = known.iter().max_by(|a, b| a.1.high.total_cmp(&b.1.high))?;
-    let verdict = ClaimVerdict::of(
+    let verdict = Truth::of(
         highest_bounds.high <= ALIKE * LOAD_CYCLES,
         known.iter().any(|(_, bounds)| bounds.low > ALIKE * LOAD_CYCLES),
     );

@@ -60,24 +60,69 @@ pub struct Advice {
     pub decision: Decision,
 }
 
-/// What the rows say.
+/// What the rows say of a need.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Decision {
-    /// One candidate is certainly the cheapest.
-    Take(Box<Choice>),
-    /// The rows do not decide.
-    Undecided(String),
-    /// The run lacks the rows.
-    Missing(String),
+pub struct Decision {
+    /// Whether one candidate is certainly the cheapest; where that is open, the reason.
+    pub outcome: Outcome,
+    /// Whether the run has the rows.
+    pub measured: bool,
+    /// The one to take, where one is certainly the cheapest.
+    pub choice: Option<Box<Choice>>,
+    /// Those that may be the cheapest where that is open, those with a figure first.
+    pub candidates: Vec<Candidate>,
+    /// Those that certainly cost more than one of these.
+    pub excluded: Vec<Candidate>,
 }
 
 impl Decision {
+    /// The rows do not decide.
+    pub(crate) const fn open(why: String) -> Self {
+        let outcome = Outcome::open(why);
+        Self { outcome, measured: true, choice: None, candidates: Vec::new(), excluded: Vec::new() }
+    }
+
+    /// The run lacks the rows.
+    pub(crate) fn missing(why: String) -> Self {
+        Self { measured: false, ..Self::open(why) }
+    }
+
     /// The same with more said of the one to take, if there is one.
     pub(super) fn taking(mut self, say: impl FnOnce(&mut Choice)) -> Self {
-        if let Self::Take(choice) = &mut self {
+        if let Some(choice) = &mut self.choice {
             say(choice);
         }
         self
+    }
+}
+
+/// One that may be the cheapest, or that certainly is not.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// In words.
+    pub name: String,
+    /// Id of the primitive; empty where the run has yet to measure it.
+    pub id: String,
+    /// What is known of its cost, whether it is a figure or only an interval.
+    pub cost: Option<CostFigure>,
+    /// Whether its cost is a figure.
+    pub has_figure: bool,
+}
+
+impl Candidate {
+    fn of(data: &RunData, one: &Entrant<'_>) -> Self {
+        let (id, cost) = (data.case(one.index).primitive.clone(), one.known.map(|known| CostFigure::of(&known)));
+        Self { name: one.name.clone(), id, cost, has_figure: one.known.is_some_and(|known| known.has_figure()) }
+    }
+
+    /// Each design once, those with a figure first, then in the order of their costs.
+    fn of_all<'c, 'a: 'c>(data: &RunData, all: impl IntoIterator<Item = &'c Entrant<'a>>) -> Vec<Self> {
+        let mut found: Vec<Self> = all.into_iter().map(|one| Self::of(data, one)).collect();
+        let ns = |one: &Self| one.cost.map_or(f64::INFINITY, |cost| cost.ns);
+        found.sort_by(|a, b| b.has_figure.cmp(&a.has_figure).then(ns(a).total_cmp(&ns(b))));
+        let mut seen = BTreeSet::new();
+        found.retain(|one| seen.insert(one.name.clone()));
+        found
     }
 }
 
@@ -129,6 +174,8 @@ pub struct Choice {
     pub cost: CostFigure,
     /// The second, which is certainly more expensive.
     pub next: RunnerUp,
+    /// The cheapest that a program can call, where that is another one.
+    pub callable: Option<RunnerUp>,
     /// What makes it unfit for some programs.
     pub warnings: Vec<String>,
     /// What else the rows say.
@@ -152,6 +199,14 @@ pub struct RunnerUp {
     pub ratio_high: Option<f64>,
 }
 
+impl RunnerUp {
+    fn of(win: &Win<'_, '_>, one: &Entrant<'_>, cost: &Known<'_>) -> Self {
+        let (Ratio { point: ratio, low: ratio_low, high: ratio_high }, id) =
+            (win.ratio(cost), cost.row.case.primitive.clone());
+        Self { name: one.name.clone(), id, cost: CostFigure::of(cost), ratio, ratio_low, ratio_high }
+    }
+}
+
 /// The side of an [`Advice`], its situation and its decision.
 pub(super) type Situation = (Domain, String, Decision);
 
@@ -164,25 +219,34 @@ pub(super) struct Inquiry<'a> {
 
 /// What to take of these. Where the run leaves some of them out, a note says so. `None` where there is no choice.
 pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Decision> {
-    let win = match contest.outcome()? {
-        Ok(_) if lacks_intervals(inquiry.data) => return Some(Decision::Undecided(WITHOUT_INTERVALS.to_owned())),
-        Err(open) => return Some(Decision::Undecided(open.to_string())),
-        Ok(win) => win,
+    let data = inquiry.data;
+    let outcome = contest.outcome()?;
+    let is_clear = |win: &Win<'_, '_>| {
+        !lacks_intervals(data) || win.next().is_some_and(|(_, next)| win.ratio(&next).point >= MUCH)
+    };
+    let win = match outcome {
+        Ok(win) if is_clear(&win) => win,
+        other => {
+            let why = other.err().map_or_else(|| WITHOUT_INTERVALS.to_owned(), |open| open.to_string());
+            return Some(undecided(data, contest, why));
+        }
     };
     let (next, next_cost) = win.next()?;
-    let ratio = win.ratio(&next_cost);
     let case = &win.cost.row.case;
-    let primitive = inquiry.data.catalogue.get(&case.primitive);
+    let primitive = data.catalogue.get(&case.primitive);
     let left_out = (contest.left_out > 0).then(|| {
         let (measured, left_out) = (contest.measured(), contest.left_out);
         let verb = if left_out == 1 { "has" } else { "have" };
         format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
-    let placed = placements::beyond_one_socket(&inquiry.data.run, case);
+    let of_points = lacks_intervals(data).then(|| WITHOUT_INTERVALS.to_owned());
+    let placed = placements::beyond_one_socket(&data.run, case);
     let placed = placed.map(|on| format!("measured with threads {on}"));
-    let notes = placed.into_iter().chain(elsewhere(inquiry.data, case)).chain(left_out).chain(of_median);
-    Some(Decision::Take(Box::new(Choice {
+    let notes = placed.into_iter().chain(elsewhere(data, case)).chain(left_out).chain(of_median).chain(of_points);
+    let mut callable = win.rivals.iter().filter(|(_, cost)| cost.has_figure() && is_callable(data, cost));
+    let callable = callable.next().filter(|_| !is_callable(data, &win.cost));
+    let choice = Choice {
         name: win.name.to_owned(),
         id: case.primitive.clone(),
         operation: primitive.map_or_else(String::new, |primitive| primitive.operation.to_owned()),
@@ -190,17 +254,40 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         case: case.to_string(),
         row: win.cost.index,
         cost: CostFigure::of(&win.cost),
-        next: RunnerUp {
-            name: next.name.clone(),
-            id: next_cost.row.case.primitive.clone(),
-            cost: CostFigure::of(&next_cost),
-            ratio: ratio.point,
-            ratio_low: ratio.low,
-            ratio_high: ratio.high,
-        },
+        next: RunnerUp::of(&win, next, &next_cost),
+        callable: callable.map(|(one, cost)| RunnerUp::of(&win, one, cost)),
         warnings: Vec::new(),
-        notes: notes.chain(reversed(inquiry.data, &win)).collect(),
-    })))
+        notes: notes.chain(reversed(data, &win)).collect(),
+    };
+    let outcome = Outcome::holds(String::new(), win.rows());
+    Some(Decision { outcome, choice: Some(Box::new(choice)), ..Decision::open(String::new()) })
+}
+
+/// Figures without intervals that differ by less than this factor may be as cheap.
+const MUCH: f64 = 2.0;
+
+/// What may be taken, and what certainly not.
+fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
+    let least = contest.least().map_or(0.0, |(_, least)| least.ns);
+    let is_near = |one: &Entrant<'_>| one.known.is_some_and(|known| known.ns < MUCH * least);
+    let (of_points, contenders) = (lacks_intervals(data), contest.contenders());
+    let may = |one: &&Entrant<'_>| {
+        if of_points { is_near(one) } else { contenders.iter().any(|other| other.name == one.name) }
+    };
+    let (candidates, excluded): (Vec<_>, Vec<_>) = contest.entrants().partition(may);
+    let mut candidates = Candidate::of_all(data, candidates);
+    let pending = contest.pending().iter().map(|name| (name.clone(), String::new(), None));
+    candidates.extend(pending.map(|(name, id, cost)| Candidate { name, id, cost, has_figure: false }));
+    Decision { candidates, excluded: Candidate::of_all(data, excluded), ..Decision::open(why) }
+}
+
+/// How the sources of what a program can call begin: the libraries and runtimes, and what CUDA itself has.
+const CALLABLE: [&str; 6] = ["Rust std", "POSIX", "parking_lot", "crossbeam", "OpenMP", "CUDA "];
+
+/// Whether a program can call it, where others are algorithms that it would have to bring along.
+fn is_callable(data: &RunData, known: &Known<'_>) -> bool {
+    let source = data.catalogue.get(&known.row.case.primitive).map(|primitive| primitive.source);
+    source.is_some_and(|source| CALLABLE.iter().any(|of| source.starts_with(of)))
 }
 
 /// What the same costs elsewhere in the machine: as many threads in other placements, and two threads by what their CPUs share.
@@ -270,7 +357,7 @@ pub(super) fn missing_size(
     let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
     let numbers = joined(present.iter().map(|threads| Some(threads.to_string())), ", ")?;
     let missing = format!("no rows at {} threads; the run has {numbers}", inquiry.asked.threads?);
-    Some((on, what.to_owned(), Decision::Missing(missing)))
+    Some((on, what.to_owned(), Decision::missing(missing)))
 }
 
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
@@ -292,7 +379,7 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
             format!("the run has no rows of two candidates on the {side}; `syncscope run {options}` measures them")
         }
     };
-    vec![Advice { need, on, situation: String::new(), decision: Decision::Missing(reason) }]
+    vec![Advice { need, on, situation: String::new(), decision: Decision::missing(reason) }]
 }
 
 /// `CPU`, `GPU`.

@@ -13,7 +13,7 @@ pub(super) const SENTENCES: Sentences = &[float_against_int, sequential_store, c
 
 /// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
 /// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
-fn contended_on_both_sides(data: &RunData) -> Option<Said> {
+fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
     let cpu = Total::of(data, rung(data, "add.threads")?.row, Basis::Machine)?;
     let default = rung(data, "add.device")?.row;
     // A CPU's compiler sums no warp first, so neither does the GPU's, where the run has both forms.
@@ -23,7 +23,7 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
     let ratio = more.over(less);
     if !ratio.is_above_one() {
         let question = "whether CPU or GPU threads add more often to one variable";
-        return Some(Said::Open(format!("{question} ({cpu} and {gpu} a second)")));
+        return Some(Outcome::open(format!("{question} ({cpu} and {gpu} a second)")));
     }
     let summed = data.rows.get(default).filter(|_| default != index).and_then(|row| row.ops_per_s_total);
     let summed = summed.map(|rate| format!(" ({} a second where the compiler sums each warp first)", count(rate)));
@@ -34,17 +34,17 @@ fn contended_on_both_sides(data: &RunData) -> Option<Said> {
          {few} CPU threads {cpu} times{summed}."
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
-    Some(Said::certain(text, rows))
+    Some(Outcome::holds(text, rows))
 }
 
 /// That additions by CPU and GPU at once are no atomic operations of both sides: the driver says so of the link. The run
 /// skips the cases, in which updates would be lost.
-fn lost_updates(data: &RunData) -> Option<Said> {
+fn lost_updates(data: &RunData) -> Option<Outcome> {
     data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
     let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.in_group("both");
     let rows: Vec<usize> = data.rows_where(is_of_both).collect();
     let text = "Additions by CPU and GPU at once lose updates here: the link between them carries no native atomic operations.";
-    (!rows.is_empty()).then(|| Said::certain(text.to_owned(), rows))
+    (!rows.is_empty()).then(|| Outcome::holds(text.to_owned(), rows))
 }
 
 /// The rate of all threads together, of a row whose cost has a figure.
@@ -263,7 +263,7 @@ fn on_one_variable<'a>(data: &'a RunData, id: &'static str) -> impl Iterator<Ite
 }
 
 /// `atomicAdd` of float against int on one variable of all threads of the device: compilers sum the ints of a warp first.
-fn float_against_int(data: &RunData) -> Option<Said> {
+fn float_against_int(data: &RunData) -> Option<Outcome> {
     let ints = on_one_variable(data, GPU).filter(|(_, row)| row.case.dtype == Some(Dtype::I32));
     let of = |(index, row): (usize, &Row)| pair(data, index, &Case { dtype: Some(Dtype::F32), ..row.case.clone() });
     let widest = ints.filter_map(of).filter(Comparison::is_certain).max_by_key(|both| both.less.row.case.actors())?;
@@ -272,11 +272,11 @@ fn float_against_int(data: &RunData) -> Option<Said> {
         "atomicAdd of float on one variable takes {ratio} as long as of int: {more} against {less} with {threads} GPU \
          threads."
     );
-    Some(Said::certain(text, widest.rows()))
+    Some(Outcome::holds(text, widest.rows()))
 }
 
 /// `store(SeqCst)` against `store(Relaxed)`, by one thread and by as many as fit the CPUs.
-fn sequential_store(data: &RunData) -> Option<Said> {
+fn sequential_store(data: &RunData) -> Option<Outcome> {
     let machine = MachineSize::of(&data.run.machine);
     let relaxed = on_one_variable(data, CPU_STORE)
         .filter(|(_, row)| row.case.order == Some(MemoryOrder::Relaxed) && !machine.is_oversubscribed_by(&row.case));
@@ -301,7 +301,7 @@ fn sequential_store(data: &RunData) -> Option<Said> {
     );
     let mut rows: Vec<usize> = [Some(alone), pairs.last()].into_iter().flatten().flat_map(Comparison::rows).collect();
     rows.dedup();
-    Some(Said::certain(text, rows))
+    Some(Outcome::holds(text, rows))
 }
 
 #[cfg(test)]
@@ -400,7 +400,7 @@ mod tests {
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
         let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
         let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
-        let Some(Said::Certain(text, rows)) = contended_on_both_sides(&run) else { panic!("no answer") };
+        let Some(Outcome { sentence: text, rows, .. }) = contended_on_both_sides(&run) else { panic!("no answer") };
         assert!(text.starts_with("On one variable, the GPU does 9.1 times as many atomic adds"), "{text}");
         assert!(text.ends_with("(1.37 billion a second where the compiler sums each warp first)."), "{text}");
         assert_eq!(rows, [0, 2, 1], "a row for each figure");
@@ -429,7 +429,7 @@ mod tests {
         data.run.machine.gpus[0].host_native_atomics = Some(true);
         assert_eq!(lost_updates(&data), None);
         data.run.machine.gpus[0].host_native_atomics = Some(false);
-        let Some(Said::Certain(text, rows)) = lost_updates(&data) else { panic!("no answer") };
+        let Some(Outcome { sentence: text, rows, .. }) = lost_updates(&data) else { panic!("no answer") };
         assert!(text.starts_with("Additions by CPU and GPU at once lose updates here"), "{text}");
         assert_eq!(rows, [1]);
     }

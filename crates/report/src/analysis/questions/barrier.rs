@@ -21,7 +21,7 @@ pub(super) fn of_grid(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>>
 }
 
 /// The cheapest barrier of all CPU threads, and what those that most programs use cost.
-fn cheapest_of_threads(data: &RunData) -> Option<Said> {
+fn cheapest_of_threads(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of_team(data, Role::ThreadBarrier, None, LEAST_TEAM)?;
     cheapest_in_words(data, &peers, "barrier", |win, next| {
         let used = |name: &str, words: &str| {
@@ -45,7 +45,7 @@ pub(super) fn that_orders(data: &RunData, like: &Case) -> &'static str {
 }
 
 /// A barrier of a cluster against the barriers of the grid. The device measures both, so rows are compared within the run.
-fn cluster_or_grid(data: &RunData) -> Option<Said> {
+fn cluster_or_grid(data: &RunData) -> Option<Outcome> {
     let of_size = |id| on_rung(data, id, Basis::Run);
     let cluster = of_size("cluster.8").or_else(|| of_size("cluster.2"))?;
     let size = cluster.row.case.group.as_ref()?.number()?;
@@ -53,7 +53,7 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
     let grid = peers.contest(Basis::Run);
     let (Entrant { name, .. }, cost) = grid.best()?;
     if !cost.has_figure() || !grid.is_above(&cluster) {
-        return Some(Said::Open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
+        return Some(Outcome::open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let (orders, ratio) = (that_orders(data, peers.like), cluster.across(cost)?.ratio);
@@ -61,7 +61,7 @@ fn cluster_or_grid(data: &RunData) -> Option<Said> {
         "cluster.sync() of {size} blocks costs {cluster}, the cheapest {measured}grid barrier{orders} ({name}, {cost}) \
          {ratio} as much."
     );
-    Some(Said::certain(text, std::iter::once(cluster.index).chain(grid.rows())))
+    Some(Outcome::holds(text, std::iter::once(cluster.index).chain(grid.rows())))
 }
 
 /// The rungs of barriers of several devices, the most devices first.
@@ -69,7 +69,7 @@ const OF_DEVICES: [&str; 3] = ["devices.8", "devices.4", "devices.2"];
 
 /// The cheapest barrier of several devices against the cheapest barrier of one grid. Other programs and other clocks measure
 /// them, so the intervals for another run are compared.
-fn barrier_of_devices(data: &RunData) -> Option<Said> {
+fn barrier_of_devices(data: &RunData) -> Option<Outcome> {
     let selected = OF_DEVICES.iter().find_map(|id| rung(data, id))?;
     let like = &data.rows.get(selected.row)?.case;
     let devices = like.devices?;
@@ -79,12 +79,12 @@ fn barrier_of_devices(data: &RunData) -> Option<Said> {
         (wide.best()?, narrow.best()?);
     let both @ Comparison { less, more, ratio } = narrow_cost.across(wide_cost)?;
     if !both.is_certain() || !less.has_figure() || !more.has_figure() {
-        return Some(Said::Open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
+        return Some(Outcome::open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
     }
     let text = format!(
         "A barrier of {devices} GPUs ({wide}, {more}) takes {ratio} as long as one of a grid ({narrow}, {less})."
     );
-    Some(Said::certain(text, [more.index, less.index]))
+    Some(Outcome::holds(text, [more.index, less.index]))
 }
 
 /// A barrier of the threads of a block, and one of the blocks of a cluster.
@@ -113,7 +113,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
     let otherwise = "Too few barriers have a figure in this run.";
     let picture = Picture::of(charts, otherwise, [shape, relaxed, unreliable(data, &all)])?;
-    Some(picture.finding([on_cpu, gpu_sentence(data).map(|text| Said::certain(text, []))]))
+    Some(picture.finding([on_cpu, gpu_sentence(data).map(|text| Outcome::holds(text, []))]))
 }
 
 /// One line for each reach: a block, clusters, the grid by each barrier, and the cheapest barrier of several devices.

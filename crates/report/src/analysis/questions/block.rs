@@ -7,14 +7,14 @@ pub(super) const OF_WARPS: Sentences = &[divergent_warp];
 pub(super) const OF_BLOCKS: Sentences = &[block_barriers];
 
 /// A barrier of a warp whose halves are on two paths, against one of a warp on one path.
-fn divergent_warp(data: &RunData) -> Option<Said> {
+fn divergent_warp(data: &RunData) -> Option<Outcome> {
     let barrier = |id| on_rung(data, id, Basis::Run);
     let (converged, divergent) = (barrier("warp.converged")?, barrier("warp.divergent")?);
     let both @ Comparison { less, more, ratio } = converged.below(divergent)?;
     let text = format!(
         "__syncwarp costs {less} where the warp is on one path and {more} where its halves are on two, {ratio} as much."
     );
-    Some(Said::certain(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()))
 }
 
 /// Barriers of a block that a program can have in place of `__syncthreads`: their names in a sentence, and their ids.
@@ -22,7 +22,7 @@ const BLOCK_BARRIERS: [(&str, &str); 2] =
     [("an mbarrier", "gpu.block.mbarrier"), ("__syncthreads_count", "gpu.block.syncthreads_count")];
 
 /// `__syncthreads` against the other barriers of a full block.
-fn block_barriers(data: &RunData) -> Option<Said> {
+fn block_barriers(data: &RunData) -> Option<Outcome> {
     let plain = on_rung(data, "block.1024", Basis::Run)?;
     let same = |case: &Case| {
         case.threads == plain.row.case.threads
@@ -40,7 +40,7 @@ fn block_barriers(data: &RunData) -> Option<Said> {
     };
     let (texts, rows): (Vec<String>, Vec<usize>) = BLOCK_BARRIERS.into_iter().filter_map(in_words).unzip();
     let text = format!("In a block of 1,024 threads __syncthreads costs {plain}, {}.", enumerated(texts)?);
-    Some(Said::certain(text, std::iter::once(plain.index).chain(rows)))
+    Some(Outcome::holds(text, std::iter::once(plain.index).chain(rows)))
 }
 
 #[cfg(test)]

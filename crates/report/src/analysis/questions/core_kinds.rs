@@ -52,21 +52,21 @@ fn one_core(kind: &str) -> String {
     format!("{} {kind} core", if kind.starts_with('e') { "an" } else { "a" })
 }
 
-fn one_thread(data: &RunData) -> Option<Said> {
+fn one_thread(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 1, |kinds| kinds.len() == 1)?;
     let words = format!("On {} instead of a performance core, operations of one thread", one_core(&slow));
     let open = format!("what {slow} cores cost beside performance cores (intervals overlap)");
-    take_longer(&words, &all, |_| None).or_else(|| Said::open_of(&all, &open))
+    take_longer(&words, &all, |_| None).or_else(|| Outcome::open_of(&all, &open))
 }
 
 /// That both threads of a pair are on slower cores.
-fn two_threads(data: &RunData) -> Option<Said> {
+fn two_threads(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 2, |kinds| kinds.len() == 1)?;
     take_instead(&all, |words| format!("Two threads on {slow} cores instead of performance cores: {words}."))
 }
 
 /// Two threads of which one is on a slower core.
-fn between(data: &RunData) -> Option<Said> {
+fn between(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 2, |kinds| kinds.len() == 2 && kinds[0] == 0)?;
     let place = if count(data) == 2 { "a core of each kind".to_owned() } else { one_core(&slow) };
     let text = |words| match count(data) {

@@ -9,7 +9,7 @@ pub(super) const SENTENCES: Sentences = &[drop_of_the_cost];
 
 /// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
 /// intervals within the run: all strides are measured in the same way.
-fn drop_of_the_cost(data: &RunData) -> Option<Said> {
+fn drop_of_the_cost(data: &RunData) -> Option<Outcome> {
     let findings = findings(&data.run, &data.rows);
     let (finding, drop) = findings.iter().find_map(|finding| Some((finding, finding.cost_drop?)))?;
     let is_shown = |case: &Case| {
@@ -32,7 +32,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Said> {
         "False sharing makes an atomic add {ratio} as expensive{whose}: {more} with {threads} counters ({dtype}) \
          {near}, {less} with {bytes} bytes for each."
     );
-    Some(Said::certain(text, rows))
+    Some(Outcome::holds(text, rows))
 }
 
 /// The most teams of the usual type beside the largest one.

@@ -124,12 +124,12 @@ pub(super) fn take_longer(
     what: &str,
     all: &[Contrast<'_>],
     instead: impl Fn(&Contrast<'_>) -> Option<String>,
-) -> Option<Said> {
+) -> Option<Outcome> {
     said(all, |one| one.in_words(instead(one)), |words| format!("{what} take longer: {words}."))
 }
 
 /// What certainly takes longer or shorter, with both figures.
-pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Said> {
+pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Outcome> {
     said(all, Contrast::instead, text)
 }
 
@@ -138,10 +138,10 @@ fn said<'a>(
     all: &[Contrast<'a>],
     in_words: impl Fn(&Contrast<'a>) -> Option<String>,
     text: impl Fn(String) -> String,
-) -> Option<Said> {
+) -> Option<Outcome> {
     let (words, rows): (Vec<String>, Vec<[usize; 2]>) =
         all.iter().filter_map(|one| Some((in_words(one)?, one.rows))).unzip();
-    Some(Said::certain(text(enumerated(words)?), rows.concat()))
+    Some(Outcome::holds(text(enumerated(words)?), rows.concat()))
 }
 
 /// The cell of a cost.

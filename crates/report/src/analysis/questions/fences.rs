@@ -11,7 +11,7 @@ use crate::figure::grouped;
 pub(super) const SENTENCES: Sentences = &[fence_scopes];
 
 /// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
-fn fence_scopes(data: &RunData) -> Option<Said> {
+fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let scopes = [
         ("__threadfence_block()", "fence.block"),
         ("__threadfence()", "fence.device"),
@@ -21,7 +21,7 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
         scopes.into_iter().filter_map(|(scope, id)| Some((scope, on_rung(data, id, Basis::Run)?))).collect();
     let [(narrow, first), .., (widest, last)] = known.as_slice() else { return None };
     if !each_costs_more(&known) {
-        return Some(Said::Open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
+        return Some(Outcome::open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
     }
     let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {one}")).collect();
     let costs = enumeration(&figures);
@@ -29,7 +29,7 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
     let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
-        return Some(Said::certain(format!("By {warp}, {costs}."), rows));
+        return Some(Outcome::holds(format!("By {warp}, {costs}."), rows));
     }
     let times = first.against(*last)?.ratio;
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
@@ -37,7 +37,7 @@ fn fence_scopes(data: &RunData) -> Option<Said> {
         format!(" By a block of {} threads {ratio} ({less} and {more}).", grouped(FULL_BLOCK))
     });
     let text = format!("{widest} costs {times} as much as {narrow}: by {warp}, {costs}.{}", full.unwrap_or_default());
-    Some(Said::certain(text, rows))
+    Some(Outcome::holds(text, rows))
 }
 
 /// The threads of a full block.

@@ -13,7 +13,7 @@ const CERTAIN_FACTOR: f64 = 2.0;
 
 /// A wake-up of a thread that sleeps against a hand-off to one that spins. A waiter that was seen asleep has an interval of
 /// its own; without such a row, the median of single hand-offs takes its place.
-fn waking(data: &RunData) -> Option<Said> {
+fn waking(data: &RunData) -> Option<Outcome> {
     let asleep = rung(data, "wake")?;
     let mut rungs = std::iter::once("handoff.close").chain(PAIR_CLASSES.map(|class| class.rung));
     let awake = rungs.find_map(|id| on_rung(data, id, Basis::Machine))?;
@@ -36,7 +36,7 @@ fn waking(data: &RunData) -> Option<Said> {
     let text = format!(
         "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({awake}){longer}."
     );
-    is_certain.then(|| Said::certain(text, [asleep.row, awake.index]))
+    is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]))
 }
 
 /// The kinds of hand-offs, in the order of their colours: what a label adds to the name.

@@ -13,17 +13,17 @@ pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_nod
 
 /// What the nearest thing that two threads share does to a hand-off. All pairs are measured in the same way, so rows are compared within the
 /// run.
-fn classes(data: &RunData) -> Option<Said> {
+fn classes(data: &RunData) -> Option<Outcome> {
     let of = |class: PairClass| Some((class.place, on_rung(data, class.rung, Basis::Run)?));
     let known: Vec<(&str, Known<'_>)> = PAIR_CLASSES.into_iter().filter_map(of).collect();
     let [(_, nearest), .., (_, farthest)] = known.as_slice() else { return None };
     if !each_costs_more(&known) {
-        return Some(Said::Open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
+        return Some(Outcome::open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
     }
     let figures: Vec<String> = known.iter().map(|(words, one)| format!("{one} {words}")).collect();
     let (figures, ratio) = (enumeration(&figures), nearest.against(*farthest)?.ratio);
     let text = format!("A hand-off takes {figures}: {ratio} as long for the farthest pair as for the nearest.");
-    Some(Said::certain(text, known.iter().map(|(_, one)| one.index)))
+    Some(Outcome::holds(text, known.iter().map(|(_, one)| one.index)))
 }
 
 /// The largest parts that the machine has several of: the largest team of the usual placement in one of them, and their name.
@@ -46,7 +46,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
     Some([(usual, threads), (Placement::Spread, threads)])
 }
 
-fn across(data: &RunData) -> Option<Said> {
+fn across(data: &RunData) -> Option<Outcome> {
     let ((_, part), teams) = (parts(data)?, teams(data)?);
     let where_longer = format!("With {} threads across {part}s instead of in one, operations", teams[0].1);
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
@@ -80,7 +80,7 @@ fn homes(data: &RunData) -> Vec<(Case, Homes)> {
 }
 
 /// What it costs two threads of one node that a line they contend for is in memory of another one.
-fn memory_of_another_node(data: &RunData) -> Option<Said> {
+fn memory_of_another_node(data: &RunData) -> Option<Outcome> {
     let found = homes(data);
     let (node, own, homes) = found.iter().find_map(|(operation, homes)| {
         let [node] = nodes_of(data, operation)[..] else { return None };
@@ -92,19 +92,19 @@ fn memory_of_another_node(data: &RunData) -> Option<Said> {
     let both = Contrast::of(data, own, *far);
     let Some(words) = both.instead() else {
         let open = "whether a line in memory of another NUMA node costs more (intervals overlap)".to_owned();
-        return Some(Said::Open(open));
+        return Some(Outcome::open(open));
     };
     let text = format!(
         "For two threads of NUMA node {node} that contend for a line in memory of node {other} instead of their own, {words}."
     );
-    Some(Said::certain(text, both.rows))
+    Some(Outcome::holds(text, both.rows))
 }
 
 /// The lock that passes within a group of CPUs first.
 const COHORT: &str = "cpu.lock.cohort";
 
 /// The lock made for such machines against the cheapest other one, in the largest team.
-fn cohort(data: &RunData) -> Option<Said> {
+fn cohort(data: &RunData) -> Option<Outcome> {
     parts(data)?;
     let peers = Peers::of_team(data, Role::ThreadLock, None, 2)?;
     let contest = peers.contest(Basis::Run);
@@ -119,7 +119,7 @@ fn cohort(data: &RunData) -> Option<Said> {
         "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} of {best}, the cheapest other \
          lock."
     );
-    Some(Said::certain(text, both.rows))
+    Some(Outcome::holds(text, both.rows))
 }
 
 /// A table of the columns in which some line has a cell, if there are several.

@@ -11,7 +11,7 @@ pub(super) const SENTENCES: Sentences = &[cheapest, spinning_or_sleeping];
 const SEVERAL: u32 = 2;
 
 /// The cheapest lock where all CPUs want it.
-fn cheapest(data: &RunData) -> Option<Said> {
+fn cheapest(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
     cheapest_in_words(data, &peers, "lock", |win, next| {
@@ -22,7 +22,7 @@ fn cheapest(data: &RunData) -> Option<Said> {
 }
 
 /// The cheapest lock whose waiters spin against the cheapest one whose waiters sleep, where all CPUs want it.
-fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
+fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, SEVERAL)?;
     let contest = peers.contest(Basis::Run);
     let of_kind = |ways: &[Waits]| {
@@ -44,7 +44,7 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Said> {
         "At {threads} threads even {costly} ({more}), whose waiters {slower}, takes {ratio} as long as {cheap} ({less}), \
          the cheapest whose waiters {faster}."
     );
-    Some(Said::certain(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.

@@ -34,6 +34,7 @@ use serde::Serialize;
 use syncscope_core::Row;
 
 use self::advice::{Inquiry, Need, Situation};
+use crate::analysis::claim::{Outcome, Truth};
 use crate::analysis::phrases::joined;
 use crate::chart::Spec;
 use crate::{RunData, figure, naming, run_data};
@@ -49,7 +50,7 @@ struct Question {
     picture: Drawn,
 }
 
-type Sentences = &'static [fn(&RunData) -> Option<Said>];
+type Sentences = &'static [fn(&RunData) -> Option<Outcome>];
 type Drawn = fn(&RunData) -> Option<Picture>;
 
 const fn question(id: &'static str, title: &'static str, sentences: Sentences, picture: Drawn) -> Question {
@@ -120,26 +121,6 @@ pub(crate) struct Answer {
     pub(crate) figure: &'static str,
 }
 
-/// What a run that has the rows says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
-    /// A sentence, and the rows that it stands on.
-    Certain(String, Vec<usize>),
-    /// The question that these rows leave open, with the reason.
-    Open(String),
-}
-
-impl Said {
-    /// The question that these rows, if there are any, leave open.
-    fn open_of<T>(rows: &[T], question: &str) -> Option<Self> {
-        (!rows.is_empty()).then(|| Self::Open(question.to_owned()))
-    }
-
-    fn certain(text: String, rows: impl IntoIterator<Item = usize>) -> Self {
-        Self::Certain(text, rows.into_iter().collect())
-    }
-}
-
 /// The charts of a question.
 struct Picture {
     charts: Vec<Spec>,
@@ -167,10 +148,10 @@ impl Picture {
     }
 
     /// With what they say where one of these is certain; what all of them leave open stands in the note.
-    fn finding(self, found: impl IntoIterator<Item = Option<Said>>) -> Self {
-        let found: Vec<Said> = found.into_iter().flatten().collect();
-        let is_decided = found.iter().any(|said| matches!(said, Said::Certain(..)));
-        let text = joined(found.into_iter().map(|(Said::Certain(text, _) | Said::Open(text))| Some(text)), " ");
+    fn finding(self, found: impl IntoIterator<Item = Option<Outcome>>) -> Self {
+        let found: Vec<Outcome> = found.into_iter().flatten().collect();
+        let is_decided = found.iter().any(|one| one.verdict == Truth::Holds);
+        let text = joined(found.into_iter().map(|one| Some(one.sentence)), " ");
         if is_decided { self.saying(text) } else { Self { note: joined([text, self.note], " "), ..self } }
     }
 }
@@ -199,11 +180,11 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     for question in &QUESTIONS {
         let mut first = Some(&mut certain);
         for said in question.sentences.iter().filter_map(|sentence| sentence(data)) {
-            match said {
-                Said::Certain(text, rows) => {
-                    first.take().unwrap_or(&mut rest).push(Answer { text, rows, figure: question.id });
-                }
-                Said::Open(question) => open.push(question),
+            let Outcome { verdict, sentence: text, rows } = said;
+            if verdict == Truth::Open {
+                open.push(text);
+            } else {
+                first.take().unwrap_or(&mut rest).push(Answer { text, rows, figure: question.id });
             }
         }
     }
@@ -241,10 +222,10 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
         let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);
         let is_decided = is_at_top || !parts.is_empty();
         let open = || {
-            question.sentences.iter().find_map(|sentence| match sentence(data)? {
-                Said::Certain(..) => None,
-                Said::Open(reason) => Some(reason),
-            })
+            let found = question.sentences.iter().filter_map(|sentence| sentence(data));
+            found
+                .map(|one| (one.verdict, one.sentence))
+                .find_map(|(verdict, why)| (verdict == Truth::Open).then_some(why))
         };
         let undecided = || match open() {
             _ if !is_certain => WITHOUT_INTERVALS.to_owned(),
@@ -286,7 +267,7 @@ pub(super) mod testing {
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype, Layout, Nanoseconds, Row, Verdict};
 
-    use super::{Decision, Said, answers, decisions};
+    use super::{Decision, Outcome, Truth, answers, decisions};
     use crate::RunData;
     use crate::chart::{Series, Spec};
 
@@ -323,17 +304,17 @@ pub(super) mod testing {
     }
 
     /// The sentence of a question: `Err` holds the question that stays open.
-    pub(super) fn said(sentence: fn(&RunData) -> Option<Said>, rows: Vec<Row>) -> Option<Result<String, String>> {
+    pub(super) fn said(sentence: fn(&RunData) -> Option<Outcome>, rows: Vec<Row>) -> Option<Result<String, String>> {
         said_of(sentence, &data(rows))
     }
 
-    pub(super) fn said_of(sentence: fn(&RunData) -> Option<Said>, data: &RunData) -> Option<Result<String, String>> {
-        sentence(data).map(|said| match said {
-            Said::Certain(text, rows) => {
-                assert!(!rows.is_empty() && rows.iter().all(|row| *row < data.rows.len()), "{text}: {rows:?}");
-                Ok(text)
+    pub(super) fn said_of(sentence: fn(&RunData) -> Option<Outcome>, data: &RunData) -> Option<Result<String, String>> {
+        sentence(data).map(|Outcome { verdict, sentence, rows }| {
+            if verdict == Truth::Open {
+                return Err(sentence);
             }
-            Said::Open(question) => Err(question),
+            assert!(!rows.is_empty() && rows.iter().all(|row| *row < data.rows.len()), "{sentence}: {rows:?}");
+            Ok(sentence)
         })
     }
 

@@ -7,13 +7,13 @@ use crate::reading::bounds;
 pub(super) const SENTENCES: Sentences = &[placement, same_threads];
 
 /// That pairs of CPUs hand over alike, or whether they do.
-fn placement(data: &RunData) -> Option<Said> {
+fn placement(data: &RunData) -> Option<Outcome> {
     if PAIR_CLASSES.into_iter().filter(|class| on_rung(data, class.rung, Basis::Run).is_some()).count() > 1 {
         return None;
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
     if let Some(doubt) = matrix.doubt {
-        return Some(Said::Open(format!("whether some pairs of CPUs hand over faster than others ({doubt})")));
+        return Some(Outcome::open(format!("whether some pairs of CPUs hand over faster than others ({doubt})")));
     }
     let alike = matrix.alike?;
     let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
@@ -28,11 +28,11 @@ fn placement(data: &RunData) -> Option<Said> {
     let text = format!(
         "{which} hand over in about the same time ({least} to {most}): {among}there is no better place for two threads."
     );
-    Some(Said::certain(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
+    Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
 /// In which placement the same threads cost the least.
-fn same_threads(data: &RunData) -> Option<Said> {
+fn same_threads(data: &RunData) -> Option<Outcome> {
     let differing = |all: Vec<usize>| {
         let known = data.by_cost(all).into_iter().filter_map(|index| Known::with_figure(data, index, Basis::Run));
         let known: Vec<Known<'_>> = known.collect();
@@ -42,7 +42,7 @@ fn same_threads(data: &RunData) -> Option<Said> {
         Some((format!("{name} takes {less} with {best} and {more} with {worst} ({threads} threads)"), both.rows()))
     };
     let (words, rows): (Vec<String>, Vec<[usize; 2]>) = bindings(data).into_iter().filter_map(differing).unzip();
-    Some(Said::certain(format!("Placement matters: {}.", enumerated(words)?), rows.concat()))
+    Some(Outcome::holds(format!("Placement matters: {}.", enumerated(words)?), rows.concat()))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {

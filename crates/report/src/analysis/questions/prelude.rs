@@ -10,7 +10,8 @@ pub(super) use super::rows::{
     by_threads, cheapest_in_words, each_costs_more, largest_team, one_line_each, plain, series, size_and_place, sizes,
     team, unreliable,
 };
-pub(super) use super::{Picture, Said, Sentences};
+pub(super) use super::{Picture, Sentences};
+pub(super) use crate::analysis::claim::Outcome;
 pub(super) use crate::analysis::contest::{
     Basis, Comparison, Contest, Entrant, Known, Peers, Ratio, Size, design, has_role, is_absent, is_plain,
     short_design, takes_part,

@@ -60,18 +60,16 @@ fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Situation> {
 }
 
 /// Says that the figures of a range are those of its largest size.
-fn of_range(decision: Decision, is_range: bool) -> Decision {
-    match decision {
-        one if !is_range => one,
-        Decision::Undecided(why) => Decision::Undecided(format!("at the largest size {why}")),
-        other => other.taking(|choice| choice.notes.push("the figures are those of the largest size".to_owned())),
+fn of_range(mut decision: Decision, is_range: bool) -> Decision {
+    if !is_range {
+        return decision;
     }
+    let why = &mut decision.outcome.sentence;
+    *why = format!("at the largest size {why}");
+    decision.taking(|choice| choice.notes.push("the figures are those of the largest size".to_owned()))
 }
 
 fn same_answer(a: &Decision, b: &Decision) -> bool {
-    match (a, b) {
-        (Decision::Take(a), Decision::Take(b)) => a.name == b.name,
-        (Decision::Undecided(_), Decision::Undecided(_)) => true,
-        _ => false,
-    }
+    let name = |one: &Decision| one.choice.as_ref().map(|choice| choice.name.clone());
+    name(a) == name(b)
 }

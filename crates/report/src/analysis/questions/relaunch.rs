@@ -80,7 +80,7 @@ impl<'a> Matched<'a> {
 }
 
 /// A new kernel against a barrier of the grid.
-fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
+fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let peers = of_grid(data, None)?;
     let like = peers.like;
     let matched = Matched::of(data, &peers);
@@ -105,7 +105,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
         let (way, kernel) = kernels.first()?;
         let after = if is_swept { after } else { String::new() };
         let question = format!("whether the next kernel{after} ({kernel} {way})");
-        return Some(Said::Open(format!("{question} is cheaper than a grid barrier ({name}, {time})")));
+        return Some(Outcome::open(format!("{question} is cheaper than a grid barrier ({name}, {time})")));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let meet =
@@ -126,7 +126,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Said> {
         };
         format!("{meet}, the next kernel takes {cheap}{after}; {barrier}.{slower}{undecided}{turn}")
     };
-    Some(Said::certain(text, kernels.iter().map(|(_, one)| one.index).chain(grid.rows())))
+    Some(Outcome::holds(text, kernels.iter().map(|(_, one)| one.index).chain(grid.rows())))
 }
 
 /// Where the order turns: the cheapest launch of kernels of the same length that access no memory, if another one is the cheapest
@@ -150,7 +150,7 @@ fn without_traffic(data: &RunData, peers: &Peers<'_>, swept: &Matched<'_>, work:
 
 /// What the best programmatic launch saves of the gap between two kernels in a stream, of the grid that is compared with barriers.
 /// The host times both.
-fn programmatic(data: &RunData) -> Option<Said> {
+fn programmatic(data: &RunData) -> Option<Outcome> {
     let works = |row: &Row| takes_part(data, row, Role::Launch) && row.case.in_group(KERNEL_US);
     let rows: Vec<usize> = match of_grid(data, None) {
         Some(peers) => Matched::of(data, &peers).rows,
@@ -170,7 +170,7 @@ fn programmatic(data: &RunData) -> Option<Said> {
         "{} starts the next kernel {ratio} sooner: {less} after the one before, {more} in a stream.",
         capitalized(way)
     );
-    Some(Said::certain(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()))
 }
 
 /// `a or b`; of more ways the cheapest ones, and how many others there are, after what is said of these.

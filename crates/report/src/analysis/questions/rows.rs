@@ -130,12 +130,12 @@ pub(super) fn cheapest_in_words(
     peers: &Peers<'_>,
     noun: &str,
     more: impl Fn(&Win<'_, '_>, &Known<'_>) -> (Option<String>, Vec<String>),
-) -> Option<Said> {
+) -> Option<Outcome> {
     let threads = peers.like.threads?;
     let contest = peers.contest(Basis::Run);
     let win = match contest.outcome()? {
         Ok(win) => win,
-        Err(open) => return Some(Said::Open(format!("which {noun} is the cheapest at {threads} threads ({open})"))),
+        Err(open) => return Some(Outcome::open(format!("which {noun} is the cheapest at {threads} threads ({open})"))),
     };
     let (Entrant { name: next, .. }, next_cost) = win.next()?;
     let (of_winner, others) = more(&win, &next_cost);
@@ -146,7 +146,7 @@ pub(super) fn cheapest_in_words(
     let text = format!(
         "At {threads} {name} ({cost}) is the {cheapest}{of_winner}. The next, {next}, costs {times} as much{others}."
     );
-    Some(Said::certain(text, win.rows()))
+    Some(Outcome::holds(text, win.rows()))
 }
 
 /// `16 threads`, `16 threads across sockets`.
@@ -172,7 +172,7 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
 /// `Cheapest lock: ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us); ...`, and `Cheapest
 /// measured lock` where the run leaves some out at such a number of threads. It is open where nothing is certain at any of these
 /// numbers; `None` where none has two rows.
-pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Said> {
+pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Outcome> {
     let at = |threads: u32| format!("at {}", plural(threads, "thread"));
     let mut certain: Vec<(String, String)> = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -197,8 +197,8 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
     let sentence = |parts: &[String]| format!("Cheapest {measured}{noun}: {}.", parts.join("; "));
     match (certain.is_empty(), open.is_empty()) {
         (true, true) => None,
-        (true, false) => Some(Said::Open(sentence(&open))),
-        (false, _) => Some(Said::certain(sentence(&[&[certain.join(", ")], &open[..]].concat()), [])),
+        (true, false) => Some(Outcome::open(sentence(&open))),
+        (false, _) => Some(Outcome::holds(sentence(&[&[certain.join(", ")], &open[..]].concat()), [])),
     }
 }
 

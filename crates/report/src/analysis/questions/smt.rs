@@ -22,11 +22,11 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
 }
 
 /// The loss of a thread and the gain of a core.
-fn alone_and_beside(data: &RunData) -> Option<Said> {
+fn alone_and_beside(data: &RunData) -> Option<Outcome> {
     let all = independent(data);
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| format!("the core does {gain:.2} times the work"));
     take_longer("Where the other hardware thread of the core is busy with the same, operations", &all, gain)
-        .or_else(|| Said::open_of(&all, "what a hardware thread loses to its sibling (intervals overlap)"))
+        .or_else(|| Outcome::open_of(&all, "what a hardware thread loses to its sibling (intervals overlap)"))
 }
 
 /// The same cores with one thread each, and with one on each of their hardware threads: of a socket, or of the machine where
@@ -50,7 +50,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
 }
 
 /// Threads that share something, on the same cores.
-fn teams_on_siblings(data: &RunData) -> Option<Said> {
+fn teams_on_siblings(data: &RunData) -> Option<Outcome> {
     let teams = teams(data)?;
     let [(_, cores), (_, threads)] = teams;
     let where_longer = format!("With all {threads} hardware threads of {cores} cores instead of one each, operations");
@@ -66,7 +66,7 @@ fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
     by_class(data).into_iter().filter_map(on).collect()
 }
 
-fn pairs_on_one_core(data: &RunData) -> Option<Said> {
+fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
     take_instead(&pairs(data), |words| format!("Two threads on one core instead of two cores: {words}."))
 }
 

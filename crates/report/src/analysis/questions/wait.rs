@@ -17,7 +17,7 @@ fn hints(data: &RunData) -> Option<Peers<'_>> {
 const LONGEST_HINT_NS: f64 = 100.0;
 
 /// How many hints are a microsecond, which programs that count them have to know.
-fn a_microsecond(data: &RunData) -> Option<Said> {
+fn a_microsecond(data: &RunData) -> Option<Outcome> {
     let contest = hints(data)?.contest(Basis::Machine);
     let is_counted =
         |hint: &Known<'_>| hint.has_figure() && hint.bounds.low > 0.0 && hint.bounds.high < LONGEST_HINT_NS;
@@ -26,7 +26,7 @@ fn a_microsecond(data: &RunData) -> Option<Said> {
     let [usual, fewest, most] = [hint.ns, hint.bounds.high, hint.bounds.low].map(count);
     let range = if fewest == most { String::new() } else { format!(", {fewest} to {most} in another run") };
     let text = format!("A microsecond is {usual} times {name} here ({hint} each{range}).");
-    Some(Said::certain(text, [hint.index]))
+    Some(Outcome::holds(text, [hint.index]))
 }
 
 /// How long the waiters of a case waited, in microseconds.
@@ -122,11 +122,11 @@ impl<'a> Waiters<'a> {
 /// A wait for which the break-even point is asked, before it is known.
 const USUAL_US: f64 = 5.0;
 
-fn spin_or_sleep(data: &RunData) -> Option<Said> {
+fn spin_or_sleep(data: &RunData) -> Option<Outcome> {
     let waiters = Waiters::of(data, USUAL_US)?;
     let [awake, asleep] = waiters.known()?;
     let Some([least, at, most]) = waiters.break_even() else {
-        return Some(Said::Open("whether a thread that spins goes on before one that sleeps".to_owned()));
+        return Some(Outcome::open("whether a thread that spins goes on before one that sleeps".to_owned()));
     };
     let [least, at, most] = [least, at, most].map(figure::time);
     let (spins, sleeps) = (&waiters.awake.name, &waiters.asleep.name);
@@ -135,7 +135,7 @@ fn spin_or_sleep(data: &RunData) -> Option<Said> {
         "Spinning costs less than sleeping for waits of up to {at} ({least} to {most} in another run): a sleeping thread goes on {asleep} after the call \
          that wakes it ({sleeps}{slept}), a spinning one {awake} after the store ({spins})."
     );
-    Some(Said::certain(text, [asleep.index, awake.index]))
+    Some(Outcome::holds(text, [asleep.index, awake.index]))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
@@ -190,7 +190,7 @@ pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
         Some(_) => {
             let [low, high] = [low, high].map(figure::time);
             let why = format!("spinning and sleeping cost about as much: sleeping pays off beyond {low} to {high}");
-            vec![(Domain::Cpu, situation(""), Decision::Undecided(why))]
+            vec![(Domain::Cpu, situation(""), Decision::open(why))]
         }
     }
 }
@@ -274,9 +274,9 @@ mod tests {
 
     fn asked(data: &RunData, wait: Option<Duration>) -> Vec<(String, Result<String, String>)> {
         let answers = advise(data, Need::Wait, Asked { wait, ..Asked::default() });
-        let said = |advice: Advice| match advice.decision {
-            Decision::Take(choice) => (advice.situation, Ok(choice.name)),
-            Decision::Undecided(why) | Decision::Missing(why) => (advice.situation, Err(why)),
+        let said = |advice: Advice| match advice.decision.choice {
+            Some(choice) => (advice.situation, Ok(choice.name)),
+            None => (advice.situation, Err(advice.decision.outcome.sentence)),
         };
         answers.into_iter().map(said).collect()
     }

@@ -1,6 +1,6 @@
 //! Claims of Zhang, Wahib, Zhang and Matsuoka.
 
-use super::super::{ClaimVerdict, PREDICATES, findings};
+use super::super::{PREDICATES, Truth, findings};
 use super::{Example, example, rows};
 use crate::testing;
 
@@ -155,8 +155,8 @@ fn a_claim_about_what_is_compiled_to_nothing_cannot_be_tested() {
         findings(&data, []).into_iter().find(|finding| finding.id == "zhang.one_cycle").unwrap().outcome
     };
     let all = found(&[true, true]);
-    assert_eq!(all.verdict, ClaimVerdict::Open);
+    assert_eq!(all.verdict, Truth::Open);
     assert!(all.sentence.starts_with("cannot be tested: compiled to nothing (NOP 32/64"), "{}", all.sentence);
     let rest = found(&[true, false]);
-    assert_eq!((rest.verdict, rest.rows.len()), (ClaimVerdict::Holds, 1), "{}", rest.sentence);
+    assert_eq!((rest.verdict, rest.rows.len()), (Truth::Holds, 1), "{}", rest.sentence);
 }

@@ -108,11 +108,7 @@ fn found(claim: &str, data: &RunData) -> Finding {
 }
 
 fn check(example: &Example) {
-    let expected = [
-        (example.holds, ClaimVerdict::Holds),
-        (example.does_not_hold, ClaimVerdict::DoesNotHold),
-        (example.open, ClaimVerdict::Open),
-    ];
+    let expected = [(example.holds, Truth::Holds), (example.does_not_hold, Truth::Fails), (example.open, Truth::Open)];
     for (text, verdict) in expected {
         let data = run(text);
         let finding = found(example.claim, &data);
@@ -120,7 +116,7 @@ fn check(example: &Example) {
         assert!(finding.measured, "{}: {finding:?}", example.claim);
         assert!(finding.outcome.rows.iter().all(|row| *row < data.rows.len()), "{finding:?}");
         let without_digits = finding.outcome.sentence.chars().all(|letter| !letter.is_ascii_digit());
-        assert!(!without_digits || verdict == ClaimVerdict::Open, "{finding:?}");
+        assert!(!without_digits || verdict == Truth::Open, "{finding:?}");
     }
 }
 
@@ -138,7 +134,7 @@ fn every_claim_comes_out_in_each_of_its_outcomes() {
 #[test]
 fn an_empty_run_decides_nothing_and_says_what_it_lacks() {
     for finding in findings(&run(""), []) {
-        assert_eq!((finding.outcome.verdict, finding.measured), (ClaimVerdict::Open, false), "{finding:?}");
+        assert_eq!((finding.outcome.verdict, finding.measured), (Truth::Open, false), "{finding:?}");
         assert!(
             finding.outcome.sentence.starts_with("the run lacks ") && finding.outcome.rows.is_empty(),
             "{finding:?}"
@@ -166,14 +162,14 @@ fn without_intervals_points_decide_and_the_sentence_says_so() {
         row.ns_within = None;
     }
     let finding = found("burtchell.openmp.barrier_threads", &data);
-    assert_eq!(finding.outcome.verdict, ClaimVerdict::DoesNotHold);
+    assert_eq!(finding.outcome.verdict, Truth::Fails);
     assert!(finding.outcome.sentence.ends_with("3.00 times (points alone, without intervals)"), "{finding:?}");
 }
 
 #[test]
 fn teams_larger_than_the_machine_do_not_count() {
     let data = run("cpu.barrier.openmp close t2 =100; t16 =150; t17 =9000");
-    assert_eq!(found("burtchell.openmp.barrier_threads", &data).outcome.verdict, ClaimVerdict::Holds);
+    assert_eq!(found("burtchell.openmp.barrier_threads", &data).outcome.verdict, Truth::Holds);
 }
 
 #[test]
@@ -186,7 +182,7 @@ fn teams_placed_close_say_nothing_about_hyperthreads() {
         "cpu.barrier.openmp cores t8 =100; close t16 =120; cpu.lock.openmp_critical cores u64 one t8 =100; t16 =400",
     );
     let Outcome { verdict, sentence, .. } = found(claim, &same).outcome;
-    assert_eq!(verdict, ClaimVerdict::DoesNotHold);
+    assert_eq!(verdict, Truth::Fails);
     assert!(sentence.contains("barrier 120 ns") && sentence.contains("critical section 400 ns"), "{sentence}");
 }
 
@@ -227,7 +223,7 @@ fn cycles_of_a_noisy_row_decide_by_their_interval_and_are_not_written() {
     data.rows[2].verdict = Verdict::Noisy("wide".into());
     let of = |data: &RunData| found("burtchell.openmp.read_free", data).outcome;
     let (sentence, verdict) = (of(&data).sentence, of(&data).verdict);
-    assert_eq!(verdict, ClaimVerdict::Open, "the noisy one may be above");
+    assert_eq!(verdict, Truth::Open, "the noisy one may be above");
     assert!(sentence.starts_with("0.500 to 0.700 cycles in 2 of 3 cases, at most 1.70 by"), "{sentence}");
     data.rows.remove(0);
     assert!(of(&data).sentence.starts_with("0.700 cycles in 1 of 2 cases,"), "{data:?}");

@@ -32,18 +32,20 @@ fn asked(data: &RunData, need: Need, threads: Option<u32>) -> Vec<Advice> {
 
 /// The one answer that takes something.
 fn choice(answers: &[Advice]) -> &Choice {
-    let [Advice { decision: Decision::Take(choice), .. }] = answers else { panic!("{answers:?}") };
+    let [Advice { decision: Decision { choice: Some(choice), .. }, .. }] = answers else { panic!("{answers:?}") };
     choice
 }
 
 fn undecided(answers: &[Advice]) -> &str {
-    let [Advice { decision: Decision::Undecided(why), .. }] = answers else { panic!("{answers:?}") };
-    why
+    let [Advice { decision, .. }] = answers else { panic!("{answers:?}") };
+    assert!(decision.measured && decision.choice.is_none(), "{answers:?}");
+    &decision.outcome.sentence
 }
 
 fn missing(answers: &[Advice]) -> &str {
-    let [Advice { decision: Decision::Missing(why), .. }] = answers else { panic!("{answers:?}") };
-    why
+    let [Advice { decision, .. }] = answers else { panic!("{answers:?}") };
+    assert!(!decision.measured, "{answers:?}");
+    &decision.outcome.sentence
 }
 
 #[test]
@@ -129,8 +131,11 @@ fn what_has_no_interval_may_be_the_cheapest() {
     assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("1 of 3 has no number: mcs"));
     // Imported figures have none at all.
     let imported = |name, ns| Row { ns_within: None, ns_interval: None, ..lock(name, 16, ns) };
-    let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 2000.0)]);
+    let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 12.0)]);
     assert_eq!(undecided(&asked(&data, Need::Protect, None)), WITHOUT_INTERVALS);
+    let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 2000.0)]);
+    let far = asked(&data, Need::Protect, None);
+    assert_eq!((choice(&far).name.as_str(), choice(&far).notes[1].as_str()), ("ticket", WITHOUT_INTERVALS));
     let absent = Row { verdict: Verdict::Skipped("none here".into()), ..lock("mcs", 16, 1.0) };
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), absent]);
     assert_eq!(choice(&asked(&data, Need::Protect, None)).name, "ticket", "what does not exist is no rival");
@@ -268,10 +273,7 @@ fn barriers_are_chosen_for_teams_blocks_and_grids() {
     let answers = asked(&data, Need::Phases, None);
     let taken: Vec<(&str, &str)> = answers
         .iter()
-        .map(|advice| match &advice.decision {
-            Decision::Take(choice) => (choice.name.as_str(), advice.situation.as_str()),
-            other => panic!("{other:?}"),
-        })
+        .map(|advice| (advice.decision.choice.as_ref().unwrap().name.as_str(), advice.situation.as_str()))
         .collect();
     assert_eq!(
         taken,
@@ -295,7 +297,7 @@ fn spinning_and_sleeping_are_two_answers() {
     data.details.insert(data.rows[2].case.id(), vec![Detail::of_case("p50_ns", 5000.0)]);
     let answers = asked(&data, Need::HandOver, None);
     let [spins, sleeps] = answers.as_slice() else { panic!("{answers:?}") };
-    let (Decision::Take(spins), Decision::Take(sleeps)) = (&spins.decision, &sleeps.decision) else { panic!() };
+    let [spins, sleeps] = [spins, sleeps].map(|one| one.decision.choice.clone().unwrap());
     assert!(spins.name == "cas_pingpong" && spins.warnings[0].contains("needs a CPU"));
     assert_eq!(spins.notes[0], "as many threads placed otherwise: spread 76.5 ns");
     assert_eq!(spins.notes[2], "where the other may sleep, park 140 ns and futex 3.00 µs cost more");
@@ -337,7 +339,7 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     ];
     let answers = asked(&run(rows.clone()), Need::EndGpuPhase, None);
     let [working, empty] = answers.as_slice() else { panic!("{answers:?}") };
-    let (Decision::Take(graph), Decision::Take(barrier)) = (&working.decision, &empty.decision) else { panic!() };
+    let [graph, barrier] = [working, empty].map(|one| one.decision.choice.clone().unwrap());
     assert_eq!(
         (graph.id.as_str(), working.situation.as_str()),
         ("gpu.launch.graph", "kernels of 5 µs, grid of 132×32")
@@ -351,7 +353,7 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     let other = on_grid("gpu.grid.counter", 132, 32, 801.0);
     let ordered = Row { case: Case { order: Some(MemoryOrder::Relaxed), ..other.case.clone() }, ..other };
     let answers = asked(&run([rows.clone(), vec![ordered]].concat()), Need::EndGpuPhase, None);
-    assert!(answers.iter().all(|advice| matches!(advice.decision, Decision::Take(_))), "{answers:?}");
+    assert!(answers.iter().all(|advice| advice.decision.choice.is_some()), "{answers:?}");
     // Two instruments: the intervals for another run decide, and they overlap.
     let near = [&rows[..2], &[kernel("graph", Group::of_word("5 us"), 700.0)]].concat();
     assert!(undecided(&asked(&run(near), Need::EndGpuPhase, None)).contains("overlap"));
@@ -381,14 +383,9 @@ fn reductions_have_one_answer_for_the_sizes_that_share_it() {
     let answers = asked(&run(rows.clone()), Need::Reduce, None);
     let situations: Vec<&str> = answers.iter().map(|advice| advice.situation.as_str()).collect();
     assert_eq!(situations, ["sum of 1,024 to 4,096 elements", "sum of 65,536 elements", "sum of 1,048,576 elements"]);
-    let ids: Vec<Option<&str>> = answers
-        .iter()
-        .map(|advice| match &advice.decision {
-            Decision::Take(choice) => Some(choice.id.as_str()),
-            _ => None,
-        })
-        .collect();
+    let ids: Vec<Option<&str>> =
+        answers.iter().map(|advice| advice.decision.choice.as_ref().map(|choice| choice.id.as_str())).collect();
     assert_eq!(ids, [Some("gpu.reduction.atomic"), None, Some("gpu.reduction.graph")]);
     let on_cpu = advise(&run(rows), Need::Reduce, Asked { on: Some(Domain::Cpu), ..Asked::default() });
-    assert!(matches!(on_cpu[0].decision, Decision::Missing(_)));
+    assert!(!on_cpu[0].decision.measured);
 }
