@@ -1,0 +1,280 @@
+//! Tests: the arithmetic of the engine on numbers that are known exactly, at the bounds where an answer changes.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::additivity::Additivity;
+use super::calibration::Calibration;
+use super::cost_formula::{CostFormula, Costs};
+use super::judge::{self, Basis};
+use super::population::{StateCost, States};
+use crate::fake::FakeExperiment;
+use crate::model::estimate::EqualWork;
+use crate::model::sample::ActorTime;
+use crate::{
+    Actor, Cancel, Check, Cycles, Disturbance, Estimate, Evidence, Experiment, ExperimentError, Hertz, Interval,
+    Nanoseconds, Observation, Population, Protocol, Ruler, Sample, Shot, Side, Ticks, Verdict,
+};
+
+/// Loops of so many ticks a copy, on a clock of 2 GHz whose core has 3 cycles a tick.
+struct Exact {
+    protocol: Protocol,
+    ticks_of_copies: [u64; 4],
+}
+
+const NS_PER_TICK: f64 = 0.5;
+
+impl Experiment for Exact {
+    fn ruler(&self) -> Ruler {
+        Ruler { frequency: Hertz(2e9), resolution: Ticks(10), ..FakeExperiment::new(1.0, 1).ruler() }
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        (1 + side.copies()) * iterations
+    }
+
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        let ticks = self.ticks_of_copies[shot.side.copies() as usize] * shot.iterations;
+        Ok(Sample {
+            cycles_per_tick: Some(3.0),
+            ..Sample::of_actors(&mut [Ticks(ticks)], NS_PER_TICK).unwrap_or_default()
+        })
+    }
+
+    fn protocol(&self) -> Protocol {
+        self.protocol.clone()
+    }
+
+    fn check(&mut self) -> Check {
+        Check::NotApplicable
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        Evidence::NotAvailable("none".to_owned())
+    }
+}
+
+fn exact() -> Exact {
+    Exact { protocol: Protocol::of(1), ticks_of_copies: [20, 40, 60, 80] }
+}
+
+fn basis(fewest_blocks: u32) -> Basis {
+    Basis {
+        formula: CostFormula::new(&exact(), 100),
+        noisy_above: 0.05,
+        fewest_blocks,
+        clock_tolerance: None,
+        limit: None,
+        remark: None,
+        states: States::default(),
+    }
+}
+
+fn close(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < 1e-9
+}
+
+#[test]
+fn a_pair_is_the_difference_by_the_operations_in_ns_cycles_and_clock() {
+    let mut experiment = exact();
+    let shots = [Side::Baseline, Side::Test].map(|side| Shot { side, iterations: 100, pair: 7 });
+    let samples = shots.map(|shot| experiment.sample(shot).unwrap());
+    let formula = CostFormula::new(&experiment, 100);
+    for (shots, samples) in [(shots, samples.clone()), ([shots[1], shots[0]], [samples[1].clone(), samples[0].clone()])]
+    {
+        let pair = formula.observe(&shots, &samples, 3);
+        // 20 ticks more an operation, of half a nanosecond and three cycles.
+        assert!(close(pair.ns, 10.0) && close(pair.cycles.unwrap(), 60.0) && close(pair.clock.unwrap().value(), 6e9));
+        assert_eq!((pair.pair, pair.block, pair.baseline_first), (7, 3, shots[0].side == Side::Baseline));
+    }
+    assert!(close(formula.resolution_ns, 10.0 * NS_PER_TICK / 100.0));
+}
+
+/// Whoever has a neighbour on his core in one of both samples is beside it; the share counts actors, and pairs where all wait.
+#[test]
+fn strata_are_of_actors_or_of_whole_pairs() {
+    let actor = |ticks: u64, smt_interference: bool| ActorTime { elapsed: Ticks(ticks), smt_interference };
+    let sample = |base: u64, beside: [bool; 3]| {
+        let actors = beside.iter().zip(1..).map(|(beside, at)| actor(base * at, *beside)).collect();
+        Sample {
+            actors,
+            ..Sample::of_actors(&mut [Ticks(base), Ticks(2 * base), Ticks(3 * base)], NS_PER_TICK).unwrap()
+        }
+    };
+    let strata = |actor: Actor, beside: [[bool; 3]; 2]| {
+        let experiment = Exact { protocol: Protocol { actor, ..Protocol::of(3) }, ..exact() };
+        let shots = [Side::Baseline, Side::Test].map(|side| Shot { side, iterations: 100, pair: 0 });
+        let samples = [sample(1000, beside[0]), sample(3000, beside[1])];
+        CostFormula::new(&experiment, 100).observe(&shots, &samples, 1).strata.unwrap()
+    };
+    let one = strata(Actor::Median, [[false; 3], [true, false, false]]);
+    // Differences of 2,000, 4,000 and 6,000 ticks over 100 operations.
+    assert!(
+        close(one.beside_ns.unwrap(), 10.0) && close(one.alone_ns.unwrap(), 25.0) && close(one.beside_share, 1.0 / 3.0)
+    );
+    assert!(close(strata(Actor::Slowest, [[false, true, false], [false; 3]]).beside_share, 1.0));
+    assert!(strata(Actor::Slowest, [[false; 3]; 2]).beside_share.abs() < 1e-12);
+}
+
+/// In cycles a cost has a figure if more than half of the pairs have cycles.
+#[test]
+fn most_pairs_must_have_cycles() {
+    let cycles = |with: usize| {
+        let pair =
+            |at: usize| Observation { block: at as u32, cycles: (at < with).then_some(9.0), ..Observation::example() };
+        Costs::of(&(0..40).map(pair).collect::<Vec<_>>(), &States::default()).cycles.is_some()
+    };
+    assert_eq!([20, 21].map(cycles), [false, true]);
+}
+
+#[test]
+fn the_rate_is_that_of_the_slowest_unless_a_window_counts() {
+    let pair = |at: u32| Observation { block: at, mean_rate_ns: 0.25, ..Observation::example() };
+    let pairs: Vec<Observation> = (0..40).map(pair).collect();
+    let rate = |actor: Actor, in_window: bool| {
+        let protocol = Protocol { actor, in_window, actors_run_together: true, ..Protocol::of(2) };
+        let formula = CostFormula::new(&Exact { protocol, ..exact() }, 100);
+        formula.estimate(&pairs, &Costs::of(&pairs, &States::default())).unwrap().rate_ns.unwrap().value()
+    };
+    assert!(close(rate(Actor::Slowest, false), 0.5));
+    assert!(close(rate(Actor::Slowest, true), 0.25) && close(rate(Actor::Median, false), 0.25));
+}
+
+#[test]
+fn iterations_fill_a_sample_or_a_window() {
+    let cancel = Cancel::new();
+    let of = |protocol: Protocol, sample_us: u64| {
+        let mut experiment = Exact { protocol, ..exact() };
+        Calibration::of(&mut experiment, Duration::from_micros(sample_us), &cancel).unwrap().unwrap()
+    };
+    // A baseline of 10 ns an iteration; a test takes twice that.
+    let found = of(Protocol::of(1), 20);
+    assert!((1600..=2400).contains(&found.iterations), "{}", found.iterations);
+    assert!(close(found.pair_ns, 30.0 * found.iterations as f64), "{}", found.pair_ns);
+    // 40 ticks of a test's iteration are 20 ns, and two windows a pair.
+    let window = of(Protocol { counted_for: Some(Duration::from_micros(50)), ..Protocol::of(1) }, 20);
+    assert_eq!(window.iterations, 2500);
+    assert!(close(window.pair_ns, 100_000.0));
+    // No sample may be longer than this, whichever side is longer.
+    let short = of(Protocol { longest_sample: Some(Duration::from_micros(5)), ..Protocol::of(1) }, 20);
+    assert!(short.iterations <= 250 && short.iterations >= 150, "{}", short.iterations);
+}
+
+/// A third loop costs what its third copy does, whatever the order of the loops.
+#[test]
+fn a_second_copy_is_compared_with_the_first() {
+    let compared = |third: u64| {
+        let mut experiment = Exact { ticks_of_copies: [20, 40, third, third], ..exact() };
+        let copies = Side::Double.copies() as usize;
+        experiment.ticks_of_copies[copies] = third;
+        Additivity::of(&mut experiment, 100, 5, &Cancel::new()).unwrap().unwrap()
+    };
+    let [same, dearer] = [60 + 20 * (Side::Double.copies() - 2), 200].map(compared);
+    assert_eq!(same.verdict(), Verdict::Resolved);
+    assert!(matches!(dearer.verdict(), Verdict::NonAdditive(_)));
+    assert!(same.details().iter().all(|detail| close(detail.value, 10.0)), "{:?}", same.details());
+}
+
+fn of_ten_ns() -> Observation {
+    Observation { ns: 10.0, ..Observation::example() }
+}
+
+fn pairs(of: impl Fn(u32) -> Observation) -> Vec<Observation> {
+    (0..40).map(|at| Observation { block: 1 + at / 5, ..of(at) }).collect()
+}
+
+fn judged(observations: &[Observation], fewest_blocks: u32) -> &'static str {
+    judge::verdict(&Check::Ok, observations, &Costs::of(observations, &States::default()), &basis(fewest_blocks)).name()
+}
+
+#[test]
+fn verdicts_change_where_they_are_to() {
+    let starved = |count: u32| judged(&pairs(|at| Observation { is_starved: at < count, ..of_ten_ns() }), 1);
+    assert_eq!([0, 19, 20].map(starved), ["Resolved", "Resolved", "Noisy"], "half of the windows");
+    let all = pairs(|_| of_ten_ns());
+    assert_eq!([8, 9].map(|fewest| judged(&all, fewest)), ["Resolved", "Noisy"], "eight blocks");
+    // A block is lost if no pair of it counts and one at least lost its CPU; a block of another clock is not.
+    let without = |blocks: u32, cause: Disturbance| {
+        let mixed = |at: u32| if at % 5 == 0 { cause } else { Disturbance::ClockChange };
+        let excluded = |at: u32| (at / 5 < blocks).then_some(mixed(at));
+        let all: Vec<Observation> = (0..80)
+            .map(|at| Observation { block: 1 + at / 5, excluded: excluded(at), ..of_ten_ns() })
+            .collect();
+        judged(&all, 1)
+    };
+    assert_eq!([12, 13].map(|lost| without(lost, Disturbance::Migration)), ["Resolved", "Interfered"]);
+    assert_eq!(without(13, Disturbance::ClockChange), "Resolved");
+    let kept = |at: u32| (at % 5 != 0).then_some(Disturbance::Migration);
+    let some_of_each = pairs(|at| Observation { excluded: kept(at), ..of_ten_ns() });
+    assert_eq!(judged(&some_of_each, 1), "Resolved", "each block has a pair that counts");
+}
+
+#[test]
+fn what_is_said_of_windows_has_its_numbers() {
+    let some = pairs(|at| Observation { is_starved: at < 10, ..Observation::example() });
+    assert_eq!(judge::starved(&some).unwrap(), "in 25.0 % of the windows a thread completed no operation");
+    assert_eq!(judge::starved(&pairs(|_| Observation::example())), None);
+    let of = |mean: f64, median: f64, slowest: f64, equal: f64| Estimate {
+        ns: Nanoseconds(mean),
+        ns_within: Some(Interval { low: 0.99 * mean, high: 1.01 * mean }),
+        cycles: None,
+        cycles_within: None,
+        ns_spread: None,
+        fastest_ns: Nanoseconds(mean),
+        median_ns: Nanoseconds(median),
+        slowest_ns: Nanoseconds(slowest),
+        rate_ns: None,
+        population: Population::All,
+        strata: None,
+        equal_work: Some(EqualWork {
+            ns: Nanoseconds(equal),
+            within: Interval { low: 0.99 * equal, high: 1.01 * equal },
+            cycles: None::<Cycles>,
+        }),
+    };
+    let slowest = |slowest: f64| judge::unequal_service(&of(10.0, 10.0, slowest, 10.0), Duration::from_micros(40));
+    assert_eq!(slowest(15.0), None);
+    assert_eq!(slowest(40.0).unwrap(), "served unequally: 40.0 ns for the slowest thread in windows of 40us");
+    let median = |median: f64| judge::unequal(&of(10.0, median, 10.0, 10.0)).is_some();
+    assert_eq!([6.0, 7.0, 10.0, 14.0, 16.0].map(median), [true, false, false, false, true]);
+}
+
+#[test]
+fn states_are_named_that_cost_something_else() {
+    let state = |share: f64, ns: f64| StateCost { share, ns, cycles: None };
+    let within = Some(Interval { low: 9.0, high: 13.0 });
+    let of = |ns: f64| judge::states(&[state(0.75, 10.0), state(0.25, ns)], within);
+    assert_eq!(of(10.5), None, "less than a state makes of a class");
+    assert_eq!(of(12.5).unwrap(), "two states: 10.0 ns for 75 % of the run, 12.5 ns for 25 %");
+    assert!(of(13.5).is_some() && of(8.0).is_some());
+    let taken = States { others: BTreeMap::from([(2, 1)]), ..States::default() };
+    let mut all: Vec<Observation> = (0..40)
+        .map(|at| Observation {
+            block: 1 + u32::from(at >= 30),
+            ns: if at >= 30 { 2.0 } else { 1.0 },
+            ..Observation::example()
+        })
+        .collect();
+    let costs = taken.exclude_others(&mut all);
+    assert_eq!(costs, [state(0.75, 1.0), state(0.25, 2.0)]);
+    assert_eq!(all.iter().filter(|o| o.excluded == Some(Disturbance::AnotherState)).count(), 10);
+}
+
+#[test]
+fn another_clock_is_one_beyond_the_tolerance() {
+    let clock = |at: u32| {
+        Some(Hertz(if at < 4 {
+            1.02e9
+        } else if at < 8 {
+            0.97e9
+        } else {
+            1e9
+        }))
+    };
+    let excluded = |tolerance: Option<f64>| {
+        let mut all = pairs(|at| Observation { clock: clock(at), ..Observation::example() });
+        judge::exclude_other_clocks(&mut all, tolerance);
+        all.iter().filter(|o| o.excluded == Some(Disturbance::ClockChange)).count()
+    };
+    assert_eq!([None, Some(0.01), Some(0.025), Some(0.05)].map(excluded), [0, 8, 4, 0]);
+}
