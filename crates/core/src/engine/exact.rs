@@ -11,9 +11,12 @@ use super::population::{StateCost, States};
 use crate::fake::FakeExperiment;
 use crate::model::estimate::EqualWork;
 use crate::model::sample::ActorTime;
+use crate::stats;
+use crate::stopping::PrecisionRule;
 use crate::{
-    Actor, Cancel, Check, Cycles, Disturbance, Estimate, Evidence, Experiment, ExperimentError, Hertz, Interval,
-    Nanoseconds, Observation, Population, Protocol, Ruler, Sample, Shot, Side, Ticks, Verdict,
+    Actor, BlockCount, Cancel, Check, Cycles, Disturbance, Engine, Estimate, Evidence, Experiment, ExperimentError,
+    Hertz, Interval, Nanoseconds, Observation, Population, Protocol, Ruler, Sample, Settings, Shot, Side, Ticks,
+    Verdict,
 };
 
 /// Loops of so many ticks a copy, on a clock of 2 GHz whose core has 3 cycles a tick.
@@ -42,7 +45,7 @@ impl Experiment for Exact {
     }
 
     fn protocol(&self) -> Protocol {
-        self.protocol.clone()
+        self.protocol
     }
 
     fn check(&mut self) -> Check {
@@ -195,16 +198,15 @@ fn verdicts_change_where_they_are_to() {
     assert_eq!([8, 9].map(|fewest| judged(&all, fewest)), ["Resolved", "Noisy"], "eight blocks");
     // A block is lost if no pair of it counts and one at least lost its CPU; a block of another clock is not.
     let without = |blocks: u32, cause: Disturbance| {
-        let mixed = |at: u32| if at % 5 == 0 { cause } else { Disturbance::ClockChange };
+        let mixed = |at: u32| if at.is_multiple_of(5) { cause } else { Disturbance::ClockChange };
         let excluded = |at: u32| (at / 5 < blocks).then_some(mixed(at));
-        let all: Vec<Observation> = (0..80)
-            .map(|at| Observation { block: 1 + at / 5, excluded: excluded(at), ..of_ten_ns() })
-            .collect();
+        let all: Vec<Observation> =
+            (0..80).map(|at| Observation { block: 1 + at / 5, excluded: excluded(at), ..of_ten_ns() }).collect();
         judged(&all, 1)
     };
     assert_eq!([12, 13].map(|lost| without(lost, Disturbance::Migration)), ["Resolved", "Interfered"]);
     assert_eq!(without(13, Disturbance::ClockChange), "Resolved");
-    let kept = |at: u32| (at % 5 != 0).then_some(Disturbance::Migration);
+    let kept = |at: u32| (!at.is_multiple_of(5)).then_some(Disturbance::Migration);
     let some_of_each = pairs(|at| Observation { excluded: kept(at), ..of_ten_ns() });
     assert_eq!(judged(&some_of_each, 1), "Resolved", "each block has a pair that counts");
 }
@@ -277,4 +279,31 @@ fn another_clock_is_one_beyond_the_tolerance() {
         all.iter().filter(|o| o.excluded == Some(Disturbance::ClockChange)).count()
     };
     assert_eq!([None, Some(0.01), Some(0.025), Some(0.05)].map(excluded), [0, 8, 4, 0]);
+}
+
+/// The third loop belongs to cases whose cost is resolved: all in windows, some of the others.
+#[test]
+fn the_third_loop_runs_where_the_cost_is_resolved() {
+    let has_third = |tests_additivity: bool, has_double: bool, pairs: u64, blocks: u32| {
+        let rule =
+            PrecisionRule { precision: 0.01, min_pairs: pairs, max_pairs: pairs, max_time: Duration::from_secs(60) };
+        let settings = Settings { blocks: BlockCount { min: blocks, max: blocks }, ..Settings::with_rule(rule) };
+        let engine = Engine { tests_additivity, ..Engine::new(settings, Cancel::new()) };
+        let mut experiment = Exact { protocol: Protocol { has_double, ..Protocol::of(1) }, ..exact() };
+        let found = engine.measure_block(&mut experiment, None, 3).unwrap();
+        found.details.iter().any(|detail| detail.name == "second_copy_ns")
+    };
+    assert!(has_third(true, true, 20, 1));
+    assert!(!has_third(false, true, 20, 1) && !has_third(true, false, 20, 1));
+    assert!(!has_third(true, true, 2, 1), "too few pairs for an interval");
+    assert!(!has_third(true, true, 20, 2), "another block follows");
+}
+
+#[test]
+fn noise_is_relative_to_the_median() {
+    assert!(
+        close(stats::noise(&[8.0, 10.0, 12.0]).unwrap(), 0.2)
+            && close(stats::noise(&[-4.0, -3.0, -2.0]).unwrap(), 1.0 / 3.0)
+    );
+    assert_eq!(stats::noise(&[0.0, 0.0]), None);
 }
