@@ -118,8 +118,8 @@ impl Progress {
     }
 
     /// Hides the bar while `write` writes lines.
-    pub(crate) fn suspend(&self, write: impl FnOnce()) {
-        self.bar.suspend(write);
+    pub(crate) fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
     }
 
     /// Removes the bar.

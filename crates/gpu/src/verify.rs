@@ -1,6 +1,6 @@
 //! Evidence without timing and without a GPU: every program, compiled for any architecture and decoded.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use syncscope_core::{Case, Evidence, OwnCode, Preset};
 
@@ -27,51 +27,68 @@ pub struct Verified {
     pub elided_by_nature: Option<&'static str>,
 }
 
-/// One case for each program of the catalogue whose cases are `wanted`.
-fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
+/// What does not change which instructions a loop has: how many copies there are, and the threads that registers must be enough for.
+const OF_LAUNCH: [&str; 2] = ["SYNCSCOPE_UNROLL=", "SYNCSCOPE_MOST_THREADS="];
+
+/// With fewer copies, what stands once in an iteration counts for more.
+const FEWEST_COPIES: u32 = 8;
+
+/// One case for each program of the catalogue whose cases are `wanted`, of those with the same instructions the one that compiles
+/// soonest.
+pub fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
     // The programs do not depend on the size of the device.
     let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
-    let planned =
-        cases(Preset::Standard, &limits).into_iter().chain(cases(Preset::Paper, &limits)).filter(|case| wanted(case));
-    let mut seen = HashSet::new();
-    let of_program = planned.filter_map(|case| Some((program_of(&case)?, case)));
-    of_program.filter(|(program, _)| seen.insert(program.clone())).map(|(program, case)| (case, program)).collect()
-}
-
-/// Compiles and decodes the programs of the cases that are `wanted` for an architecture. `progress` gets the number of
-/// compiled programs and the number of all.
-///
-/// # Errors
-/// If there is no NVRTC, or it does not know the architecture.
-pub fn verify(
-    arch: &str,
-    wanted: impl Fn(&Case) -> bool,
-    progress: &mut dyn FnMut(usize, usize),
-) -> Result<Vec<Verified>, NvrtcError> {
-    let programs = programs(wanted);
-    if programs.is_empty() {
-        return Ok(Vec::new());
+    let planned = cases(Preset::Standard, &limits).into_iter().chain(cases(Preset::Paper, &limits));
+    let (mut places, mut found) = (HashMap::new(), Vec::<(u32, Case, Program)>::new());
+    for case in planned.filter(|case| wanted(case)) {
+        let Some((program, entry)) = program_of(&case).zip(entry_of(&case)) else { continue };
+        let mut code = program.clone();
+        code.definitions.retain(|one| !OF_LAUNCH.iter().any(|name| one.starts_with(name)));
+        let copies = Some((entry.unroll)(&case)).filter(|copies| *copies >= FEWEST_COPIES).unwrap_or(u32::MAX);
+        let place = *places.entry(code).or_insert(found.len());
+        match found.get_mut(place) {
+            Some(known) if known.0 > copies => *known = (copies, case, program),
+            Some(_) => {}
+            None => found.push((copies, case, program)),
+        }
     }
-    let texts: Vec<Program> = programs.iter().map(|(_, program)| program.clone()).collect();
-    let (mut compiler, capability) = compiler_for(arch)?;
-    compiler.prepare(&texts, progress);
-    let verified = programs.iter().map(|(case, program)| {
-        let evidence = match (unavailable(&case.primitive, capability), compiler.cubin(program)) {
-            (Some(reason), _) => Ok(Evidence::NotAvailable(reason)),
-            (None, Ok(cubin)) => Ok(evidence_of(case, &cubin)),
-            (None, Err(error)) => Err(error.to_string()),
-        };
-        let elided_by_nature = elided_by_nature(case, capability);
-        Verified { case: case.clone(), arch: arch.to_owned(), evidence, elided_by_nature }
-    });
-    Ok(verified.collect())
+    found.into_iter().map(|(_, case, program)| (case, program)).collect()
 }
 
-/// NVRTC for an architecture, and its compute capability.
-fn compiler_for(arch: &str) -> Result<(Compiler, (u32, u32)), NvrtcError> {
-    let compiler = compiler_of_users(Some(arch), None)?;
-    // NVRTC knows no others.
-    Ok((compiler, capability(arch).unwrap_or_default()))
+/// Compiles and decodes programs for an architecture.
+#[derive(Debug)]
+pub struct Verifier {
+    arch: String,
+    compiler: Compiler,
+    capability: (u32, u32),
+}
+
+impl Verifier {
+    /// For an architecture such as `sm_90`.
+    ///
+    /// # Errors
+    /// If there is no NVRTC, or it does not know the architecture.
+    pub fn new(arch: &str) -> Result<Self, NvrtcError> {
+        let compiler = compiler_of_users(Some(arch), None)?;
+        // NVRTC knows no others.
+        Ok(Self { arch: arch.to_owned(), compiler, capability: capability(arch).unwrap_or_default() })
+    }
+
+    /// The evidence in programs. `progress` gets the number of compiled programs and the number of all.
+    pub fn verify(&mut self, programs: &[(Case, Program)], progress: &mut dyn FnMut(usize, usize)) -> Vec<Verified> {
+        let texts: Vec<Program> = programs.iter().map(|(_, program)| program.clone()).collect();
+        self.compiler.prepare(&texts, progress);
+        let verified = programs.iter().map(|(case, program)| {
+            let evidence = match (unavailable(&case.primitive, self.capability), self.compiler.cubin(program)) {
+                (Some(reason), _) => Ok(Evidence::NotAvailable(reason)),
+                (None, Ok(cubin)) => Ok(evidence_of(case, &cubin)),
+                (None, Err(error)) => Err(error.to_string()),
+            };
+            let elided_by_nature = elided_by_nature(case, self.capability);
+            Verified { case: case.clone(), arch: self.arch.clone(), evidence, elided_by_nature }
+        });
+        verified.collect()
+    }
 }
 
 /// The listing of an operation, or why there is none.
@@ -83,7 +100,7 @@ pub type Listed = Result<String, String>;
 /// # Errors
 /// That there is no NVRTC.
 pub fn listings_of_own(code: &OwnCode, arch: &str) -> Result<Vec<(String, Listed)>, String> {
-    let (mut compiler, _) = compiler_for(arch).map_err(|error| error.to_string())?;
+    let mut compiler = compiler_of_users(Some(arch), None).map_err(|error| error.to_string())?;
     let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
     let (entries, mut cases) = (Entries::with_own(code, limits), own::cases(code, limits));
     cases.dedup_by(|next, first| next.primitive == first.primitive);
@@ -116,6 +133,7 @@ fn capability(arch: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn architectures_are_compute_capabilities() {
@@ -144,8 +162,15 @@ mod tests {
     #[test]
     fn every_program_is_verified_once() {
         let all = programs(|_| true);
-        let distinct: HashSet<_> = all.iter().map(|(_, program)| program.clone()).collect();
-        assert_eq!(distinct.len(), all.len());
+        let code = |(_, program): &(Case, Program)| {
+            let given = program.definitions.iter().filter(|one| !OF_LAUNCH.iter().any(|name| one.starts_with(name)));
+            (program.file, given.cloned().collect::<Vec<_>>())
+        };
+        assert_eq!(all.iter().map(code).collect::<HashSet<_>>().len(), all.len());
+        let planned = cases(Preset::Paper, &DeviceLimits { multiprocessors: 2, max_threads: 1024 });
+        let of_plan: HashSet<_> =
+            planned.into_iter().filter_map(|case| Some(code(&(case.clone(), program_of(&case)?)))).collect();
+        assert!(of_plan.is_subset(&all.iter().map(code).collect()), "none is left out");
         assert!(programs(|case| case.primitive == "gpu.block.syncthreads").len() == 1 && all.len() > 1);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
-use syncscope_gpu::verify::{ARCHITECTURES, Verified};
+use syncscope_gpu::verify::{ARCHITECTURES, Verified, Verifier};
 use syncscope_report::in_groups;
 
 use crate::args::VerifyArguments;
@@ -21,9 +21,6 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let result = examine(arguments, &selection, &mut progress);
     progress.finish();
     let (programs, unchecked) = result?;
-    for group in grouped(&programs) {
-        terminal::show(&line(&group))?;
-    }
     if !programs.is_empty() {
         terminal::show(&format!("\n{}", summary(&programs)))?;
     }
@@ -83,6 +80,7 @@ impl Finding {
     }
 }
 
+/// Shows what is found, family after family.
 fn examine(
     arguments: &VerifyArguments,
     selection: &Selection,
@@ -90,33 +88,56 @@ fn examine(
 ) -> Result<(Vec<Verified>, Unchecked), Failure> {
     let mut laboratories = Laboratories::open(None)?;
     selection.check(&laboratories.listing())?;
-    let mut programs = laboratories.cpu.as_mut().map(|cpu| on_cpu(cpu, selection)).unwrap_or_default();
     let mut unchecked = Unchecked::new();
+    let mut verifiers = Vec::new();
     let archs =
         if arguments.arch.is_empty() { ARCHITECTURES.map(str::to_owned).to_vec() } else { arguments.arch.clone() };
-    progress.show("compiling");
     for arch in archs {
-        let mut on_progress = |done, all| progress.show(&format!("compiling for {arch} {done}/{all}"));
-        match syncscope_gpu::verify::verify(&arch, |case| selection.selects(case), &mut on_progress) {
-            Ok(on_gpu) => {
-                let failed: Vec<&String> =
-                    on_gpu.iter().filter_map(|program| program.evidence.as_ref().err()).collect();
-                let what = match failed.len() {
-                    all if all == on_gpu.len() => arch,
-                    some => format!("{some} of {} programs for {arch}", on_gpu.len()),
-                };
-                if let Some(reason) = failed.first() {
-                    unchecked.entry(first_line(reason)).or_default().push(what);
-                }
-                programs.extend(on_gpu);
-            }
+        match Verifier::new(&arch) {
+            Ok(verifier) => verifiers.push((arch, verifier)),
             Err(error @ syncscope_gpu::NvrtcError::UnknownArchitecture { .. }) if !arguments.arch.is_empty() => {
                 return Err(Failure::Usage(error.to_string()));
             }
             Err(error) => unchecked.entry(error.to_string()).or_default().push(arch),
         }
     }
+    let mut programs = laboratories.cpu.as_mut().map(|cpu| on_cpu(cpu, selection)).unwrap_or_default();
+    progress.suspend(|| show(&programs))?;
+    let on_gpu = syncscope_gpu::verify::programs(|case| selection.selects(case));
+    let families = in_groups(on_gpu.into_iter().map(|one| (family_of(&one.0).to_owned(), one)));
+    for (family, of_family) in BTreeMap::from_iter(families) {
+        let mut found = Vec::new();
+        for (arch, verifier) in &mut verifiers {
+            let mut on_progress = |done, all| progress.show(&format!("compiling {family} for {arch} {done}/{all}"));
+            found.extend(verifier.verify(&of_family, &mut on_progress));
+        }
+        progress.suspend(|| show(&found))?;
+        programs.extend(found);
+    }
+    for (arch, _) in verifiers {
+        let of_arch: Vec<&Verified> = programs.iter().filter(|program| program.arch == arch).collect();
+        let failed: Vec<&String> = of_arch.iter().filter_map(|program| program.evidence.as_ref().err()).collect();
+        let what = match failed.len() {
+            all if all == of_arch.len() => arch,
+            some => format!("{some} of {} programs for {arch}", of_arch.len()),
+        };
+        if let Some(reason) = failed.first() {
+            unchecked.entry(first_line(reason)).or_default().push(what);
+        }
+    }
     Ok((programs, unchecked))
+}
+
+/// `gpu.atomic` of `gpu.atomic.add`.
+fn family_of(case: &Case) -> &str {
+    case.primitive.rsplit_once('.').map_or("", |(family, _)| family)
+}
+
+fn show(programs: &[Verified]) -> Result<(), Failure> {
+    for group in grouped(programs) {
+        terminal::show(&line(&group))?;
+    }
+    Ok(())
 }
 
 /// A reason may be a compiler's log of many lines.
