@@ -1,10 +1,8 @@
 //! What the user wrote and wants to know: the operations of `syncscope measure`, and what is said of their rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use syncscope_core::data_file;
-use syncscope_core::language::{Language, ending};
 use syncscope_core::own::is_own;
 use syncscope_core::run::Status;
 use syncscope_core::run::samples::StoredPair;
@@ -13,14 +11,14 @@ use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Axes, Case, CaseId, Domain, Dtype, Form, Inspected, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row,
-    Verdict,
+    Axes, Case, CaseId, Domain, Dtype, Form, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row, Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
 use crate::commands::gate::{Gate, least_slowdown};
+use crate::commands::own_source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
 
@@ -31,23 +29,6 @@ pub(super) struct OwnRequest {
     /// What the compilers found in the sources, once they were asked.
     pub(super) operations: Vec<OwnOperation>,
     pub(super) arguments: MeasureArguments,
-}
-
-/// What one argument names: a statement or a file.
-#[derive(Debug, Clone)]
-struct Source {
-    domain: Domain,
-    /// As an operation whose function is not known yet.
-    own: OwnOperation,
-    file: Option<String>,
-    /// The files that are read: this one and those that it includes.
-    files: Vec<PathBuf>,
-    /// The operation of the file that is wanted alone.
-    wanted: Option<String>,
-    /// Words that may be functions.
-    candidates: Vec<String>,
-    /// Whether the user gave its operations a name.
-    is_named: bool,
 }
 
 const NOTHING_TO_COMPARE: &str = "--fail-if-slower needs something to compare with: name it with --against";
@@ -391,144 +372,6 @@ fn pairs<'a>(some: &'a [u32], others: &'a [u32]) -> impl Iterator<Item = (u32, u
     some.iter().flat_map(|one| others.iter().map(|other| (*one, *other)))
 }
 
-impl Source {
-    /// Reads what an argument names.
-    fn new(arguments: &MeasureArguments, domain: Domain, code: &str) -> Result<Self, Failure> {
-        let include = |file: &String| format!("#include \"{file}\"\n");
-        let own = OwnOperation {
-            id: format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or("line"))),
-            text: code.to_owned(),
-            setup: arguments.setup.clone(),
-            baseline: arguments.baseline.clone(),
-            check: arguments.check,
-            includes: arguments.include.iter().map(include).collect(),
-            options: arguments.compiler_options(),
-            launch_memory: arguments.shared_bytes.filter(|_| domain == Domain::Gpu),
-            ..OwnOperation::default()
-        };
-        let headers = || with_included(Path::new(""), own.includes.clone(), &arguments.folders).0.into_iter().skip(1);
-        let Some((file, wanted)) = file_of(code) else {
-            if code.trim().is_empty() {
-                return Err(Failure::Usage("the statement is empty".to_owned()));
-            }
-            let is_word = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
-            if code.starts_with(&format!("{domain}.")) && code.chars().all(is_word) {
-                return Err(Failure::Usage(format!("no primitive is called {code}: `syncscope list` names them")));
-            }
-            let files = headers().collect();
-            return Ok(Self { domain, own, file: None, files, wanted: None, candidates: Vec::new(), is_named: true });
-        };
-        check_language(file, domain)?;
-        let text = data_file::read_text(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
-        let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let id = format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(&stem)));
-        let (files, all) = with_included(Path::new(file), text.clone(), &arguments.folders);
-        let files = headers().chain(files).collect();
-        let candidates = OwnOperation::candidates(&all);
-        let own = OwnOperation { id, text, file: Some(file.to_owned()), ..own };
-        let (file, wanted, is_named) = (Some(file.to_owned()), wanted.map(str::to_owned), arguments.name.is_some());
-        Ok(Self { domain, own, file, files, wanted, candidates, is_named })
-    }
-
-    /// Its operations, by what a compiler found.
-    fn operations(&self, found: &Inspected) -> Result<Vec<OwnOperation>, Failure> {
-        let Some(file) = &self.file else { return Ok(vec![self.own.clone().known(found, None)]) };
-        let functions: Vec<String> = found.functions.iter().map(|(name, _)| name.clone()).collect();
-        let is_wanted = |function: &str, name: &str| {
-            self.wanted.as_deref().is_none_or(|wanted| wanted == name || wanted == function)
-        };
-        let chosen = OwnOperation::of_functions(&functions).0.into_iter();
-        let operations = chosen.filter(|(function, name)| is_wanted(function, name)).map(|(function, name)| {
-            let own = self.own.clone().known(found, Some(&function));
-            let is_whole = name.is_empty() || self.is_named;
-            let id = if is_whole { own.id.clone() } else { format!("{}_{}", own.id, id_of(&name)) };
-            OwnOperation { id, ..own }
-        });
-        let operations: Vec<OwnOperation> = operations.collect();
-        if operations.is_empty() {
-            let domain = self.domain;
-            let what = self
-                .wanted
-                .as_ref()
-                .map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
-            return Err(Failure::Usage(format!(
-                "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, `wait`, or `send` and \
-                 `receive`; see `syncscope measure --header {domain}`"
-            )));
-        }
-        Ok(operations)
-    }
-}
-
-/// The text of a file with those of the user's files that it includes, whose functions are its own, and where all of them are.
-fn with_included(file: &Path, text: String, folders: &[String]) -> (Vec<PathBuf>, String) {
-    const MOST_FILES: usize = 256;
-    let mut known = vec![file.to_owned()];
-    let mut all = text.clone();
-    let mut left = vec![(file.to_owned(), text)];
-    while let Some((file, text)) = left.pop() {
-        for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
-            let Some(rest) = line.trim_start().strip_prefix("include") else { continue };
-            let name = rest.trim().trim_start_matches(['"', '<']).split(['"', '>']).next().unwrap_or_default();
-            let beside = file.parent().map(|folder| folder.join(name));
-            let found = beside.into_iter().chain(folders.iter().map(|folder| Path::new(folder).join(name)));
-            for path in found.filter(|path| path.is_file()).take(1) {
-                if known.contains(&path) || known.len() >= MOST_FILES {
-                    continue;
-                }
-                known.push(path.clone());
-                let text = data_file::read_text(&path).unwrap_or_default();
-                all = all + "\n" + &text;
-                left.push((path, text));
-            }
-        }
-    }
-    (known, all)
-}
-
-/// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word that ends as source files do, of whatever
-/// language, is one even if it does not exist.
-fn file_of(code: &str) -> Option<(&str, Option<&str>)> {
-    const OTHERS: [&str; 20] = [
-        "rs", "go", "py", "zig", "java", "kt", "cs", "swift", "js", "ts", "f90", "jl", "nim", "hs", "asm", "ptx", "cl",
-        "hip", "metal", "ispc",
-    ];
-    let is_file = |word: &str| {
-        let has_ending = ending(word).is_some_and(|end| Language::of(word).is_some() || OTHERS.contains(&end));
-        Path::new(word).exists() || (has_ending && !word.contains([' ', '(', ';', '=', '&', '>']))
-    };
-    if is_file(code) {
-        return Some((code, None));
-    }
-    let (file, name) = code.rsplit_once(':')?;
-    is_file(file).then_some((file, Some(name)))
-}
-
-/// Refuses files of languages that no compiler here takes. One without an ending is taken for C.
-fn check_language(file: &str, side: Domain) -> Result<(), Failure> {
-    let (language, is_cpu) = (Language::of(file), side == Domain::Cpu);
-    if Path::new(file).is_dir() {
-        return Err(Failure::Usage(format!("{file} is a folder: name a file in it")));
-    }
-    match ending(file) {
-        Some(_) if is_cpu && language == Some(Language::Cuda) => {
-            Err(Failure::Usage(format!("{file} is CUDA C++, which `--gpu` takes; `--cpu` takes C and C++ (.c, .cpp)")))
-        }
-        Some(other) if language.is_none() => Err(Failure::Usage(format!(
-            "{file}: `measure` takes C, C++ and CUDA C++ (.c, .cpp, .cu and their headers), no `.{other}`; let a C file call \
-             what another language exports"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-/// A name as a part of an id.
-fn id_of(name: &str) -> String {
-    let name: String =
-        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    if name.trim_matches('_').is_empty() { "line".to_owned() } else { name }
-}
-
 /// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
 /// are those within the run. And for each of its cases the one of the run.
 fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, HashMap<CaseId, CaseId>) {
@@ -635,26 +478,5 @@ mod tests {
         assert_eq!(said([Faster, Slower, Faster, Faster, Faster, Faster]), [""; 0], "to and fro");
         let blocks = said([Slower, Slower, Slower, Slower, Faster, Slower]);
         assert!(blocks.contains(&"a is cheaper from 2 blocks on (1 thread)".to_owned()), "{blocks:?}");
-    }
-
-    #[test]
-    fn a_word_is_a_file_by_its_ending() {
-        assert_eq!(file_of("mine.c"), Some(("mine.c", None)));
-        assert_eq!(file_of("a/mine.cuh:fast"), Some(("a/mine.cuh", Some("fast"))));
-        for other in ["lock.rs", "lock.go", "a/lock.py:fast", "lock.zig"] {
-            let (file, _) = file_of(other).unwrap();
-            let said = check_language(file, Domain::Cpu).unwrap_err().to_string();
-            assert!(said.contains("takes C, C++ and CUDA C++"), "{said}");
-        }
-        assert!(
-            check_language("kernel.cuh", Domain::Cpu).is_err() && check_language("kernel.cuh", Domain::Gpu).is_ok()
-        );
-        assert!(["lock", "lock.c", "lock.hh", "lock.C"].iter().all(|file| check_language(file, Domain::Cpu).is_ok()));
-        for statement in
-            ["atomicAdd(&x, 1)", "x = a.c", "me->value++", "std::atomic_thread_fence()", "me->rs", "a.rs++"]
-        {
-            assert_eq!(file_of(statement), None, "{statement}");
-        }
-        assert_eq!(["My-Lock", "λ", "a1"].map(id_of), ["my_lock", "line", "a1"]);
     }
 }
