@@ -1,5 +1,5 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster test-topology test-footprint test-packages lint format charts deny miri fuzz loom loom-mutations truths noise noise-gpu truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run test test-kernels test-cluster test-topology test-footprint test-packages lint format charts deny miri mutants fuzz loom loom-mutations truths noise noise-gpu truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
@@ -44,6 +44,9 @@ deny:                 ## licences, advisories and sources of the dependencies; n
 miri:                 ## undefined behaviour in the crates without foreign code; needs a nightly toolchain with Miri
 	cargo +nightly miri test -p syncscope-sass --lib
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test -p syncscope-core --lib
+
+mutants:              ## small faults in what makes figures and statements, of which the tests notice 95 %: hours (SHARD=0/10); needs cargo-mutants
+	scripts/test-mutants $(SHARD)
 
 fuzz:                 ## every reader of other people's bytes for a minute
 	scripts/fuzz

@@ -23,6 +23,7 @@ use crate::{
 struct Exact {
     protocol: Protocol,
     ticks_of_copies: [u64; 4],
+    taken: usize,
 }
 
 const NS_PER_TICK: f64 = 0.5;
@@ -37,6 +38,7 @@ impl Experiment for Exact {
     }
 
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.taken += 1;
         let ticks = self.ticks_of_copies[shot.side.copies() as usize] * shot.iterations;
         Ok(Sample {
             cycles_per_tick: Some(3.0),
@@ -58,7 +60,7 @@ impl Experiment for Exact {
 }
 
 fn exact() -> Exact {
-    Exact { protocol: Protocol::of(1), ticks_of_copies: [20, 40, 60, 80] }
+    Exact { protocol: Protocol::of(1), ticks_of_copies: [20, 40, 60, 80], taken: 0 }
 }
 
 fn basis(fewest_blocks: u32) -> Basis {
@@ -161,6 +163,19 @@ fn iterations_fill_a_sample_or_a_window() {
     // No sample may be longer than this, whichever side is longer.
     let short = of(Protocol { longest_sample: Some(Duration::from_micros(5)), ..Protocol::of(1) }, 20);
     assert!(short.iterations <= 250 && short.iterations >= 150, "{}", short.iterations);
+}
+
+/// An interruption may look like work: near the goal the shortest of three samples counts, far from it one is enough.
+#[test]
+fn samples_near_the_goal_are_taken_three_times() {
+    let taken = |sample_us: u64| {
+        // A baseline of 10 us, and one test at the end.
+        let protocol = Protocol { min_iterations: 1000, max_iterations: 1000, ..Protocol::of(1) };
+        let mut experiment = Exact { protocol, ..exact() };
+        Calibration::of(&mut experiment, Duration::from_micros(sample_us), &Cancel::new()).unwrap();
+        experiment.taken
+    };
+    assert_eq!([20, 39, 41, 80].map(taken), [4, 4, 2, 2]);
 }
 
 /// A third loop costs what its third copy does, whatever the order of the loops.
