@@ -8,7 +8,7 @@ use syncscope_core::fake::{FakeLaboratory, Fault};
 use syncscope_core::machine::{Environment, Machine};
 use syncscope_core::run::machine::ChainCheck;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Laboratory, Listing, OwnCode, Primitive};
+use syncscope_core::{Case, Laboratory, Listing, OwnCode, Preset, Primitive};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::machine::surroundings;
 use syncscope_cpu::mpi::{self, MpiLaboratory};
@@ -198,8 +198,8 @@ impl Laboratories {
     }
 
     /// Notes for the reader of the plan's results.
-    pub(crate) fn notes(&mut self, plan: &Plan) -> Vec<String> {
-        self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(cases)).collect()
+    pub(crate) fn notes(&mut self, preset: Preset, plan: &Plan) -> Vec<String> {
+        self.all().iter().zip(&plan.parts).flat_map(|(laboratory, cases)| laboratory.notes(preset, cases)).collect()
     }
 
     /// Whether the GPUs may be there all the same: they were not looked for.

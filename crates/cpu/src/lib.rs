@@ -43,6 +43,7 @@ pub mod processes;
 pub mod studies;
 #[cfg(not(loom))]
 pub mod team;
+mod thinning;
 #[cfg(not(loom))]
 pub mod timing;
 

@@ -135,6 +135,7 @@ fn measure_here(
     let plan = planned(&request, &mut laboratories, &mut progress).inspect_err(|_| progress.finish())?;
     if arguments.dry_run {
         progress.finish();
+        laboratories.notes(arguments.preset, &plan).iter().for_each(|note| terminal::note(note));
         return show_plan(&plan, &request.arguments);
     }
     let mut session = match begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish()) {
@@ -418,7 +419,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
 
 fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> Run {
     let mut run = provenance::new_run(request.arguments.preset, request.seed, laboratories);
-    run.warnings.extend(laboratories.notes(plan));
+    run.warnings.extend(laboratories.notes(request.arguments.preset, plan));
     Run {
         only: request.arguments.only.clone(),
         skip: request.arguments.skip.clone(),

@@ -52,7 +52,7 @@ pub trait Laboratory {
     }
 
     /// What a reader of the figures of `cases` must know, such as that they are a sample. Stands among the run's warnings.
-    fn notes(&self, _cases: &[Case]) -> Vec<String> {
+    fn notes(&self, _preset: Preset, _cases: &[Case]) -> Vec<String> {
         Vec::new()
     }
 

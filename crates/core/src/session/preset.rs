@@ -47,6 +47,11 @@ const CPU_BLOCK: Duration = Duration::from_millis(1);
 /// The pairs of such a block. Fewer give the first row no interval. More are better spent in another block.
 pub const CPU_BLOCK_PAIRS: u64 = 6;
 
+/// Teams of more threads take tenths of a second for so many pairs: their blocks have two, because the state of the machine lasts
+/// longer than a block, and another block says more than another pair.
+pub const LARGE_TEAM: u32 = 64;
+const LARGE_TEAM_PAIRS: u64 = 2;
+
 /// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
 pub(super) const LARGE_PLAN: usize = 2000;
 
@@ -157,7 +162,7 @@ impl Preset {
 
     /// The time for a case is the time for the preset, divided by its number of cases.
     fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
-        let (rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(cases) } else { self.on_gpu() };
+        let (rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(case, cases) } else { self.on_gpu() };
         if !case.is_on_cpus() && facts.is_some_and(|facts| (facts.run_effect)(case).ns >= VARIES) {
             blocks.min = MIN_BLOCKS;
         }
@@ -180,15 +185,16 @@ impl Preset {
     /// The state of a CPU (its clock, SMT interference, where its host lets it run) changes within tenths of a second.
     /// Many short blocks sample more of it than few long ones. The paper's grid on 2 CPUs, 1,300 cases, is to take less
     /// than a minute, and on 16 CPUs, 4,600 cases, less than six.
-    fn on_cpu(self, cases: usize) -> (PrecisionRule, BlockCount) {
+    fn on_cpu(self, case: &Case, cases: usize) -> (PrecisionRule, BlockCount) {
         let (precision, min, max) = match self {
             Self::Quick => (0.01, MIN_BLOCKS, 400),
             Self::Standard => (0.005, MIN_BLOCKS, 200),
             Self::Paper => (0.01, MIN_BLOCKS_OF_PAPER, if cases > LARGE_PLAN { 40 } else { 20 }),
         };
         let blocks = BlockCount { min, max };
-        let (max_pairs, max_time) = (CPU_BLOCK_PAIRS * u64::from(blocks.max), CPU_BLOCK * blocks.max);
-        (PrecisionRule { precision, min_pairs: CPU_BLOCK_PAIRS, max_pairs, max_time }, blocks)
+        let pairs = pairs_of_a_block(case);
+        let (max_pairs, max_time) = (pairs * u64::from(blocks.max), CPU_BLOCK * blocks.max);
+        (PrecisionRule { precision, min_pairs: pairs, max_pairs, max_time }, blocks)
     }
 
     /// The state of a GPU hardly changes, but a context, its memory and its modules lie elsewhere each time.
@@ -208,7 +214,8 @@ impl Preset {
     /// After that time no case gets another block. Machines with more CPUs have more cases, and those of all CPUs take
     /// longer. A run of the quick preset is to end within a minute, its GPU cases and the start included.
     fn passes(self, cases: &[Case]) -> PassSchedule {
-        let is_cpu = cases.first().is_some_and(Case::is_on_cpus);
+        let Some(first) = cases.first() else { return PassSchedule::within(Duration::ZERO, MIN_BLOCKS) };
+        let is_cpu = first.is_on_cpus();
         let seconds = match (is_cpu, self) {
             (true, Self::Quick) => 36,
             (true | false, Self::Standard) => 240,
@@ -217,23 +224,27 @@ impl Preset {
             (false, Self::Quick) => 12,
             (false, Self::Paper) => 128,
         };
-        let (_, blocks) = if is_cpu { self.on_cpu(cases.len()) } else { self.on_gpu() };
+        let (_, blocks) = if is_cpu { self.on_cpu(first, cases.len()) } else { self.on_gpu() };
         PassSchedule::within(Duration::from_secs(seconds), blocks.min)
     }
 }
 
 /// The pairs that a full measurement block of a case has.
 pub fn pairs_of_a_block(case: &Case) -> u64 {
-    if case.is_on_cpus() { CPU_BLOCK_PAIRS } else { GPU_BLOCK_PAIRS }
+    match case.threads {
+        _ if !case.is_on_cpus() => GPU_BLOCK_PAIRS,
+        Some(threads) if threads > LARGE_TEAM => LARGE_TEAM_PAIRS,
+        _ => CPU_BLOCK_PAIRS,
+    }
 }
 
 /// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2 ms where the
-/// cases have 1.7 threads on average, 14 to 18 ms with 12, by how many of them a hypervisor takes away; 15 ms on an H100, whose threads run in before the window in which they are
-/// timed, and out behind it.
+/// cases have 1.7 threads on average, 14 to 18 ms with 12, by how many of them a hypervisor takes away, and so in proportion to the
+/// threads and the pairs; 15 ms on an H100, whose threads run in before the window in which they are timed, and out behind it.
 fn time_of_a_block(cases: &[Case]) -> Duration {
     let ms = if cases.iter().all(Case::is_on_cpus) {
-        let threads: f64 = cases.iter().map(|case| f64::from(case.threads.unwrap_or(1))).sum();
-        1.36 * threads / cases.len() as f64
+        let shots = |case: &Case| f64::from(case.threads.unwrap_or(1)) * pairs_of_a_block(case) as f64;
+        1.36 / CPU_BLOCK_PAIRS as f64 * cases.iter().map(shots).sum::<f64>() / cases.len() as f64
     } else {
         15.0
     };

@@ -32,6 +32,7 @@ use crate::processes::{self, ProcessPool};
 use crate::studies::{self, core_to_core, inference};
 use crate::team::openmp::Runtime;
 use crate::team::pool::TeamPool;
+use crate::thinning;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
 use crate::timing::smt_interference::{self, InterferenceDetector};
@@ -250,8 +251,9 @@ impl Laboratory for CpuLaboratory {
         self.is_watched
     }
 
-    fn notes(&self, cases: &[Case]) -> Vec<String> {
-        core_to_core::note(&self.topology, cases).into_iter().collect()
+    fn notes(&self, preset: Preset, cases: &[Case]) -> Vec<String> {
+        let (_, left_out) = plan::plan_and_left_out(preset, &self.topology);
+        core_to_core::note(&self.topology, cases).into_iter().chain(thinning::note(&left_out, preset)).collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use syncscope_core::numbers::scattered;
-use syncscope_core::{Case, Placement};
+use syncscope_core::{Case, Placement, Preset};
 
 use super::chosen_cpus::class_of;
 use super::{Setting, Study, on_cpus};
@@ -22,7 +22,7 @@ impl Study for CoreToCore {
         if templates.is_empty() {
             return Vec::new();
         }
-        let most = max_pairs(setting.topology.allowed().count());
+        let most = max_pairs(setting.preset, setting.topology.allowed().count());
         let pairs = pairs(setting.topology, &setting.classes, most);
         templates.iter().flat_map(|case| pairs.iter().map(|(class, pair)| on_cpus(case, class.group(), pair))).collect()
     }
@@ -50,10 +50,14 @@ pub(in crate::studies) fn is_of_matrix(case: &Case) -> bool {
     case.primitive == PRIMITIVE && class_of(case).is_some()
 }
 
-/// How many pairs the matrix has at most: all of up to 64 CPUs, whose fewest blocks take 20 s; of more CPUs a sample, which
-/// takes 5 s.
-pub(crate) const fn max_pairs(cpus: usize) -> usize {
-    if cpus <= 64 { all_pairs(cpus) } else { 512 }
+/// How many pairs the matrix has at most: in a quick run all of up to 32 CPUs, whose fewest blocks take 11 s, else a sample of as
+/// many or, on large machines, half as many; later all of up to 64 CPUs.
+pub(crate) fn max_pairs(preset: Preset, cpus: usize) -> usize {
+    match preset {
+        Preset::Quick => all_pairs(cpus).min(if cpus <= 64 { 512 } else { 256 }),
+        Preset::Standard | Preset::Paper if cpus <= 64 => all_pairs(cpus),
+        Preset::Standard | Preset::Paper => 512,
+    }
 }
 
 const fn all_pairs(cpus: usize) -> usize {
@@ -119,7 +123,6 @@ fn shares(available: &[usize], max: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Preset;
 
     use crate::machine::nearness::classes;
     use crate::machine::topology::tests::regular;
@@ -194,8 +197,9 @@ mod tests {
             let cases = CoreToCore.cases(&Setting::of(Preset::Quick, &machine), std::slice::from_ref(&two));
             note(&machine, &cases)
         };
-        assert!(noted(65).unwrap().contains("512 of 2080 pairs"));
-        assert_eq!(noted(64), None, "all pairs are measured");
+        assert!(noted(65).unwrap().contains("256 of 2080 pairs"));
+        assert!(noted(64).unwrap().contains("512 of 2016 pairs"));
+        assert_eq!(noted(32), None, "all pairs are measured");
         assert_eq!(note(&regular(1, 1, 1, 16, 1), &[two]), None, "without the matrix there is nothing to say");
     }
 }

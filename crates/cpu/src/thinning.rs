@@ -1,0 +1,199 @@
+//! What quick and standard leave out on large machines, where the fewest blocks of every case would take longer than the preset
+//! promises. One step after the other leaves out more, the least useful first, until the rest ends in time. What a step leaves out
+//! is measured where its threads are asked for (`--threads 48`) or by the paper preset, which leaves out nothing.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use syncscope_core::{Case, Dtype, Placement, Preset, Role};
+
+use crate::axes::filling;
+use crate::machine::topology::Topology;
+use crate::primitives::find;
+
+/// Teams of so many threads are cheap to measure.
+const SMALL_TEAM: u32 = 8;
+
+/// Larger teams are those of large machines.
+const LARGE_TEAM: u32 = 16;
+
+/// What a step leaves out.
+struct Step {
+    words: &'static str,
+    leaves_out: fn(&Machine<'_>, &Case) -> bool,
+}
+
+const STEPS: [Step; 6] = [
+    Step {
+        words: "with more than 8 threads, all types but the first",
+        leaves_out: |machine, case| {
+            case.threads > Some(SMALL_TEAM) && case.dtype != machine.first_types[case.primitive.as_str()]
+        },
+    },
+    Step {
+        words: "with more than 8 threads, teams that fill no cache, node or socket",
+        leaves_out: |machine, case| {
+            let threads = case.threads.unwrap_or(1);
+            threads > SMALL_TEAM && !machine.filling.contains(&threads)
+        },
+    },
+    Step {
+        words: "with more than 16 threads, all primitives but locks, barriers and additions",
+        leaves_out: |_, case| case.threads > Some(LARGE_TEAM) && !is_choice(case),
+    },
+    Step {
+        words: "with more than 16 threads, all placements but the usual one",
+        leaves_out: |machine, case| case.threads > Some(LARGE_TEAM) && case.placement != machine.usual,
+    },
+    Step {
+        words: "with more than 16 threads, teams that leave cores of their socket idle",
+        leaves_out: |machine, case| {
+            let threads = case.threads.unwrap_or(1);
+            threads > LARGE_TEAM && threads < machine.cores_of_a_socket
+        },
+    },
+    Step {
+        words: "with more threads than cores, locks and additions",
+        leaves_out: |machine, case| {
+            let is_barrier = case.domain_and_family().1 == "barrier";
+            case.threads > Some(machine.cores).max(Some(LARGE_TEAM)) && !is_barrier
+        },
+    },
+];
+
+/// What the steps ask of the machine and of the plan.
+struct Machine<'a> {
+    filling: Vec<u32>,
+    cores_of_a_socket: u32,
+    cores: u32,
+    usual: Option<Placement>,
+    first_types: HashMap<&'a str, Option<Dtype>>,
+}
+
+/// The primitives that a user chooses among, and the operation that stands for the others.
+fn is_choice(case: &Case) -> bool {
+    let is_role = |role| matches!(role, Role::ThreadLock | Role::ThreadBarrier);
+    case.primitive == "cpu.atomic.add" || find(&case.primitive).is_some_and(|entry| is_role(entry.primitive.facts.role))
+}
+
+/// How long the cases of the CPUs may take.
+const fn limit(preset: Preset) -> Duration {
+    match preset {
+        Preset::Quick => Duration::from_secs(72),
+        Preset::Standard => Duration::from_secs(580),
+        Preset::Paper => Duration::MAX,
+    }
+}
+
+/// The cases that end in time, and what was left out for it, in words.
+pub(crate) fn thinned(
+    preset: Preset,
+    topology: &Topology,
+    usual: &Placement,
+    mut cases: Vec<Case>,
+) -> (Vec<Case>, Vec<&'static str>) {
+    let all = cases.clone();
+    let mut first_types = HashMap::new();
+    for case in &all {
+        first_types.entry(case.primitive.as_str()).or_insert(case.dtype);
+    }
+    let (filling, [cores_of_a_socket, cores]) = filling(topology);
+    let machine = Machine { filling, cores_of_a_socket, cores, usual: Some(usual.clone()), first_types };
+    let mut left_out = Vec::new();
+    for step in &STEPS {
+        if preset.planned_time(&cases) <= limit(preset) {
+            break;
+        }
+        let before = cases.len();
+        cases.retain(|case| !(step.leaves_out)(&machine, case));
+        left_out.extend((cases.len() < before).then_some(step.words));
+    }
+    (cases, left_out)
+}
+
+/// What the reader of a run of these cases must know.
+pub(crate) fn note(left_out: &[&str], preset: Preset) -> Option<String> {
+    (!left_out.is_empty()).then(|| {
+        format!(
+            "{preset} leaves out on so many CPUs, to end in time: {}; --only and --threads measure any of it",
+            left_out.join("; ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::machine::topology::tests::regular;
+    use crate::plan::plan_and_left_out;
+
+    /// Packages, nodes of each, caches, cores, hardware threads: from a laptop to 512 hardware threads.
+    const MACHINES: [[u32; 5]; 13] = [
+        [1, 1, 1, 2, 1],
+        [1, 1, 1, 16, 1],
+        [1, 1, 1, 8, 2],
+        [1, 1, 1, 32, 1],
+        [2, 1, 1, 16, 2],
+        [1, 1, 1, 72, 1],
+        [1, 4, 4, 8, 1],
+        [2, 1, 1, 64, 2],
+        [2, 4, 2, 8, 2],
+        [4, 1, 1, 24, 2],
+        [1, 1, 1, 288, 1],
+        [8, 1, 4, 8, 2],
+        [2, 1, 16, 8, 2],
+    ];
+
+    fn machine([packages, nodes, caches, cores, siblings]: [u32; 5]) -> Topology {
+        regular(packages, nodes, caches, cores, siblings)
+    }
+
+    #[test]
+    fn quick_and_standard_end_in_time_on_any_machine() {
+        for shape in MACHINES {
+            for (preset, most) in [(Preset::Quick, 75), (Preset::Standard, 600)] {
+                let (cases, left_out) = plan_and_left_out(preset, &machine(shape));
+                let time = preset.planned_time(&cases);
+                assert!(time <= Duration::from_secs(most), "{shape:?}, {preset}: {time:?} without {left_out:?}");
+                assert_eq!(note(&left_out, preset).is_none(), left_out.is_empty());
+            }
+            assert_eq!(plan_and_left_out(Preset::Paper, &machine(shape)).1, Vec::<&str>::new(), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn locks_and_barriers_keep_two_threads_and_all_cores() {
+        for shape in MACHINES {
+            let topology = machine(shape);
+            let [all, cores] = [topology.allowed().count() as u32, topology.allowed().count() as u32 / shape[4]];
+            for preset in [Preset::Quick, Preset::Standard] {
+                let (cases, _) = plan_and_left_out(preset, &topology);
+                for (primitive, most) in
+                    [("cpu.barrier.sense", all), ("cpu.lock.ticket", cores), ("cpu.atomic.add", cores)]
+                {
+                    let teams: BTreeSet<u32> = cases
+                        .iter()
+                        .filter(|case| case.primitive == primitive)
+                        .filter_map(|case| case.threads)
+                        .collect();
+                    let expected = [2, cores, most];
+                    assert!(
+                        expected.iter().all(|team| teams.contains(team)),
+                        "{shape:?}, {preset}: {primitive} {teams:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn machines_with_time_for_all_leave_out_nothing() {
+        for shape in &MACHINES[..3] {
+            for preset in [Preset::Quick, Preset::Standard] {
+                assert_eq!(plan_and_left_out(preset, &machine(*shape)).1, Vec::<&str>::new(), "{shape:?}, {preset}");
+            }
+        }
+    }
+}
