@@ -1,9 +1,10 @@
-//! A whole run directory of somebody else: `run.json` and the tables together, and everything that is drawn of them. The input is a
-//! list of edits of a run that is in order, so that most of what is tried is read: twelve bytes each, which say what is edited and
+//! A whole run directory of somebody else: `run.json` and the tables together, and what is drawn of them. The input is a byte that
+//! chooses (`run.json`, tables of experiments or none, page, gallery, fleet or table) and a list of edits of a run that is in order, so that most of what is tried is read: twelve bytes each, which say what is edited and
 //! how. What an edit says of a string is chosen among those that hurt.
 
 #![no_main]
 
+use std::cell::Cell;
 use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use syncscope_core::Catalogue;
 use syncscope_fuzz::FOLDER;
 use syncscope_report::gallery::Entry;
-use syncscope_report::{Fleet, gallery, page, table};
+use syncscope_report::{Fleet, RunData, gallery, page, table};
 
 static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
     Arc::new([syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat().into_iter().collect())
@@ -85,7 +86,7 @@ fn edit_run(run: &mut Value, at: u16, kind: u8, bytes: u64) {
     };
 }
 
-fn edit_table(table: &mut Vec<Vec<String>>, at: u16, kind: u8, bytes: u64) {
+fn edit_table(table: &mut Table, at: u16, kind: u8, bytes: u64) {
     let rows = table.len().saturating_sub(1).max(1);
     let row = 1 + usize::from(at) % rows;
     match kind {
@@ -109,38 +110,79 @@ fn edit_table(table: &mut Vec<Vec<String>>, at: u16, kind: u8, bytes: u64) {
 }
 
 /// The first line of a seed may begin with the byte that names its table.
-fn cells(name: &str, seed: &[u8]) -> Vec<Vec<String>> {
+fn cells(name: &str, seed: &[u8]) -> Table {
     let seed = if ["measurements.csv", "details.csv"].contains(&name) { seed } else { &seed[1..] };
     let text = String::from_utf8_lossy(seed).into_owned();
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
+type Table = Vec<Vec<String>>;
+
+/// A run that is in order, as an edit finds it.
+struct Seeds {
+    runs: [Value; 2],
+    tables: [Table; TABLES.len()],
+}
+
+static SEEDS: LazyLock<Seeds> = LazyLock::new(|| Seeds {
+    runs: RUNS.map(|run| serde_json::from_slice(run).expect("it is in order")),
+    tables: TABLES.map(|(name, seed)| cells(name, seed)),
+});
+
+/// What is drawn of the run: one of them an execution, chosen by its first byte.
+const PARTS: [fn(RunData); 4] = [
+    |data| assert!(page::render(&[data]).contains("</html>")),
+    |data| {
+        let _ = gallery::render(&[Entry { data, page: None }], None);
+    },
+    |data| {
+        let mut fleet = Fleet::default();
+        (0..3).for_each(|_| fleet.add(&data));
+        let _ = fleet.examine(0.05).map(|fleet| page::fleet::render(&fleet, &[None, None, None]));
+    },
+    |data| drop(table::summary(&data, 80, false)),
+];
+
+thread_local! {
+    /// The tables in the folder that an execution before this one has edited or removed; at first all of them.
+    static CHANGED: Cell<[bool; TABLES.len()]> = const { Cell::new([true; TABLES.len()]) };
+}
+
+fn text(table: &Table) -> String {
+    table.iter().map(|line| line.join(",") + "\n").collect()
+}
+
 fuzz_target!(|input: &[u8]| {
     let Some((first, edits)) = input.split_first() else { return };
-    let mut run: Value = serde_json::from_slice(RUNS[usize::from(*first) % RUNS.len()]).expect("it is in order");
-    let mut tables = TABLES.map(|(name, seed)| cells(name, seed));
+    let mut run = SEEDS.runs[usize::from(first & 1)].clone();
+    let mut tables: [Option<Table>; TABLES.len()] = Default::default();
     for edit in edits.chunks_exact(12) {
         let at = u16::from_le_bytes([edit[2], edit[3]]);
         let bytes = u64::from_le_bytes([edit[4], edit[5], edit[6], edit[7], edit[8], edit[9], edit[10], edit[11]]);
         match usize::from(edit[0]) % (2 * TABLES.len()) {
-            table if table < TABLES.len() => edit_table(&mut tables[table], at, edit[1], bytes),
+            table if table < TABLES.len() => {
+                edit_table(tables[table].get_or_insert_with(|| SEEDS.tables[table].clone()), at, edit[1], bytes);
+            }
             _ => edit_run(&mut run, at, edit[1], bytes),
         }
     }
     FOLDER.with(|folder| {
         folder.write("run.json", &serde_json::to_vec(&run).expect("it is a value"));
-        // Half of the inputs have the tables of experiments, which cost most of the time.
+        // Half of the inputs have the tables of experiments. A table that is as its seed stays where it is.
         let count = if first & 2 == 0 { 2 } else { TABLES.len() };
+        let before = CHANGED.get();
+        let mut changed = [false; TABLES.len()];
         for (at, (name, _)) in TABLES.iter().enumerate() {
-            let text: String = tables[at].iter().map(|line| line.join(",") + "\n").collect();
-            if at < count { folder.write(name, text.as_bytes()) } else { folder.remove(name) }
+            changed[at] = at >= count || tables[at].is_some();
+            match &tables[at] {
+                _ if at >= count => folder.remove(name),
+                None if !before[at] => {}
+                edited => folder.write(name, text(edited.as_ref().unwrap_or(&SEEDS.tables[at])).as_bytes()),
+            }
         }
-        let Ok(data) = syncscope_papers::load(folder.path(), CATALOGUE.clone()) else { return };
-        assert!(page::render(std::slice::from_ref(&data)).contains("</html>"));
-        let _ = table::summary(&data, 80, false);
-        let mut fleet = Fleet::default();
-        (0..3).for_each(|_| fleet.add(&data));
-        let _ = fleet.examine(0.05).map(|fleet| page::fleet::render(&fleet, &[None, None, None]));
-        let _ = gallery::render(&[Entry { data, page: None }], None);
+        CHANGED.set(changed);
+        if let Ok(data) = syncscope_papers::load(folder.path(), CATALOGUE.clone()) {
+            PARTS[usize::from(first >> 2) % PARTS.len()](data);
+        }
     });
 });
