@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use syncscope_core::session::observer::{Done, Observer, Work};
 use syncscope_core::{Case, Row, Run};
+use syncscope_host::descriptors::silence_output;
 use syncscope_report::{LiveLadder, plain, time};
 
 use crate::catalogue::catalogue;
@@ -37,6 +38,8 @@ pub(crate) struct Progress {
     drawn: Option<Instant>,
     /// Until then, work was counted. Fresh processes say what they did at their end.
     counted: Instant,
+    /// Warnings that wait until something can be shown again.
+    held: Option<Vec<String>>,
 }
 
 /// The progress of one laboratory.
@@ -64,6 +67,7 @@ impl Progress {
             written: HashMap::new(),
             drawn: None,
             counted: Instant::now(),
+            held: None,
         };
         progress.show(message);
         progress.bar.tick();
@@ -115,6 +119,18 @@ impl Progress {
                 None => terminal::line(message),
             }
         }
+    }
+
+    /// Does `work`, in which nothing is shown: foreign code writes what it likes.
+    pub(crate) fn in_silence<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let silence = silence_output().ok();
+        self.held = silence.as_ref().map(|_| Vec::new());
+        let done = work(self);
+        drop(silence);
+        for text in self.held.take().into_iter().flatten() {
+            terminal::warning(&text);
+        }
+        done
     }
 
     /// Hides the bar while `write` writes lines.
@@ -226,7 +242,10 @@ impl Observer for Progress {
     }
 
     fn warning(&mut self, text: &str) {
-        self.suspend(|| terminal::warning(&text));
+        match &mut self.held {
+            Some(held) => held.push(text.to_owned()),
+            None => self.suspend(|| terminal::warning(&text)),
+        }
     }
 }
 

@@ -33,7 +33,7 @@ pub mod words;
 pub use engine::experiment::{Experiment, ExperimentError, Limit, Protocol, Ruler};
 pub use engine::measurement::Measurement;
 pub use engine::stopping::{BlockCount, Cancel, Settings};
-pub use engine::{Cancelled, Engine, experiment, profile, stopping};
+pub use engine::{Engine, Unmeasured, experiment, profile, stopping};
 pub use model::axes::{Axes, Variants};
 pub use model::case::{
     Actor, Case, CaseId, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space, Work,

@@ -289,7 +289,7 @@ fn turns(records: &[Vec<Record>], window: usize) -> Option<Vec<f64>> {
 fn error_of(error: TeamError) -> ExperimentError {
     match error {
         TeamError::TimedOut(limit) => ExperimentError::TimedOut(limit),
-        TeamError::Prevented(reason) => ExperimentError::Interfered(reason),
+        TeamError::Prevented(reason) => ExperimentError::Prevented(reason),
         other => ExperimentError::Failed(other.to_string()),
     }
 }

@@ -4,10 +4,11 @@
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, parent_id};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::end::{Before, End};
 pub use crate::guard::wait_within;
 use crate::guard::{Guarded, send};
 use crate::shared_memory::memory_file;
@@ -72,12 +73,6 @@ pub fn ask_to_end(child: &Child) {
     }
 }
 
-/// Whether a process gets this signal for what it did. Others come from outside: from somebody, or at a limit.
-pub const fn is_of_fault(signal: i32) -> bool {
-    use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
-    matches!(signal, SIGABRT | SIGBUS | SIGFPE | SIGILL | SIGSEGV | SIGSYS | SIGTRAP)
-}
-
 /// Why a child with limits was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Killed {
@@ -93,7 +88,7 @@ pub enum Killed {
 #[derive(Debug)]
 pub struct Ended {
     /// How it ended by itself, or why it was killed.
-    pub status: Result<ExitStatus, Killed>,
+    pub status: Result<End, Killed>,
     /// What it wrote to its standard error, or the beginning.
     pub messages: String,
 }
@@ -109,11 +104,12 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
     // A group of its own: an interrupt from the terminal is for this process alone.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone()?).process_group(0);
     limit_files(command);
+    let before = Before::now();
     let mut child = Guarded::spawn(command)?;
     let (started, mut pause) = (Instant::now(), FIRST_LOOK);
     let status = loop {
         if let Some(status) = child.try_wait()? {
-            break Ok(status);
+            break Ok(before.end_of(status));
         }
         let reasons = [
             (started.elapsed() > limit, Killed::Late),
@@ -130,7 +126,8 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
     messages.rewind()?;
     let mut bytes = Vec::new();
     messages.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(Ended { status, messages: String::from_utf8_lossy(&bytes).into_owned() })
+    let messages = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Ended { status: status.map(|end| before.of_driver(end, &messages)), messages })
 }
 
 /// Lets no file that the child writes grow for ever.
@@ -195,7 +192,7 @@ mod tests {
     #[test]
     fn a_child_within_its_limit_says_how_it_ended() {
         let ended = run_within(&mut shell("echo no >&2; exit 3"), Duration::from_secs(60), || false).unwrap();
-        assert_eq!((ended.status.unwrap().code(), ended.messages.as_str()), (Some(3), "no\n"));
+        assert_eq!((ended.status.unwrap(), ended.messages.as_str()), (End::Code(3), "no\n"));
         assert!(run_within(&mut Command::new("/nowhere"), Duration::from_secs(60), || false).is_err());
     }
 
@@ -222,7 +219,7 @@ mod tests {
         assert_eq!(talks.messages.len() as u64, MOST_BYTES);
         let script = format!("exec head -c 3G /dev/zero >{}/output", folder.path().display());
         let fills = run_within(&mut shell(&script), limit, || false).unwrap();
-        assert!(!fills.status.unwrap().success());
+        assert_ne!(fills.status.unwrap(), End::Code(0));
         assert_eq!(std::fs::metadata(folder.path().join("output")).unwrap().len(), LARGEST_FILE);
     }
 }

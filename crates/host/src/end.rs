@@ -1,29 +1,28 @@
-//! How a worker ended, and what ended it.
+//! How a child process ended, and what ended it.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use syncscope_host::child_process::is_of_fault;
-use syncscope_host::limits;
+use crate::limits;
 
-/// How a worker ended.
+/// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub enum End {
     /// By itself.
     Code(i32),
     /// By a signal for what it did.
     Signal(i32),
     /// By something else than what it did.
     Outside(Outside),
-    /// By the supervisor, because a step took longer than this.
+    /// By whoever watched it, because it took longer than this.
     Hung(Duration),
 }
 
 /// What ends a process that did nothing wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outside {
+pub enum Outside {
     /// A signal that somebody or a limit sends.
     Signal(i32),
     /// The kernel, because the memory of the machine or of a control group ran out.
@@ -37,21 +36,25 @@ pub(super) enum Outside {
 /// The limit of CPU time is in seconds, and looked at in ticks of the scheduler.
 const TICKS: Duration = Duration::from_millis(50);
 
-/// What is counted of all children before a worker starts.
+/// What is counted of all children before one starts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
+pub struct Before {
     out_of_memory_kills: Option<u64>,
     cpu_time: Duration,
 }
 
 impl Before {
-    pub(super) fn now() -> Self {
+    /// To be taken right before the child starts.
+    pub fn now() -> Self {
         Self { out_of_memory_kills: limits::out_of_memory_kills(), cpu_time: limits::cpu_time_of_children() }
     }
 
-    /// How a worker ended that was started then.
-    pub(super) fn end_of(self, status: ExitStatus) -> End {
-        let Some(signal) = status.signal() else { return End::Code(status.code().unwrap_or(1)) };
+    /// How a child ended that was started then.
+    pub fn end_of(self, status: ExitStatus) -> End {
+        status.signal().map_or_else(|| End::Code(status.code().unwrap_or(1)), |signal| self.of_signal(signal))
+    }
+
+    fn of_signal(self, signal: i32) -> End {
         let spent = limits::cpu_time_of_children().saturating_sub(self.cpu_time) + TICKS;
         let is_at_limit = |limit: &Duration| spent >= *limit;
         match signal {
@@ -67,6 +70,34 @@ impl Before {
             }
             _ if is_of_fault(signal) => End::Signal(signal),
             _ => End::Outside(Outside::Signal(signal)),
+        }
+    }
+}
+
+impl Before {
+    /// The same of a compiler that starts others, ends with an error when one of them is ended, and says so.
+    pub(crate) fn of_driver(self, end: End, messages: &str) -> End {
+        const FROM_OUTSIDE: [(&str, i32); 4] = [
+            ("Killed signal terminated program", libc::SIGKILL),
+            ("Terminated signal terminated program", libc::SIGTERM),
+            ("Hangup signal terminated program", libc::SIGHUP),
+            ("unable to execute command: Killed", libc::SIGKILL),
+        ];
+        let said = FROM_OUTSIDE.iter().find(|(text, _)| messages.contains(text));
+        match (end, said) {
+            (End::Code(1..), Some((_, signal))) => self.of_signal(*signal),
+            _ => end,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "ended with exit code {code}"),
+            Self::Signal(signal) => write!(f, "was ended by {}", signal_name(*signal)),
+            Self::Outside(outside) => outside.fmt(f),
+            Self::Hung(limit) => write!(f, "did not end within {limit:?}"),
         }
     }
 }
@@ -91,7 +122,13 @@ impl fmt::Display for Outside {
     }
 }
 
-pub(super) fn signal_name(signal: i32) -> String {
+/// Whether a process gets this signal for what it did. Others come from outside: from somebody, or at a limit.
+const fn is_of_fault(signal: i32) -> bool {
+    use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+    matches!(signal, SIGABRT | SIGBUS | SIGFPE | SIGILL | SIGSEGV | SIGSYS | SIGTRAP)
+}
+
+fn signal_name(signal: i32) -> String {
     const NAMES: &str = "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN \
                          TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS";
     let name = usize::try_from(signal).ok().and_then(|signal| NAMES.split(' ').nth(signal.checked_sub(1)?));

@@ -9,14 +9,15 @@
 //! this process -- guard -- child -- what it starts
 //! ```
 
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::CStr;
 use std::mem::{MaybeUninit, zeroed};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, ptr, thread};
+
+use tempfile::TempDir;
 
 use crate::done;
 
@@ -55,8 +56,8 @@ impl Guarded {
     ///
     /// # Errors
     /// What the operating system says.
-    pub fn spawn_in(command: &mut Command, folder: &TemporaryFolder) -> io::Result<Self> {
-        Self::start(command.env(TMPDIR, &folder.0), Some(folder.0.clone()))
+    pub fn spawn_in(command: &mut Command, folder: &TempDir) -> io::Result<Self> {
+        Self::start(command.env(TMPDIR, folder.path()), Some(folder.path().to_owned()))
     }
 
     fn start(command: &mut Command, folder: Option<PathBuf>) -> io::Result<Self> {
@@ -134,45 +135,20 @@ pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
 /// The variable that names the folder of temporary files.
 const TMPDIR: &str = "TMPDIR";
 
-/// A folder of this user alone, which is removed with all that is in it.
-#[derive(Debug)]
-pub struct TemporaryFolder(PathBuf);
-
-impl TemporaryFolder {
-    /// Makes one where temporary files are.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    pub fn create() -> io::Result<Self> {
-        Self::create_in(&env::temp_dir())
-    }
-
-    /// Makes one in this folder, under a name that nobody knows beforehand.
-    ///
-    /// # Errors
-    /// What the operating system says.
-    pub fn create_in(folder: &Path) -> io::Result<Self> {
-        let path = std::path::absolute(folder)?.join("syncscope-XXXXXX");
-        let mut name = CString::new(path.into_os_string().into_vec())?.into_bytes_with_nul();
-        // SAFETY: the name ends with a zero; the call changes some letters of it.
-        if unsafe { libc::mkdtemp(name.as_mut_ptr().cast()) }.is_null() {
-            return Err(io::Error::last_os_error());
-        }
-        name.pop();
-        Ok(Self(PathBuf::from(OsStr::from_bytes(&name))))
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
+/// A folder of this user alone where temporary files are, which is removed with all that is in it.
+///
+/// # Errors
+/// What the operating system says.
+pub fn temporary_folder() -> io::Result<TempDir> {
+    temporary_folder_in(&env::temp_dir())
 }
 
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        // What cannot be removed is not this process's own.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// The same in another folder.
+///
+/// # Errors
+/// What the operating system says.
+pub fn temporary_folder_in(folder: &Path) -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix("syncscope-").tempdir_in(folder)
 }
 
 /// Makes this process, which was forked and has one thread, the guard of another one, which goes on.
@@ -206,7 +182,7 @@ fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -
         if is_ending {
             if !is_left {
                 if let Some(folder) = folder {
-                    // It allocates: the C library's `fork` leaves its allocator fit for use. Where it fails, the parent may have done it.
+                    // Where it fails, the parent may have done it.
                     let _ = fs::remove_dir_all(folder);
                 }
                 end_like(status.unwrap_or_default());
@@ -264,46 +240,18 @@ fn reap(child: libc::pid_t, ended: &mut Option<libc::c_int>) -> bool {
 
 /// Kills all children of this process. What they leave become its children, and have their turn. Other guards end what they guard.
 fn kill_children(first: libc::pid_t, spares_guards: bool) {
-    let mut bytes = [0_u8; 4096];
-    let text = read(c"/proc/thread-self/children", &mut bytes);
-    if text.is_empty() {
+    // It allocates: the C library's `fork` leaves its allocator fit for use.
+    let Ok(children) = fs::read_to_string("/proc/thread-self/children") else {
         // A kernel without such a file.
-        send(first, libc::SIGKILL);
-    }
-    // The last number may be cut off.
-    let numbers = text.split_inclusive(|byte| *byte == b' ').filter_map(|word| word.strip_suffix(b" "));
-    for number in numbers {
-        let is_guard = spares_guards && is_guard(number);
-        if let Some(number) = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()) {
-            send(number, if is_guard { END } else { libc::SIGKILL });
-        }
-    }
-}
-
-/// Whether the process with this number has the name of a guard.
-fn is_guard(number: &[u8]) -> bool {
-    let (mut path, mut name) = ([0_u8; 32], [0_u8; 32]);
-    let parts = [b"/proc/", number, b"/comm"];
-    let mut end = 0;
-    for part in parts {
-        let Some(place) = path.get_mut(end..end + part.len()) else { return false };
-        place.copy_from_slice(part);
-        end += part.len();
-    }
-    CStr::from_bytes_until_nul(&path)
-        .is_ok_and(|path| read(path, &mut name).strip_suffix(b"\n") == Some(NAME.to_bytes()))
-}
-
-/// The first bytes of a file; nothing where it cannot be read.
-fn read<'a>(path: &CStr, bytes: &'a mut [u8]) -> &'a [u8] {
-    // SAFETY: the path ends with a zero; the buffer is valid for its length.
-    let count = unsafe {
-        let file = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        let count = libc::read(file, bytes.as_mut_ptr().cast(), bytes.len());
-        libc::close(file);
-        count
+        return send(first, libc::SIGKILL);
     };
-    &bytes[..usize::try_from(count).unwrap_or(0)]
+    let is_guard = |number: &str| {
+        let name = fs::read(format!("/proc/{number}/comm"));
+        spares_guards && name.is_ok_and(|name| name.strip_suffix(b"\n") == Some(NAME.to_bytes()))
+    };
+    for (number, process) in children.split_whitespace().filter_map(|number| Some((number, number.parse().ok()?))) {
+        send(process, if is_guard(number) { END } else { libc::SIGKILL });
+    }
 }
 
 /// The next signal; 0 where there is none for so long.
@@ -335,8 +283,9 @@ fn end_like(status: libc::c_int) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::process::ExitStatusExt as _;
-    use std::path::Path;
     use std::thread::sleep;
 
     fn shell(script: &str) -> Command {
@@ -440,14 +389,14 @@ mod tests {
     #[test]
     fn a_temporary_folder_is_for_this_user_and_goes_with_its_content_when_nobody_else_can_remove_it() {
         use std::os::unix::fs::PermissionsExt as _;
-        let folder = TemporaryFolder::create().unwrap();
-        let path = folder.0.clone();
+        let folder = temporary_folder().unwrap();
+        let path = folder.path().to_owned();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
         let script = "mkdir $TMPDIR/a && echo x >$TMPDIR/a/b";
         Guarded::spawn_in(&mut shell(script), &folder).unwrap().0.wait().unwrap();
         assert!(!path.exists(), "the guard is the last");
-        let folder = TemporaryFolder::create().unwrap();
-        let path = folder.0.clone();
+        let folder = temporary_folder().unwrap();
+        let path = folder.path().to_owned();
         assert!(Guarded::spawn_in(&mut Command::new("/nowhere"), &folder).is_err());
         drop(folder);
         assert!(!path.exists());
@@ -475,8 +424,8 @@ mod tests {
     fn starts_a_tree() {
         let Some(file) = std::env::var_os("SYNCSCOPE_TEST_CHILD").map(PathBuf::from) else { return };
         let script = format!("echo $PPID $$ >FILE; {TREE} exec sleep 600").replace("FILE", file.to_str().unwrap());
-        let folder = TemporaryFolder::create().unwrap();
-        fs::write(file.with_extension("folder"), folder.0.as_os_str().as_bytes()).unwrap();
+        let folder = temporary_folder().unwrap();
+        fs::write(file.with_extension("folder"), folder.path().as_os_str().as_bytes()).unwrap();
         let mut child = Guarded::spawn_in(&mut shell(&script), &folder).unwrap();
         let _ = child.0.wait();
     }

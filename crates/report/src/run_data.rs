@@ -204,14 +204,19 @@ pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
     families
 }
 
+/// Of so many pairs, each process of a run has some.
+const ENOUGH_PAIRS: u64 = 24;
+
 /// Of a run that is done: how many of its cases lack the figures of processes, of which their intervals for another run are made.
-/// A few were measured in one process alone, and all of a run that too few processes measured.
+/// A few were measured in one process alone, and all of a run that too few processes measured; where other programs took most pairs,
+/// processes were left without any.
 fn lost_details(run: &Run, rows: &[Row], details: &Details) -> Option<String> {
     let fresh: usize = run.sessions.iter().map(|session| session.processes.len()).sum();
     let had_processes = fresh + 1 >= another_run::FEWEST_PROCESSES;
     let is_known = |detail: &Detail| detail.name == Detail::PROCESS_NS;
     let lacks = |row: &&&Row| !details.get(&row.case.id()).is_some_and(|of_case| of_case.iter().any(is_known));
-    let all: Vec<&Row> = rows.iter().filter(|row| row.verdict == Verdict::Resolved && row.case.is_on_cpus()).collect();
+    let has_enough = |row: &&Row| row.verdict == Verdict::Resolved && row.pairs >= Some(ENOUGH_PAIRS);
+    let all: Vec<&Row> = rows.iter().filter(|row| has_enough(row) && row.case.is_on_cpus()).collect();
     let lacking = all.iter().filter(lacks).count();
     (run.status == Status::Done && run.repeat.is_none() && had_processes && 10 * lacking > all.len()).then(|| {
         format!(

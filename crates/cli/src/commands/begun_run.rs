@@ -17,6 +17,7 @@ use crate::commands::own_request::{OwnRequest, has_answer};
 use crate::commands::report::write_of_run;
 use crate::commands::written_code;
 use crate::failure::{Failure, Outcome};
+use crate::supervisor::board;
 use crate::{runs, terminal};
 
 /// A run that is not complete.
@@ -69,7 +70,8 @@ pub(super) fn as_begun(
             let kept = RunArguments { axes: begun.axes.clone(), device, ..kept };
             written_code::check(&run.own, arguments.trust_code, directory.path())?;
             // The source is that of the run, whatever stands in the files now. Files that its command wrote are not written again.
-            let begun = MeasureArguments { export_json: None, export_markdown: None, ..*begun };
+            let [export_json, export_markdown] = board::instructions().exports.map(|file| file.map(PathBuf::from));
+            let begun = MeasureArguments { export_json, export_markdown, ..*begun };
             Ok((kept, Some(OwnRequest::begun(run.own.clone(), begun))))
         }
         Err(error) if !run.own.is_empty() || run.command.iter().any(|word| is_restriction(word)) => {

@@ -1,7 +1,7 @@
 //! What the user wrote and wants to know: the operations of `syncscope measure`, and what is said of their rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use syncscope_core::own::is_own;
 use syncscope_core::run::Status;
@@ -222,10 +222,14 @@ impl OwnRequest {
         Ok(gate)
     }
 
+    /// The files that were named for JSON and Markdown.
+    pub(super) fn exports(&self) -> [Option<&Path>; 2] {
+        [&self.arguments.export_json, &self.arguments.export_markdown].map(Option::as_deref)
+    }
+
     /// Writes the texts as JSON and Markdown to the files that were named.
     fn export(&self, texts: [String; 2]) -> Result<(), Failure> {
-        let files = [&self.arguments.export_json, &self.arguments.export_markdown];
-        let named = files.into_iter().zip(texts).filter_map(|(file, text)| Some((file.as_ref()?, text)));
+        let named = self.exports().into_iter().zip(texts).filter_map(|(file, text)| Some((file?, text)));
         for (file, text) in named {
             output::write(file, text.as_bytes())?;
         }

@@ -13,7 +13,6 @@ use syncscope_core::session::{Effort, Finished, Here, Limits, Session, SessionEr
 use syncscope_core::{Domain, Run};
 use syncscope_cpu::mpi::MpiLaboratory;
 use syncscope_gpu::verify::listings_of_own;
-use syncscope_host::descriptors::silence_output;
 use syncscope_host::{cpu_list, scheduling};
 
 use crate::args::{CpuList, MOST_REPEATS, MeasureArguments, RunArguments};
@@ -105,11 +104,12 @@ fn measure_once(
         return measure_here(arguments, own, together, started, deadline);
     }
     let trusts_code = own.is_some() || arguments.trust_code;
-    let resuming = Resuming { devices: arguments.device.as_deref(), deadline, trusts_code };
+    let exports = own.map_or([None; 2], OwnRequest::exports);
+    let resuming = Resuming { devices: arguments.device.as_deref(), deadline, trusts_code, exports };
     // The process before this one may have ended when all was written.
     let completed = || arguments.resume.as_ref().filter(|path| board::instructions().is_again && is_complete(path));
     supervised(resuming, || match completed() {
-        Some(path) => report_complete(path),
+        Some(path) => report_complete(arguments, path),
         None => measure_here(arguments, own, None, started, deadline),
     })
 }
@@ -143,7 +143,7 @@ fn measure_here(
             // It was not when this process started.
             terminal::note(&"another process has completed the run meanwhile");
             laboratories.dismiss_processes()?;
-            return report_complete(&path);
+            return request.report(&complete(&path)?);
         }
         begun => begun?,
     };
@@ -170,10 +170,9 @@ fn measure_all(
     }
     progress.show_ladder(session.run());
     let start = SessionStart::now(laboratories);
+    let mut measure = |progress: &mut Progress| session.measure(&mut laboratories.all(), limits, progress);
     // What the user wrote may print as much as it likes.
-    let silenced = request.own.as_ref().and_then(|_| silence_output().ok());
-    let mut status = session.measure(&mut laboratories.all(), limits, progress);
-    drop(silenced);
+    let mut status = if request.own.is_some() { progress.in_silence(measure) } else { measure(progress) };
     if request.arguments.experiments && matches!(status, Ok(Status::Done)) {
         status = Ok(repeat_experiments(session, laboratories, limits, progress));
     }
@@ -223,9 +222,16 @@ fn planned(request: &Request, laboratories: &mut Laboratories, progress: &mut Pr
     Ok(plan)
 }
 
-fn report_complete(path: &Path) -> Result<Outcome, Failure> {
+fn complete(path: &Path) -> Result<Finished, Failure> {
     let (directory, status) = (RunDirectory::open(path)?, Status::Done);
-    report(&Finished { directory, status, contradictions: Vec::new(), history: None })
+    Ok(Finished { directory, status, contradictions: Vec::new(), history: None })
+}
+
+/// Shows a run of which nothing is left to measure.
+fn report_complete(arguments: &RunArguments, path: &Path) -> Result<Outcome, Failure> {
+    let finished = complete(path)?;
+    let (_, own) = as_begun(arguments, &finished.directory, &finished.directory.read_run()?)?;
+    own.map_or_else(|| report(&finished), |own| own.conclude(&finished, report))
 }
 
 fn show_warnings(run: &Run, laboratories: &Laboratories) {

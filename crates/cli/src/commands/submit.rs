@@ -22,7 +22,7 @@ use syncscope_core::run::{IMPORTED, Status};
 use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Detail, Placement, Preset, Row, Run, Verdict};
 use syncscope_gpu::DeviceLimits;
-use syncscope_host::guard::TemporaryFolder;
+use syncscope_host::guard::temporary_folder;
 use syncscope_papers::folder_name;
 use syncscope_report::plain;
 
@@ -129,7 +129,7 @@ pub(crate) fn submit(arguments: &SubmitArguments) -> Result<Outcome, Failure> {
         _ if !is_check => make(path, out.as_deref()),
         Some(out) => check(path, out),
         None => {
-            let scratch = TemporaryFolder::create().map_err(|error| Failure::CouldNot(error.to_string()))?;
+            let scratch = temporary_folder().map_err(|error| Failure::CouldNot(error.to_string()))?;
             check(path, scratch.path())
         }
     }

@@ -3,7 +3,7 @@
 //! The worker writes without waking anybody, because it is measuring; the supervisor looks now and then.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, stdin};
 use std::os::fd::AsFd as _;
@@ -61,6 +61,8 @@ pub(crate) struct Instructions {
     pub(crate) is_again: bool,
     /// There will be no other worker.
     pub(crate) is_last: bool,
+    /// Where the command line wants the rows: as JSON and as Markdown. A file in the run directory does not say that.
+    pub(crate) exports: [Option<OsString>; 2],
 }
 
 /// The places of the four texts. Each is ended by a zero.
@@ -141,7 +143,8 @@ impl Board {
     }
 
     fn is_to_end(&self) -> bool {
-        !self.read(WISH).is_empty()
+        let mut first = [0];
+        self.0.read_at(&mut first, WISH).is_ok_and(|count| count > 0) && first != [0]
     }
 
     pub(super) fn directory(&self) -> Option<PathBuf> {
@@ -215,6 +218,7 @@ mod tests {
             without_experiments: HashMap::from([("timeline".into(), "it hung".into())]),
             is_again: true,
             is_last: true,
+            exports: [Some(OsStr::from_bytes(b"/tmp/\xff").to_owned()), None],
         };
         let board = Board::new(&instructions).unwrap();
         let worker = Board(board.for_worker().unwrap());

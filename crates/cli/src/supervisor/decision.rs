@@ -2,9 +2,9 @@
 
 use syncscope_core::Verdict;
 use syncscope_core::session::GivenUp;
+use syncscope_host::end::{End, Outside};
 
 use super::board::{Instructions, Step};
-use super::end::{End, Outside, signal_name};
 use crate::failure;
 
 /// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
@@ -44,10 +44,8 @@ impl History {
             End::Code(LABORATORY_LOST) => "its threads, or its device, did not come back".to_owned(),
             End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
             End::Code(code) if *step == Step::Done => return Decision::Done(code),
-            End::Code(code) => format!("the process that measured it ended with exit code {code}"),
-            End::Signal(signal) => format!("the process that measured it was ended by {}", signal_name(signal)),
-            End::Outside(outside) => format!("the process that measured it {outside}"),
             End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
+            end => format!("the process that measured it {end}"),
         };
         let at_start = what.replace("that measured it ", "");
         if matches!(end, End::Outside(Outside::CpuTimeLimit(_))) {

@@ -3,14 +3,12 @@
 //!
 //! - this file: starts workers and watches them
 //! - [`board`]: the memory that both share: the steps of a worker, and instructions for it
-//! - [`end`]: how a worker ended, and what ended it
 //! - [`decision`]: what follows from it
 //!
 //! A worker is this program with the same arguments. One that follows another resumes the run directory.
 
 pub(crate) mod board;
 pub(crate) mod decision;
-mod end;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,11 +18,11 @@ use syncscope_core::own::is_own;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::session::observer::Observer;
 use syncscope_core::{Cancel, Case};
-use syncscope_host::guard::{Guarded, TemporaryFolder};
+use syncscope_host::end::{Before, End, Outside};
+use syncscope_host::guard::{Guarded, temporary_folder};
 
 use self::board::{Board, Instructions, Step};
 use self::decision::{Decision, History, doing};
-use self::end::{Before, End, Outside};
 use crate::failure::{Failure, Outcome};
 use crate::launcher;
 use crate::terminal::{self, cancel_on_signal};
@@ -62,6 +60,8 @@ pub(crate) struct Resuming<'a> {
     pub(crate) deadline: Option<Instant>,
     /// Whether what is measured may be code that a user wrote: this process has been told so.
     pub(crate) trusts_code: bool,
+    /// The files that the command names: JSON and Markdown.
+    pub(crate) exports: [Option<&'a Path>; 2],
 }
 
 /// Does `work` in a worker, and returns how it ended. In the worker itself, and where no worker can be started, `work` is
@@ -76,6 +76,7 @@ pub(crate) fn supervised(
     let Some(mut worker) = Worker::first() else { return work() };
     let cancel = cancel_on_signal();
     let mut history = History::default();
+    history.instructions.exports = resuming.exports.map(|file| file.map(Into::into));
     loop {
         let (step, end, directory) = worker.run(&history, &cancel)?;
         let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
@@ -184,7 +185,7 @@ impl Worker {
         }
         let before = Before::now();
         // Where there is no room for it, that is told when one is needed.
-        let folder = TemporaryFolder::create().ok();
+        let folder = temporary_folder().ok();
         let child = match &folder {
             Some(folder) => Guarded::spawn_in(&mut command, folder),
             None => Guarded::spawn(&mut command),

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what a test needs and does not get fails the test")]
 
+mod blamed;
 #[path = "../common/mod.rs"]
 mod common;
 mod groups;

@@ -27,6 +27,8 @@ pub enum ExperimentError {
     /// The loop did not end within its bound, because other programs held the processors. It says nothing of the
     /// primitive.
     Interfered(String),
+    /// The system ended a process that measured, as it may not do another time.
+    Prevented(String),
     /// This case cannot run here, which only showed when it was tried.
     Unsupported(String),
     /// The time of the loop does not grow with its iterations: there is nothing in it.

@@ -212,7 +212,7 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
 pub(crate) fn of_error(error: ExperimentError) -> Verdict {
     match error {
         ExperimentError::TimedOut(_) => Verdict::TimedOut(error.to_string()),
-        ExperimentError::Interfered(reason) => Verdict::Interfered(reason),
+        ExperimentError::Interfered(reason) | ExperimentError::Prevented(reason) => Verdict::Interfered(reason),
         ExperimentError::Unsupported(reason) => Verdict::Skipped(reason),
         ExperimentError::Elided(reason) => Verdict::Elided(reason),
         ExperimentError::Failed(reason) => Verdict::Failed(reason),

@@ -33,10 +33,16 @@ use crate::{
     Verdict,
 };
 
-/// Someone asked to stop before the case was finished.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("interrupted")]
-pub struct Cancelled;
+/// Why a block has no result.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unmeasured {
+    /// Someone asked to stop before the case was finished.
+    #[error("interrupted")]
+    Cancelled,
+    /// As [`ExperimentError::Prevented`].
+    #[error("{0}")]
+    Prevented(String),
+}
 
 /// Measures experiments.
 #[derive(Debug)]
@@ -78,8 +84,8 @@ impl Engine {
     /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.
     ///
     /// # Errors
-    /// When someone asked to stop; what was measured so far is no result.
-    pub fn measure(&self, experiment: &mut dyn Experiment, seed: u64) -> Result<Measurement, Cancelled> {
+    /// When someone asked to stop, or the system ended what measures; what was measured so far is no result.
+    pub fn measure(&self, experiment: &mut dyn Experiment, seed: u64) -> Result<Measurement, Unmeasured> {
         let mut measurement = self.measure_block(experiment, None, seed)?;
         while self.needs_another_block(&measurement) {
             measurement = self.measure_block(experiment, Some(measurement), seed)?;
@@ -91,13 +97,13 @@ impl Engine {
     /// case.
     ///
     /// # Errors
-    /// When someone asked to stop; what was measured in this block is no result.
+    /// When someone asked to stop, or the system ended what measures; what was measured in this block is no result.
     pub fn measure_block(
         &self,
         experiment: &mut dyn Experiment,
         earlier: Option<Measurement>,
         seed: u64,
-    ) -> Result<Measurement, Cancelled> {
+    ) -> Result<Measurement, Unmeasured> {
         // What is executed is the same in every block.
         let known = earlier.as_ref().map(|earlier| earlier.evidence.clone());
         let evidence = known.unwrap_or_else(|| experiment.evidence());
@@ -110,11 +116,14 @@ impl Engine {
         let mut earlier = earlier;
         let equal_work = earlier.as_mut().map(|earlier| std::mem::take(&mut earlier.equal_work)).unwrap_or_default();
         let outcome = match self.take_pairs(experiment, earlier, seed) {
-            Ok(None) => return Err(Cancelled),
+            Ok(None) => return Err(Unmeasured::Cancelled),
             Ok(Some((block, stop))) => equal_work::with_block(equal_work, experiment, &block, seed)
                 .and_then(|equal_work| self.conclude(experiment, (block, stop), equal_work, blocks, seed, &evidence)),
             Err(error) => Err(error),
         };
+        if let Err(ExperimentError::Prevented(reason)) = outcome {
+            return Err(Unmeasured::Prevented(reason));
+        }
         Ok(outcome.unwrap_or_else(|error| {
             let verdict = judge::of_error(error);
             Measurement { blocks, ..Measurement::without_figure(experiment, verdict, evidence) }
@@ -256,7 +265,7 @@ fn examine(experiment: &mut dyn Experiment, is_unfinished: bool) -> Result<(Chec
     }
     match profile::time(Phase::Details, || experiment.details()) {
         Ok(found) => Ok((check, found.into_iter().filter(|detail| detail.value.is_finite()).collect())),
-        Err(error @ ExperimentError::Interfered(_)) => Err(error),
+        Err(error @ (ExperimentError::Interfered(_) | ExperimentError::Prevented(_))) => Err(error),
         Err(error) => Ok((Check::Failed(error.to_string()), Vec::new())),
     }
 }

@@ -4,14 +4,15 @@
 //! otherwise grow by megabytes. Where both files are there, the run went on after it was stored, and the plain one counts.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use tempfile::{Builder, NamedTempFile};
 
 use crate::data_file;
 
@@ -168,8 +169,8 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
         return fs::write(path, bytes);
     }
-    let draft = Draft::of(path, bytes)?;
-    draft.takes_place_of(path)
+    draft_of(path, bytes)?.persist(path)?;
+    Ok(())
 }
 
 /// Replaces a file of a folder whose content others may have made. A link in its place is not followed.
@@ -178,15 +179,16 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// When it cannot be written, or something else than a file is there.
 pub fn replace_own_file(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
     refuse_link(path)?;
-    Draft::of(path, bytes).and_then(|draft| draft.takes_place_of(path)).at(path)
+    draft_of(path, bytes).and_then(|draft| Ok(draft.persist(path)?)).map(drop).at(path)
 }
 
 /// Replaces a file of a run directory as a whole, so that also a power cut leaves the old content or the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
     refuse_link(path)?;
-    let replaced = Draft::of(path, bytes).and_then(|draft| {
-        draft.file.sync_all()?;
-        draft.takes_place_of(path)
+    let replaced = draft_of(path, bytes).and_then(|draft| {
+        draft.as_file().sync_all()?;
+        draft.persist(path)?;
+        Ok(())
     });
     // Some file systems cannot do this to a folder. The file is whole all the same.
     let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
@@ -213,39 +215,13 @@ fn folder_of(path: &Path) -> &Path {
 const DRAFT: (&str, &str) = (".syncscope-", ".new");
 
 /// A file of a name that nobody knows beforehand, in the folder of the one that it will replace. It goes where it does not.
-struct Draft {
-    file: File,
-    path: Option<PathBuf>,
-}
-
-impl Draft {
-    fn of(path: &Path, bytes: &[u8]) -> io::Result<Self> {
-        let (begin, end) = DRAFT;
-        // Each state of the hasher is a random number of the system.
-        let name = format!("{begin}{:016x}{end}", RandomState::new().build_hasher().finish());
-        let path = folder_of(path).join(name);
-        // What is there already is an error, a link too.
-        let file = File::create_new(&path)?;
-        let mut draft = Self { file, path: Some(path) };
-        draft.file.write_all(bytes)?;
-        Ok(draft)
-    }
-
-    fn takes_place_of(mut self, path: &Path) -> io::Result<()> {
-        let Some(draft) = &self.path else { return Ok(()) };
-        fs::rename(draft, path)?;
-        self.path = None;
-        Ok(())
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        // Half a draft is worth nothing, and where the disk is full its room is.
-        if let Some(path) = &self.path {
-            let _ = fs::remove_file(path);
-        }
-    }
+fn draft_of(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
+    let (begin, end) = DRAFT;
+    // As a file that is created without more: `umask` takes from it.
+    let mode = Permissions::from_mode(0o666);
+    let mut draft = Builder::new().prefix(begin).suffix(end).permissions(mode).tempfile_in(folder_of(path))?;
+    draft.write_all(bytes)?;
+    Ok(draft)
 }
 
 /// Removes the drafts of processes that were killed.

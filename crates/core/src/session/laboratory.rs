@@ -24,6 +24,19 @@ pub enum Refusal {
     Lost(String),
 }
 
+/// What went wrong, without more.
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+impl From<Refusal> for String {
+    fn from(refusal: Refusal) -> Self {
+        refusal.to_string()
+    }
+}
+
 /// One line of `syncscope list`.
 #[derive(Debug, Clone)]
 pub struct Listing {

@@ -8,12 +8,12 @@ use crate::model::own::is_own;
 use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
-use crate::session::pending_case::{PendingCase, Recorded};
+use crate::session::pending_case::{MeasuredApart, PendingCase, Recorded};
 use crate::session::{Limits, Session};
 use crate::stats::{layouts, median};
 use crate::{
     Case, CaseId, Check, Engine, Laboratory, Measurement, Nanoseconds, Observation, OwnCheck, Refusal, Row,
-    RunDirectoryError, Status, Verdict,
+    RunDirectoryError, Status, Unmeasured, Verdict,
 };
 
 /// Between what several sessions decided.
@@ -278,17 +278,17 @@ impl Passes<'_> {
         pending: &mut PendingCase,
         engine: &Engine,
     ) -> Result<Ended, RunDirectoryError> {
-        let mut experiment = match profile::time(Phase::SetUp, || laboratory.experiment(&pending.case)) {
-            Ok(experiment) => experiment,
+        let mut taken = self.take_block(laboratory, pending, engine);
+        let is_cancelled = || self.limits.cancel.is_cancelled();
+        if let (Err(Refusal::Prevented(reason)), false) = (&taken, is_cancelled()) {
+            self.observer.warning(&format!("{}: {reason}; it is measured again", pending.case));
+            taken = self.take_block(laboratory, pending, engine);
+        }
+        let mut found = match taken {
+            Ok(found) => found,
             // What was ended on request is not to blame.
             Err(_) if self.limits.cancel.is_cancelled() => return Ok(Ended::Run(Status::Interrupted)),
             Err(refusal) => return self.record_refusal(pending, refusal),
-        };
-        // The order of pairs differs from case to case and does not depend on which other cases are measured.
-        let seed = self.session.run.seed ^ pending.case.id().number();
-        let earlier = pending.found.clone();
-        let Ok(mut found) = engine.measure_block(experiment.as_mut(), earlier, seed) else {
-            return Ok(Ended::Run(Status::Interrupted));
         };
         if let Some(own) = self.session.run.own.iter().find(|own| own.id == pending.case.primitive) {
             fail_if_elided(&mut found, own.checked());
@@ -306,6 +306,22 @@ impl Passes<'_> {
         pending.is_finished = pending.found.as_ref().is_none_or(|found| !engine.needs_another_block(found));
         profile::time(Phase::Write, || self.record(pending, pending.to_record()))?;
         Ok(Ended::Finished)
+    }
+
+    /// What is known of a case after one more block.
+    fn take_block(
+        &self,
+        laboratory: &mut dyn Laboratory,
+        pending: &PendingCase,
+        engine: &Engine,
+    ) -> Result<Measurement, Refusal> {
+        let mut experiment = profile::time(Phase::SetUp, || laboratory.experiment(&pending.case))?;
+        // The order of pairs differs from case to case and does not depend on which other cases are measured.
+        let seed = self.session.run.seed ^ pending.case.id().number();
+        engine.measure_block(experiment.as_mut(), pending.found.clone(), seed).map_err(|error| match error {
+            Unmeasured::Prevented(reason) => Refusal::Prevented(reason),
+            Unmeasured::Cancelled => Refusal::Failed(error.to_string()),
+        })
     }
 
     /// Writes the provisional row of a case, or all that is known of it. Its samples are written only with the rest, because the
@@ -341,8 +357,8 @@ impl Passes<'_> {
     fn record_refusal(&mut self, pending: &mut PendingCase, refusal: Refusal) -> Result<Ended, RunDirectoryError> {
         let is_prevented = matches!(refusal, Refusal::Prevented(_));
         if is_prevented && (pending.found.is_some() || pending.earlier_pairs.is_some()) {
-            // What is known of it stays.
-            pending.is_finished = true;
+            // What is known of it stays, and is provisional.
+            (pending.is_finished, pending.apart) = (true, MeasuredApart::GivenUp);
             self.record(pending, Recorded::Everything)?;
             return Ok(Ended::Finished);
         }

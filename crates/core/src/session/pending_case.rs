@@ -25,7 +25,7 @@ pub(super) enum MeasuredApart {
     NotAsked,
     Asked,
     Done,
-    /// It needs more of them, and no other can measure.
+    /// It needs more of them, and no other can measure; or the system ended the process of one thread that measured it.
     GivenUp,
 }
 

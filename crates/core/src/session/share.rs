@@ -60,11 +60,11 @@ impl Share {
         engine.may_be_precise = false;
         (engine.calibration, engine.block) = (Some(open.calibration), Some(number));
         let seed = self.seed ^ open.case.id().number() ^ u64::from(self.first_pass);
-        let found = engine.measure_block(experiment.as_mut(), open.found.take(), seed);
+        let found = engine.measure_block(experiment.as_mut(), open.found.clone(), seed);
         open.spent += started.elapsed();
         let is_long = open.spent > settings.rule.max_time * 4 / self.effort.processes();
         open.is_over = is_long || found.as_ref().is_ok_and(|found| found.stop.is_none());
-        open.found = found.ok();
+        open.found = found.ok().or(open.found.take());
     }
 }
 

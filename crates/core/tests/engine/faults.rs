@@ -2,8 +2,8 @@
 
 use syncscope_core::fake::{FakeExperiment, Fault, Noise};
 use syncscope_core::{
-    Cancel, Cancelled, Case, Check, Engine, Evidence, Experiment, ExperimentError, Protocol, Row, Ruler, Sample, Shot,
-    Side, Verdict,
+    Cancel, Case, Check, Engine, Evidence, Experiment, ExperimentError, Protocol, Row, Ruler, Sample, Shot, Side,
+    Unmeasured, Verdict,
 };
 
 use super::{measure, settings};
@@ -82,7 +82,7 @@ fn a_raised_flag_ends_a_measurement_without_a_result() {
     let cancel = Cancel::new();
     cancel.cancel();
     let mut experiment = FakeExperiment::new(5.0, 3);
-    assert_eq!(Engine::new(settings(), cancel).measure(&mut experiment, 1), Err(Cancelled));
+    assert_eq!(Engine::new(settings(), cancel).measure(&mut experiment, 1), Err(Unmeasured::Cancelled));
 }
 
 #[test]

@@ -10,8 +10,8 @@ use syncscope_core::session::{Apart, Share};
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Actor, Cancel, Cancelled, Case, CaseId, Detail, Engine, Experiment, Laboratory, Listing, Measurement, OwnCode,
-    Placement, Preset, Refusal, Row, Settings,
+    Actor, Cancel, Case, CaseId, Detail, Engine, Experiment, Laboratory, Listing, Measurement, OwnCode, Placement,
+    Preset, Refusal, Row, Settings,
 };
 use syncscope_host::cpu_list;
 use syncscope_host::loading::undisturbed;
@@ -224,7 +224,7 @@ impl Laboratory for CpuLaboratory {
         sharing.remarks.extend(remark.into_iter().chain(self.kept_awake(&workload)).chain(waiting(&workload)));
         let team = if workload.in_processes {
             self.teams.end_runtimes();
-            let library = self.own.library_of(case).transpose().map_err(Refusal::Failed)?;
+            let library = self.own.library_of(case).transpose()?;
             self.processes.team_for(case, library, &placed.cpus)?
         } else {
             self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?
@@ -290,7 +290,7 @@ impl CpuLaboratory {
         let rule = PrecisionRule { precision: 0.01, min_pairs: 40, max_pairs: 4000, max_time };
         let mut experiment = self.experiment_of(workload, &Placement::Close, threads)?;
         let measured = Engine::new(Settings::with_rule(rule), Cancel::new()).measure(experiment.as_mut(), 1);
-        measured.map_err(|Cancelled| Refusal::Failed("cancelled".to_owned()))
+        measured.map_err(|error| Refusal::Failed(error.to_string()))
     }
 
     /// Gives this thread its CPUs back if it was moved: threads that are not bound, and processes, inherit them. Those of a bound

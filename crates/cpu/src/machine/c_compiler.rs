@@ -6,8 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, fs, io};
 
+use syncscope_core::Refusal;
 use syncscope_host::child_process::{self, Ended, Killed};
-use syncscope_host::guard::TemporaryFolder;
+use syncscope_host::end::End;
+use syncscope_host::guard::{temporary_folder, temporary_folder_in};
+use tempfile::TempDir;
 
 /// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
 /// searched.
@@ -34,15 +37,15 @@ pub(crate) fn compile(
     file: &Path,
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     let could_not = |error: io::Error| format!("{}: {error}", file.display());
     let folder = file.parent().unwrap_or(Path::new("."));
-    let work = fs::create_dir_all(folder).and_then(|()| TemporaryFolder::create_in(folder)).map_err(could_not)?;
+    let work = fs::create_dir_all(folder).and_then(|()| temporary_folder_in(folder)).map_err(could_not)?;
     let draft = work.path().join("draft");
     if let Some(messages) = run(compiler, source, &draft, limit, is_cancelled)? {
-        return Err(first_error(&messages));
+        return Err(Refusal::Failed(first_error(&messages)));
     }
-    fs::rename(&draft, file).map_err(could_not)
+    Ok(fs::rename(&draft, file).map_err(could_not)?)
 }
 
 /// The same as assembly: the text of it, or all messages of a compiler that refuses it.
@@ -54,14 +57,14 @@ pub(crate) fn assembly(
     source: (&str, &str),
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
-) -> Result<Result<String, String>, String> {
+) -> Result<Result<String, String>, Refusal> {
     let work = for_a_moment()?;
     let file = work.path().join("assembly");
     compiler.arg("-S");
     if let Some(messages) = run(compiler, source, &file, limit, is_cancelled)? {
         return Ok(Err(messages));
     }
-    fs::read_to_string(&file).map(Ok).map_err(|error| format!("{}: {error}", file.display()))
+    Ok(fs::read_to_string(&file).map(Ok).map_err(|error| format!("{}: {error}", file.display()))?)
 }
 
 /// All messages about a text that a compiler refuses; `None` if it takes it.
@@ -73,37 +76,45 @@ pub(crate) fn refusal(
     source: (&str, &str),
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Refusal> {
     compiler.arg("-fsyntax-only");
     run(compiler, source, &for_a_moment()?.path().join("nothing"), limit, is_cancelled)
 }
 
 /// A folder of this process alone.
-fn for_a_moment() -> Result<TemporaryFolder, String> {
-    TemporaryFolder::create().map_err(|error| format!("{}: {error}", env::temp_dir().display()))
+fn for_a_moment() -> Result<TempDir, String> {
+    temporary_folder().map_err(|error| format!("{}: {error}", env::temp_dir().display()))
 }
 
-/// Runs a compiler, with the text next to what it makes, in a folder of this process alone: all messages if it refuses the text.
+/// Runs a compiler, with the text next to what it makes, in a folder of this process alone: all messages if it refuses the text. One
+/// that something from outside ends is started a second time.
 fn run(
     mut compiler: Command,
     (ending, text): (&str, &str),
     file: &Path,
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
-) -> Result<Option<String>, String> {
+) -> Result<Option<String>, Refusal> {
     let source = file.with_file_name(format!("source.{ending}"));
     fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
     compiler.arg("-o").arg(file).arg(&source);
-    let ended = child_process::run_within(&mut compiler, limit, is_cancelled);
-    let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
-    if status.as_ref().is_ok_and(std::process::ExitStatus::success) {
-        return Ok(None);
-    }
-    match status {
-        Ok(_) => Ok(Some(messages)),
-        Err(Killed::Cancelled) => Err("asked to stop while the compiler ran".to_owned()),
-        Err(Killed::Late) => Err(format!("the compiler did not end within {} s and was killed", limit.as_secs())),
-        Err(Killed::Talks) => Err(format!("the compiler wrote messages without end: {}", first_error(&messages))),
+    let mut again = true;
+    loop {
+        let ended = child_process::run_within(&mut compiler, limit, &is_cancelled);
+        let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
+        let failed = match status {
+            Ok(End::Code(0)) => return Ok(None),
+            Ok(End::Outside(_)) if again => {
+                again = false;
+                continue;
+            }
+            Ok(end @ End::Outside(_)) => return Err(Refusal::Prevented(format!("the compiler {end}, twice"))),
+            Ok(_) => return Ok(Some(messages)),
+            Err(Killed::Cancelled) => "asked to stop while the compiler ran".to_owned(),
+            Err(Killed::Late) => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
+            Err(Killed::Talks) => format!("the compiler wrote messages without end: {}", first_error(&messages)),
+        };
+        return Err(Refusal::Failed(failed));
     }
 }
 

@@ -174,7 +174,9 @@ mod tests {
         let file = folder.path().join("cache/shim.so");
         let error = |limit, cancel: &Cancel| {
             let compiler = Command::new(&wrapper);
-            c_compiler::compile(compiler, ("c", SOURCE), &file, limit, || cancel.is_cancelled()).unwrap_err()
+            c_compiler::compile(compiler, ("c", SOURCE), &file, limit, || cancel.is_cancelled())
+                .unwrap_err()
+                .to_string()
         };
         assert!(error(Duration::from_secs(1), &Cancel::new()).contains("did not end within 1 s"));
         let cancel = Cancel::new();

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _};
 use std::os::fd::{AsFd as _, AsRawFd as _};
-use std::process::{ExitCode, ExitStatus, Stdio};
+use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::Case;
 use syncscope_core::session::observer::Observer;
 use syncscope_core::session::{Apart, Share};
+use syncscope_host::end::{Before, End};
 use syncscope_host::{child_process, shared_memory};
 
 use super::send;
@@ -53,10 +54,10 @@ pub(crate) fn measure(
 ) -> Result<Vec<Apart>, String> {
     let asked = Request { share: Cow::Borrowed(share), conditions: Conditions::here(cpus), keeps_awake };
     let (found, ended) = ask(&asked, goes_on).map_err(|error| format!("a fresh process could not measure: {error}"))?;
-    if ended.success() { Ok(found) } else { Err(format!("a fresh process ended before it had measured ({ended})")) }
+    if ended == End::Code(0) { Ok(found) } else { Err(format!("a fresh process {ended} before it had measured")) }
 }
 
-fn ask(asked: &Request<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<(Vec<Apart>, ExitStatus)> {
+fn ask(asked: &Request<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<(Vec<Apart>, End)> {
     let mut request = shared_memory::memory_file()?;
     serde_json::to_writer(&mut request, asked)?;
     request.rewind()?;
@@ -67,13 +68,14 @@ fn ask(asked: &Request<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Resul
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     child_process::inherit(&mut command, &[request.as_fd()]);
+    let before = Before::now();
     let mut child = command.spawn()?;
     let found = child.stdout.take().map_or(Ok(Vec::new()), |output| read(output, goes_on));
     if found.is_err() {
         // Nobody reads what else it finds. That it has ended by itself is no error.
         let _ = child.kill();
     }
-    let ended = child.wait()?;
+    let ended = before.end_of(child.wait()?);
     Ok((found?, ended))
 }
 

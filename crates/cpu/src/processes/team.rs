@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::ops::Range;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::{Case, Refusal, Shot};
 use syncscope_host::child_process;
+use syncscope_host::end::{Before, End};
 
 use super::{ARGUMENT, IS_WORKER, Request, Start, send};
 use crate::machine::inherited::Inherited;
@@ -37,6 +38,8 @@ pub(super) struct ProcessTeam {
 /// One of them, in a process group of its own: an interrupt from the terminal is for the parent alone.
 struct Worker {
     child: Child,
+    /// Right before it started.
+    before: Before,
     socket: UnixStream,
 }
 
@@ -103,13 +106,12 @@ impl ProcessTeam {
 
     /// The error of a worker that has ended.
     fn ended(&mut self, worker: usize) -> TeamError {
-        let status = self.workers.get_mut(worker).and_then(|worker| worker.child.wait().ok());
-        let Some(status) = status.filter(|status| self.serves || status.signal().is_some()) else {
+        let end = self.workers.get_mut(worker).and_then(|worker| Some(worker.before.end_of(worker.child.wait().ok()?)));
+        let Some(end) = end.filter(|end| self.serves || !matches!(end, End::Code(_))) else {
             return does_not_serve("ended");
         };
-        let reason = format!("worker process {worker} of {} ended: {status}", self.cpus.len());
-        let is_fault = status.signal().is_none_or(child_process::is_of_fault);
-        if is_fault { TeamError::Failed(reason) } else { TeamError::Prevented(reason) }
+        let reason = format!("worker process {worker} of {} {end}", self.cpus.len());
+        if matches!(end, End::Outside(_)) { TeamError::Prevented(reason) } else { TeamError::Failed(reason) }
     }
 
     /// Kills all workers: they may be waiting for each other, with no limit in the locks of the C library.
@@ -159,6 +161,7 @@ impl Worker {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         child_process::inherit(&mut command, &[&inherited.descriptors()[..], &[of_child.as_fd()]].concat());
+        let before = Before::now();
         let child = command.spawn()?;
         let (output, reports) = (socket.try_clone()?, reports.clone());
         // It ends with the socket, which the end of the child closes.
@@ -171,7 +174,7 @@ impl Worker {
             let all = lines.map(report).chain([Err(Stopped::Ended)]);
             all.for_each(|report| drop(reports.send((number, report))));
         });
-        Ok(Self { child, socket })
+        Ok(Self { child, before, socket })
     }
 
     fn kill(&mut self) {

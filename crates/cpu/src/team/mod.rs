@@ -111,6 +111,16 @@ impl From<TeamError> for Refusal {
     }
 }
 
+/// A case that cannot be made ready, for workers.
+impl From<Refusal> for TeamError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Prevented(reason) => Self::Prevented(reason),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
 impl TeamError {
     /// Of a wait that began then.
     pub(crate) fn timed_out(started: Instant) -> Self {

@@ -81,7 +81,8 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     // A function that is called and not inlined gets all that the thread has.
     let compiles_without = |option: &str| {
         let command = compiler.command(&[option]);
-        c_compiler::refusal(command, (compiler.ending, &functions), LIMIT, is_cancelled) == Ok(None)
+        c_compiler::refusal(command, (compiler.ending, &functions), LIMIT, is_cancelled)
+            .is_ok_and(|refused| refused.is_none())
     };
     let is_used = |what: &OwnUse| match what {
         OwnUse::Variable => keep.contains("syncscope_marked_x"),

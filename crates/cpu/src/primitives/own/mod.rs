@@ -18,7 +18,7 @@ use syncscope_core::{
     Actor, ActorRule, Axes, Case, Domain, Dtype, Facts, Form, Layout, Mode, OwnCheck, OwnCode, OwnOperation, OwnUse,
     Placement, Primitive, Refusal, Role,
 };
-use syncscope_host::guard::TemporaryFolder;
+use tempfile::TempDir;
 
 pub use self::inspection::inspect;
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
@@ -38,9 +38,9 @@ use crate::primitives::workload::{Blocking, Workload};
 #[derive(Debug)]
 struct Layouts {
     compiled: Compiled,
-    loaded: BTreeMap<u32, Result<&'static Loops, String>>,
+    loaded: BTreeMap<u32, Result<&'static Loops, Refusal>>,
     /// Those that a process of one thread loads, too.
-    files: BTreeMap<u32, TemporaryFolder>,
+    files: BTreeMap<u32, TempDir>,
 }
 
 /// A compiled operation, for a process of one thread. A compiler is watched by threads, so that such a process has none.
@@ -62,7 +62,7 @@ pub(crate) struct OwnPrograms {
     /// The layout of the pass that is made.
     layout: u32,
     /// The compiled ones, or why they are not.
-    compiled: Mutex<HashMap<Key, Result<Layouts, String>>>,
+    compiled: Mutex<BTreeMap<Key, Result<Layouts, Refusal>>>,
 }
 
 /// The libraries that another process made and this one has loaded.
@@ -172,15 +172,15 @@ impl OwnPrograms {
     pub(crate) fn workload_of(&self, case: &Case) -> Option<Result<Workload, Refusal>> {
         let source = self.code.find(&case.primitive)?;
         let load = |Layouts { compiled, loaded, .. }: &mut Layouts| {
-            let load = || Loops::load(&compiled.library(self.layout)?.path().join(source::LIBRARY));
-            loaded.entry(self.layout).or_insert_with(load).clone()
+            let load = || Ok(Loops::load(&compiled.library(self.layout)?.path().join(source::LIBRARY))?);
+            made(loaded, self.layout, load).copied()
         };
-        let made = self.compiled(source, case, load).and_then(|loops| workload(source, case, loops));
-        Some(made.map_err(Refusal::Failed))
+        let loops = self.compiled(source, case, load);
+        Some(loops.and_then(|loops| Ok(workload(source, case, loops)?)))
     }
 
     /// The library of the operation that a case measures, in the layout of the pass.
-    pub(crate) fn library_of(&self, case: &Case) -> Option<Result<Library, String>> {
+    pub(crate) fn library_of(&self, case: &Case) -> Option<Result<Library, Refusal>> {
         let source = self.code.find(&case.primitive)?;
         let file = |Layouts { compiled, files, .. }: &mut Layouts| {
             let known = match files.entry(self.layout) {
@@ -203,17 +203,28 @@ impl OwnPrograms {
         &self,
         source: &OwnOperation,
         case: &Case,
-        find: impl FnOnce(&mut Layouts) -> Result<T, String>,
-    ) -> Result<T, String> {
+        find: impl FnOnce(&mut Layouts) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
         let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = compiled.entry((source.id.clone(), dtype, has_work));
         let compile = || {
             let compiled = source::compile(source, dtype, has_work)?;
             Ok(Layouts { compiled, loaded: BTreeMap::new(), files: BTreeMap::new() })
         };
-        find(known.or_insert_with(compile).as_mut().map_err(|error| error.clone())?)
+        find(made(&mut compiled, (source.id.clone(), dtype, has_work), compile)?)
     }
+}
+
+/// What a map has, made where it has none. What the system prevented is tried again.
+fn made<K: Ord, T>(
+    known: &mut BTreeMap<K, Result<T, Refusal>>,
+    key: K,
+    make: impl FnOnce() -> Result<T, Refusal>,
+) -> Result<&mut T, Refusal> {
+    if matches!(known.get(&key), Some(Err(Refusal::Prevented(_)))) {
+        known.remove(&key);
+    }
+    known.entry(key).or_insert_with(make).as_mut().map_err(|refusal| refusal.clone())
 }
 
 /// A case of a loaded operation made ready to run.

@@ -8,8 +8,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use syncscope_core::language::Language;
-use syncscope_core::{Cancel, Dtype, OwnOperation};
-use syncscope_host::guard::TemporaryFolder;
+use syncscope_core::{Cancel, Dtype, OwnOperation, Refusal};
+use syncscope_host::guard::temporary_folder;
+use tempfile::TempDir;
 
 use super::layout;
 use crate::machine::c_compiler;
@@ -236,7 +237,7 @@ pub(super) struct Compiled {
 ///
 /// # Errors
 /// What the compiler says, with the line of the user's source, or that there is none.
-pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<Compiled, String> {
+pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<Compiled, Refusal> {
     let compiler = compiler_of(own, dtype, has_work)?;
     let source = (compiler.ending, &*text(own));
     let assembly = c_compiler::assembly(compiler.command(&[]), source, LIMIT, is_cancelled)?;
@@ -250,8 +251,8 @@ impl Compiled {
     ///
     /// # Errors
     /// What the assembler or the linker says: a function that the source calls may be in no library.
-    pub(super) fn library(&self, layout: u32) -> Result<TemporaryFolder, String> {
-        let folder = TemporaryFolder::create().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
+    pub(super) fn library(&self, layout: u32) -> Result<TempDir, Refusal> {
+        let folder = temporary_folder().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
         let command = self.compiler.command(&["-shared", "-Wl,--no-undefined,-z,now"]);
         let text = layout::padded(&self.assembly, layout);
         c_compiler::compile(command, ("s", &text), &folder.path().join(LIBRARY), LIMIT, is_cancelled).map(|()| folder)
@@ -315,7 +316,7 @@ mod tests {
             function,
             ..OwnOperation::default()
         };
-        compile(&own, Dtype::I32, false).unwrap_err()
+        compile(&own, Dtype::I32, false).unwrap_err().to_string()
     }
 
     #[test]

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use syncscope_core::{Dtype, OwnCheck, OwnOperation};
 use syncscope_host::child_process::{self, Ended, Killed};
-use syncscope_host::guard::TemporaryFolder;
+use syncscope_host::end::End;
+use syncscope_host::guard::{temporary_folder, temporary_folder_in};
+use tempfile::TempDir;
 
 use super::source::{CompilerOf, LIMIT, compiler_of, explained, functions, is_cancelled, text};
 use crate::machine::c_compiler;
@@ -26,7 +28,7 @@ const MOMENT: Duration = Duration::from_secs(3);
 /// Programs of one operation and its variants.
 #[derive(Debug)]
 pub struct Trials {
-    folder: TemporaryFolder,
+    folder: TempDir,
     dtype: Dtype,
 }
 
@@ -52,7 +54,7 @@ impl Trials {
     /// # Errors
     /// That there is no place for the programs.
     pub fn new(dtype: Option<Dtype>) -> Result<Self, String> {
-        let folder = TemporaryFolder::create().map_err(|error| error.to_string())?;
+        let folder = temporary_folder().map_err(|error| error.to_string())?;
         Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32) })
     }
 
@@ -139,7 +141,7 @@ impl Trials {
     }
 
     /// A program of it, in a folder of its own.
-    fn linked(&self, compiler: &CompilerOf, assembly: &str, program: Program) -> Result<TemporaryFolder, String> {
+    fn linked(&self, compiler: &CompilerOf, assembly: &str, program: Program) -> Result<TempDir, String> {
         let (name, source) = program.source();
         let object = self.folder.path().join(format!("{name}.o"));
         if !object.exists() {
@@ -147,7 +149,7 @@ impl Trials {
             command.args(["-O2", "-w", "-U_FORTIFY_SOURCE", "-c"]);
             c_compiler::compile(command, ("c", source), &object, LIMIT, is_cancelled)?;
         }
-        let folder = TemporaryFolder::create_in(self.folder.path()).map_err(|error| error.to_string())?;
+        let folder = temporary_folder_in(self.folder.path()).map_err(|error| error.to_string())?;
         let mut command = compiler.command(&["-pthread"]);
         command.arg(&object);
         c_compiler::compile(command, ("s", assembly), &folder.path().join("trial"), LIMIT, is_cancelled)?;
@@ -164,8 +166,8 @@ fn run(command: &mut Command, time: Duration) -> Result<String, String> {
     let Ended { status, messages } =
         child_process::run_within(command, limit, is_cancelled).map_err(|error| error.to_string())?;
     match status {
-        Ok(status) if status.success() => Ok(messages),
-        Ok(status) => Err(format!("its process ended with {status}")),
+        Ok(End::Code(0)) => Ok(messages),
+        Ok(end) => Err(format!("its process {end}")),
         Err(Killed::Cancelled) => Err("asked to stop".to_owned()),
         Err(Killed::Late) => Err(format!("it did not end within {} s and was killed", limit.as_secs())),
         Err(Killed::Talks) => Err("it wrote without end".to_owned()),
