@@ -39,7 +39,7 @@ charts:               ## the chart library of the page, again from npm
 
 deny:                 ## licences, advisories and sources of the dependencies; needs cargo-deny
 	cargo deny check
-	cargo deny --manifest-path fuzz/Cargo.toml check --config deny.toml advisories sources
+	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check advisories sources
 
 miri:                 ## undefined behaviour in the crates without foreign code; needs a nightly toolchain with Miri
 	cargo +nightly miri test -p syncscope-sass --lib
