@@ -1,8 +1,7 @@
 //! `syncscope fleet DIR..`: the runs of many nodes, what is typical and which nodes differ.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use syncscope_core::run_directory::RunDirectory;
 use syncscope_report::{Fleet, export, page};
 
 use crate::args::{FleetArguments, TextFormat};
@@ -47,16 +46,24 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     Ok(if differs && arguments.fail_on.is_some() { Outcome::SomeNodesDiffer } else { Outcome::Done })
 }
 
+/// Whether a directory has a run, also one that cannot be read: it is left out by its name.
+fn has_run(path: &Path) -> bool {
+    path.join("run.json").symlink_metadata().is_ok()
+}
+
 /// The directories that hold a run: those named, and those in the others.
 fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for path in named {
-        if RunDirectory::open(path).is_ok() {
+        if has_run(path) {
             found.push(path.clone());
             continue;
         }
-        std::fs::read_dir(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
-        let within = runs::runs_in(path, |_| true);
+        let entries =
+            std::fs::read_dir(path).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))?;
+        let mut within: Vec<PathBuf> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| has_run(path)).collect();
+        within.sort();
         if within.is_empty() {
             return Err(Failure::Usage(format!(
                 "{} is no run and contains none; name directories that `syncscope run --out` wrote",

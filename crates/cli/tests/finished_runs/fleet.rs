@@ -1,7 +1,9 @@
 //! `fleet` as users call it.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::common::{output, stderr};
 
@@ -46,6 +48,23 @@ fn nodes_of_one_kind_are_alike_and_one_that_cannot_be_read_is_left_out() {
     assert!(help.contains("At least three runs"), "the help says what is refused: {help}");
     let none = output(&["fleet", runs[2].join("evidence").to_str().unwrap()]);
     assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
+}
+
+/// By its folder or by its own name: it is a run, whatever its `run.json` is and whatever lies beside it.
+#[test]
+fn a_hostile_node_is_left_out_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut nodes = runs(folder.path(), 5);
+    fs::remove_file(nodes[0].join("run.json")).unwrap();
+    assert!(Command::new("mkfifo").arg(nodes[0].join("run.json")).status().unwrap().success());
+    symlink("/etc/passwd", nodes[1].join("link")).unwrap();
+    let by_name: Vec<String> = nodes.drain(..).map(|node| node.display().to_string()).collect();
+    for words in [by_name, vec![folder.path().display().to_string()]] {
+        let done = output(&[&["fleet"], &words.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat());
+        let text = stderr(&done);
+        assert_eq!((done.status.code(), text.matches("left out: ").count()), (Some(0), 2), "{words:?}: {text}");
+        assert!(text.contains("cn0") && text.contains("cn1/link"), "{text}");
+    }
 }
 
 /// These runs have such different cases that none is on most of them.
