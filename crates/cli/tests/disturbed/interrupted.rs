@@ -10,10 +10,12 @@ use syncscope_core::run_directory::RunDirectory;
 use crate::common::{program, stderr};
 use crate::traces::{LONG, Place, code_within, is_there, send, until};
 
-/// Presses again once the first one is answered. How long the second one took; the code is that of an interruption.
+/// Presses again once the first one is answered, where it is not enough. How long the second one took; the code is that of an interruption.
 fn press_twice(place: &Place, child: &mut std::process::Child, signal: i32) -> Duration {
     // The terminal signals a group, `kill` one process.
     let whom = child.id().cast_signed() * if signal == libc::SIGINT { -1 } else { 1 };
+    // A step begins before it hangs.
+    sleep(Duration::from_millis(300));
     send(whom, signal);
     until("the first is answered", || place.errors().contains("again ends at once"));
     sleep(Duration::from_millis(300));
@@ -30,8 +32,7 @@ fn the_second_ends_a_case_that_hangs() {
         let place = Place::new();
         let words = ["run", "--only", "cpu.lock.*", "--only", "cpu.atomic.read", "--seed", "1"];
         let mut child = place.command(&words).env("SYNCSCOPE_FAKE", "fault=hangs").spawn().unwrap();
-        until("it begins", || RunDirectory::open(&place.path("run")).is_ok());
-        sleep(Duration::from_secs(1));
+        until("a case hangs", || place.is_at("cpu.lock."));
         // The limit of the step is two minutes.
         assert!(press_twice(&place, &mut child, signal) < Duration::from_secs(60));
         let errors = place.errors();
@@ -102,8 +103,7 @@ fn the_second_ends_runs_that_are_repeated() {
     let place = Place::new();
     let words = ["run", "--only", "cpu.lock.*", "--repeat", "2"];
     let mut child = place.command(&words).env("SYNCSCOPE_FAKE", "fault=hangs").spawn().unwrap();
-    until("it begins", || RunDirectory::open(&place.path("run/repeat-1")).is_ok());
-    sleep(Duration::from_secs(1));
+    until("a case hangs", || place.is_at("cpu.lock."));
     assert!(press_twice(&place, &mut child, libc::SIGINT) < Duration::from_secs(60));
     place.assert_empty("the second press");
 }

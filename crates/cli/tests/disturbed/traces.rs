@@ -1,7 +1,7 @@
 //! A place for one command, and what the command leaves of itself: processes, temporary files, the lock of its run.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -73,6 +73,16 @@ impl Place {
             has_mark.then_some((process, words))
         })
         .collect()
+    }
+
+    /// Whether one of its processes is at a step of this name, as the memory says that the command shares with who measures.
+    pub(crate) fn is_at(&self, name: &str) -> bool {
+        let step = |process: i32| {
+            let mut begin = [0; 512];
+            let count = fs::File::open(format!("/proc/{process}/fd/0")).and_then(|board| board.read_at(&mut begin, 0));
+            count.is_ok_and(|count| String::from_utf8_lossy(&begin[..count]).contains(name))
+        };
+        self.processes().into_iter().any(|(process, _)| step(process))
     }
 
     /// Fails if anything is left within a few seconds: what was killed needs a moment.
