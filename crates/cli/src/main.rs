@@ -63,7 +63,6 @@ fn main() -> ExitCode {
         Command::Man { out } => commands::man(out.as_deref()),
         Command::Paper(paper) => supervised(|| commands::paper(paper)),
     });
-    supervisor::ends(&outcome);
     let code = match outcome {
         Ok(outcome) => outcome.code(),
         Err(failure) => {

@@ -44,8 +44,6 @@ pub(crate) enum Step {
     Ending,
     /// It does what has limits of its own.
     Other,
-    /// It has said how it ended.
-    Done,
 }
 
 /// What a worker has to know of those before it at its start.

@@ -10,6 +10,18 @@ use crate::failure;
 /// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
 const LABORATORY_LOST: i32 = failure::LABORATORY_LOST as i32;
 
+/// A worker that did its work, or said why it could not, ends with its exit code and so much more: measured code may end it with any
+/// other, wherever it is.
+pub(super) const SAID: i32 = 200;
+
+/// The exit code of such a worker.
+pub(super) const fn said(end: End) -> Option<i32> {
+    match end {
+        End::Code(code @ SAID..210) => Some(code - SAID),
+        _ => None,
+    }
+}
+
 /// Exit code of a Rust program that panicked.
 const PANICKED: i32 = 101;
 
@@ -40,10 +52,12 @@ pub(super) struct History {
 impl History {
     /// What to do after a worker that ended like this while it did `step`.
     pub(super) fn decide(&mut self, step: &Step, end: End) -> Decision {
+        if let Some(code) = said(end) {
+            return Decision::Done(code);
+        }
         let what = match end {
             End::Code(LABORATORY_LOST) => "its threads, or its device, did not come back".to_owned(),
             End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
-            End::Code(code) if *step == Step::Done => return Decision::Done(code),
             End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
             end => format!("the process that measured it {end}"),
         };
@@ -98,7 +112,7 @@ impl History {
     /// broken by an earlier case, which has its verdict; what comes from outside may have met anything. If the next worker ends
     /// so at the same place, it is not by chance.
     fn excuses(&mut self, step: &Step, end: End) -> bool {
-        let can_be_repeated = !matches!(step, Step::Other | Step::Done);
+        let can_be_repeated = *step != Step::Other;
         let is_excused = match end {
             End::Code(LABORATORY_LOST) => matches!(step, Step::Measuring { .. }),
             End::Outside(_) => can_be_repeated,
@@ -117,7 +131,7 @@ pub(super) fn doing(step: &Step) -> &str {
         Step::Preparing => "preparing",
         Step::Measuring { name, .. } | Step::Experiment(name) => name,
         Step::Other => "measuring",
-        Step::Ending | Step::Done => "writing the results",
+        Step::Ending => "writing the results",
     }
 }
 
@@ -139,7 +153,8 @@ mod tests {
     #[test]
     fn a_worker_that_ends_by_itself_has_the_last_word() {
         for code in [0, 1, 2, 3] {
-            assert_eq!(History::default().decide(&Step::Done, End::Code(code)), Decision::Done(code));
+            // Where it may write no file, nobody knows how far it came.
+            assert_eq!(History::default().decide(&measuring("a"), End::Code(SAID + code)), Decision::Done(code));
             // A library may end the process.
             let decision = History::default().decide(&measuring("a"), End::Code(code));
             assert!(matches!(decision, Decision::Restart(text) if text.contains("exit code")));
@@ -219,7 +234,7 @@ mod tests {
 
     #[test]
     fn nothing_is_tried_for_ever() {
-        for step in [Step::Starting, Step::OpeningCpu, Step::Ending, Step::Other, Step::Done] {
+        for step in [Step::Starting, Step::OpeningCpu, Step::Ending, Step::Other] {
             let decision = History::default().decide(&step, SEGMENTATION_FAULT);
             assert!(matches!(&decision, Decision::Impossible(text) if text.contains("SIGSEGV")), "{decision:?}");
         }

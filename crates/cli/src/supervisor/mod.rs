@@ -23,7 +23,7 @@ use syncscope_host::guard::{Guarded, temporary_folder};
 
 use self::board::{Board, Instructions, Step};
 use self::decision::{Decision, History, doing};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{self, Failure, Outcome};
 use crate::launcher;
 use crate::terminal::{self, cancel_on_signal};
 
@@ -84,7 +84,7 @@ pub(crate) fn supervised(
             .as_deref()
             .filter(is_begun)
             .map_or_else(String::new, |directory| format!("; go on with: {}", terminal::resume_command(directory)));
-        if cancel.is_cancelled() && !matches!(end, End::Code(0..=3)) {
+        if cancel.is_cancelled() && decision::said(end).is_none() {
             terminal::note(&format!("interrupted{how_to_go_on}"));
             return Ok(Outcome::Interrupted);
         }
@@ -119,17 +119,11 @@ pub(crate) fn another_follows() -> bool {
     board::is_there() && !board::instructions().is_last
 }
 
-/// Says that this process ends because its work is done, or because it has said why it cannot be done.
-pub(crate) fn ends(outcome: &Result<Outcome, Failure>) {
-    if !matches!(outcome, Ok(Outcome::LaboratoryLost)) {
-        board::begin(&Step::Done);
-    }
-}
-
 /// Ends a worker. What is written stays as it is: exit handlers of foreign code, which may do anything, are not called.
 pub(crate) fn leave(code: u8) {
     if board::is_there() {
-        syncscope_host::exit_at_once(code.into());
+        let is_said = code != failure::LABORATORY_LOST;
+        syncscope_host::exit_at_once(i32::from(code) + if is_said { decision::SAID } else { 0 });
     }
 }
 
@@ -247,7 +241,7 @@ fn limit_of(step: &Step, asked: Option<Duration>) -> Duration {
         Step::Starting | Step::OpeningCpu | Step::OpeningGpu | Step::Preparing | Step::Measuring { .. } => {
             asked.unwrap_or(LIMIT)
         }
-        Step::Ending | Step::Done => asked.unwrap_or_default().max(ENDING_LIMIT),
+        Step::Ending => asked.unwrap_or_default().max(ENDING_LIMIT),
         Step::Experiment(_) | Step::Other => asked.unwrap_or_default().max(OTHER_LIMIT),
     }
 }
