@@ -80,7 +80,11 @@ impl Guarded {
     /// # Errors
     /// What the operating system says.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
-        self.0.try_wait()
+        let ended = self.0.try_wait()?;
+        if ended.is_none() {
+            continue_if_stopped(self.0.id());
+        }
+        Ok(ended)
     }
 
     /// Asks the child to end (`SIGTERM`).
@@ -93,7 +97,7 @@ impl Guarded {
     /// # Errors
     /// What the operating system says.
     pub fn end(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
-        if let Some(status) = self.0.try_wait()? {
+        if let Some(status) = self.try_wait()? {
             return Ok(Some(status));
         }
         send(self.0.id().cast_signed(), END);
@@ -104,9 +108,21 @@ impl Guarded {
 impl Drop for Guarded {
     /// Waits for nobody.
     fn drop(&mut self) {
-        if let Ok(None) = self.0.try_wait() {
+        if let Ok(None) = self.try_wait() {
             send(self.0.id().cast_signed(), END);
         }
+    }
+}
+
+/// Lets a guard go on that measured code, below it, has stopped.
+fn continue_if_stopped(guard: u32) {
+    // SAFETY: zeros are a valid value, which the call replaces where the child has stopped; the process number is zero where it has not.
+    let is_stopped = unsafe {
+        let mut found = zeroed::<libc::siginfo_t>();
+        libc::waitid(libc::P_PID, guard, &raw mut found, libc::WSTOPPED | libc::WNOHANG) == 0 && found.si_pid() != 0
+    };
+    if is_stopped {
+        send(guard.cast_signed(), libc::SIGCONT);
     }
 }
 
@@ -208,8 +224,8 @@ fn prepare() -> libc::sigset_t {
         libc::sigfillset(&raw mut signals);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const signals, ptr::null_mut());
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        // The end of the parent, or of the thread that started this process, wakes it.
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCHLD);
+        // The end of the parent, or of the thread that started this process, wakes it, also where measured code has stopped it.
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCONT);
         libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
         // A signal to the group of the parent, such as SIGKILL, is not for the guard.
         libc::setsid();

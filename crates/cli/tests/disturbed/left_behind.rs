@@ -72,7 +72,7 @@ fn measured_code_leaves_nothing_and_changes_nothing_that_is_written() {
     }
 }
 
-fn codes_that_leave_something() -> [(&'static str, String); 6] {
+fn codes_that_leave_something() -> [(&'static str, String); 7] {
     const FINE: &str = "void operation(struct thread *me) { atomic_fetch_add(me->x, 1); }";
     const ONCE: &str = "static volatile int n; if (n++ != 100) return;";
     [
@@ -103,6 +103,12 @@ fn codes_that_leave_something() -> [(&'static str, String); 6] {
             format!(
                 "#include <unistd.h>\n#include <signal.h>\nvoid operation(struct thread *me) {{ {ONCE} if (fork() == 0) {{ setsid(); \
                  for (int s = 1; s < 32; s++) signal(s, SIG_IGN); if (fork() == 0) sleep(600); _exit(0); }} }}"
+            ),
+        ),
+        (
+            "its parent stopped",
+            format!(
+                "#include <unistd.h>\n#include <signal.h>\nvoid operation(struct thread *me) {{ {ONCE} kill(getppid(), SIGSTOP); }}"
             ),
         ),
         (
@@ -137,7 +143,8 @@ fn assert_nothing_is_left(what: &str, code: &str) {
 #[test]
 fn what_measured_code_started_ends_with_the_command() {
     let place = Place::new();
-    let code = "#include <unistd.h>\nvoid operation(struct thread *me) { static volatile int n; if (n++ != 100) return; \
+    let code = "#include <unistd.h>\n#include <signal.h>\n\
+                void operation(struct thread *me) { static volatile int n; if (n++ != 100) return; kill(getppid(), SIGSTOP); \
                 if (fork() == 0) { setsid(); if (fork() == 0) { execlp(\"sleep\", \"sleep\", \"600\", (char *)0); } _exit(0); } }";
     place.write("code.c", code);
     let words = ["measure", "--cpu", "code.c", "--threads", "1", "--type", "u64"];
