@@ -332,7 +332,7 @@ fn loops_that_are_the_same_have_no_cost_and_a_case_goes_on_where_it_is_to() {
         .unwrap();
     assert!(matches!(elided.verdict, Verdict::Elided(text) if !text.is_empty()) && elided.observations.is_empty());
     let goes_on = |may_be_precise: bool, is_final: bool| {
-        let engine = Engine { may_be_precise, is_final, ..Engine::new(settings.clone(), Cancel::new()) };
+        let engine = Engine { is_final, may_be_precise, ..Engine::new(settings.clone(), Cancel::new()) };
         engine.needs_another_block(&engine.measure_block(&mut exact(), None, 3).unwrap())
     };
     assert_eq!(
