@@ -1,13 +1,11 @@
 //! Our own locks and barriers, written in C as a user would: the model that `syncscope measure --orderings` asks must refute every
 //! weaker ordering that loom refutes in the originals, and none of the files as they are.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use syncscope_core::{OwnCheck, OwnOperation};
-use syncscope_cpu::primitives::own::Trials;
+use syncscope_cpu::primitives::own::{FORMS, Trials};
 use syncscope_orderings::{Model, Step, changed, find};
 
 /// Processor time; the first execution that fails ends it.
@@ -34,38 +32,27 @@ fn lock(text: &str) -> Model {
     asked("mine.c", text, &["acquire", "release"], TIME)
 }
 
-/// A form of one of our locks or barriers, and its functions.
-fn forms() -> Vec<(PathBuf, String)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/orderings");
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    files.map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
-}
-
 #[test]
 fn the_model_refutes_what_loom_refutes() {
     let mut work = Vec::new();
-    for (path, text) in forms() {
+    for (path, text) in FORMS {
         let functions: &[&str] =
             if text.contains("void acquire") { &["acquire", "release"] } else { &["wait", "setup"] };
         let functions: Vec<&str> =
             functions.iter().copied().filter(|name| text.contains(&format!("void {name}("))).collect();
-        let found = find(&text, &functions, false);
+        let found = find(text, &functions, false);
         assert!(found.not_tried.is_empty(), "{found:?}");
         let weaker =
             found.orderings.iter().flat_map(|ordering| ordering.changes.iter().map(move |change| (ordering, change)));
         for (ordering, change) in weaker.filter(|(_, change)| change.step == Step::Weaker) {
-            let name = format!("{}:{} {} → {}", path.display(), ordering.line, ordering.name, change.words);
+            let name = format!("{path}:{} {} → {}", ordering.line, ordering.name, change.words);
             work.push((
                 name,
-                changed(&text, [change]),
+                changed(text, [change]),
                 functions.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>(),
             ));
         }
-        work.push((
-            path.display().to_string(),
-            text.clone(),
-            functions.iter().map(|name| (*name).to_owned()).collect(),
-        ));
+        work.push((path.to_owned(), text.to_owned(), functions.iter().map(|name| (*name).to_owned()).collect()));
     }
     let weakened = work.iter().filter(|(name, ..)| name.contains('→')).count();
     assert_eq!(weakened, 66, "as many as `make loom-mutations` tries");
@@ -160,10 +147,8 @@ fn what_cannot_be_modelled_is_said() {
         "#include <pthread.h>\npthread_mutex_t m;\nvoid acquire(struct thread *me) {{ pthread_mutex_lock(&m); }} {release}"
     );
     assert_eq!(cannot(&pthread), "it calls `pthread_mutex_lock`");
-    let mixed = format!(
-        "void acquire(struct thread *me) {{ while (__atomic_exchange_n((char *)me->x, 1, 2)); }} void release(struct thread *me) {{ *me->x = 0; }}"
-    );
-    assert!(cannot(&mixed).contains("sizes"), "{}", cannot(&mixed));
+    let mixed = "void acquire(struct thread *me) { while (__atomic_exchange_n((char *)me->x, 1, 2)); } void release(struct thread *me) { *me->x = 0; }";
+    assert!(cannot(mixed).contains("sizes"), "{}", cannot(mixed));
     assert!(
         cannot("void acquire(struct thread *me) { nonsense } void release(struct thread *me) {}").contains("mine.c:1")
     );

@@ -94,13 +94,17 @@ impl Verifier {
 /// The listing of an operation, or why there is none.
 pub type Listed = Result<String, String>;
 
-/// The timed region of every operation that the user wrote, compiled for an architecture and decoded: its id, and the listing or why
-/// there is none.
+/// The timed region of every operation that the user wrote, compiled for an architecture, or that of the first of these devices, and
+/// decoded: its id, and the listing or why there is none.
 ///
 /// # Errors
 /// That there is no NVRTC.
-pub fn listings_of_own(code: &OwnCode, arch: &str) -> Result<Vec<(String, Listed)>, String> {
-    let mut compiler = compiler_of_users(Some(arch), None).map_err(|error| error.to_string())?;
+pub fn listings_of_own(
+    code: &OwnCode,
+    arch: Option<&str>,
+    devices: Option<&[u32]>,
+) -> Result<Vec<(String, Listed)>, String> {
+    let mut compiler = compiler_of_users(arch, devices).map_err(|error| error.to_string())?;
     let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
     let (entries, mut cases) = (Entries::with_own(code, limits), own::cases(code, limits));
     cases.dedup_by(|next, first| next.primitive == first.primitive);

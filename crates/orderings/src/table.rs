@@ -250,7 +250,7 @@ mod tests {
             Price::Measured(vec![Saving {
                 case: "2 threads".to_owned(),
                 original_ns: 900.0,
-                saved_ns: (low + high) / 2.0,
+                saved_ns: f64::midpoint(low, high),
                 saved_low_ns: Some(low),
                 saved_high_ns: Some(high),
             }])

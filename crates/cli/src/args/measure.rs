@@ -16,7 +16,14 @@ use crate::axes::AxisArguments;
     after_help = "It compiles and runs the code that you give it, with your rights: measure your own code only.\n  \
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
-                  syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%"
+                  syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%\n\n\
+                  Answers of --orderings, also about our own locks and barriers as C (--cpu cpu.lock.mcs --orderings); with --sass\n\
+                  ARCH, GPU code by its machine code alone:\n  \
+                  same instructions        free here: the variant without it compiles to the same machine code\n  \
+                  yes: seen to fail        threads of this machine broke the check, with the first failure\n  \
+                  the model asks for it    an execution of two or three threads under C11 breaks it; this machine did not\n  \
+                  not refuted              neither did, within the bound; deviations are interrupted threads, old values that\n  \
+                  \u{20}                        are read, and stores that come before others. It does not mean needless"
 )]
 pub(crate) struct MeasureArguments {
     /// Statements or files in C11 or C++20 ($CC, $CXX); FILE:NAME is one operation
@@ -67,6 +74,9 @@ pub(crate) struct MeasureArguments {
     /// Language, such as c11; `std::` and `x.` choose C++
     #[arg(long, value_name = "STANDARD")]
     pub(crate) std: Option<String>,
+    /// For each memory ordering in the code: what it costs here, and whether a test or the memory model asks for it
+    #[arg(long, conflicts_with_all = ["fail_if_slower", "baseline", "header"])]
+    pub(crate) orderings: bool,
     /// End with exit code 3 if the first operation is slower than one that it is compared with, by more than this
     #[arg(long, value_name = "PERCENT")]
     pub(crate) fail_if_slower: Option<Percentage>,

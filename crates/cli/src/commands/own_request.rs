@@ -14,6 +14,7 @@ use syncscope_core::{
     Axes, Case, CaseId, Domain, Dtype, Form, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row, Verdict,
 };
 use syncscope_gpu::own::Inspector;
+use syncscope_orderings::Saving;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
@@ -172,30 +173,15 @@ impl OwnRequest {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
         let (mut json, mut markdown, mut gate) = (Vec::new(), String::new(), Gate::default());
-        // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
-        let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
-        let has_type = self.operations.iter().all(is_typed);
-        let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
         let pairs = directory.read_samples()?;
-        let has_baseline = self.operations.iter().any(|own| own.baseline.is_some());
         for domain in [Domain::Cpu, Domain::Gpu] {
             let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
             let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
             for other in of_domain {
-                let (mut a, ids_of_a) = part(data, first, has_type, dtype);
-                let (b, ids_of_b) = part(data, other, has_type, dtype);
-                // What calls no library costs the same in a process of one thread, and is not measured there.
-                let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
-                if !b.rows.iter().any(is_alone) {
-                    a.rows.retain(|row| !is_alone(row));
-                }
-                // The ratio is that of the first operation to the other one: it is the one that the user asks about.
-                let by_loops = domain == Domain::Cpu && is_own(first) && is_own(other) && !has_baseline;
-                let ratio = |(id, of_b): (&CaseId, &CaseId)| {
-                    let pairs = [pairs.get(ids_of_a.get(id)?)?, pairs.get(of_b)?];
-                    Some((id.clone(), ratios(pairs, domain, by_loops)))
-                };
-                let comparison = compare_in_turn(&b, &a, threshold, &ids_of_b.iter().filter_map(ratio).collect());
+                let [a, b] = self.both(data, [first, other]);
+                let by_loops = self.are_compared_by_loops([first, other]);
+                let ratios = ratios_of_cases([&a, &b], &pairs, domain, by_loops);
+                let comparison = compare_in_turn(&b.0, &a.0, threshold, &ratios);
                 if comparison.cases.is_empty() {
                     let text = format!("{first} and {other} have no case in common");
                     terminal::warning(&text);
@@ -222,13 +208,61 @@ impl OwnRequest {
         Ok(gate)
     }
 
+    /// The rows of two operations as those of runs of their own, in which the same cases have the same names.
+    fn both(&self, data: &RunData, [first, other]: [&str; 2]) -> [Part; 2] {
+        // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
+        let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
+        let has_type = self.operations.iter().all(is_typed);
+        let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
+        let [mut a, b] = [first, other].map(|id| part(data, id, has_type, dtype));
+        // What calls no library costs the same in a process of one thread, and is not measured there.
+        let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
+        if !b.0.rows.iter().any(is_alone) {
+            a.0.rows.retain(|row| !is_alone(row));
+        }
+        [a, b]
+    }
+
+    fn are_compared_by_loops(&self, ids: [&str; 2]) -> bool {
+        let of_cpu = |id: &str| is_own(id) && id.starts_with(Domain::Cpu.as_str());
+        ids.into_iter().all(of_cpu) && self.operations.iter().all(|own| own.baseline.is_none())
+    }
+
+    /// What another operation, measured in turn with the first one, saves in each case.
+    pub(super) fn savings(
+        &self,
+        data: &RunData,
+        directory: &RunDirectory,
+        [first, other]: [&str; 2],
+    ) -> Result<Vec<Saving>, Failure> {
+        let pairs = directory.read_samples()?;
+        let domain = if first.starts_with(Domain::Cpu.as_str()) { Domain::Cpu } else { Domain::Gpu };
+        let [a, b] = self.both(data, [first, other]);
+        let ratios = ratios_of_cases([&a, &b], &pairs, domain, self.are_compared_by_loops([first, other]));
+        let comparison = compare_in_turn(&b.0, &a.0, 0.0, &ratios);
+        let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
+        cases.sort_by_key(|compared| &compared.a.case);
+        let saving = |compared: &&ComparedCase<'_>| {
+            let original_ns = compared.b.ns?.0;
+            let saved = |ratio: f64| original_ns * (1.0 - ratio.recip());
+            Some(Saving {
+                case: parameters(compared),
+                original_ns,
+                saved_ns: saved(compared.ratio?),
+                saved_low_ns: compared.low.map(saved),
+                saved_high_ns: compared.high.map(saved),
+            })
+        };
+        Ok(cases.iter().filter_map(saving).collect())
+    }
+
     /// The files that were named for JSON and Markdown.
     pub(super) fn exports(&self) -> [Option<&Path>; 2] {
         [&self.arguments.export_json, &self.arguments.export_markdown].map(Option::as_deref)
     }
 
     /// Writes the texts as JSON and Markdown to the files that were named.
-    fn export(&self, texts: [String; 2]) -> Result<(), Failure> {
+    pub(super) fn export(&self, texts: [String; 2]) -> Result<(), Failure> {
         let named = self.exports().into_iter().zip(texts).filter_map(|(file, text)| Some((file?, text)));
         for (file, text) in named {
             output::write(file, text.as_bytes())?;
@@ -378,7 +412,7 @@ fn pairs<'a>(some: &'a [u32], others: &'a [u32]) -> impl Iterator<Item = (u32, u
 
 /// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
 /// are those within the run. And for each of its cases the one of the run.
-fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, HashMap<CaseId, CaseId>) {
+fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> Part {
     let mut ids = HashMap::new();
     let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
     let is_usual = |case: &Case| {
@@ -404,6 +438,24 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> (RunData, Has
         part.rows.push(Row { case, ns_interval, cycles_interval, allowance: None, run_to_run: None, ..row.clone() });
     }
     (part, ids)
+}
+
+/// The rows of one operation, and for each of its cases the one of the run.
+type Part = (RunData, HashMap<CaseId, CaseId>);
+
+/// For each case of the second operation the ratios of the cost of the first one to its own: the first is the one that the user asks
+/// about.
+fn ratios_of_cases(
+    [(_, ids_of_a), (_, ids_of_b)]: [&Part; 2],
+    pairs: &HashMap<CaseId, Vec<StoredPair>>,
+    domain: Domain,
+    by_loops: bool,
+) -> BTreeMap<CaseId, Vec<f64>> {
+    let ratio = |(id, of_b): (&CaseId, &CaseId)| {
+        let pairs = [pairs.get(ids_of_a.get(id)?)?, pairs.get(of_b)?];
+        Some((id.clone(), ratios(pairs, domain, by_loops)))
+    };
+    ids_of_b.iter().filter_map(ratio).collect()
 }
 
 /// The ratios of two costs in each layout of the code, or in each pass.

@@ -279,7 +279,10 @@ fn remove_empty_start(folder: &Path) {
 
 /// Waits for a child, and asks again and again whether to end. Then it asks the child to end, and gives it some time; `None`
 /// if that was not enough.
-fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result<Option<ExitStatus>, Failure> {
+pub(super) fn wait(
+    command: &mut Command,
+    mut is_cancelled: impl FnMut() -> bool,
+) -> Result<Option<ExitStatus>, Failure> {
     let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
     let mut child = Guarded::spawn(command).map_err(could_not)?;
     let mut cancelled_at: Option<Instant> = None;

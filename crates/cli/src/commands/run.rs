@@ -17,6 +17,7 @@ use syncscope_host::{cpu_list, scheduling};
 
 use crate::args::{CpuList, MOST_REPEATS, MeasureArguments, RunArguments};
 use crate::commands::begun_run::{as_begun, default_directory, is_complete, report, resumable};
+use crate::commands::orderings::orderings;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::{paper, repeat, written_code};
 use crate::failure::{Failure, Outcome};
@@ -52,11 +53,14 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
         let header = if of_cpu { syncscope_cpu::primitives::own::HEADER } else { syncscope_gpu::own::HEADER };
         return terminal::show(&header.trim_end());
     }
+    if arguments.orderings {
+        return orderings(arguments);
+    }
     let own = OwnRequest::new(arguments)?;
     if let Some(arch) = &arguments.sass {
         let own = own.resolved(Some(arch))?;
         let mut missing = Vec::new();
-        for (id, listing) in listings_of_own(&own.code(), arch).map_err(Failure::CouldNot)? {
+        for (id, listing) in listings_of_own(&own.code(), Some(arch), None).map_err(Failure::CouldNot)? {
             match listing {
                 Ok(listing) => drop(terminal::show(&format!("{id} on {arch}\n{listing}"))?),
                 Err(reason) => missing.push(format!("{id} on {arch}: {reason}")),

@@ -263,3 +263,62 @@ fn locks_have_work_and_messages_have_data() {
         "{early:?}"
     );
 }
+
+/// Each ordering has a row, and no answer says more than was seen.
+#[test]
+fn orderings_have_a_price_and_a_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = "_Static_assert(memory_order_release == 3, \"\");\n\
+                void acquire(struct thread *me) { while (atomic_exchange(me->x, 1)) syncscope_pause(); }\n\
+                #ifdef OTHER\n#define STORE(x) atomic_store_explicit(x, 0, memory_order_release)\n#endif\n\
+                void release(struct thread *me) { atomic_store(me->x, 0); }\n";
+    fs::write(folder.path().join("lock.c"), lock).unwrap();
+    let exports = ["--export-json", "table.json", "--export-markdown", "table.md", "--out", "run", "--budget", "8s"];
+    let words = [&["--cpu", "lock.c", "--threads", "1", "--orderings"][..], &exports].concat();
+    let output = measure(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = stdout(&output);
+    let row =
+        |begin: &str| table.lines().find(|line| line.contains(begin)).unwrap_or_else(|| panic!("{begin}: {table}"));
+    for variant in ["atomic_exchange (seq_cst) → relaxed", "atomic_store (seq_cst) → relaxed"] {
+        assert!(row(variant).contains("the model asks for it"), "{table}");
+    }
+    for variant in ["atomic_exchange (seq_cst) → acq_rel", "atomic_store (seq_cst) → release"] {
+        assert!(row(variant).contains("not refuted"), "{table}");
+    }
+    if cfg!(target_arch = "x86_64") {
+        assert!(row("atomic_exchange (seq_cst) → relaxed").contains("same instructions  free here; the model asks"));
+        assert!(!row("atomic_store (seq_cst) → release").contains("same instructions"));
+        assert!(table.contains("the cheapest form that no test and no model refutes: line 6"), "{table}");
+    }
+    assert!(row("not tried: line 1").contains("does not compile"), "{table}");
+    assert!(!table.contains("not needed"), "{table}");
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("table.json")).unwrap()).unwrap();
+    assert_eq!(json[0]["operation"], "cpu.own.lock");
+    assert!(
+        json[0]["rows"].as_array().unwrap().iter().any(|row| row["model"]["refuted"]["steps"].is_array()),
+        "{json}"
+    );
+    assert!(fs::read_to_string(folder.path().join("table.md")).unwrap().contains("| line | ordering |"));
+}
+
+#[test]
+fn orderings_of_what_has_none_or_is_broken_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let release = "void release(struct thread *me) { atomic_store_explicit(me->x, 0, memory_order_release); }\n";
+    for (acquire, said) in [
+        ("while (atomic_load(me->x) < 2) {}", "fails its check as it is: hangs"),
+        ("(void)me;", "fails its check as it is"),
+    ] {
+        fs::write(folder.path().join("a.c"), format!("void acquire(struct thread *me) {{ {acquire} }}\n{release}"))
+            .unwrap();
+        let output = measure(folder.path(), &["--cpu", "a.c", "--orderings"]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    let output = measure(folder.path(), &["--cpu", "x = x + 1", "--orderings"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("has no memory ordering that could be weaker"), "{}", stderr(&output));
+    let output = measure(folder.path(), &["--cpu", "cpu.lock.std_mutex", "--orderings"]);
+    assert_eq!((output.status.code(), stderr(&output).contains("is not written in C here")), (Some(2), true));
+}

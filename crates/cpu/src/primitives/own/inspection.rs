@@ -95,7 +95,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
 }
 
 /// The assembly of a function.
-fn body_of<'a>(assembly: &'a str, name: &str) -> &'a str {
+pub(super) fn body_of<'a>(assembly: &'a str, name: &str) -> &'a str {
     let start =
         assembly.find(&format!("{name}:")).or_else(|| assembly.find(&format!("{name}v:"))).unwrap_or(assembly.len());
     let text = &assembly[start..];

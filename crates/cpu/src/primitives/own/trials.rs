@@ -11,6 +11,7 @@ use syncscope_host::end::End;
 use syncscope_host::guard::{temporary_folder, temporary_folder_in};
 use tempfile::TempDir;
 
+use super::inspection::body_of;
 use super::source::{CompilerOf, LIMIT, compiler_of, explained, functions, is_cancelled, text};
 use crate::machine::c_compiler;
 
@@ -24,6 +25,30 @@ const OF_MODEL: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid syncsco
 /// A program may take so many times as long as it was given, and a moment to begin: other programs may have the CPUs.
 const PATIENCE: u32 = 4;
 const MOMENT: Duration = Duration::from_secs(3);
+
+macro_rules! forms {
+    ($($id:literal $file:literal,)+) => { [$(($id, include_str!(concat!("forms/", $file)))),+] };
+}
+
+/// Our own locks and barriers by their id, written in C as a user would: the catalogue's are in Rust.
+pub const FORMS: [(&str, &str); 16] = forms! {
+    "cpu.lock.ttas" "ttas.c",
+    "cpu.lock.ttas_backoff" "ttas_backoff.c",
+    "cpu.lock.ticket" "ticket.c",
+    "cpu.lock.mcs" "mcs.c",
+    "cpu.lock.clh" "clh.c",
+    "cpu.lock.reciprocating" "reciprocating.c",
+    "cpu.lock.hemlock" "hemlock.c",
+    "cpu.lock.qspinlock" "qspinlock.c",
+    "cpu.lock.cna" "cna.c",
+    "cpu.lock.cohort" "cohort.c",
+    "cpu.lock.spin_park" "spin_park.c",
+    "cpu.barrier.sense" "sense.c",
+    "cpu.barrier.dissemination" "dissemination.c",
+    "cpu.barrier.tree" "tree.c",
+    "cpu.barrier.clusters" "clusters.c",
+    "cpu.barrier.futex" "futex.c",
+};
 
 /// Programs of one operation and its variants.
 #[derive(Debug)]
@@ -68,6 +93,12 @@ impl Trials {
         assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
     }
 
+    /// The instructions of an operation, once, from its assembly.
+    pub fn code(assembly: &str) -> Vec<String> {
+        let lines = body_of(assembly, "syncscope_execute").lines().skip(1).map(|line| line.trim().replace('\t', " "));
+        lines.filter(|line| !line.is_empty() && (!line.starts_with('.') || line.ends_with(':'))).collect()
+    }
+
     /// Whether a compiler takes an operation.
     ///
     /// # Errors
@@ -88,7 +119,7 @@ impl Trials {
         let compiler = compiler_of(own, self.dtype, false)?;
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
         let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-Wno-tsan"];
-        let assembly = self.trial(&modelled, &compiler, &options, Program::Model)?;
+        let assembly = trial(&modelled, &compiler, &options, Program::Model)?;
         if let Some(name) = outside_of_model(&assembly) {
             return Err(format!("it calls `{name}`"));
         }
@@ -107,37 +138,12 @@ impl Trials {
     /// Why it cannot be run.
     pub fn stress(&self, own: &OwnOperation, time: Duration, cpus: &[u32]) -> Result<String, String> {
         let compiler = compiler_of(own, self.dtype, false)?;
-        let assembly = self.trial(own, &compiler, &[], Program::Stress)?;
+        let assembly = trial(own, &compiler, &[], Program::Stress)?;
         let program = self.linked(&compiler, &assembly, Program::Stress)?;
         let threads = cpus.len().clamp(2, MOST_THREADS);
         let mut command = Command::new(program.path().join("trial"));
         command.args([time.as_secs_f64().to_string(), threads.to_string()]);
         run(command.args(cpus.iter().take(threads).map(u32::to_string)), time)
-    }
-
-    /// The operation with what is done with it, as assembly.
-    fn trial(
-        &self,
-        own: &OwnOperation,
-        compiler: &CompilerOf,
-        options: &[&str],
-        program: Program,
-    ) -> Result<String, String> {
-        let check = own.checked().filter(|_| !own.admits_several() || own.exclusive_half().is_some());
-        if check.is_none() && !own.helpers.iter().any(|name| name.starts_with("check")) {
-            return Err("nothing of it is checked".to_owned());
-        }
-        let is = |wanted| u32::from(check == Some(wanted));
-        let head = format!(
-            "\n#line 1 \"trial.h\"\n#define SYNCSCOPE_TRIAL_MODEL {}\n#define SYNCSCOPE_TRIAL_BARRIER {}\n\
-             #define SYNCSCOPE_TRIAL_COUNTER {}\n",
-            u32::from(program == Program::Model),
-            is(OwnCheck::Barrier),
-            is(OwnCheck::Counter)
-        );
-        let text = format!("{}{head}{TRIAL}", functions(own));
-        let assembly = c_compiler::assembly(compiler.command(options), (compiler.ending, &text), LIMIT, is_cancelled)?;
-        assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
     }
 
     /// A program of it, in a folder of its own.
@@ -155,6 +161,25 @@ impl Trials {
         c_compiler::compile(command, ("s", assembly), &folder.path().join("trial"), LIMIT, is_cancelled)?;
         Ok(folder)
     }
+}
+
+/// The operation with what is done with it, as assembly.
+fn trial(own: &OwnOperation, compiler: &CompilerOf, options: &[&str], program: Program) -> Result<String, String> {
+    let check = own.checked().filter(|_| !own.admits_several() || own.exclusive_half().is_some());
+    if check.is_none() && !own.helpers.iter().any(|name| name.starts_with("check")) {
+        return Err("nothing of it is checked".to_owned());
+    }
+    let is = |wanted| u32::from(check == Some(wanted));
+    let head = format!(
+        "\n#line 1 \"trial.h\"\n#define SYNCSCOPE_TRIAL_MODEL {}\n#define SYNCSCOPE_TRIAL_BARRIER {}\n\
+         #define SYNCSCOPE_TRIAL_COUNTER {}\n",
+        u32::from(program == Program::Model),
+        is(OwnCheck::Barrier),
+        is(OwnCheck::Counter)
+    );
+    let text = format!("{}{head}{TRIAL}", functions(own));
+    let assembly = c_compiler::assembly(compiler.command(options), (compiler.ending, &text), LIMIT, is_cancelled)?;
+    assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
 }
 
 /// Most threads of the test.
