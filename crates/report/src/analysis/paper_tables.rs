@@ -104,7 +104,11 @@ fn block_rate(data: &RunData, threads: fn(u32) -> bool) -> Option<String> {
         let (size, (blocks, warps)) = (known.row.case.threads?, machine.load_of(&known.row.case)?);
         let is_resident =
             blocks <= gpu.max_blocks_per_multiprocessor && warps <= gpu.max_threads_per_multiprocessor / WARP;
-        (size >= WARP && threads(size) && is_resident && known.ns > 0.0).then(|| (size, f64::from(warps) / known.ns))
+        // A multiprocessor with room for one block more is not full.
+        let most_warps = gpu.max_threads_per_multiprocessor / WARP;
+        let is_full = blocks == gpu.max_blocks_per_multiprocessor || warps + size.div_ceil(WARP) > most_warps;
+        (size >= WARP && threads(size) && is_resident && is_full && known.ns > 0.0)
+            .then(|| (size, f64::from(warps) / known.ns))
     };
     let rates = sets(barriers(data, BLOCK).filter_map(of_row));
     range(rates.into_values().filter_map(|rates| rates.into_iter().reduce(f64::max)), rate)
@@ -322,8 +326,10 @@ mod tests {
             block(640, 32, 1.0),
             // One block is not a full device.
             block(1, 32, 1.0),
-            block(20, 256, 20.0),
-            block(10, 1024, 80.0),
+            block(80, 256, 80.0),
+            block(20, 1024, 160.0),
+            // Nor is one block of each multiprocessor, which holds eight.
+            block(10, 256, 1.0),
         ];
         let data = data(rows);
         assert_eq!(tables(&data), [], "5 of 11 lines");

@@ -129,6 +129,13 @@ pub(super) fn has_one_actor(rows: &[Known<'_>]) -> bool {
     actors.len() < 2 && populations.len() < 2
 }
 
+/// Whether the middle one of three neighbouring figures is a dip or a peak: both others are beyond this factor on one side of it. A
+/// figure without an interval that stands out so may be noise.
+pub(crate) fn stands_out([before, own, after]: [f64; 3]) -> bool {
+    const FACTOR: f64 = 1.25;
+    (before > FACTOR * own && after > FACTOR * own) || (own > FACTOR * before && own > FACTOR * after)
+}
+
 fn positive(cost: Option<Nanoseconds>) -> Option<f64> {
     cost.map(Nanoseconds::value).filter(|ns| *ns > 0.0)
 }
@@ -173,6 +180,12 @@ mod tests {
         let mut rows = rows();
         rows[1].median_ns = None;
         assert!(known(&data(rows.clone()), 0).against(known(&data(rows), 1)).is_none());
+    }
+
+    #[test]
+    fn a_dip_or_a_peak_stands_out_and_a_slope_does_not() {
+        assert!(stands_out([4.39, 2.06, 4.76]) && stands_out([1.0, 3.0, 1.2]));
+        assert!(!stands_out([1.0, 3.0, 9.0]) && !stands_out([9.0, 3.0, 1.0]) && !stands_out([4.0, 3.5, 4.0]));
     }
 
     #[test]

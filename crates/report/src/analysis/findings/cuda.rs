@@ -123,6 +123,19 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
     }),
     ("burtchell.cuda.cas_pass_fail", |data| alike("both", &primitives(data, CAS_PASS, "gpu.atomic.cas_fail"))),
     ("burtchell.cuda.cas_constant", |data| flat(ALIKE, &up_to(data, CAS_PASS, 1, 4))),
+    ("burtchell.cuda.cas_two_blocks", |data| flat(ALIKE, &up_to(data, CAS_PASS, 2, 2))),
+    ("burtchell.cuda.cas_array", |data| {
+        let count = multiprocessors(data)?;
+        let part = |layout| {
+            let [swaps, adds] = [CAS_PASS, GPU_ADD].map(|id| atomics(data, id, Dtype::I32, layout));
+            let (full, warp) = ((count, 1024), (count, WARP));
+            Some(grows_alike(
+                ("compare-and-swap", &at(&swaps, full)?, &at(&swaps, warp)?),
+                ("addition", &at(&adds, full)?, &at(&adds, warp)?),
+            ))
+        };
+        all([NEAR, FAR].into_iter().filter_map(part))
+    }),
     ("burtchell.cuda.cas_not_aggregated", |data| {
         shapes(Test::AtLeast(MUCH), "", &atomics(data, CAS_PASS, Dtype::I32, ONE), (1, WARP), (1, 4))
     }),
@@ -141,7 +154,10 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         rows.retain(|row| row.row.case.layout == Some(NEAR) && row.row.case.threads <= Some(WARP));
         let (one, several): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.threads == Some(1));
         let pairs = pairs_by(&several, &one, |case| case.dtype);
-        generally(Test::Within(ALIKE), "within a warp the fence costs what it does for one thread", &pairs)
+        // A figure without an interval may be noise, so not every one of these counts.
+        let is_known = |(a, b): &Pair<'_>| a.row.ns_within.is_some() && b.row.ns_within.is_some();
+        let judge = if pairs.iter().all(is_known) { every } else { generally };
+        judge(Test::Within(ALIKE), "within a warp the fence costs what it does for one thread", &pairs)
     }),
     ("burtchell.cuda.fence_block_hidden", block_fence_hidden),
     ("burtchell.cuda.full_warps", |data| {

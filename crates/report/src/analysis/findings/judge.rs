@@ -7,7 +7,7 @@ use super::super::phrases::joined;
 use super::{Outcome, Truth};
 use crate::figure;
 use crate::naming;
-use crate::reading::interval_within_run;
+use crate::reading::{NO_NUMBER, interval_within_run};
 
 /// "Constant", "identical", "no difference", "similar": costs within this factor. It is the factor within which the report
 /// takes costs for one level elsewhere (core-to-core matrix, end of false sharing).
@@ -46,7 +46,7 @@ impl Test {
     }
 
     /// The same of the ends of two intervals.
-    fn between(self, [al, ah]: [f64; 2], [bl, bh]: [f64; 2]) -> Truth {
+    pub(super) fn between(self, [al, ah]: [f64; 2], [bl, bh]: [f64; 2]) -> Truth {
         match self {
             Self::AtMost(factor) => Truth::of(ah <= factor * bl, al > factor * bh),
             Self::AtLeast(factor) => Truth::of(al >= factor * bh, ah < factor * bl),
@@ -79,7 +79,7 @@ impl Tally {
     }
 
     /// `in 68 of 70 pairs, not in 2`.
-    fn in_words(&self, noun: &str) -> String {
+    pub(super) fn in_words(&self, noun: &str) -> String {
         let against = if self.no > 0 { format!(", not in {}", self.no) } else { String::new() };
         format!("in {} of {} {noun}{against}", self.yes, self.all)
     }
@@ -126,6 +126,10 @@ impl Unit {
     pub(super) fn cost(self, known: &Known<'_>) -> String {
         match known.cycles_figure().filter(|_| self == Self::Cycles) {
             Some(cycles) => figure::cycles(cycles.value()),
+            None if known.to_string() == NO_NUMBER && known.bounds.high > 0.0 => {
+                let [low, high] = [known.bounds.low.max(0.0), known.bounds.high].map(figure::time);
+                format!("{low} to {high}")
+            }
             None => known.to_string(),
         }
     }

@@ -26,7 +26,8 @@ mod tests;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use syncscope_core::Evidence;
+use syncscope_core::run::IMPORTED;
+use syncscope_core::{Evidence, Row};
 
 pub use super::claim::{Finding, Outcome, Paper, Truth};
 use crate::RunData;
@@ -78,9 +79,26 @@ fn evaluate(claim: &Claim, data: &RunData) -> Finding {
         outcome.verdict = Truth::Open;
         outcome.sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
     }
+    if let Some(why) = outcome.rows.iter().find_map(|row| without_effect(data, data.rows.get(*row)?)) {
+        outcome.verdict = Truth::Open;
+        outcome.sentence = format!("cannot be tested: {why}; {}", outcome.sentence);
+    }
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
         outcome.sentence.push_str(" (points alone, without intervals)");
     }
     let Claim { id, paper, place, text, .. } = claim;
     Finding { id: id.clone(), paper: *paper, place: place.clone(), text: text.clone(), outcome, measured }
+}
+
+/// Published programs whose loops hold no such instruction, by the beginnings of their primitives, and why: nobody stored their
+/// machine code, so their rows have no evidence.
+const WITHOUT_EFFECT: [(&str, &str); 2] = [
+    ("gpu.warp.syncwarp", "the published program's barrier of a converged warp is compiled to nothing"),
+    ("gpu.vote.", "the published program repeats additions of one vote's result, not the vote"),
+];
+
+fn without_effect(data: &RunData, row: &Row) -> Option<&'static str> {
+    let is_published = data.run.preset == IMPORTED;
+    let found = WITHOUT_EFFECT.iter().find(|(id, _)| is_published && row.case.primitive.starts_with(id));
+    found.map(|(_, why)| *why)
 }

@@ -1,8 +1,10 @@
 //! The rows that a claim is about.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Scope, Space};
 
-use super::super::contest::alike::of_one_actor;
+use super::super::contest::alike::{of_one_actor, stands_out};
 use super::super::contest::{Basis, Known};
 use super::super::placements;
 use super::super::usual::MachineSize;
@@ -21,11 +23,31 @@ pub(super) const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype
 pub(super) fn rows<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let found = data.rows_where(|row| row.case.primitive == primitive && fits(&row.case));
     let mut rows: Vec<Known<'a>> = found.filter_map(|index| Known::of(data, index, Basis::Run)).collect();
+    drop_lone_points(&mut rows);
     rows.sort_by_key(|row| {
         let case = &row.row.case;
         (case.devices, case.blocks, case.threads, case.layout.and_then(Layout::stride))
     });
     rows
+}
+
+/// Leaves out figures without intervals that are a dip or a peak between the next smaller and the next larger team: a ratio would
+/// rest on noise.
+fn drop_lone_points(rows: &mut Vec<Known<'_>>) {
+    let without = |row: &&Known<'_>| row.row.ns_within.is_none() && row.row.case.is_on_cpus();
+    let mut lines: BTreeMap<Case, Vec<(Option<u32>, f64, usize)>> = BTreeMap::new();
+    for row in rows.iter().filter(without) {
+        let line = Case { threads: None, ..row.row.case.clone() };
+        lines.entry(line).or_default().push((row.row.case.threads, row.ns, row.index));
+    }
+    let mut lone = BTreeSet::new();
+    for line in lines.values_mut() {
+        line.sort_by_key(|(threads, ..)| *threads);
+        let of =
+            |next: &[(Option<u32>, f64, usize)]| stands_out([next[0].1, next[1].1, next[2].1]).then_some(next[1].2);
+        lone.extend(line.windows(3).filter_map(of));
+    }
+    rows.retain(|row| !lone.contains(&row.index));
 }
 
 /// Teams of two threads and more that fit the CPUs, in one placement: the one with the most sizes. Of several, left to the system

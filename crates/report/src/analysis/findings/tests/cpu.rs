@@ -11,9 +11,9 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example(
         "burtchell.openmp.barrier_stable",
-        "cpu.barrier.openmp close t8 =100; t16 =150",
+        "cpu.barrier.openmp close t8 =100; t32 =150",
         "cpu.barrier.openmp close t8 =100; t16 =300",
-        "cpu.barrier.openmp close t8 =100~30; t16 =200",
+        "cpu.barrier.openmp close t8 =100; t16 =150",
     ),
     example(
         "burtchell.openmp.critical",
@@ -62,6 +62,24 @@ pub(super) const EXAMPLES: &[Example] = &[
         "cpu.atomic.add close i32 p1 t2 =100; t4 =300; p16 t2 =10; t4 =10",
         "cpu.atomic.add close i32 p1 t2 =100; t4 =300; p16 t2 =10; t4 =10; f64 p1 t2 =9; t4 =9; p16 t2 =8; t4 =8",
         "cpu.atomic.add close i32 p1 t2 =100; t4 =20; p16 t2 =10; t4 =10",
+    ),
+    example(
+        "burtchell.openmp.narrow_slower",
+        "cpu.atomic.add close p1 u64 t4 =50; i32 t4 =90",
+        "cpu.atomic.add close p1 u64 t4 =90; i32 t4 =50",
+        "cpu.atomic.add close p1 u64 t4 =50; i32 t4 =50",
+    ),
+    example(
+        "burtchell.openmp.stride_four",
+        "cpu.atomic.add close i32 t4 p1 =90; p4 =50",
+        "cpu.atomic.add close i32 t4 p1 =50; p4 =90",
+        "cpu.atomic.add close i32 t4 p1 =50; p4 =50",
+    ),
+    example(
+        "burtchell.openmp.integer_alone",
+        "cpu.atomic.add close p16 i32 t4 =8; f32 t4 =18",
+        "cpu.atomic.add close p16 i32 t4 =18; f32 t4 =8",
+        "cpu.atomic.add close p16 i32 t4 =8; f32 t4 =8",
     ),
     example(
         "burtchell.openmp.line_end",

@@ -149,6 +149,18 @@ pub(super) const EXAMPLES: &[Example] = &[
         "gpu.atomic.cas_pass one i32 b1 t1 =8; t4 =10",
     ),
     example(
+        "burtchell.cuda.cas_two_blocks",
+        "gpu.atomic.cas_pass one i32 b2 t1 =8; t2 =9; t4 =99",
+        "gpu.atomic.cas_pass one i32 b2 t1 =8; t2 =19",
+        "gpu.atomic.cas_pass one i32 b2 t1 =8; t2 =10",
+    ),
+    example(
+        "burtchell.cuda.cas_array",
+        "gpu.atomic.add i32 b10 p1 t32 =5; t1024 =80; gpu.atomic.cas_pass i32 b10 p1 t32 =10; t1024 =165",
+        "gpu.atomic.add i32 b10 p1 t32 =5; t1024 =80; gpu.atomic.cas_pass i32 b10 p1 t32 =10; t1024 =30",
+        "gpu.atomic.add i32 b10 p1 t32 =5; t1024 =80; gpu.atomic.cas_pass i32 b10 p1 t32 =10; t1024 =200",
+    ),
+    example(
         "burtchell.cuda.cas_not_aggregated",
         "gpu.atomic.cas_pass one i32 b1 t4 =8; t32 =64",
         "gpu.atomic.cas_pass one i32 b1 t4 =8; t32 =9",

@@ -39,7 +39,7 @@ pub(super) const EXAMPLES: &[Example] = &[
         "zhang.block_warps",
         "gpu.block.syncthreads b10 t64 =24; t128 =28; b20 t32 =25; t64 =29",
         "gpu.block.syncthreads b10 t64 =24; t128 =28; b20 t32 =25; t64 =99",
-        "gpu.block.syncthreads b10 t64 =24; t128 =28; b20 t32 =25; t64 =35",
+        "gpu.block.syncthreads b10 t64 =20; t128 =20; b20 t32 =30; t64 =30",
     ),
     example(
         "zhang.block_lesson",
@@ -103,9 +103,15 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     example(
         "zhang.multi_first_gap",
-        "gpu.multi.flags b10 t32 d1 =2; d2 =6",
-        "gpu.multi.flags b10 t32 d1 =2; d2 =2",
-        "gpu.multi.flags b10 t32 d1 =8; d2 =10",
+        "gpu.grid.counter b10 t32 =2; gpu.multi.flags b10 t32 d2 =6",
+        "gpu.grid.counter b10 t32 =2; gpu.multi.flags b10 t32 d2 =2",
+        "gpu.grid.counter b10 t32 =8; gpu.multi.flags b10 t32 d2 =10",
+    ),
+    example(
+        "zhang.multi_like_grid",
+        "gpu.grid.cooperative b10 t32 =10; gpu.multi.flags b10 t32 d1 =10.5",
+        "gpu.grid.cooperative b10 t32 =10; gpu.multi.flags b10 t32 d1 =30",
+        "gpu.grid.cooperative b10 t32 =8; gpu.multi.flags b10 t32 d1 =10",
     ),
     example(
         "zhang.multi_alike",
