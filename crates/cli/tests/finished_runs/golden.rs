@@ -314,6 +314,10 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
     for ((page, _), data) in shown {
         let run = &page["runs"][0];
         let rows = data.in_order().rows;
+        // Figures without intervals have advice, but no sentence.
+        if data.rows.iter().all(|row| row.ns_interval.is_none()) {
+            continue;
+        }
         for (need, question) in questions {
             let decision = items(&run["decisions"]).find(|one| one["id"] == question).cloned().unwrap_or_default();
             // The same rows say how far apart the elements of threads should be.
@@ -336,7 +340,7 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
                     Need::EndGpuPhase => {
                         let barrier =
                             choice.name.strip_prefix("a grid barrier (").and_then(|name| name.strip_suffix(')'));
-                        barrier.unwrap_or_else(|| choice.name.trim_start_matches("a new kernel, ")).to_owned()
+                        barrier.unwrap_or_else(|| choice.name.as_str()).to_owned()
                     }
                     _ => continue,
                 };

@@ -9,7 +9,7 @@ use syncscope_core::{Case, Nanoseconds, Role, Row, Verdict};
 use super::contest::{Basis, Known, Peers, Size};
 use super::findings::{Truth, findings, judge::Test};
 use super::questions::advice::{Asked, Need, advise};
-use super::questions::answers;
+use super::questions::{answers, sentences};
 use crate::{RunData, testing};
 
 fn locks(costs: &[(f64, f64)]) -> RunData {
@@ -99,6 +99,31 @@ fn said(data: &RunData) -> [usize; 3] {
     let taken = advice.filter(|one| one.decision.choice.is_some()).count();
     let claims = findings(data, []).into_iter().filter(|claim| claim.outcome.verdict != Truth::Open).count();
     [sentences, taken, claims]
+}
+
+/// Each sentence of every stored run names what its answer depends on, where all of its rows agree in that; and launches are never
+/// called cheap without the length of the kernels and what these do.
+#[test]
+fn every_sentence_of_a_stored_run_says_its_conditions() {
+    let results: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results"].iter().collect();
+    let stored = syncscope_core::stored_run::stored_runs(&results).unwrap();
+    let mut said = 0;
+    for directory in stored {
+        let data = RunData::load(directory.path(), testing::catalogue()).unwrap();
+        for (outcome, conditions) in sentences(&data) {
+            let text = outcome.sentence.to_lowercase();
+            let missing = conditions.iter().find(|words| !text.contains(&words.to_lowercase()));
+            assert_eq!(missing, None, "{}: {}", data.name, outcome.sentence);
+            said += conditions.len();
+        }
+        for text in answers(&data).certain.into_iter().map(|answer| answer.text) {
+            let is_launch = text.contains("programmatic") || text.contains("a graph (");
+            assert!(!is_launch || text.contains("kernels of ") && text.contains(" µs"), "{}: {text}", data.name);
+            let is_lock = text.contains("cheapest") && text.contains("lock") && text.starts_with("At ");
+            assert!(!is_lock || text.contains("under the lock") && text.contains("thread"), "{}: {text}", data.name);
+        }
+    }
+    assert!(said > 50, "{said}");
 }
 
 #[test]

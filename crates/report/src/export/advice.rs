@@ -130,17 +130,27 @@ fn with_cost(one: &Candidate) -> String {
     match one.cost {
         Some(cost) if one.has_figure => format!("{} {}", one.name, cost.figure()),
         Some(CostFigure { ns_low, ns_high, .. }) if ns_high > 0.0 => {
-            format!("{} ({} to {})", one.name, figure::time(ns_low.max(0.0)), figure::time(ns_high))
+            format!("{} ({})", one.name, between_times(ns_low, ns_high))
         }
         _ => format!("{} ({})", one.name, reading::NO_NUMBER),
     }
 }
 
+/// `8.00 ns to 30.0 ns`, `up to 30.0 ns`.
+fn between_times(low: f64, high: f64) -> String {
+    if low > 0.0 {
+        format!("{} to {}", figure::time(low), figure::time(high))
+    } else {
+        format!("up to {}", figure::time(high))
+    }
+}
+
 /// From the least to the most that one of the candidates may cost.
 fn range_text(decision: &Decision) -> String {
-    let costs = decision.candidates.iter().filter(|one| one.has_figure).filter_map(|one| one.cost);
+    let has_figure = decision.candidates.iter().any(|one| one.has_figure);
+    let costs = decision.candidates.iter().filter(|one| one.has_figure || !has_figure).filter_map(|one| one.cost);
     let ends = figure::extremes(costs.flat_map(|cost| [cost.ns_low, cost.ns_high]));
-    ends.map(|(low, high)| format!("{} to {}", figure::time(low), figure::time(high))).unwrap_or_default()
+    ends.map(|(low, high)| between_times(low, high)).unwrap_or_default()
 }
 
 /// `1.20 µs (1.10 µs to 1.31 µs)`.

@@ -7,7 +7,11 @@ use super::prelude::*;
 use super::rows::both_sides;
 use crate::analysis::contest::is_relaxed;
 
-pub(super) const SENTENCES: Sentences = &[cheapest_of_threads, cluster_or_grid, barrier_of_devices];
+pub(super) const SENTENCES: Sentences = &[
+    sentence(cheapest_of_threads, &[On::Placement, On::Thread]),
+    sentence(cluster_or_grid, &[]),
+    sentence(barrier_of_devices, &[]),
+];
 
 /// The smallest team whose barrier is a question.
 const LEAST_TEAM: u32 = 2;

@@ -2,9 +2,9 @@
 
 use super::prelude::*;
 
-pub(super) const OF_WARPS: Sentences = &[divergent_warp];
+pub(super) const OF_WARPS: Sentences = &[sentence(divergent_warp, &[])];
 
-pub(super) const OF_BLOCKS: Sentences = &[block_barriers];
+pub(super) const OF_BLOCKS: Sentences = &[sentence(block_barriers, &[])];
 
 /// A barrier of a warp whose halves are on two paths, against one of a warp on one path.
 fn divergent_warp(data: &RunData) -> Option<Outcome> {

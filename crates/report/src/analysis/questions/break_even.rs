@@ -4,22 +4,21 @@ use std::cmp::Ordering;
 
 use super::prelude::*;
 use crate::naming::{KERNEL_US, SWEEP_US};
-use crate::sets::in_groups;
 
 /// What a sentence and what a chart call a way to launch a kernel behind another one.
 pub(super) fn words(id: &str) -> (&str, &str) {
     match short_name(id) {
-        "graph" => ("in a graph", "in a graph"),
-        "stream" => ("in a stream", "in a stream"),
-        "wait_value" => ("in another stream behind a value", "behind a value"),
-        "event_wait" => ("in another stream behind an event", "behind an event"),
-        "conditional" => ("in a loop of a graph", "in a loop of a graph"),
-        "programmatic" => ("by programmatic launch with an early trigger", "programmatic, early trigger"),
-        "programmatic_end" => ("by programmatic launch with a late trigger", "programmatic, late trigger"),
-        "programmatic_wait" => ("by programmatic launch without a trigger", "programmatic, no trigger"),
-        "programmatic_graph" => ("in a programmatic graph with an early trigger", "programmatic graph, early trigger"),
-        "programmatic_graph_wait" => ("in a programmatic graph without a trigger", "programmatic graph, no trigger"),
-        "device_graph" => ("in a graph that the device launches", "in a device graph"),
+        "graph" => ("a graph", "in a graph"),
+        "stream" => ("a plain stream", "in a stream"),
+        "wait_value" => ("another stream behind a value", "behind a value"),
+        "event_wait" => ("another stream behind an event", "behind an event"),
+        "conditional" => ("a loop of a graph", "in a loop of a graph"),
+        "programmatic" => ("programmatic launch with an early trigger", "programmatic, early trigger"),
+        "programmatic_end" => ("programmatic launch with a late trigger", "programmatic, late trigger"),
+        "programmatic_wait" => ("programmatic launch without a trigger", "programmatic, no trigger"),
+        "programmatic_graph" => ("a programmatic graph with an early trigger", "programmatic graph, early trigger"),
+        "programmatic_graph_wait" => ("a programmatic graph without a trigger", "programmatic graph, no trigger"),
+        "device_graph" => ("a graph that the device launches", "in a device graph"),
         other => (other, other),
     }
 }
@@ -118,25 +117,6 @@ impl Way<'_> {
         let label = |at_us| format!("{}: {}", words(self.id).1, microseconds(at_us));
         self.points.iter().map(|point| Rule { x: point.at_us, label: label(point.at_us) }).collect()
     }
-
-    /// What is certain of it: where it is cheaper than any barrier, and by how much at the longest length that decides it.
-    fn in_words(&self, grid: &Barriers<'_>) -> String {
-        let first = self.launch.iter().find_map(|(length, known)| standing(known, grid.at(*length)));
-        match (self.points.as_slice(), first) {
-            (_, None) => "it is undecided".to_owned(),
-            ([], Some(Ordering::Less)) => "it is cheaper at every length that is decided".to_owned(),
-            ([], Some(_)) => "it is slower at every length that is decided".to_owned(),
-            ([one], Some(_)) => {
-                let side = if one.launch_wins { "longer" } else { "shorter" };
-                let ((from, to), point) = (one.between, microseconds(one.at_us));
-                format!("it is cheaper for {side} kernels than about {point} (between {from} and {to} µs)")
-            }
-            (several, Some(_)) => {
-                let all: Vec<String> = several.iter().map(|one| microseconds(one.at_us)).collect();
-                format!("the cheaper one changes at about {}", enumeration(&all))
-            }
-        }
-    }
 }
 
 /// Each way, in the order of the catalogue. Ways without a known cost are left out.
@@ -194,16 +174,6 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<Spec> {
     let columns = ["break-even".to_owned(), format!("at {shortest} µs"), format!("at {longest} µs")];
     let title = format!("A new kernel against the barrier ({})", best.name);
     Spec::table(&title, &columns, ways.iter().filter_map(line).collect())
-}
-
-/// What is certain of each way; ways of which the same is true stand together.
-pub(super) fn by_length_in_words(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<String> {
-    let (best, best_cost) = grid.usual.best()?;
-    let groups = in_groups(ways.iter().map(|way| (way.in_words(grid), words(way.id).0.to_owned())));
-    let parts = groups.into_iter().map(|(group, words)| Some(format!("{} {group}", either(&words))));
-    let blocks = best_cost.row.case.blocks.map(|blocks| format!(" of {blocks} blocks")).unwrap_or_default();
-    let (name, parts) = (&best.name, capitalized(&joined(parts, "; ")?));
-    Some(format!("A new kernel, or a grid barrier{blocks} ({name}, {best_cost})? {parts}."))
 }
 
 #[cfg(test)]

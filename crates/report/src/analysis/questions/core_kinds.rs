@@ -7,7 +7,8 @@ use syncscope_core::machine::{kind_name, kinds_group};
 use super::families::{Contrast, by_groups, line_of, name, take_instead, take_longer};
 use super::prelude::*;
 
-pub(super) const SENTENCES: Sentences = &[one_thread, two_threads, between];
+pub(super) const SENTENCES: Sentences =
+    &[sentence(one_thread, &[]), sentence(two_threads, &[]), sentence(between, &[])];
 
 /// How many kinds the cores have; two in files that do not say it.
 fn count(data: &RunData) -> usize {

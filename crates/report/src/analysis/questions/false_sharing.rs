@@ -5,7 +5,7 @@ use syncscope_core::Run;
 use super::prelude::*;
 use crate::analysis::contest::alike::of_one_actor;
 
-pub(super) const SENTENCES: Sentences = &[drop_of_the_cost];
+pub(super) const SENTENCES: Sentences = &[sentence(drop_of_the_cost, &[On::Placement])];
 
 /// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
 /// intervals within the run: all strides are measured in the same way.

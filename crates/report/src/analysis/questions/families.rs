@@ -1,6 +1,7 @@
 //! What a family of operations costs in two places of the machine: words and tables for hyperthreads and for memory.
 
 use super::prelude::*;
+use crate::analysis::contest::alike::stands_out;
 use crate::analysis::matrix::PAIR_CLASSES;
 
 /// Families of operations, by the primitive that stands for each.
@@ -61,8 +62,9 @@ impl<'a> Contrast<'a> {
         let [one, other] = self.rows.map(|index| &self.data.rows[index]);
         let exact = |ns: f64| (ns, Interval { low: ns, high: ns });
         let has_none = one.ns_within.is_none() && other.ns_within.is_none();
+        let is_lone = self.rows.iter().any(|index| is_lone_point(self.data, *index));
         let [one, other] = [one.ns?.value(), other.ns?.value()];
-        (has_none && one > 0.0 && other > 0.0).then(|| Ratio::of(exact(other), exact(one)))
+        (has_none && !is_lone && one > 0.0 && other > 0.0).then(|| Ratio::of(exact(other), exact(one)))
     }
 
     /// `a barrier`.
@@ -117,6 +119,18 @@ impl<'a> Contrast<'a> {
     pub(super) fn note(&self, text: String) -> Cell {
         Cell { value: None, text, detail: None, row: self.rows[1] }
     }
+}
+
+/// Whether a figure without an interval is a dip or a peak between the next smaller and the next larger team.
+fn is_lone_point(data: &RunData, index: usize) -> bool {
+    let (case, team) = (data.case(index), data.case(index).threads);
+    let of = |other: &Row| Case { threads: team, ..other.case.clone() } == *case;
+    let mut line: Vec<(Option<u32>, f64)> =
+        data.rows.iter().filter(|row| of(row)).filter_map(|row| Some((row.case.threads, row.ns?.value()))).collect();
+    line.sort_by_key(|(threads, _)| *threads);
+    let is_own = |(threads, _): &(Option<u32>, f64)| *threads == team;
+    data.rows[index].ns_within.is_none()
+        && line.windows(3).any(|next| is_own(&next[1]) && stands_out([next[0].1, next[1].1, next[2].1]))
 }
 
 /// What certainly takes longer: `... take longer: a barrier 2.1 times (..), ...`, with what `instead` puts in the place of figures.

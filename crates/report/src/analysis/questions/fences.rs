@@ -8,7 +8,7 @@ use super::prelude::*;
 use crate::analysis::usual::is_one_block;
 use crate::figure::grouped;
 
-pub(super) const SENTENCES: Sentences = &[fence_scopes];
+pub(super) const SENTENCES: Sentences = &[sentence(fence_scopes, &[])];
 
 /// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
 fn fence_scopes(data: &RunData) -> Option<Outcome> {

@@ -5,7 +5,7 @@ use super::wait;
 use crate::analysis::matrix::PAIR_CLASSES;
 use crate::analysis::row_query::MEDIAN_DETAIL;
 
-pub(super) const SENTENCES: Sentences = &[waking];
+pub(super) const SENTENCES: Sentences = &[sentence(waking, &[On::Placement])];
 
 /// The median of single hand-offs to a thread that sleeps has no interval. It must be at least this factor above the interval,
 /// for another run, of the hand-off to a thread that spins.

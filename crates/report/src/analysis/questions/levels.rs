@@ -9,7 +9,12 @@ use super::prelude::*;
 use crate::analysis::matrix::{PAIR_CLASSES, PairClass};
 use crate::analysis::placements::list_has_any;
 
-pub(super) const SENTENCES: Sentences = &[classes, across, memory_of_another_node, cohort];
+pub(super) const SENTENCES: Sentences = &[
+    sentence(classes, &[]),
+    sentence(across, &[]),
+    sentence(memory_of_another_node, &[]),
+    sentence(cohort, &[On::Placement, On::Section, On::Thread]),
+];
 
 /// What the nearest thing that two threads share does to a hand-off. All pairs are measured in the same way, so rows are compared within the
 /// run.

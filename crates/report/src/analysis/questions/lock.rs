@@ -2,10 +2,15 @@
 
 use syncscope_core::{Detail, Waits, Work};
 
+use super::atomics::count;
 use super::prelude::*;
 use super::rows::cpu_rules;
+use crate::analysis::contest::Win;
 
-pub(super) const SENTENCES: Sentences = &[cheapest, spinning_or_sleeping];
+pub(super) const SENTENCES: Sentences = &[
+    sentence(cheapest, &[On::Placement, On::Section, On::Thread]),
+    sentence(spinning_or_sleeping, &[On::Placement, On::Section, On::Thread]),
+];
 
 /// The smallest team that contends.
 const SEVERAL: u32 = 2;
@@ -17,7 +22,8 @@ fn cheapest(data: &RunData) -> Option<Outcome> {
     cheapest_in_words(data, &peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
         let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.ratio(cost)));
-        (keeps(data, win.cost.row), last.into_iter().collect())
+        let of_winner = joined([keeps(data, win.cost.row), does_more(win)], "; ");
+        (of_winner, last.into_iter().collect())
     })
 }
 
@@ -45,6 +51,23 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
          the cheapest whose waiters {faster}."
     );
     Some(Outcome::holds(text, both.rows()))
+}
+
+/// What a row costs by the work that all threads do together, where threads are served unequally.
+fn by_work<'a>(known: &Known<'a>) -> Option<Known<'a>> {
+    let ns = known.row.rate_ns.filter(|ns| ns.value() > 0.0 && known.has_figure())?;
+    Some(known.with_cost(ns.value()))
+}
+
+/// The rival with which all threads together certainly do more, although it costs the slowest thread more.
+fn does_more(win: &Win<'_, '_>) -> Option<String> {
+    let own = by_work(&win.cost)?;
+    let rivals = win.rivals.iter().filter_map(|(one, cost)| Some((&one.name, by_work(cost)?)));
+    let (name, most) = rivals.min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))?;
+    let both = most.across(own).filter(Comparison::is_certain)?;
+    let rate = |known: &Known<'_>| count(f64::from(known.row.case.threads.unwrap_or(1)) * 1e9 / known.ns);
+    let [less, more] = [both.less, both.more].map(|one| rate(&one));
+    Some(format!("by the work of all threads {name} is first, {less} acquisitions a second against {more}"))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -226,8 +249,8 @@ mod tests {
     use super::super::testing::{case, data, row, said, said_of, within};
     use super::super::testing::{decision, labels, lock, noisy, sentence, series};
     use super::*;
-    use syncscope_core::Group;
     use syncscope_core::run::Status;
+    use syncscope_core::{Group, Nanoseconds};
 
     #[test]
     fn the_cheapest_lock_differs_by_number_of_threads() {
@@ -242,7 +265,7 @@ mod tests {
             sentence("decide-lock", rows()),
             "Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
              µs). At 16 threads even ticket (6.00 µs), whose waiters spin, takes 5.0 times as long as pthread_mutex (1.20 µs), \
-             the cheapest whose waiters sleep."
+             the cheapest whose waiters sleep. Measured with one addition under the lock."
         );
         let mut overlapping = rows();
         overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
@@ -326,6 +349,17 @@ mod tests {
         assert!(sentence(17.2).contains(kept), "{}", sentence(17.2));
         assert!(sentence(3.46).contains("takes it 3.5 times before"), "{}", sentence(3.46));
         assert!(sentence(1.1).contains("of the 2 measured locks. The next"), "{}", sentence(1.1));
+    }
+
+    #[test]
+    fn a_lock_with_which_all_threads_do_more_is_named_beside_the_cheapest() {
+        let by_work = |name: &str, ns, rate| Row { rate_ns: Some(Nanoseconds(rate)), ..of_all(name, ns) };
+        let both =
+            |rate| said(cheapest, vec![by_work("ticket", 6280.0, 6250.0), by_work("reciprocating", 8130.0, rate)]);
+        let text = both(4400.0).unwrap().unwrap();
+        let more = "by the work of all threads reciprocating is first, 3.64 million acquisitions a second against 2.56 million";
+        assert!(text.starts_with("At 16 threads ticket (6.28 µs)") && text.contains(more), "{text}");
+        assert!(!both(6200.0).unwrap().unwrap().contains("by the work"), "the intervals overlap");
     }
 
     #[test]

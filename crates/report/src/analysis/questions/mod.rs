@@ -12,6 +12,7 @@ mod atomics;
 mod barrier;
 mod block;
 mod break_even;
+mod condition;
 mod core_kinds;
 mod counters;
 mod false_sharing;
@@ -50,7 +51,7 @@ struct Question {
     picture: Drawn,
 }
 
-type Sentences = &'static [fn(&RunData) -> Option<Outcome>];
+type Sentences = &'static [condition::Sentence];
 type Drawn = fn(&RunData) -> Option<Picture>;
 
 const fn question(id: &'static str, title: &'static str, sentences: Sentences, picture: Drawn) -> Question {
@@ -179,7 +180,7 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     let (mut certain, mut rest, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for question in &QUESTIONS {
         let mut first = Some(&mut certain);
-        for said in question.sentences.iter().filter_map(|sentence| sentence(data)) {
+        for said in question.sentences.iter().filter_map(|sentence| sentence.outcome(data)) {
             let Outcome { verdict, sentence: text, rows } = said;
             if verdict == Truth::Open {
                 open.push(text);
@@ -195,6 +196,18 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     let rest = beyond.into_iter().chain(rest).collect();
     let open = (!open.is_empty()).then(|| format!("Undecided in this run: {}.", open.join("; ")));
     Answers { certain, open, rest }
+}
+
+/// Every certain sentence, with the values of what it depends on.
+#[cfg(test)]
+pub(crate) fn sentences(data: &RunData) -> Vec<(Outcome, Vec<String>)> {
+    let all = QUESTIONS.iter().flat_map(|question| question.sentences);
+    let certain = all.filter_map(|sentence| Some((sentence, sentence.outcome(data)?)));
+    let certain = certain.filter(|(_, outcome)| outcome.verdict != Truth::Open);
+    certain
+        .map(|(sentence, outcome)| (sentence.conditions(data, &outcome.rows), outcome))
+        .map(|(a, b)| (b, a))
+        .collect()
 }
 
 /// A question with its charts, as the rows of a run support it.
@@ -222,7 +235,7 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
         let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);
         let is_decided = is_at_top || !parts.is_empty();
         let open = || {
-            let found = question.sentences.iter().filter_map(|sentence| sentence(data));
+            let found = question.sentences.iter().filter_map(|sentence| sentence.outcome(data));
             found
                 .map(|one| (one.verdict, one.sentence))
                 .find_map(|(verdict, why)| (verdict == Truth::Open).then_some(why))

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::analysis::matrix::{self, PAIR_CLASSES};
 use crate::reading::bounds;
 
-pub(super) const SENTENCES: Sentences = &[placement, same_threads];
+pub(super) const SENTENCES: Sentences = &[sentence(placement, &[]), sentence(same_threads, &[On::Thread])];
 
 /// That pairs of CPUs hand over alike, or whether they do.
 fn placement(data: &RunData) -> Option<Outcome> {

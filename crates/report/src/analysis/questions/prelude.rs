@@ -6,12 +6,13 @@ pub(super) use syncscope_core::stats::Interval;
 pub(super) use syncscope_core::{Case, Domain, Dtype, Group, Layout, MemoryOrder, Mode, Placement, Role, Row, Verdict};
 
 pub(super) use super::advice::{Choice, Decision, Inquiry, Situation, decide, missing_size, of_peers};
+pub(super) use super::condition::{On, sentence};
 pub(super) use super::rows::{
-    by_threads, cheapest_in_words, each_costs_more, largest_team, one_line_each, plain, series, size_and_place, sizes,
-    team, unreliable,
+    Along, by_threads, cheapest_in_words, each_costs_more, largest_team, one_line_each, plain, series, size_and_place,
+    sizes, team, unreliable,
 };
 pub(super) use super::{Picture, Sentences};
-pub(super) use crate::analysis::claim::Outcome;
+pub(super) use crate::analysis::claim::{Outcome, Truth};
 pub(super) use crate::analysis::contest::{
     Basis, Comparison, Contest, Entrant, Known, Peers, Ratio, Size, design, has_role, is_absent, is_plain,
     short_design, takes_part,

@@ -202,6 +202,69 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
     }
 }
 
+/// What is the cheapest as a number grows, such as the length of kernels.
+pub(super) struct Along<'a> {
+    stops: Vec<(u32, Contest<'a>)>,
+}
+
+impl<'a> Along<'a> {
+    /// Those of these numbers, which grow, that have two rivals; `None` without one.
+    pub(super) fn of(mut stops: Vec<(u32, Contest<'a>)>) -> Option<Self> {
+        stops.retain(|(_, contest)| contest.outcome().is_some());
+        (!stops.is_empty()).then_some(Self { stops })
+    }
+
+    /// Whether this is true of those that may be the cheapest at one of the numbers.
+    pub(super) fn any(&self, of: impl Fn(&[String]) -> bool) -> bool {
+        self.stops.iter().map(|(_, contest)| contest.candidates()).any(|names| !names.is_empty() && of(&names))
+    }
+
+    /// The rows, each once.
+    pub(super) fn rows(&self) -> BTreeSet<usize> {
+        self.stops.iter().flat_map(|(_, contest)| contest.rows()).collect()
+    }
+
+    /// `mcs (820 ns) for 1 µs, mcs or clh for 2 to 5 µs`: neighbouring numbers with the same answer stand together.
+    pub(super) fn in_words(&self, at: impl Fn(&str) -> String) -> String {
+        let mut stretches: Vec<(BTreeSet<String>, String, u32, u32)> = Vec::new();
+        for (number, contest) in &self.stops {
+            let names = contest.candidates();
+            let with_cost = |name: &String| {
+                let known = contest.known().find(|(one, known)| one.name == *name && known.has_figure());
+                known.map_or_else(|| format!("{name} ({})", reading::NO_NUMBER), |(_, cost)| format!("{name} ({cost})"))
+            };
+            let others = names.len().saturating_sub(MOST_CANDIDATES);
+            let shown = names.iter().take(MOST_CANDIDATES).map(with_cost);
+            let all: Vec<String> = shown.chain((others > 0).then(|| format!("{others} others"))).collect();
+            let words = either(&all);
+            match stretches.last_mut() {
+                Some((last, text, _, to)) if last.iter().eq(names.iter().collect::<BTreeSet<_>>()) => {
+                    (*text, *to) = (words, *number);
+                }
+                _ => stretches.push((names.into_iter().collect(), words, *number, *number)),
+            }
+        }
+        let range = |from: u32, to: u32| if from == to { from.to_string() } else { format!("{from} to {to}") };
+        let only = if self.stops.len() == 1 { ", the only measured length" } else { "" };
+        let words =
+            stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}{only}", at(&range(from, to)))));
+        joined(words, ", ").unwrap_or_default()
+    }
+
+    /// Rivals that certainly cost more than another one at every number, the cheapest at the last one first.
+    pub(super) fn dearer(&self) -> Vec<(String, Known<'a>)> {
+        let may: BTreeSet<String> = self.stops.iter().flat_map(|(_, contest)| contest.candidates()).collect();
+        let last = self.stops.last().into_iter().flat_map(|(_, contest)| contest.known());
+        let rest = last.filter(|(one, known)| !may.contains(&one.name) && known.has_figure());
+        let mut rest: Vec<_> = rest.map(|(one, known)| (one.name.clone(), known)).collect();
+        rest.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
+        rest
+    }
+}
+
+/// Of more candidates, the others are counted.
+const MOST_CANDIDATES: usize = 3;
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::data;

@@ -3,7 +3,8 @@
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
 use super::prelude::*;
 
-pub(super) const SENTENCES: Sentences = &[alone_and_beside, teams_on_siblings, pairs_on_one_core];
+pub(super) const SENTENCES: Sentences =
+    &[sentence(alone_and_beside, &[]), sentence(teams_on_siblings, &[On::Section]), sentence(pairs_on_one_core, &[])];
 
 /// The groups of one thread on a core, and of two on its hardware threads.
 const SIBLING_IDLE: &str = "sibling_idle";
@@ -57,11 +58,17 @@ fn teams_on_siblings(data: &RunData) -> Option<Outcome> {
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
-/// Two threads that meet, on the nearest two cores and on the hardware threads of one.
+/// Two threads that meet, on the nearest two cores and on the hardware threads of one. Where it is not known what some pairs share,
+/// only two cores that share a cache are certainly near.
 fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
+    let is_unknown = |row: &Row| matches!(row.case.placement, Some(Placement::List(_))) && row.case.group.is_none();
+    let has_unknown = data.rows.iter().any(is_unknown);
     let on = |classes: [Option<usize>; 6]| {
-        let [one_core, others @ ..] = classes;
-        Some(Contrast::of(data, others.into_iter().flatten().next()?, one_core?))
+        let [one_core, caches @ .., _, _, _] = classes;
+        let [_, all @ ..] = classes;
+        let near = caches.into_iter().flatten().next();
+        let other = near.or_else(|| all.into_iter().flatten().next().filter(|_| !has_unknown))?;
+        Some(Contrast::of(data, other, one_core?))
     };
     by_class(data).into_iter().filter_map(on).collect()
 }

@@ -6,7 +6,7 @@ use syncscope_core::Waits;
 
 use super::prelude::*;
 
-pub(super) const SENTENCES: Sentences = &[a_microsecond, spin_or_sleep];
+pub(super) const SENTENCES: Sentences = &[sentence(a_microsecond, &[]), sentence(spin_or_sleep, &[On::Placement])];
 
 /// The hints of one thread, the usual one of this processor first.
 fn hints(data: &RunData) -> Option<Peers<'_>> {

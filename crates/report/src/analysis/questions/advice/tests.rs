@@ -342,7 +342,7 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     let [graph, barrier] = [working, empty].map(|one| one.decision.choice.clone().unwrap());
     assert_eq!(
         (graph.id.as_str(), working.situation.as_str()),
-        ("gpu.launch.graph", "kernels of 5 µs, grid of 132×32")
+        ("gpu.launch.graph", "kernels of 5 µs without memory traffic, grid of 132×32")
     );
     assert_eq!(
         (barrier.name.as_str(), empty.situation.as_str()),

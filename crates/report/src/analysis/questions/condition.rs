@@ -1,0 +1,95 @@
+//! What the answer of a sentence depends on. Where all rows of the sentence have one value of it, the sentence names that value.
+
+use syncscope_core::{Actor, Placement, Role, Row};
+
+use crate::RunData;
+use crate::analysis::claim::{Outcome, Truth};
+use crate::analysis::contest::has_role;
+use crate::analysis::phrases::{enumerated, joined};
+use crate::naming::{self, KERNEL_US, SWEEP_US, capitalized};
+
+/// What turns answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum On {
+    /// The number of threads, or the grid.
+    Size,
+    /// How threads are placed.
+    Placement,
+    /// The work under a lock.
+    Section,
+    /// How long kernels last, and whether they access memory.
+    Kernels,
+    /// Whose cost it is.
+    Thread,
+}
+
+impl On {
+    /// The value in a row.
+    pub(super) fn words(self, data: &RunData, row: &Row) -> Option<String> {
+        let case = &row.case;
+        match self {
+            Self::Size => match naming::size(case) {
+                size if size.is_empty() => None,
+                size if case.blocks > Some(1) => Some(format!("a grid of {size}")),
+                size => Some(size),
+            },
+            Self::Placement => match case.placement.as_ref()? {
+                Placement::List(_) => None,
+                Placement::None => Some("unbound threads".to_owned()),
+                named => Some(format!("threads placed {named}")),
+            },
+            Self::Section => has_role(data, case, Role::ThreadLock).then(|| match case.inside {
+                Some(work) => format!("{work} under the lock"),
+                None => "one addition under the lock".to_owned(),
+            }),
+            Self::Kernels => {
+                let of = |word: &str| case.group_number(word).map(|length| format!("kernels of {length} µs"));
+                let idle = of(KERNEL_US).map(|kernels| format!("{kernels} without memory accesses"));
+                idle.or_else(|| Some(format!("{} that sweep the L2 cache", of(SWEEP_US)?)))
+            }
+            Self::Thread => row.actor.filter(|_| !case.has_one_thread()).map(|actor| match actor {
+                Actor::Mean => format!("{COSTS} the mean of all threads"),
+                actor => format!("{COSTS} those of the {actor} thread"),
+            }),
+        }
+    }
+}
+
+/// How words about whose cost it is begin.
+const COSTS: &str = "costs are";
+
+/// A sentence, and what its answer depends on.
+pub(super) struct Sentence {
+    decide: fn(&RunData) -> Option<Outcome>,
+    pub(super) depends: &'static [On],
+}
+
+pub(super) const fn sentence(decide: fn(&RunData) -> Option<Outcome>, depends: &'static [On]) -> Sentence {
+    Sentence { decide, depends }
+}
+
+impl Sentence {
+    /// What the rows say, with the values that all rows of a certain sentence have in common.
+    pub(super) fn outcome(&self, data: &RunData) -> Option<Outcome> {
+        let mut outcome = (self.decide)(data)?;
+        let values = self.conditions(data, &outcome.rows);
+        let unsaid: Vec<String> = values.into_iter().filter(|words| !outcome.sentence.contains(words)).collect();
+        if outcome.verdict != Truth::Open {
+            let (costs, with): (Vec<String>, Vec<String>) = unsaid.into_iter().partition(|one| one.starts_with(COSTS));
+            let with = enumerated(with).map(|with| format!("measured with {with}"));
+            let said = joined([with, costs.into_iter().next()], "; ").map(|text| format!(" {}.", capitalized(&text)));
+            outcome.sentence.extend(said);
+        }
+        Some(outcome)
+    }
+
+    /// The values that all these rows have in common.
+    pub(super) fn conditions(&self, data: &RunData, rows: &[usize]) -> Vec<String> {
+        let shared = |on: &On| {
+            let mut values = rows.iter().map(|row| on.words(data, &data.rows[*row]));
+            let first = values.next()??;
+            values.all(|other| other.as_ref() == Some(&first)).then_some(first)
+        };
+        self.depends.iter().filter_map(shared).collect()
+    }
+}
