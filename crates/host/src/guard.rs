@@ -10,7 +10,9 @@
 //! ```
 
 use std::ffi::CStr;
+use std::fs::Permissions;
 use std::mem::{MaybeUninit, zeroed};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -164,7 +166,7 @@ pub fn temporary_folder() -> io::Result<TempDir> {
 /// # Errors
 /// What the operating system says.
 pub fn temporary_folder_in(folder: &Path) -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix("syncscope-").tempdir_in(folder)
+    tempfile::Builder::new().prefix("syncscope-").permissions(Permissions::from_mode(0o700)).tempdir_in(folder)
 }
 
 /// Makes this process, which was forked and has one thread, the guard of another one, which goes on.
@@ -404,7 +406,6 @@ mod tests {
 
     #[test]
     fn a_temporary_folder_is_for_this_user_and_goes_with_its_content_when_nobody_else_can_remove_it() {
-        use std::os::unix::fs::PermissionsExt as _;
         let folder = temporary_folder().unwrap();
         let path = folder.path().to_owned();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
