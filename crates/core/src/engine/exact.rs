@@ -209,6 +209,11 @@ fn judged(observations: &[Observation], fewest_blocks: u32) -> &'static str {
 fn verdicts_change_where_they_are_to() {
     let starved = |count: u32| judged(&pairs(|at| Observation { is_starved: at < count, ..of_ten_ns() }), 1);
     assert_eq!([0, 19, 20].map(starved), ["Resolved", "Resolved", "Noisy"], "half of the windows");
+    let spread = |by: f64| {
+        let ns = |at: u32| 10.0 + by * (f64::from(at * 7 % 40) / 20.0 - 1.0);
+        judged(&pairs(|at| Observation { ns: ns(at), ..of_ten_ns() }), 1)
+    };
+    assert_eq!([0.5, 4.0].map(spread), ["Resolved", "Noisy"], "relative to the cost");
     let all = pairs(|_| of_ten_ns());
     assert_eq!([8, 9].map(|fewest| judged(&all, fewest)), ["Resolved", "Noisy"], "eight blocks");
     // A block is lost if no pair of it counts and one at least lost its CPU; a block of another clock is not.

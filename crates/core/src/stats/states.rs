@@ -140,6 +140,17 @@ mod tests {
         (0..length).map(&mut value).collect()
     }
 
+    /// Half of the differences of neighbours are 0.1, so the noise is 0.105, and twelve values must differ by 0.314.
+    #[test]
+    fn a_change_counts_from_six_times_the_noise_of_its_median_on() {
+        let states_by = |by: f64| {
+            let value = |at: usize| if at.div_ceil(2) % 2 == 1 { 0.1 } else { 0.0 };
+            let values: Vec<f64> = (0..24).map(|at| value(at) + if at < 12 { 0.0 } else { by }).collect();
+            states(&values).into_iter().max().unwrap()
+        };
+        assert_eq!([0.2, 0.25, 0.4, 0.5].map(states_by), [0, 0, 1, 1]);
+    }
+
     #[test]
     fn at_most_one_of_a_hundred_series_without_a_change_has_two_states() {
         let mut random = fastrand::Rng::with_seed(1);
