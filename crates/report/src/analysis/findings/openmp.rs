@@ -184,11 +184,11 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
             rows.filter(|row| row.row.case.threads == Some(count)).collect()
         };
         let bound = of_one_type(
-            of(&[Placement::Cores, Placement::Spread], cores),
-            of(&[Placement::Cores, Placement::Close, Placement::Spread], threads),
+            &of(&[Placement::Cores, Placement::Spread], cores),
+            &of(&[Placement::Cores, Placement::Close, Placement::Spread], threads),
         );
-        let (one_each, all) =
-            bound.or_else(|| of_one_type(of(&[Placement::None], cores), of(&[Placement::None], threads)))?;
+        let unbound = || of_one_type(&of(&[Placement::None], cores), &of(&[Placement::None], threads));
+        let (one_each, all) = bound.or_else(unbound)?;
         Some((name.to_owned(), two(Test::AtMost(MUCH), (name, &all), ("", &one_each))))
     };
     let (names, parts): (Vec<String>, Vec<Outcome>) = KINDS.into_iter().filter_map(at).unzip();
@@ -200,8 +200,8 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
 }
 
 /// Of rows of several types, a pair of one.
-fn of_one_type<'a>(one: Vec<Known<'a>>, other: Vec<Known<'a>>) -> Option<Pair<'a>> {
-    pairs_by(&one, &other, |case| case.dtype).first().copied()
+fn of_one_type<'a>(one: &[Known<'a>], other: &[Known<'a>]) -> Option<Pair<'a>> {
+    pairs_by(one, other, |case| case.dtype).first().copied()
 }
 
 /// Pairs of two types at each number of threads, one variable for all.

@@ -12,7 +12,7 @@ pub(super) use super::rows::{
     sizes, team, unreliable,
 };
 pub(super) use super::{Picture, Sentences};
-pub(super) use crate::analysis::claim::{Outcome, Truth};
+pub(super) use crate::analysis::claim::Outcome;
 pub(super) use crate::analysis::contest::{
     Basis, Comparison, Contest, Entrant, Known, Peers, Ratio, Size, design, has_role, is_absent, is_plain,
     short_design, takes_part,
