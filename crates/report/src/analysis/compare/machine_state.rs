@@ -80,8 +80,10 @@ impl MachineStates {
     }
 
     fn class_of(&self, a: &Row, b: &Row) -> Option<&ClassChange> {
-        let (of_a, of_b) = (a.run_to_run?.class, b.run_to_run?.class);
-        self.classes.iter().find(|change| change.class == of_a && change.class == of_b)
+        // One of them may have been measured in too few processes for a figure of its own.
+        let mut of_rows = [a, b].into_iter().filter_map(|row| Some(row.run_to_run?.class));
+        let class = of_rows.next()?;
+        self.classes.iter().find(|change| change.class == class && of_rows.all(|other| other == class))
     }
 
     /// Whether the rows are of two states of the machine.
