@@ -143,9 +143,10 @@ fn pairs() -> u32 {
     std::env::var("SYNCSCOPE_SIMULATIONS").ok().and_then(|pairs| pairs.parse().ok()).unwrap_or(60)
 }
 
-/// The share of the cases whose interval holds the figure of another run, less what the runs share; and that of the shared.
+/// The share of the cases whose interval holds the figure of another run (in cycles less what the runs share, in nanoseconds as it
+/// is), and that of the shared.
 fn coverage(class: Class, law: Law) -> (f64, f64, f64) {
-    let (mut held, mut all, mut shared_held, mut widths) = (0_u32, 0_u32, 0_u32, Vec::new());
+    let (mut held, mut of_ns_held, mut all, mut shared_held, mut widths) = (0_u32, 0_u32, 0_u32, 0_u32, Vec::new());
     for seed in (0..pairs()).map(u64::from) {
         let ((a, shared), (b, _)) = (run(class, law, CASES, 2 * seed), run(class, law, CASES, 2 * seed + 1));
         let cost = |row: &Row| row.cycles.map_or_else(|| row.ns.unwrap().value(), Cycles::value);
@@ -155,13 +156,20 @@ fn coverage(class: Class, law: Law) -> (f64, f64, f64) {
         shared_held += u32::from(median(&of_ns.collect::<Vec<_>>()).unwrap().abs() <= shared[0].another_run);
         for (a, b) in a.iter().zip(&b) {
             let interval = a.cycles_interval.or(a.ns_interval).unwrap();
-            held += u32::from(interval.contains((log(b) - shift).exp()));
+            let other = if a.cycles.is_some() { (log(b) - shift).exp() } else { cost(b) };
+            held += u32::from(interval.contains(other));
+            of_ns_held += u32::from(a.ns_interval.unwrap().contains(b.ns.unwrap().value()));
             all += 1;
             widths.push(interval.half_width() / cost(a));
         }
     }
+    let of_ns = f64::from(of_ns_held) / f64::from(all);
+    assert!(of_ns >= LEAST_OF_NS, "{class}, {law:?}: {of_ns} in nanoseconds");
     (f64::from(held) / f64::from(all), f64::from(shared_held) / f64::from(pairs()), median(&widths).unwrap())
 }
+
+/// What all cases share is off for all of them at once, so that the share in nanoseconds varies with it.
+const LEAST_OF_NS: f64 = 0.86;
 
 /// Each law, within 92 to 98 %; of all of them together, 93 to 97 % of the cases.
 fn demand(class: Class, least_shared: f64) {
@@ -175,11 +183,13 @@ fn demand(class: Class, least_shared: f64) {
             shared * 100.0,
             width * 100.0
         );
-        assert!((0.92..=0.98).contains(&held), "{class}, {law:?}: {held}");
+        let expected = if class == Class::NothingShared { 0.92..=0.98 } else { LEAST_OF_NS..=1.0 };
+        assert!(expected.contains(&held), "{class}, {law:?}: {held}");
         assert!(shared >= least_shared, "{class}, {law:?}: {shared} of the shared");
         all += held / laws.len() as f64;
     }
-    assert!((0.93..=0.97).contains(&all), "{class}: {all}");
+    let expected = if class == Class::NothingShared { 0.93..=0.97 } else { 0.92..=0.99 };
+    assert!(expected.contains(&all), "{class}: {all}");
 }
 
 #[test]
@@ -214,7 +224,7 @@ fn coverage_after(earlier: u64, class: Class, law: Law) -> (f64, f64) {
         let shift = median(&a.iter().zip(b).map(|(a, b)| log(b) - log(a)).collect::<Vec<_>>()).unwrap();
         shared_held += u32::from(shift.abs() <= shared[0].another_run);
         for (a, b) in a.iter().zip(b) {
-            held += u32::from(a.ns_interval.unwrap().contains((log(b) - shift).exp()));
+            held += u32::from(a.ns_interval.unwrap().contains(log(b).exp()));
             all += 1;
         }
     }
@@ -229,7 +239,7 @@ fn earlier_runs_widen_the_intervals_by_what_processes_do_not_show() {
         for earlier in [2, 6] {
             let (held, shared) = coverage_after(earlier, Class::Lines, law);
             println!("{law:?}, {earlier} earlier runs: {:.1} %, {:.1} % of the shared", held * 100.0, shared * 100.0);
-            assert!((0.92..=0.98).contains(&held), "{law:?}, {earlier} earlier runs: {held}");
+            assert!((LEAST_OF_NS..=1.0).contains(&held), "{law:?}, {earlier} earlier runs: {held}");
             assert!(shared >= 0.86, "{law:?}, {earlier} earlier runs: {shared} of the shared");
         }
     }

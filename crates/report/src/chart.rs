@@ -128,8 +128,7 @@ impl Point {
     /// The cost of a row, in words, too. A point whose row has no cost has no height.
     pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
         let reading = Reading::of(row);
-        let text = Some(reading.alone());
-        let point = Self { text, state: reading.state, ..Self::missing(index, short(x)) };
+        let point = Self { text: Some(reading.figure), state: reading.state, ..Self::missing(index, short(x)) };
         match reading.state {
             State::Missing | State::Overlapped => point,
             State::Bound => Self { y: bound(row).and_then(short), ..point },
@@ -377,7 +376,7 @@ mod tests {
         let point = |verdict| Point::cost(&row(verdict), 0, 1.0);
         let resolved = point(Verdict::Resolved);
         assert_eq!((resolved.y, resolved.low, resolved.high), (Some(10.0), Some(8.0), Some(12.5)));
-        assert_eq!(point(Verdict::Noisy("wide".into())).state, State::Rough);
+        assert_eq!(point(Verdict::Noisy("wide".into())).state, State::Open);
         let bound = point(Verdict::BelowResolution("small".into()));
         assert_eq!((bound.y, bound.state, bound.low), (Some(24.0), State::Bound, None));
         for verdict in
@@ -413,6 +412,6 @@ mod tests {
         let case = Case { threads: Some(4), ..Case::new("cpu.atomic.add") };
         let noisy = Row { case, verdict: Verdict::Noisy("x".into()), ops_per_s_total: None, ..row };
         let rough = Point::total_rate(&Row { rate_ns: Some(Nanoseconds(5.0)), ..noisy }, 0, 4.0);
-        assert_eq!((rough.y, rough.state), (Some(8e8), State::Rough));
+        assert_eq!((rough.y, rough.state), (Some(8e8), State::Open));
     }
 }

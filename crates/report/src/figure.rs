@@ -33,14 +33,19 @@ pub fn time(ns: f64) -> String {
     time_with(ns, 3)
 }
 
-fn time_with(ns: f64, significant: i32) -> String {
-    let (divisor, unit) = match ns.abs() {
+/// The unit in which a time has the fewest digits, and how many nanoseconds it has.
+fn unit_of(ns: f64) -> (f64, &'static str) {
+    match ns.abs() {
         // 999.5 would round to 1000, which has four digits.
         ..999.5 => (1.0, "ns"),
         ..999.5e3 => (1e3, "µs"),
         ..999.5e6 => (1e6, "ms"),
         _ => (1e9, "s"),
-    };
+    }
+}
+
+fn time_with(ns: f64, significant: i32) -> String {
+    let (divisor, unit) = unit_of(ns);
     format!("{} {unit}", digits(ns / divisor, significant))
 }
 
@@ -78,6 +83,12 @@ pub(crate) fn relative(point: f64, interval: Interval) -> Option<String> {
         ..9.95 => format!("±{percent:.1} %"),
         _ => format!("±{percent:.0} %"),
     })
+}
+
+/// Where a cost lies, in the unit of its upper end: `7.0 to 12 µs`.
+pub(crate) fn between(low: f64, high: f64) -> String {
+    let (divisor, unit) = unit_of(high);
+    range(&digits(low / divisor, 2), &format!("{} {unit}", digits(high / divisor, 2)))
 }
 
 /// `< 0.05 ns`.
@@ -131,6 +142,12 @@ mod tests {
         ] {
             assert_eq!(time(ns), text);
         }
+    }
+
+    #[test]
+    fn a_range_has_the_unit_of_its_upper_end() {
+        assert_eq!(between(6_960.0, 12_300.0), "7.0 to 12 µs");
+        assert_eq!([between(610.0, 1_240.0), between(61.0, 124.0)], ["0.61 to 1.2 µs", "61 to 124 ns"]);
     }
 
     #[test]

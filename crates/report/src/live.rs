@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use syncscope_core::run::shown::ROUGH_UP_TO;
 use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder;
-use crate::reading::{ROUGH_HALF_WIDTH, has_figure};
+use crate::reading::has_figure;
 
 /// The rungs of which something is known.
 #[derive(Debug)]
@@ -29,7 +30,7 @@ impl LiveLadder {
     pub fn take(&mut self, row: Row) {
         let is_narrow = row.ns.zip(row.ns_within).is_some_and(|(Nanoseconds(ns), within)| {
             let (low, high) = (within.low.min(ns), within.high.max(ns));
-            low > 0.0 && high - low < 2.0 * ROUGH_HALF_WIDTH * ns
+            low > 0.0 && high - low < 2.0 * ROUGH_UP_TO * ns
         });
         let verdict = if is_narrow { Verdict::Resolved } else { Verdict::Interfered("too few pairs".to_owned()) };
         let row = Row { verdict, ns_interval: row.ns_within, ..row };
@@ -39,11 +40,23 @@ impl LiveLadder {
         }
     }
 
-    /// What the rungs are called and cost so far, in nanoseconds, the cheapest first.
+    /// What the rungs are called and cost so far, in nanoseconds, the cheapest first. One that several designs are rivals for names
+    /// the design that it shows: another one may be the cheapest of those that have a figure a moment later.
     pub fn lines(&self) -> Vec<(String, f64)> {
         let row = |id| self.0.rows.get(ladder::rung(&self.0, id)?.row).filter(|row| has_figure(row));
-        let cost = |(id, name): (_, String)| Some((name.replace("best", "best so far"), row(id)?.ns?.value()));
-        let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(cost).collect();
+        let line = |(id, name): (_, String)| {
+            let row = row(id)?;
+            let design = row.case.primitive.rsplit('.').next().unwrap_or_default();
+            let name = if !ladder::has_rivals(id) {
+                name
+            } else if name.contains(", best") {
+                name.replace("best", design)
+            } else {
+                format!("{name}, {design}")
+            };
+            Some((name, row.ns?.value()))
+        };
+        let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(line).collect();
         all.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         all
     }
@@ -52,8 +65,8 @@ impl LiveLadder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::Dtype;
     use syncscope_core::stats::Interval;
+    use syncscope_core::{Dtype, Facts, Primitive, Role};
 
     #[test]
     fn a_rung_is_what_is_known_last_and_other_cases_are_not_followed() {
@@ -73,6 +86,23 @@ mod tests {
         assert_eq!(take(400.0, Some(150.0)), [], "no figure is written that is as wide");
         assert_eq!(take(2.0, Some(0.2)).len(), 1);
         assert_eq!(take(1.0, Some(3.0)), [], "it may be zero");
+    }
+
+    #[test]
+    fn a_rung_of_rivals_names_the_one_that_it_shows() {
+        let mut data = crate::testing::data(Vec::new());
+        let lock = |id| Primitive { id, summary: "", operation: "", source: "", facts: Facts::of(Role::ThreadLock) };
+        data.catalogue = Arc::new([lock("cpu.lock.ttas"), lock("cpu.lock.mcs")].into_iter().collect());
+        let mut live = LiveLadder::new(data.run, data.catalogue);
+        let mut take = |id: &str, ns: f64, half: f64| {
+            let ns_within = Some(Interval { low: ns - half, high: ns + half });
+            let case = Case { threads: Some(2), ..Case::new(id) };
+            live.take(Row { ns: Some(Nanoseconds(ns)), ns_within, ..Row::unmeasured(case, Verdict::Resolved) });
+            live.lines()
+        };
+        assert_eq!(take("cpu.lock.mcs", 484.0, 1.0), [("Lock, mcs, 2 threads".to_owned(), 484.0)]);
+        assert_eq!(take("cpu.lock.ttas", 15.0, 1.0), [("Lock, ttas, 2 threads".to_owned(), 15.0)]);
+        assert_eq!(take("cpu.lock.ttas", 15.0, 9.0), [("Lock, mcs, 2 threads".to_owned(), 484.0)]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What one row says: the one place that decides it. Terminal, page, exports, charts and sentences take it from here.
+//! What one row says: the one place that words it. Terminal, page, exports, charts and sentences take it from here. Which interval
+//! decides, and where, is [`syncscope_core::run::shown`].
 //!
 //! - [`State`]: whether the row has a cost, a bound or nothing
 //! - [`Reading`]: the same with its texts
@@ -6,8 +7,9 @@
 //! - [`VERDICTS`] and [`SIGNS`]: what the words and signs mean
 
 use serde::Serialize;
+use syncscope_core::run::shown::RANGE_UP_TO;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Row, Verdict};
+use syncscope_core::{Row, Settings, Verdict};
 
 use crate::figure;
 use crate::naming::KERNEL_US;
@@ -19,7 +21,7 @@ pub(crate) enum State {
     Resolved,
     /// A noisy estimate whose interval is narrow enough for a rough figure.
     Rough,
-    /// An estimate that is too uncertain for a figure.
+    /// An estimate that is too uncertain for a figure: a range, or no number.
     Open,
     /// An upper bound of a cost.
     Bound,
@@ -40,7 +42,7 @@ impl State {
             Verdict::BelowResolution(_) if bound(row).is_some() => Self::Bound,
             Verdict::Resolved if has_cost => Self::Resolved,
             Verdict::NonAdditive(_) if has_cost => Self::NonAdditive,
-            Verdict::Noisy(_) if is_narrow(row) == Some(true) => Self::Rough,
+            Verdict::Noisy(_) if row.has_figure() => Self::Rough,
             Verdict::Noisy(_) | Verdict::Interfered(_) if has_cost => Self::Open,
             _ => Self::Missing,
         }
@@ -55,7 +57,7 @@ impl State {
 /// What the marks of a chart mean, in the order of its legend; a filled one needs no words.
 pub(crate) const MARKS: [(State, &str); 6] = [
     (State::Rough, "rough (~)"),
-    (State::Open, NO_NUMBER),
+    (State::Open, "a range, or no number"),
     (State::Bound, "a bound"),
     (State::NonAdditive, "not additive"),
     (State::Overlapped, "overlapped"),
@@ -66,21 +68,17 @@ pub(crate) const MARKS: [(State, &str); 6] = [
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Reading {
     pub(crate) state: State,
-    /// `9.18 ns`, `46.1 ns mean, 71.8 ns equal work`, `~9.18 ns` (noisy), `< 0.05 ns`, `no number`, `skipped`.
+    /// `9.18 ns`, `46.1 ns mean, 71.8 ns equal work`, `~9.18 ns` (noisy), `7.0 to 12 µs`, `< 0.05 ns`, `no number`, `skipped`.
     pub(crate) figure: String,
     /// `±1.0 %`, where there is a figure and an interval.
     pub(crate) interval: Option<String>,
-    /// `33.8 cycles`, where cycles were measured.
+    /// `33.8 cycles`, where cycles were measured and are certain, which they may be alone.
     pub(crate) cycles: Option<String>,
-    /// Whether a resolved figure is never written without its interval: resolved in cycles, its time is less certain than that of
-    /// a rough one.
-    is_wide: bool,
 }
 
 impl Reading {
     pub(crate) fn of(row: &Row) -> Self {
         let state = State::of(row);
-        let is_resolved = state == State::Resolved;
         let equal_work = row.of_equal_work().and_then(|equal| equal.ns).map(|ns| figure::time(ns.value()));
         let time = row.ns.filter(|_| state.has_figure()).map(|ns| match equal_work {
             Some(equal) => format!("{} mean, {equal} equal work", figure::time(ns.value())),
@@ -91,25 +89,17 @@ impl Reading {
             (State::Rough, _) => format!("{ROUGHLY}{}", time.unwrap_or_default()),
             (State::Bound, _) => less_than(row).unwrap_or_default(),
             (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_) | Verdict::BelowResolution(_)) => {
-                NO_NUMBER.to_owned()
+                range(row).map_or_else(|| NO_NUMBER.to_owned(), |Interval { low, high }| figure::between(low, high))
             }
             (_, verdict) => words(verdict.name()).to_owned(),
         };
-        let quoted = row.ns.zip(row.ns_interval).filter(|_| state.has_figure());
+        let shown = row.ns.zip(row.shown_interval()).filter(|_| state.has_figure());
+        let cycles = row.cycles.filter(|_| state.has_figure() && has_certain_cycles(row));
         Self {
             state,
             figure,
-            interval: quoted.and_then(|(ns, interval)| figure::relative(ns.value(), interval)),
-            cycles: row.cycles.filter(|_| is_resolved).map(|value| figure::cycles(value.value())),
-            is_wide: is_resolved && is_narrow(row) == Some(false),
-        }
-    }
-
-    /// The figure where no interval stands beside it.
-    pub(crate) fn alone(&self) -> String {
-        match &self.interval {
-            Some(interval) if self.is_wide => format!("{} {interval}", self.figure),
-            _ => self.figure.clone(),
+            interval: shown.and_then(|(ns, interval)| figure::relative(ns.value(), interval)),
+            cycles: cycles.map(|value| figure::cycles(value.value())),
         }
     }
 
@@ -149,8 +139,7 @@ pub(crate) fn less_than(row: &Row) -> Option<String> {
     bound(row).map(figure::less_than)
 }
 
-/// Whether the cost of a row may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough
-/// figure. Every table and sentence follows this rule.
+/// Whether the cost of a row may be written as a number. Every table and sentence follows this rule.
 pub fn has_figure(row: &Row) -> bool {
     State::of(row).has_figure()
 }
@@ -161,9 +150,17 @@ pub fn has_cost_of_case(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
 }
 
-/// Whether the interval within the run is narrow enough for a rough figure; `None` without one.
-fn is_narrow(row: &Row) -> Option<bool> {
-    Some(interval_within_run(row)?.half_width() < ROUGH_HALF_WIDTH * row.ns?.value())
+/// Where the cost of a noisy row lies that is too uncertain for a figure.
+fn range(row: &Row) -> Option<Interval> {
+    let is_range = matches!(row.verdict, Verdict::Noisy(_)) && row.shown_width()? <= RANGE_UP_TO;
+    row.shown_interval().filter(|interval| is_range && interval.low > 0.0)
+}
+
+/// Whether the cycles may be written: they are as certain as a resolved cost. Where the nanoseconds are, too, and the row is noisy
+/// all the same, the case had too few blocks.
+fn has_certain_cycles(row: &Row) -> bool {
+    let is_narrow = |width: Option<f64>| width.is_none_or(|width| width <= Settings::NOISY_ABOVE);
+    is_narrow(row.shown_width_in_cycles()) && (row.verdict == Verdict::Resolved || !is_narrow(row.shown_width()))
 }
 
 /// What stands before a rough figure.
@@ -172,8 +169,8 @@ pub(crate) const ROUGHLY: &str = "~";
 /// What stands in place of a figure that is too uncertain.
 pub(crate) const NO_NUMBER: &str = "no number";
 
-/// The relative half-width of an interval below which a noisy estimate is shown, as a rough one.
-pub(crate) const ROUGH_HALF_WIDTH: f64 = 0.25;
+/// How a cost stands there that is a range; for the explanations.
+const RANGE: &str = "a to b";
 
 /// A verdict for people.
 #[derive(Debug, Serialize)]
@@ -240,13 +237,11 @@ const PROVISIONAL: &str = "provisional";
 const KERNEL_LENGTH: &str = "5 µs";
 
 /// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
-pub(crate) const SIGNS: [Sign; 6] = [
-    Sign {
-        text: ROUGHLY,
-        meaning: "a rough figure, whose interval within this run is wider than ±5 % or based on too few blocks",
-    },
+pub(crate) const SIGNS: [Sign; 7] = [
+    Sign { text: ROUGHLY, meaning: "a rough figure, whose interval is wider than ±5 % or based on too few blocks" },
     Sign { text: "<", meaning: "at most this, not distinguished from zero" },
-    Sign { text: NO_NUMBER, meaning: "the interval is wider than ±25 %, or too many pairs were excluded" },
+    Sign { text: RANGE, meaning: "the interval of a cost, wider than ±25 %" },
+    Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
     Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
     Sign { text: PROVISIONAL, meaning: "more measurement blocks were planned" },
     Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not part of the cost" },
@@ -257,6 +252,7 @@ impl Sign {
         rows.iter().any(|row| match self.text {
             PROVISIONAL => row.provisional,
             KERNEL_LENGTH => row.case.in_group(KERNEL_US),
+            RANGE => range(row).is_some() && !row.has_figure(),
             figure => Reading::of(row).figure.starts_with(figure),
         })
     }
@@ -272,7 +268,8 @@ pub(crate) fn signs_of(rows: &[Row]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Cycles, Group, Nanoseconds, Settings};
+    use syncscope_core::run::shown::ROUGH_UP_TO;
+    use syncscope_core::{Case, Cycles, Group, Nanoseconds};
 
     #[test]
     fn every_verdict_has_its_words() {
@@ -341,14 +338,36 @@ mod tests {
             ns_within: Some(Interval { low: 1.8, high: 2.2 }),
             ..Row::unmeasured(Case::new("cpu.atomic.add"), Verdict::Noisy("wide".into()))
         };
-        // The verdict is about this run: within it, the estimate is narrow enough for a rough figure.
-        let cost = Reading::of(&row);
-        assert_eq!((cost.figure.as_str(), cost.interval.as_deref()), ("~2.00 ns", Some("±30 %")));
-        assert_eq!(Reading::of(&Row { ns_within: None, ..row.clone() }).figure, "no number");
-        // Resolved in cycles: the time is so uncertain that it is not written without its interval.
-        let resolved = Row { verdict: Verdict::Resolved, ..row };
-        assert_eq!(Reading::of(&resolved).alone(), "2.00 ns");
-        assert_eq!(Reading::of(&Row { ns_within: None, ..resolved }).alone(), "2.00 ns ±30 %");
+        let of = |low, high| {
+            let reading = Reading::of(&Row { ns_interval: Some(Interval { low, high }), ..row.clone() });
+            (reading.figure, reading.interval.unwrap_or_default())
+        };
+        // Within the run the estimate is narrow enough for a rough figure; what is shown decides.
+        assert_eq!(of(1.4, 2.6), ("1.4 to 2.6 ns".into(), String::new()));
+        assert_eq!(of(1.6, 2.4), ("~2.00 ns".into(), "±20 %".into()));
+        assert_eq!(of(0.9, 3.1), ("no number".into(), String::new()));
+        let resolved = Row { verdict: Verdict::Resolved, ..row.clone() }.judged();
+        assert_eq!(Reading::of(&resolved).figure, "1.4 to 2.6 ns");
+    }
+
+    #[test]
+    fn cycles_may_be_certain_alone() {
+        let around =
+            |middle: f64, half: f64| Some(Interval { low: middle * (1.0 - half), high: middle * (1.0 + half) });
+        let cycles = |ns: f64, cycles: f64, verdict| {
+            let row = Row {
+                ns: Some(Nanoseconds(2.0)),
+                ns_interval: around(2.0, ns),
+                cycles: Some(Cycles(6.0)),
+                cycles_interval: around(6.0, cycles),
+                ..Row::unmeasured(Case::new("cpu.atomic.add"), verdict)
+            };
+            Reading::of(&row).cycles.is_some()
+        };
+        let noisy = || Verdict::Noisy("wide".into());
+        assert!(cycles(0.01, 0.01, Verdict::Resolved) && cycles(0.1, 0.01, noisy()));
+        assert!(!cycles(0.01, 0.1, Verdict::Resolved) && !cycles(0.1, 0.1, noisy()));
+        assert!(!cycles(0.01, 0.01, noisy()), "too few blocks");
     }
 
     #[test]
@@ -376,7 +395,7 @@ mod tests {
         let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
         assert_eq!(signs_of(std::slice::from_ref(&resolved)), None);
         assert_eq!(signs(&[resolved.clone(), noisy(1.0)]), ["~"]);
-        assert_eq!(signs(&[noisy(5.0), resolved.clone()]), ["no number"]);
+        assert_eq!(signs(&[noisy(4.0), noisy(6.0), resolved.clone()]), [RANGE, "no number"]);
         let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
         let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
         assert_eq!(signs(&[Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
@@ -384,7 +403,8 @@ mod tests {
 
     #[test]
     fn the_width_that_decides_is_the_one_that_is_named() {
-        for (text, half_width) in [("~", Settings::NOISY_ABOVE), ("no number", ROUGH_HALF_WIDTH)] {
+        let widths = [("~", Settings::NOISY_ABOVE), (RANGE, ROUGH_UP_TO), ("no number", RANGE_UP_TO)];
+        for (text, half_width) in widths {
             let meaning = SIGNS.iter().find(|sign| sign.text == text).unwrap().meaning;
             assert!(meaning.contains(&format!("±{} %", 100.0 * half_width)), "{meaning}");
         }

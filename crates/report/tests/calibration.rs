@@ -1,7 +1,7 @@
 //! The calibration study: does the interval that a run quotes hold the figure of another run? `results/calibration/*.csv.gz` has
 //! the figures of many runs, a table for each machine and session, made by `scripts/calibration`. Each pair of neighbouring runs is
-//! left out once: the intervals of each, with and without a history of the rest, are tested on the other, less what the class has in
-//! common, in the units that the run quotes; and the two are compared.
+//! left out once: the intervals of each, with and without a history of the rest, are tested on the other, those in cycles less what the
+//! class has in common; and the two are compared.
 //!
 //! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test calibration` writes `coverage.csv`, `compared.csv` and `coverage.svg`
 //! there. The ignored test shows the first two of all pairs.
@@ -101,8 +101,9 @@ fn tested(run: &RunData, other: &RunData) -> Vec<Tested> {
             continue;
         }
         for (row, there) in pairs {
-            let of_ns =
-                Some(("ns", row.ns_interval, ns(row), ns(there), of_ns)).filter(|_| class != Class::NothingShared);
+            // Intervals in nanoseconds hold what the class has in common; a device has no such part.
+            let of_ns = if class == Class::Device { of_ns } else { 0.0 };
+            let of_ns = Some(("ns", row.ns_interval, ns(row), ns(there), of_ns));
             let of_cycles = of_cycles.map(|shift| ("cycles", row.cycles_interval, cycles(row), cycles(there), shift));
             for (unit, interval, at, there, shift) in
                 of_ns.into_iter().chain(of_cycles.filter(|_| class != Class::Device))

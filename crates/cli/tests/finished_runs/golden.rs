@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
-use syncscope_core::{Case, Catalogue, Domain, Group, Nanoseconds, Role, Row, Verdict};
+use syncscope_core::{Case, Catalogue, Domain, Group, Nanoseconds, Role, Row, Settings, Verdict};
 use syncscope_report::{Asked, Need, RunData, advise, export, page};
 
 fn catalogue() -> Arc<Catalogue> {
@@ -130,6 +130,19 @@ fn of_advice(out: &mut String, data: &RunData) {
 }
 
 /// The pages are made once for all that is asked of them.
+/// The interval beside a cost decides its verdict and whether it is written as a number.
+#[test]
+fn no_resolved_cost_of_a_stored_run_is_wider_than_the_rule() {
+    for data in stored() {
+        for row in data.rows.iter().filter(|row| row.verdict == Verdict::Resolved) {
+            let (width, within) = (row.shown_width().unwrap_or(0.0), row.ns_within.map_or(0.0, |one| one.half_width()));
+            assert!(width <= Settings::NOISY_ABOVE, "{} {}: {width}", data.name, row.case);
+            let shown = row.shown_interval().map_or(0.0, |one| one.half_width());
+            assert!(shown >= within, "{} {}: {shown} shown, {within} within the run", data.name, row.case);
+        }
+    }
+}
+
 #[test]
 fn what_users_see_of_the_stored_runs() {
     let shown: Vec<_> = stored().into_iter().map(|data| (page_of(&data), data)).collect();

@@ -8,7 +8,7 @@ use super::calibration::Calibration;
 use super::cost_formula::{CostFormula, Costs};
 use super::judge::{self, Basis};
 use super::population::{StateCost, States};
-use crate::fake::{FakeExperiment, Fault};
+use crate::fake::FakeExperiment;
 use crate::model::estimate::EqualWork;
 use crate::model::sample::ActorTime;
 use crate::stats;
@@ -326,22 +326,4 @@ fn noise_is_relative_to_the_median() {
             && close(stats::noise(&[-4.0, -3.0, -2.0]).unwrap(), 1.0 / 3.0)
     );
     assert_eq!(stats::noise(&[0.0, 0.0]), None);
-}
-
-#[test]
-fn loops_that_are_the_same_have_no_cost_and_a_case_goes_on_where_it_is_to() {
-    let rule = PrecisionRule { precision: 0.01, min_pairs: 20, max_pairs: 40, max_time: Duration::from_secs(60) };
-    let settings = Settings { blocks: BlockCount { min: 1, max: 2 }, ..Settings::with_rule(rule) };
-    let elided = Engine::new(settings.clone(), Cancel::new())
-        .measure(&mut FakeExperiment::new(5.0, 1).with_fault(Fault::Elided), 1)
-        .unwrap();
-    assert!(matches!(elided.verdict, Verdict::Elided(text) if !text.is_empty()) && elided.observations.is_empty());
-    let goes_on = |may_be_precise: bool, is_final: bool| {
-        let engine = Engine { is_final, may_be_precise, ..Engine::new(settings.clone(), Cancel::new()) };
-        engine.needs_another_block(&engine.measure_block(&mut exact(), None, 3).unwrap())
-    };
-    assert_eq!(
-        [(true, false), (false, false), (false, true)].map(|(one, other)| goes_on(one, other)),
-        [false, true, false]
-    );
 }

@@ -219,55 +219,6 @@ pub(crate) fn of_error(error: ExperimentError) -> Verdict {
     }
 }
 
-/// What a reader of the figure must know; `None` if nothing.
-pub(crate) fn remark(
-    of_case: impl Iterator<Item = String>,
-    verdict: &Verdict,
-    estimate: Option<&Estimate>,
-    noisy_above: f64,
-) -> Option<String> {
-    let wide = estimate.filter(|_| *verdict == Verdict::Resolved).and_then(|e| wide_in_ns(e, noisy_above));
-    let remarks: Vec<String> = of_case.chain(wide).collect();
-    (!remarks.is_empty()).then(|| remarks.join("; "))
-}
-
-/// No cost is resolved whose written interval is wider in both units (half-width relative to the point).
-const WIDEST_WRITTEN: f64 = 0.25;
-
-/// A cost is judged without what all cases of its class share; it is written with that, and as a mean over processes. Where that
-/// leaves little of it, the row says no more than its interval does.
-pub(crate) fn as_written(verdict: Verdict, estimate: Option<&Estimate>) -> Verdict {
-    let (Verdict::Resolved, Some(estimate)) = (&verdict, estimate) else { return verdict };
-    let Some((interval, (ns, cycles))) = estimate.ns_within.zip(relative_half_widths(estimate)) else { return verdict };
-    let narrower = cycles.map_or(ns, |cycles| cycles.min(ns));
-    if interval.low > 0.0 && narrower <= WIDEST_WRITTEN {
-        return verdict;
-    }
-    Verdict::Noisy(format!("the 95 % interval is ±{:.0} % with the changes common to many cases", 100.0 * ns))
-}
-
-/// Half of the intervals within the run, relative to the cost, in nanoseconds and in cycles.
-fn relative_half_widths(estimate: &Estimate) -> Option<(f64, Option<f64>)> {
-    let relative = |interval: Interval, point: f64| interval.half_width() / point.abs();
-    let cycles = estimate.cycles_within.zip(estimate.cycles);
-    let cycles = cycles.map(|(interval, cycles)| relative(interval, cycles.value()));
-    Some((relative(estimate.ns_within?, estimate.ns.value()), cycles))
-}
-
-/// The clock explains an interval if without it, in cycles, the width is at most this share: half of the variance.
-const WITHOUT_THE_CLOCK: f64 = 0.7;
-
-/// Why the interval of a resolved cost is wide in nanoseconds: the clock changed, if the cost is narrow in cycles, else what
-/// many cases have in common.
-fn wide_in_ns(estimate: &Estimate, noisy_above: f64) -> Option<String> {
-    let (ns, cycles) = relative_half_widths(estimate)?;
-    let text = |width: f64| if width < 0.001 { "below 0.1".to_owned() } else { format!("+/- {:.1}", 100.0 * width) };
-    let both = format!("{} % in nanoseconds, {} % in cycles", text(ns), text(cycles?));
-    let is_by_clock = cycles? <= noisy_above.min(WITHOUT_THE_CLOCK * ns);
-    let cause = if is_by_clock { ": the clock changed meanwhile" } else { ", with the changes common to many cases" };
-    (ns > noisy_above).then(|| format!("{both}{cause}"))
-}
-
 // Which pairs are excluded from an estimate, and why. The causes are seen outside the measured value; the value itself
 // never decides.
 
@@ -332,41 +283,6 @@ mod tests {
             strata: None,
             equal_work: None,
         }
-    }
-
-    /// What all cases of a class share may be the most of the interval that is written.
-    #[test]
-    fn a_cost_is_not_resolved_where_its_interval_is_wide_in_both_units() {
-        let [narrow, wide, zero] = [(9.0, 11.0), (5.0, 15.0), (-0.3, 11.0)].map(|(low, high)| Interval { low, high });
-        let [narrow_cycles, wide_cycles] = [(18.0, 22.0), (10.0, 30.0)].map(|(low, high)| Interval { low, high });
-        let verdict = |ns, cycles| as_written(Verdict::Resolved, Some(&estimate(ns, cycles)));
-        assert_eq!(verdict(narrow, narrow_cycles), Verdict::Resolved);
-        assert_eq!(verdict(narrow, wide_cycles), Verdict::Resolved);
-        assert_eq!(verdict(wide, narrow_cycles), Verdict::Resolved, "the clock of the core changed");
-        for noisy in [verdict(wide, wide_cycles), verdict(zero, narrow_cycles)] {
-            assert_eq!(noisy.name(), "Noisy");
-        }
-        let failed = Verdict::Failed("check".to_owned());
-        assert_eq!(as_written(failed.clone(), Some(&estimate(wide, wide_cycles))), failed);
-    }
-
-    /// The clock is blamed only where the cost is narrow in cycles.
-    #[test]
-    fn a_wide_interval_is_blamed_on_the_clock_only_where_cycles_are_narrower() {
-        let remark = |ns: f64, cycles: f64| {
-            let around =
-                |middle: f64, share: f64| Interval { low: middle * (1.0 - share), high: middle * (1.0 + share) };
-            let estimate = estimate(around(10.0, ns), around(20.0, cycles));
-            super::remark([].into_iter(), &Verdict::Resolved, Some(&estimate), 0.05)
-        };
-        let ends = |text: Option<String>, end: &str| text.is_some_and(|text| text.ends_with(end));
-        for cycles in [0.0, 0.01, 0.03] {
-            assert!(ends(remark(0.06, cycles), "the clock changed meanwhile"), "{cycles}");
-        }
-        for (ns, cycles) in [(0.06, 0.06), (0.052, 0.05), (0.06, 0.045), (0.2, 0.08), (0.06, 0.1)] {
-            assert!(ends(remark(ns, cycles), "common to many cases"), "{ns} {cycles}");
-        }
-        assert_eq!((remark(0.05, 0.0), remark(0.04, 0.1)), (None, None));
     }
 
     #[test]

@@ -89,7 +89,6 @@ impl Measurement {
         self.estimate
             .iter_mut()
             .for_each(|estimate| estimate.equal_work = cost_formula::of_equal_work(&self.equal_work));
-        self.verdict = judge::as_written(std::mem::take(&mut self.verdict), self.estimate.as_ref());
         let of_code = self.evidence.receipt().and_then(Receipt::remark);
         let remarks = basis.remark.into_iter().chain(of_code).chain(judge::starved(&self.observations));
         let of_figure = self.estimate.as_ref().map(|estimate| {
@@ -98,8 +97,8 @@ impl Measurement {
             [judge::states(&self.states, estimate.ns_within), served, judge::unequal(estimate), single]
         });
         let drift = judge::drift(basis.states.drift);
-        let remarks = remarks.chain(of_figure.into_iter().flatten().flatten()).chain(drift);
-        self.remark = judge::remark(remarks, &self.verdict, self.estimate.as_ref(), basis.noisy_above);
+        let remarks: Vec<String> = remarks.chain(of_figure.into_iter().flatten().flatten()).chain(drift).collect();
+        self.remark = (!remarks.is_empty()).then(|| remarks.join("; "));
         let counted: Vec<&Observation> = self.observations.iter().filter(|o| o.excluded.is_none()).collect();
         let of_figure = self.estimate.as_ref().filter(|_| self.verdict == Verdict::Resolved).and_then(Estimate::clock);
         let of_pairs =

@@ -12,7 +12,8 @@
 //! of freedom for each case (fewer where threads share nothing and the extremes do not count: `stats/variance.rs`); it is
 //! moderated by that of the class (Smyth 2004, [`Variance::prior_of`]). The interval predicts the
 //! figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of the difference of
-//! two means. Cases whose threads share nothing follow the clock exactly: their interval is that of their cycles. Where earlier
+//! two means. Cases whose threads share nothing follow the clock exactly: what they have of their own is that of their cycles. The
+//! interval in nanoseconds holds the shared part, too, and the interval within the run; that in cycles holds neither. Where earlier
 //! runs of this machine are known, they say how much more than processes runs differ ([`BetweenRuns`]).
 //!
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
@@ -29,7 +30,7 @@ use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, RunToRun};
 use crate::stats::{Variance, mean, median, student, trimmed_mean, variance};
 use crate::units::rounded;
-use crate::{Catalogue, Class, Cycles, Detail, Hertz, Interval, Nanoseconds, Row};
+use crate::{Catalogue, Class, Detail, Hertz, Interval, Nanoseconds, Row};
 
 /// Of fewer cases, what they share is not told from what each has of its own.
 const FEWEST_CASES: usize = 4;
@@ -124,14 +125,11 @@ fn of_class(
             cycles: in_cycles.map(|own| Parts { own: *own, shared: shared_cycles }),
         });
         let Some(at) = row.ns.map(Nanoseconds::value) else { continue };
-        let quoted = match (class, row.cycles.map(Cycles::value).zip(row.cycles_interval), cycles.get(index)) {
-            (Class::NothingShared, Some((of_row, interval)), Some(_)) => {
-                let scaled = |end: f64| rounded(at) * end / rounded(of_row);
-                Interval { low: scaled(interval.low), high: scaled(interval.high) }
-            }
-            _ => around(at, half_width(*own)),
-        };
-        (row.ns_interval, row.allowance) = (Some(quoted), None);
+        // Threads that share nothing follow the clock, which all rows share: the rest is that of their cycles.
+        let own = in_cycles.filter(|_| shares_nothing).unwrap_or(own);
+        let predicted = around(at, half_width(own.plus(shared)));
+        let within = row.ns_within.map(|Interval { low, high }| Interval { low: rounded(low), high: rounded(high) });
+        (row.ns_interval, row.allowance) = (Some(within.map_or(predicted, |within| predicted.union(within))), None);
     }
     let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
     (common.len() >= FEWEST_PROCESSES).then(|| Shared {
@@ -222,7 +220,7 @@ fn of_runs(common: &[f64], between: Option<&Ratio>, runs: usize) -> Variance {
     Variance { value: *value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
 }
 
-/// The interval to both sides of a cost. The one within the run may be wider: it holds what the class shares.
+/// The interval to both sides of a cost.
 fn around(at: f64, half: f64) -> Interval {
     let at = rounded(at);
     Interval { low: at * (-half).exp(), high: at * half.exp() }

@@ -6,7 +6,7 @@ use crate::{Case, Detail, Domain, Placement, Role, Row, Verdict};
 
 /// A lock changes hands certainly too fast below this part of the time of a hand-off. The rest is for acquisitions between
 /// hand-overs, which are counted in windows of their own.
-const HANDOVER_BELOW: f64 = 0.8;
+const CERTAINLY_BELOW: f64 = 0.8;
 
 /// Gives locks a verdict that change hands faster than their threads can hand over.
 pub fn judge(rows: &mut [Row], details: &Details, role: impl Fn(&Case) -> Option<Role>) {
@@ -45,7 +45,7 @@ pub fn locks_beyond_handoffs(
             "changes hands every {handover_ns} ns, below the {handoff_ns} ns of the fastest hand-off between its CPUs: the threads \
              did not run at the same time"
         );
-        (handover < HANDOVER_BELOW * handoff).then_some((index, reason))
+        (handover < CERTAINLY_BELOW * handoff).then_some((index, reason))
     };
     rows.iter().enumerate().filter_map(beyond).collect()
 }

@@ -97,7 +97,7 @@ impl StateOfClass {
     /// What changed, where no cause is known: a state follows from the mean over a class, which a part of its cases can move.
     fn cost(&self) -> String {
         let Self { class, factor, .. } = self;
-        if differ(1.0, *factor, LEAST_FACTOR) {
+        if differ(1.0, *factor, LEAST_CHANGE) {
             return format!("{class} cost {factor:.2} times as much");
         }
         format!("the mean cost of {class} changed by 10 % or more (the median by less)")
@@ -206,7 +206,7 @@ const OTHER_PLACES: f64 = 1.8;
 const WITHIN_A_CORE_NS: f64 = 15.0;
 
 /// A smaller change of a hand-off is no cause.
-const LEAST_FACTOR: f64 = 1.1;
+const LEAST_CHANGE: f64 = 1.1;
 
 /// Another hardware thread of the core makes a locked addition take a fifth more cycles (18.0 and 21.5 on Sapphire Rapids).
 const NEIGHBOUR: f64 = 1.07;
@@ -260,7 +260,7 @@ impl Reading {
             (true, true, false) => "two CPUs far from each other, ",
         };
         let text = |ns: f64| format!("{}hand-off {} ns", place(ns), significant_digits(ns));
-        differ(1.0, ratio, LEAST_FACTOR).then(|| costs.map(text))
+        differ(1.0, ratio, LEAST_CHANGE).then(|| costs.map(text))
     }
 }
 

@@ -15,6 +15,7 @@
 //! | [`history`] | how far earlier runs of a machine were from each other |
 //! | [`fingerprint`] | what tells the states of a machine from each other |
 //! | [`repeats`] | joins the rows of several runs |
+//! | [`shown`] | the interval beside a cost decides how it is written |
 //! | [`stored_run`] | the form of the runs in `results/` |
 
 pub(crate) mod files;
@@ -37,6 +38,7 @@ pub mod repeats;
 pub mod rivals;
 pub mod row;
 pub mod samples;
+pub mod shown;
 pub mod stored_run;
 
 use std::collections::BTreeMap;

@@ -366,7 +366,9 @@ impl Row {
     pub fn with_facts(self, facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return self };
         let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
-        let is_rate = |rate: &f64| self.verdict == Verdict::Resolved && rate.is_finite() && *rate > 0.0;
+        let is_rate = |rate: &f64| {
+            matches!(self.verdict, Verdict::Resolved | Verdict::Noisy(_)) && rate.is_finite() && *rate > 0.0
+        };
         let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
         if row.runs.is_some() {
             return row;
@@ -416,11 +418,11 @@ impl Row {
         COLUMNS.iter().map(|column| column.write(self)).collect()
     }
 
-    /// Operations per second of one thread; only of a resolved cost. It follows from the cost as it is written, so that a row
+    /// Operations per second of one thread; only of a cost that may be written. It follows from the cost as it is written, so that a row
     /// that was read gives the same rate.
     pub fn ops_per_s_thread(&self) -> Option<f64> {
         let ns = rounded(self.ns?.value());
-        (self.verdict == Verdict::Resolved && ns > 0.0).then(|| 1e9 / ns)
+        self.has_figure().then(|| 1e9 / ns)
     }
 
     /// The text in the column `reason`: the verdict's reason and the remark.
@@ -499,9 +501,12 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_cost_that_was_not_resolved_has_no_throughput() {
-        let row = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
-        assert_eq!(row.ops_per_s_thread(), None);
+    fn a_cost_that_may_not_be_written_has_no_throughput() {
+        let row = |high| {
+            let ns_interval = Some(Interval { low: 1.9, high });
+            Row { ns_interval, verdict: Verdict::Noisy("wide".into()), ..full() }.ops_per_s_thread()
+        };
+        assert!(row(2.2).is_some() && row(9.0).is_none());
     }
 
     #[test]

@@ -317,6 +317,7 @@ impl Session {
             self.run.shared = another_run::derive(&mut rows, &details, catalogue, &self.run.between_runs);
         }
         between_rows::judge(&mut rows, &details, |case| Some(catalogue.facts(&case.primitive)?.role));
+        let rows: Vec<Row> = rows.into_iter().map(Row::judged).collect();
         self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);
         self.directory.write_rows(&rows)?;
         self.directory.write_compact_details(&rows, details)?;

@@ -84,6 +84,12 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
+    /// The least interval that holds both.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// Whether `value` lies in it.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high

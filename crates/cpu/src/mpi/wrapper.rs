@@ -21,7 +21,7 @@ pub(super) const SOURCE: &str = include_str!("shim.c");
 const CHOSEN: &str = "SYNCSCOPE_MPICC";
 
 /// The shim takes a tenth of a second, and more where many nodes read their compiler from one file server.
-const COMPILE_LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Whose launcher started the processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +117,7 @@ fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Re
     if !file.is_file() {
         let mut compiler = Command::new(wrapper);
         compiler.args(&options);
-        c_compiler::compile(compiler, ("c", SOURCE), &file, COMPILE_LIMIT, || cancel.is_cancelled())
+        c_compiler::compile(compiler, ("c", SOURCE), &file, LIMIT, || cancel.is_cancelled())
             .map_err(|error| format!("{command}: {error}"))?;
     }
     let file =

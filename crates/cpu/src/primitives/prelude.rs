@@ -8,7 +8,7 @@ pub(super) use syncscope_core::{
 
 pub(super) use super::entry::{Entry, MakeWorkload, kinds, of_teams, of_two};
 pub(super) use super::operation::{Executed, Operation, SLOTS, slot_of};
-pub(super) use super::wait::{WAIT_LIMIT, or_fail, or_unwind};
+pub(super) use super::wait::{LIMIT, or_fail, or_unwind};
 pub(super) use super::workload::{FollowUp, MakeFollowUp, Proof, Workload, percentiles};
 pub(super) use crate::axes::Axes;
 pub(super) use crate::evidence::{Beginnings, Expected};

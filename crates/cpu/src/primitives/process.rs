@@ -60,7 +60,7 @@ static FUTEX_LOCK: Entry = locked(
     "Drepper, Futexes Are Tricky, 2011, mutex 2; Linux, futex(2), on FUTEX_PRIVATE_FLAG",
     several_on_a_counter,
     |case| {
-        let workload = lock::workload_between_processes(case, || SpinParkLock::between_processes(WAIT_LIMIT))?;
+        let workload = lock::workload_between_processes(case, || SpinParkLock::between_processes(LIMIT))?;
         Some(workload.expecting(lock::SWAPPED_TWICE).blocking(case))
     },
 )
@@ -88,7 +88,7 @@ static FUTEX_BARRIER: Entry = passed(
      algorithm 7 on the count",
     several,
     |case| {
-        let make = |processes| FutexBarrier::between_processes(processes, WAIT_LIMIT);
+        let make = |processes| FutexBarrier::between_processes(processes, LIMIT);
         Some(barrier::workload_between_processes(case, make)?.expecting(barrier::ONE_DECREMENT).long_blocking(case))
     },
 )

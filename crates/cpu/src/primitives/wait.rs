@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::sync::WaitTimeout;
 
 /// How long a thread waits for another one in the locks, barriers and hand-offs of this crate.
-pub(crate) const WAIT_LIMIT: Duration = Duration::from_secs(2);
+pub(crate) const LIMIT: Duration = Duration::from_secs(2);
 
 /// Leaves the timed loop when a wait timed out, by unwinding: the loop returns no result that it would have to test.
 /// The team reports the timeout.
@@ -44,8 +44,7 @@ pub(super) fn park_until(word: &AtomicU32, number: u32, park: impl Fn()) -> Resu
     while word.load(Ordering::Acquire) != number {
         park();
         // Parking may end without a reason, and does so once after a wake-up that was seen without parking.
-        if word.load(Ordering::Acquire) != number && started.get_or_insert_with(Instant::now).elapsed() > WAIT_LIMIT / 2
-        {
+        if word.load(Ordering::Acquire) != number && started.get_or_insert_with(Instant::now).elapsed() > LIMIT / 2 {
             return Err(WaitTimeout);
         }
     }

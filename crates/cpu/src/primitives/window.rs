@@ -20,7 +20,7 @@ use std::time::Duration;
 use syncscope_core::{Shot, Side};
 
 use super::operation::{Executed, Operation, TURN as UNROLL, Turns, slot_of, window_loop};
-use super::wait::{WAIT_LIMIT, or_unwind};
+use super::wait::{LIMIT, or_unwind};
 use crate::evidence::LoopFunctions;
 use crate::machine::inherited;
 use crate::machine::memory::Pages;
@@ -166,7 +166,7 @@ impl<'a> Watch<'a> {
         let ticks = |time: Duration| (time.as_nanos() as f64 / clock.ns_per_tick()) as u64;
         let now = clock.start();
         let (look, length, patience) =
-            (ticks(LOOK)..ticks(length.mul_f64(LONGEST_LOOK)), ticks(length), now + ticks(WAIT_LIMIT));
+            (ticks(LOOK)..ticks(length.mul_f64(LONGEST_LOOK)), ticks(length), now + ticks(LIMIT));
         Self { window, clock, count: Count::from(now), length, look, patience, has_left: false }
     }
 

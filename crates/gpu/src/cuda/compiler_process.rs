@@ -24,7 +24,7 @@ use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 const ARGUMENT: &str = "--compiler-process";
 
 /// A program takes 30 ms to some seconds. On a machine that is busy with all else it may take a hundred times as long.
-const COMPILE_LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(90);
 
 /// The environment variable with another limit in seconds; see docs/GUIDE.md.
 const LIMIT_SECONDS: &str = "SYNCSCOPE_COMPILE_LIMIT";
@@ -59,7 +59,7 @@ fn end_with_parent() {
 }
 
 /// A source to compile: to what, architecture, file, text, headers and options.
-type CompileRequest = (Code, String, String, String, Vec<(String, String)>, Vec<String>);
+type Request = (Code, String, String, String, Vec<(String, String)>, Vec<String>);
 
 /// What became of it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ fn serve(library: &Path, input: impl Read, output: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-fn compile(nvrtc: &Nvrtc, (code, arch, file, text, headers, options): &CompileRequest) -> Answer {
+fn compile(nvrtc: &Nvrtc, (code, arch, file, text, headers, options): &Request) -> Answer {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     match nvrtc.compile_to(*code, Source { file, text, headers: &headers }, arch, options) {
         Ok(compiled) => Answer::Compiled(compiled),
@@ -176,7 +176,7 @@ impl CompilerProcess {
         let request = (code, arch, source.file, source.text, source.headers, options);
         let sent = self.input.as_mut().map(|input| send(input, &request));
         let limit = std::env::var(LIMIT_SECONDS).ok().and_then(|seconds| seconds.parse().ok());
-        let limit = limit.map_or(COMPILE_LIMIT, Duration::from_secs);
+        let limit = limit.map_or(LIMIT, Duration::from_secs);
         let answer = match sent {
             Some(Ok(())) => self.answers.recv_timeout(limit),
             _ => Err(RecvTimeoutError::Disconnected),

@@ -18,7 +18,7 @@ use crate::launch::runner::Outage;
 use crate::multi::{DeviceGroup, LoadedProgram};
 
 /// A longer wait for the barrier of host threads or for the end of a kernel has failed.
-const HOST_BARRIER_LIMIT: Duration = Duration::from_secs(5);
+const LIMIT: Duration = Duration::from_secs(5);
 
 /// A phase takes some ten microseconds, so no sample needs more.
 const MAX_ITERATIONS: u64 = 1 << 20;
@@ -80,7 +80,7 @@ impl<'a> HostBarrierExperiment<'a> {
         self.phases += phases;
         let shape = self.program.shape;
         let devices: Vec<_> = self.device_group.tests(&self.program).collect();
-        let barrier = &SpinBarrier::new(u32::try_from(devices.len()).unwrap_or(u32::MAX), HOST_BARRIER_LIMIT);
+        let barrier = &SpinBarrier::new(u32::try_from(devices.len()).unwrap_or(u32::MAX), LIMIT);
         let results = thread::scope(|scope| {
             let timed = |&device| scope.spawn(move || timed_phases(device, shape, barrier, first, phases));
             let threads: Vec<_> = devices.iter().map(timed).collect();
@@ -108,7 +108,7 @@ fn timed_phases(
     first: u64,
     phases: u64,
 ) -> Result<Ticks, Outage> {
-    let wait = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Outage::TimedOut(HOST_BARRIER_LIMIT)) };
+    let wait = |phase: u64| if barrier.wait(phase as u32) { Ok(()) } else { Err(Outage::TimedOut(LIMIT)) };
     context.make_current()?;
     wait(1)?;
     let started = host_clock::now_ns();
@@ -116,8 +116,8 @@ fn timed_phases(
         stream.launch(kernel, blocks, threads, &HostBarrierArguments { phase: (first + phase) as u32 })?;
         let launched = Instant::now();
         while !stream.is_done()? {
-            if launched.elapsed() > HOST_BARRIER_LIMIT {
-                return Err(Outage::TimedOut(HOST_BARRIER_LIMIT));
+            if launched.elapsed() > LIMIT {
+                return Err(Outage::TimedOut(LIMIT));
             }
         }
         wait(2 + phase)?;
@@ -200,9 +200,9 @@ mod tests {
     #[test]
     fn a_failed_call_is_the_cause_of_the_threads_that_wait_for_it() {
         let failed = Outage::Cuda(error("cuStreamQuery", 700));
-        let late = || Err(Outage::TimedOut(HOST_BARRIER_LIMIT));
+        let late = || Err(Outage::TimedOut(LIMIT));
         assert_eq!(of_all(vec![late(), Err(failed.clone()), Ok(Ticks(1))]), Err(failed));
-        assert_eq!(of_all(vec![Ok(Ticks(1)), late()]), Err(Outage::TimedOut(HOST_BARRIER_LIMIT)));
+        assert_eq!(of_all(vec![Ok(Ticks(1)), late()]), Err(Outage::TimedOut(LIMIT)));
         assert_eq!(of_all(vec![Ok(Ticks(1)), Ok(Ticks(2))]), Ok(vec![Ticks(1), Ticks(2)]));
     }
 

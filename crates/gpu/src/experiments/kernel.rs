@@ -82,7 +82,7 @@ const EXACT_BLOCKS: u32 = 64;
 
 /// What a case asks for.
 #[derive(Debug)]
-pub(crate) struct LoopRequest {
+pub(crate) struct Request {
     pub(crate) parameters: Parameters,
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
@@ -141,7 +141,7 @@ impl Carried {
 pub(crate) struct KernelExperiment<'a> {
     bench: &'a mut Bench,
     setup: Setup<'a>,
-    request: LoopRequest,
+    request: Request,
     offsets: MemoryOffsets,
     /// Whether some threads were served far more often than others in the last sample.
     is_unequal: bool,
@@ -150,12 +150,7 @@ pub(crate) struct KernelExperiment<'a> {
 }
 
 impl<'a> KernelExperiment<'a> {
-    pub(crate) const fn new(
-        bench: &'a mut Bench,
-        setup: Setup<'a>,
-        request: LoopRequest,
-        offsets: MemoryOffsets,
-    ) -> Self {
+    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup<'a>, request: Request, offsets: MemoryOffsets) -> Self {
         Self { bench, setup, request, offsets, is_unequal: false, clock_state: None }
     }
 
@@ -418,7 +413,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn protocol(&self) -> Protocol {
-        let LoopRequest { sampling, is_own_context, unroll, .. } = &self.request;
+        let Request { sampling, is_own_context, unroll, .. } = &self.request;
         Protocol {
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,

@@ -51,7 +51,7 @@ const WORKING_SHARE: usize = 4;
 const LINE_WORDS: u32 = 32;
 
 /// A chain lasts some milliseconds, and its kernels end by themselves. After this time the device does not run it.
-const CHAIN_LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// What a case needs to run.
 #[derive(Debug)]
@@ -279,9 +279,9 @@ impl<'a> LaunchChain<'a> {
 
     /// Waits by polling, the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
-        if poll(&HostClock, CHAIN_LIMIT, CHAIN_LIMIT, || self.is_done())?.is_none() {
+        if poll(&HostClock, LIMIT, LIMIT, || self.is_done())?.is_none() {
             self.setup.bench.runner.health = Health::Occupied;
-            return Err(Outage::TimedOut(CHAIN_LIMIT));
+            return Err(Outage::TimedOut(LIMIT));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use syncscope_core::ExperimentError;
 use syncscope_host::scheduling::{self, AffinityGuard, CpuSet};
 
 /// Longest wait for a thread, and of a thread for its next turn: some seconds more than a batch of launches may take.
-const CPU_THREADS_LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// The phase in which the threads end.
 const END: u32 = u32::MAX;
@@ -49,7 +49,7 @@ impl Turn<'_> {
     /// Waits until the other threads have begun, so that no thread works alone.
     pub(crate) fn wait_for_all(&self) {
         let started = Instant::now();
-        while self.begun.load(Ordering::Acquire) < self.all_begun && started.elapsed() < CPU_THREADS_LIMIT {
+        while self.begun.load(Ordering::Acquire) < self.all_begun && started.elapsed() < LIMIT {
             std::hint::spin_loop();
         }
     }
@@ -160,7 +160,7 @@ fn next_phase(phase: &AtomicU32, seen: u32) -> Option<u32> {
             }
             std::hint::spin_loop();
         }
-        if started.elapsed() > CPU_THREADS_LIMIT {
+        if started.elapsed() > LIMIT {
             return None;
         }
     }
@@ -168,13 +168,13 @@ fn next_phase(phase: &AtomicU32, seen: u32) -> Option<u32> {
 
 fn wait_for<T>(mut ready: impl FnMut() -> Option<T>) -> Result<T, ExperimentError> {
     let started = Instant::now();
-    while started.elapsed() < CPU_THREADS_LIMIT {
+    while started.elapsed() < LIMIT {
         if let Some(found) = ready() {
             return Ok(found);
         }
         thread::yield_now();
     }
-    Err(ExperimentError::TimedOut(CPU_THREADS_LIMIT))
+    Err(ExperimentError::TimedOut(LIMIT))
 }
 
 /// The reports, also after a panic: a thread that panicked has left no report, and those of the others are complete.

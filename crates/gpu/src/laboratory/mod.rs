@@ -22,7 +22,7 @@ use crate::experiments::kernel::Carried;
 use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::bench::Bench;
 use crate::launch::runner::Health;
-use crate::multi::{BARRIER_LIMIT, DeviceGroup};
+use crate::multi::{DeviceGroup, LIMIT};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -148,7 +148,7 @@ impl Laboratory for GpuLaboratory {
         }
         match entry.method {
             Method::GridBarrier => {
-                Ok(Box::new(self.grid_barrier(case, Some(program), BARRIER_LIMIT, multi::OFFSETS_PER_SAMPLE)?))
+                Ok(Box::new(self.grid_barrier(case, Some(program), LIMIT, multi::OFFSETS_PER_SAMPLE)?))
             }
             Method::HostBarrier => self.host_barrier(case, &program),
             Method::Kernel | Method::Cluster => self.kernel(case, &program, entry),

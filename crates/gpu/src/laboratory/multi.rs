@@ -14,11 +14,11 @@ use crate::cuda::error::NvrtcError;
 use crate::experiments::ThirdLoop;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup};
 use crate::experiments::host_barrier::HostBarrierExperiment;
-use crate::experiments::reduction::{LEAST_ROOM, Queue, ReductionExperiment, ReductionRequest};
+use crate::experiments::reduction::{LEAST_ROOM, Queue, ReductionExperiment, Request};
 use crate::launch::bench::Shape;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::Outage;
-use crate::multi::{BARRIER_LIMIT, DeviceGroup, LaunchCall, LoadedProgram, MOST_DEVICES};
+use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
 const NO_ACCESS: &str = "the devices have no access to each other's memory";
 
@@ -38,7 +38,7 @@ impl GpuLaboratory {
     /// # Errors
     /// As [`syncscope_core::Laboratory::experiment`].
     pub fn grid_barrier_by_both_clocks(&mut self, case: &Case) -> Result<GridBarrierExperiment<'_>, Refusal> {
-        self.grid_barrier(case, program_of(case), BARRIER_LIMIT, 1)
+        self.grid_barrier(case, program_of(case), LIMIT, 1)
     }
 
     /// A barrier of one grid or of several, each launch at this many memory offsets.
@@ -65,7 +65,7 @@ impl GpuLaboratory {
         let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
         let setup = Setup { program, offsets, unroll, evidence, ruler, remark };
         let mut experiment = GridBarrierExperiment { device_group, setup, third, generation: 1 };
-        if limit == BARRIER_LIMIT {
+        if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;
         }
         Ok(experiment)
@@ -74,7 +74,7 @@ impl GpuLaboratory {
     /// A barrier of several devices in the host.
     pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Made<'_> {
         let OnDevices { device_group, program, remark, .. } =
-            self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), BARRIER_LIMIT)?;
+            self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
         Ok(Box::new(HostBarrierExperiment::new(device_group, program, remark)))
     }
 
@@ -96,7 +96,7 @@ impl GpuLaboratory {
     #[doc(hidden)]
     pub fn stress(&mut self, case: &Case, weakened: Option<u32>, barriers: u64) -> Result<(u64, Check), Refusal> {
         let program = weakened.map_or_else(|| program_of(case), |ordering| weakened_program(case, ordering));
-        let mut experiment = self.grid_barrier(case, program, BARRIER_LIMIT, OFFSETS_PER_SAMPLE)?;
+        let mut experiment = self.grid_barrier(case, program, LIMIT, OFFSETS_PER_SAMPLE)?;
         experiment.stress(barriers).map_err(failed)
     }
 
@@ -129,7 +129,7 @@ impl GpuLaboratory {
         if !group.is_connected(count).map_err(failed)? {
             return Err(Refusal::Skipped(NO_ACCESS.to_owned()));
         }
-        let request = ReductionRequest {
+        let request = Request {
             recipe,
             operation,
             devices: count,

@@ -31,7 +31,7 @@ mod tests;
 
 /// Kernels are asked to stop when a batch takes longer. The longest correct one, two samples of some hundred million
 /// atomic additions to one variable, takes a second.
-pub(super) const BATCH_LIMIT: Duration = Duration::from_secs(20);
+pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
 /// How long a kernel may take that was asked to stop.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -66,7 +66,7 @@ impl<D: DeviceQueue> Runner<D> {
 
 impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     pub(crate) fn with_clock(devices: Vec<D>, clock: C) -> Self {
-        Self { health: Health::Usable, limit: BATCH_LIMIT, eager: EAGER, last_use: None, clock, devices }
+        Self { health: Health::Usable, limit: LIMIT, eager: EAGER, last_use: None, clock, devices }
     }
 
     /// Whether it can run the next launch. Stops what still runs in a poisoned context first, because nothing can be
@@ -80,7 +80,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
 
     /// Changes how long a batch may take; `None`: as long as usual.
     pub(crate) fn set_limit(&mut self, limit: Option<Duration>) {
-        self.limit = limit.unwrap_or(BATCH_LIMIT);
+        self.limit = limit.unwrap_or(LIMIT);
     }
 
     /// How long the devices have had nothing to do; `None` if nothing was launched yet.

@@ -115,7 +115,7 @@ impl Layout {
 
 /// A wait inside a kernel that lasts longer has failed. The limit is longer than the devices need to begin, even if one
 /// has to load its kernel first.
-pub(crate) const BARRIER_LIMIT: Duration = Duration::from_secs(1);
+pub(crate) const LIMIT: Duration = Duration::from_secs(1);
 
 /// How grids are launched on several devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,5 +19,5 @@ pub(crate) use self::device_group::DeviceGroup;
 #[cfg(test)]
 pub(crate) use self::loaded_program::LAYOUTS;
 pub(crate) use self::loaded_program::{
-    BARRIER_LIMIT, DeviceTable, GroupLaunch, LaunchCall, LoadedProgram, MOST_DEVICES, PhaseCounts, counts_of,
+    DeviceTable, GroupLaunch, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES, PhaseCounts, counts_of,
 };

@@ -11,7 +11,7 @@ use crate::launch::runner::{HostClock, Outage, poll};
 use crate::nccl::Launching;
 
 /// A chain takes milliseconds. After this time the devices do not answer.
-const COMMUNICATOR_LIMIT: Duration = Duration::from_secs(10);
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Sums of a graph that is replayed again and again.
 pub(crate) const SUMS_OF_GRAPH: u64 = 20;
@@ -142,12 +142,12 @@ impl NcclGroup {
 
     /// Waits by polling until all streams are done.
     pub(crate) fn wait(&mut self) -> Result<(), Outage> {
-        let mut left = COMMUNICATOR_LIMIT;
+        let mut left = LIMIT;
         for member in &self.members {
             member.context.make_current()?;
             let Some(waited) = poll(&HostClock, left, left, || member.stream.is_done())? else {
                 self.is_hung = true;
-                return Err(Outage::TimedOut(COMMUNICATOR_LIMIT));
+                return Err(Outage::TimedOut(LIMIT));
             };
             left = left.saturating_sub(waited);
         }

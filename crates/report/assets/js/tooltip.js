@@ -4,6 +4,7 @@ import { byId, el } from "./dom.js";
 import {
   actors,
   detailOf,
+  hasFigure,
   intervalWithinRun,
   parameters,
   PRIMITIVES,
@@ -73,7 +74,7 @@ function meaningText(row) {
 
 /** The cost for the slowest, the median and the fastest thread. */
 function threadsFact(row) {
-  if (row.state !== "resolved" || actors(row) <= 1) return null;
+  if (!hasFigure(row) || actors(row) <= 1) return null;
   const costs = ["slowest", "median", "fastest"].filter((which) => row[`${which}_ns`] !== null);
   return fact("threads", costs.map((which) => `${which} ${formatTime(row[`${which}_ns`])}`).join(", "));
 }
@@ -120,7 +121,8 @@ function meaningFacts(row) {
 }
 
 function tooltipContent(row) {
-  const resolved = row.state === "resolved";
+  const known = hasFigure(row);
+  const roughly = (text) => (row.state === "rough" ? `~${text}` : text);
   return [
     el("p", { class: "tip-title" }, el("strong", null, row.title), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
     PRIMITIVES.get(row.primitive)?.summary
@@ -138,10 +140,10 @@ function tooltipContent(row) {
       intervalFacts(row),
       fact("spread", spreadText(row)),
       row.ns !== null ? fact("whose cost", meaningText(row)) : null,
-      resolved ? fact("cycles", row.cycles === null ? null : digits(row.cycles)) : null,
-      resolved ? fact("per thread", row.ops_per_s_thread === null ? null : formatRate(row.ops_per_s_thread)) : null,
-      resolved && actors(row) > 1 && row.ops_per_s_total !== null
-        ? fact("total", formatRate(row.ops_per_s_total))
+      known ? fact("cycles", row.cycles === null ? null : roughly(digits(row.cycles))) : null,
+      known ? fact("per thread", row.ops_per_s_thread === null ? null : roughly(formatRate(row.ops_per_s_thread))) : null,
+      known && actors(row) > 1 && row.ops_per_s_total !== null
+        ? fact("total", roughly(formatRate(row.ops_per_s_total)))
         : null,
       threadsFact(row),
       detailFacts(row),

@@ -173,6 +173,12 @@ pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
     LADDER.iter().filter(of_card).any(|rung| rung.is_about(data, case))
 }
 
+/// Whether the rung of this id shows the cheapest of several designs.
+pub(crate) fn has_rivals(id: &str) -> bool {
+    let choice = LADDER.iter().find(|rung| rung.id == id).map(|rung| rung.choice);
+    matches!(choice, Some(Choice::Cheapest(..) | Choice::CheapestSleep))
+}
+
 /// The row on the rung of this id.
 pub(crate) fn rung(data: &RunData, id: &str) -> Option<Selected> {
     let rung = LADDER.iter().find(|rung| rung.id == id);

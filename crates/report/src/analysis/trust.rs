@@ -14,6 +14,7 @@ use crate::analysis::phrases::joined;
 use crate::analysis::placements::list_length;
 use crate::figure::grouped;
 use crate::naming::{capitalized, plural};
+use crate::reading::State;
 
 /// What disturbed the run, the most harmful first, and how many costs are known. `None` without a case that can be measured
 /// here.
@@ -28,9 +29,12 @@ pub(crate) fn trust(data: &RunData) -> Option<String> {
     let disturbed = [emulated(data), others(data), interference(data), stolen(data), virtual_machine];
     let disturbed = joined(disturbed, "; ").map(|parts| format!("{}. ", capitalized(&parts))).unwrap_or_default();
     let shared = another_run::sentence(&data.run.shared);
-    let known = format!("{disturbed}{} of {} costs are resolved.", grouped(resolved), grouped(existing));
+    let rough = data.rows.iter().filter(|row| State::of(row) == State::Rough).count();
+    let rough = if rough > 0 { format!(", {} more are rough (~)", grouped(rough)) } else { String::new() };
+    let known = format!("{disturbed}{} of {} costs are resolved{rough}.", grouped(resolved), grouped(existing));
     let history = history(&data.run.between_runs);
-    let shared = (!shared.is_empty()).then(|| format!("Another run may shift all rows at once: {shared}. {history}."));
+    let shared =
+        (!shared.is_empty()).then(|| format!("Each ± holds what another run shifts in all rows: {shared}. {history}."));
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
     let states = states.map(|states| format!("The machine changed its state: {states}."));
     joined([Some(known), states, shared], " ")

@@ -219,11 +219,11 @@ fn bounds_alone(row: &Row) -> Option<Interval> {
     row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !reading::has_figure(row))
 }
 
-/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `16.8 µs to 29.7 µs` without a figure.
+/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `17 to 30 µs` without a figure.
 fn cost(row: &Row) -> String {
     match (&row.verdict, row.ns, bounds_alone(row)) {
         (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", reading::ROUGHLY, figure::time(ns.value())),
-        (_, _, Some(Interval { low, high })) if low > 0.0 => format!("{} to {}", figure::time(low), figure::time(high)),
+        (_, _, Some(Interval { low, high })) if low > 0.0 => figure::between(low, high),
         (_, _, Some(_)) => reading::less_than(row).unwrap_or_else(|| Reading::of(row).figure),
         _ => Reading::of(row).figure,
     }
@@ -401,7 +401,7 @@ mod tests {
         let (a, b) = (noisy(a, 200.0, 400.0), noisy(b, 10.0, 20.0));
         let text = for_terminal(&compare(&a, &b, 0.05), 120);
         let line = text.lines().find(|line| line.contains("gpu.shuffle.idx")).unwrap();
-        assert!(line.contains("200 ns to 400 ns  10.0 ns to 20.0 ns") && line.trim().starts_with('–'), "{text}");
+        assert!(line.contains("200 to 400 ns  10 to 20 ns") && line.trim().starts_with('–'), "{text}");
         assert!(ratio(&compare(&a, &b, 0.05).cases[0]).is_none(), "in files as in the terminal");
     }
 

@@ -254,23 +254,21 @@ fn stored() -> impl Iterator<Item = &'static columns::Column> {
     COLUMNS.iter().filter(|column| !column.is_left_to_script && !LEFT_OUT.contains(&column.name))
 }
 
-/// What a row says, beside its columns: see [`Reading`]. `alone` is the figure where no interval stands beside it, where it is
-/// another one.
-const READ: [&str; 5] = ["state", "figure", "interval", "alone", "bound"];
+/// What a row says, beside its columns: see [`Reading`].
+const READ: [&str; 4] = ["state", "figure", "interval", "bound"];
 
 /// The cells of [`READ`].
-fn readings(rows: &[Row]) -> [Cells; 5] {
+fn readings(rows: &[Row]) -> [Cells; 4] {
     let readings: Vec<Reading> = rows.iter().map(Reading::of).collect();
     let column = |of: &dyn Fn(&Reading) -> String| readings.iter().map(of).collect::<Vec<String>>();
     let state = column(&|one| json!(one.state).as_str().unwrap_or_default().to_owned());
     let figure = column(&|one| one.figure.clone());
     let interval = column(&|one| one.interval.clone().unwrap_or_default());
-    let alone = column(&|one| Some(one.alone()).filter(|alone| *alone != one.figure).unwrap_or_default());
     let bounds = rows.iter().map(|row| reading::bound(row).filter(|_| State::of(row) == State::Bound));
     let bounds: Vec<String> = bounds.map(|bound| bound.map_or_else(String::new, significant)).collect();
     let texts = |cells: &[String]| words(cells.iter().map(String::as_str));
     let bounds = numbers(bounds.iter().map(String::as_str));
-    [texts(&state), texts(&figure), texts(&interval), texts(&alone), bounds]
+    [texts(&state), texts(&figure), texts(&interval), bounds]
 }
 
 /// The columns with a title, which need no words of their own in the script.

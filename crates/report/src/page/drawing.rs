@@ -333,7 +333,7 @@ fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
         let selected = rung(data, id).filter(|_| id != WITHOUT_CLASS || !has_class)?;
         let row = &data.rows[selected.row];
         let cost = Reading::of(row);
-        let own = cost.state.has_figure().then(|| cost.alone());
+        let own = cost.state.has_figure().then_some(cost.figure);
         let figure = selected.median_ns.map(figure::time).or(own)?;
         has_class |= id.starts_with("handoff.");
         // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.

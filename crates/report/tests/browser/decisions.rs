@@ -112,7 +112,7 @@ fn ten_questions_of_a_reader() {
     // 9. Is this figure good, and for my machine? What disturbed the run stands below the answers; the ladder has the figures of
     // other machines behind its own, each with what it is worth.
     let trust = page["runs"][0]["answers"]["trust"].as_str().unwrap();
-    assert!(trust.contains("404 of 553 costs are resolved"), "{trust}");
+    assert!(trust.contains("of 553 costs are resolved"), "{trust}");
     let rungs = page["ladder"].as_array().unwrap();
     let compared = rungs.iter().filter(|rung| rung["anchors"].as_array().is_some_and(|anchors| !anchors.is_empty()));
     assert!(2 * compared.count() > rungs.len(), "most rungs have the figure of another machine");

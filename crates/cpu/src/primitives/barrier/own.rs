@@ -17,7 +17,7 @@ static SENSE: Entry = barrier::spins(
     "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
     of_teams,
-    |case| barrier::workload(case, |threads| SenseBarrier::new(threads, WAIT_LIMIT), barrier::ONE_DECREMENT),
+    |case| barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT),
 );
 
 /// In theory: log2(n) rounds, rounded up, each with one transfer of a line from one thread to another. All threads take
@@ -27,7 +27,7 @@ static DISSEMINATION: Entry = barrier::spins(
     "Dissemination barrier: plain stores to one partner in each of log2(n) rounds, waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 9",
     of_teams,
-    |case| barrier::workload(case, |threads| DisseminationBarrier::new(threads, WAIT_LIMIT), barrier::PLAIN_STORES),
+    |case| barrier::workload(case, |threads| DisseminationBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
 )
 .in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&CoreKinds)]);
 
@@ -38,7 +38,7 @@ static TREE: Entry = barrier::spins(
     "Static tree barrier: arrival with four children, wake-up with two, waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 11",
     of_teams,
-    |case| barrier::workload(case, |threads| TreeBarrier::new(threads, WAIT_LIMIT), barrier::PLAIN_STORES),
+    |case| barrier::workload(case, |threads| TreeBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
 );
 
 /// In theory: n atomic decrements of one line, a system call of each waiter to sleep and one of the last thread to wake
@@ -51,7 +51,7 @@ static FUTEX: Entry = barrier::sleeps(
     of_teams,
     |case| {
         Some(
-            barrier::workload(case, |threads| FutexBarrier::new(threads, WAIT_LIMIT), barrier::ONE_DECREMENT)?
+            barrier::workload(case, |threads| FutexBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT)?
                 .long_blocking(case),
         )
     },
@@ -67,7 +67,7 @@ static CLUSTERS: Entry = barrier::spins(
     of_teams,
     |case| {
         let clusters = clusters_of(case, topology_of_teams())?;
-        barrier::workload(case, |_| ClusterBarrier::new(&clusters, WAIT_LIMIT), barrier::PLAIN_STORES)
+        barrier::workload(case, |_| ClusterBarrier::new(&clusters, LIMIT), barrier::PLAIN_STORES)
     },
 )
 .beyond_quick();

@@ -82,7 +82,7 @@ impl<const CAPACITY: usize> Inbox for Bounded<CAPACITY> {
 
     #[inline(always)]
     fn receive(&self) -> Result<u32, WaitTimeout> {
-        let received = self.1.try_recv().or_else(|_| self.1.recv_deadline(Instant::now() + WAIT_LIMIT));
+        let received = self.1.try_recv().or_else(|_| self.1.recv_deadline(Instant::now() + LIMIT));
         received.map_err(|_| WaitTimeout)
     }
 }
@@ -130,11 +130,11 @@ pub(super) struct Rendezvous([Bounded<0>; 2]);
 
 impl Rendezvous {
     fn give(&self, to: usize, token: u32) -> Result<(), WaitTimeout> {
-        self.0[to].0.send_timeout(token, WAIT_LIMIT).map_err(|_| WaitTimeout)
+        self.0[to].0.send_timeout(token, LIMIT).map_err(|_| WaitTimeout)
     }
 
     fn take(&self, to: usize) -> Result<u32, WaitTimeout> {
-        self.0[to].1.recv_timeout(WAIT_LIMIT).map_err(|_| WaitTimeout)
+        self.0[to].1.recv_timeout(LIMIT).map_err(|_| WaitTimeout)
     }
 }
 
@@ -187,7 +187,7 @@ impl Inbox for Std {
     #[inline(always)]
     fn receive(&self) -> Result<u32, WaitTimeout> {
         let inbox = self.1.lock().unwrap_or_else(PoisonError::into_inner);
-        inbox.try_recv().or_else(|_| inbox.recv_timeout(WAIT_LIMIT)).map_err(|_| WaitTimeout)
+        inbox.try_recv().or_else(|_| inbox.recv_timeout(LIMIT)).map_err(|_| WaitTimeout)
     }
 }
 

@@ -73,7 +73,7 @@ impl<E: Counters> Handoff for Events<E> {
 
     #[inline(always)]
     fn pass(Token { turns, way, .. }: &Token<Self>, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        if !way.taken(thread, WAIT_LIMIT) {
+        if !way.taken(thread, LIMIT) {
             return Err(WaitTimeout);
         }
         // Relaxed: the system calls publish it.
@@ -146,7 +146,7 @@ impl<E: BothPipes> Handoff for Pipes<E> {
 
     #[inline(always)]
     fn pass(Token { turns, way, .. }: &Token<Self>, thread: usize, _turn: u32) -> Result<(), WaitTimeout> {
-        let found = way.receive(thread, WAIT_LIMIT).ok_or(WaitTimeout)?.wrapping_add(1);
+        let found = way.receive(thread, LIMIT).ok_or(WaitTimeout)?.wrapping_add(1);
         // Relaxed: the system calls publish it.
         turns.store(found, Ordering::Relaxed);
         way.send(1 - thread, found);

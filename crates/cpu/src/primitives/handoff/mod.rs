@@ -172,7 +172,7 @@ pub(in crate::primitives) struct Token<H> {
 impl<H: Handoff> Token<H> {
     /// One that was never passed.
     fn new(_: usize) -> CachePadded<Self> {
-        CachePadded::new(Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(WAIT_LIMIT), way: H::default() })
+        CachePadded::new(Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT), way: H::default() })
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
     use self::sleeping::{FutexToken, Parked, Parkers, ParkingLotSignal, StdSignal};
     use self::spinning::{BackoffToken, CasToken};
     use super::*;
-    use crate::primitives::wait::WAIT_LIMIT;
+    use crate::primitives::wait::LIMIT;
     use crate::sync::WaitTimeout;
     use std::time::Instant;
 
@@ -243,7 +243,7 @@ mod tests {
         let started = Instant::now();
         assert_eq!((H::pass(&token[0], 0, 0), H::turns(&token[0])), (Ok(()), 1));
         assert_eq!(H::pass(&token[0], 0, 2), Err(WaitTimeout));
-        assert!(started.elapsed() >= WAIT_LIMIT / 2);
+        assert!(started.elapsed() >= LIMIT / 2);
     }
 
     /// Runs `iterations` of the test loop and returns how often each token was passed.

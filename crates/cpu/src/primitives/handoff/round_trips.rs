@@ -15,7 +15,7 @@ const TOKENS: usize = SLOTS;
 const PASSES: u32 = 64;
 
 /// The time limit: two threads that block and wake each other need some 10 microseconds for each round trip.
-const PERCENTILES_LIMIT: Duration = Duration::from_millis(60);
+const LIMIT: Duration = Duration::from_millis(60);
 
 /// Thread 0 times each of its round trips.
 ///
@@ -55,7 +55,7 @@ impl<H: Handoff> RoundTrips<H> {
 
     fn time(&self) {
         let mut readings: Vec<u64> = Vec::with_capacity(TOKENS * PASSES as usize);
-        let limit = (PERCENTILES_LIMIT.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
+        let limit = (LIMIT.as_nanos() as f64 / self.clock.ns_per_tick()) as u64;
         let started = self.clock.start();
         for (pass, token, turn) in passes(0) {
             let last = readings.last().is_some_and(|now| now.saturating_sub(started) >= limit);

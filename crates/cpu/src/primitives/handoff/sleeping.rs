@@ -36,7 +36,7 @@ impl Handoff for FutexToken {
                 break;
             }
             // The call does not block if the word has changed since.
-            futex::wait(turns, found, WAIT_LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
+            futex::wait(turns, found, LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
         }
         turns.store(turn.wrapping_add(1), Ordering::Release);
         futex::wake_one(turns, Scope::Process);
@@ -75,7 +75,7 @@ impl Handoff for StdSignal {
 
     #[inline(always)]
     fn pass(Token { way, .. }: &Token<Self>, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        let waited = way.changed.wait_timeout_while(way.lock(), WAIT_LIMIT, |turns| *turns != turn);
+        let waited = way.changed.wait_timeout_while(way.lock(), LIMIT, |turns| *turns != turn);
         let (mut turns, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
         if outcome.timed_out() {
             return Err(WaitTimeout);
@@ -114,7 +114,7 @@ impl Handoff for ParkingLotSignal {
     #[inline(always)]
     fn pass(Token { way, .. }: &Token<Self>, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         let mut turns = way.0.lock();
-        if way.1.wait_while_for(&mut turns, |turns| *turns != turn, WAIT_LIMIT).timed_out() {
+        if way.1.wait_while_for(&mut turns, |turns| *turns != turn, LIMIT).timed_out() {
             return Err(WaitTimeout);
         }
         *turns = turn.wrapping_add(1);
@@ -153,7 +153,7 @@ impl Handoff for Parked {
 
     #[inline(always)]
     fn pass(Token { turns, way, .. }: &Token<Self>, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
-        park_until(turns, turn, || thread::park_timeout(WAIT_LIMIT))?;
+        park_until(turns, turn, || thread::park_timeout(LIMIT))?;
         turns.store(turn.wrapping_add(1), Ordering::Release);
         if let Some(other) = way.0[1 - thread].get() {
             other.unpark();
@@ -191,7 +191,7 @@ impl Handoff for Parkers {
     #[inline(always)]
     fn pass(Token { turns, way, .. }: &Token<Self>, thread: usize, turn: u32) -> Result<(), WaitTimeout> {
         let own = &way.0[thread].0;
-        park_until(turns, turn, || own.lock().unwrap_or_else(PoisonError::into_inner).park_timeout(WAIT_LIMIT))?;
+        park_until(turns, turn, || own.lock().unwrap_or_else(PoisonError::into_inner).park_timeout(LIMIT))?;
         turns.store(turn.wrapping_add(1), Ordering::Release);
         way.0[1 - thread].1.unpark();
         Ok(())

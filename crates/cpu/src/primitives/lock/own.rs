@@ -37,7 +37,7 @@ static TTAS: Entry = lock::spins(
     "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
     lock::cases,
-    |case| lock::workload(case, &Raw(|_| TtasLock::<0>::new(WAIT_LIMIT)), TAKEN_BY_A_SWAP),
+    |case| lock::workload(case, &Raw(|_| TtasLock::<0>::new(LIMIT)), TAKEN_BY_A_SWAP),
 );
 
 /// In theory: without contention as `cpu.lock.ttas`. Contended: most waiters stay away from the line, so a holder often takes the lock
@@ -47,7 +47,7 @@ static TTAS_BACKOFF: Entry = lock::spins(
     "Test-and-test-and-set lock: a waiter that tried in vain pauses 4, 8, ... 1024 times before it looks again",
     "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
     lock::cases_of_one_type,
-    |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(WAIT_LIMIT)), TAKEN_BY_A_SWAP),
+    |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(LIMIT)), TAKEN_BY_A_SWAP),
 )
 .with_most_threads_in_quick();
 
@@ -59,7 +59,7 @@ static TICKET: Entry = lock::spins(
     "Ticket lock: first come, first served, waiters spin, after a while they yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
     lock::cases,
-    |case| lock::workload(case, &Raw(|_| TicketLock::new(WAIT_LIMIT)), TAKEN_BY_A_TICKET),
+    |case| lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)), TAKEN_BY_A_TICKET),
 );
 
 /// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number
@@ -71,7 +71,7 @@ static MCS: Entry = lock::spins(
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
     lock::cases,
     // Not the compare-and-swap of the release: the compiler writes several copies of it.
-    |case| lock::workload(case, &Raw(|threads| McsLock::new(threads, WAIT_LIMIT)), QUEUED_BY_A_SWAP),
+    |case| lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 );
 
 /// In theory: an atomic exchange to take the lock and a plain store to give it back, which an MCS lock cannot do without
@@ -83,7 +83,7 @@ static CLH: Entry = lock::spins(
     "Craig, University of Washington TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994; with a \
      standard interface as in Scott, Shared-Memory Synchronization, 2013, 4.3.2",
     lock::cases_of_one_type,
-    |case| lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, WAIT_LIMIT)), QUEUED_BY_A_SWAP),
+    |case| lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .with_most_threads_in_quick();
 
@@ -95,9 +95,7 @@ static RECIPROCATING: Entry = lock::spins(
     "Dice and Kogan, Reciprocating Locks, PPoPP 2025, listing 1",
     lock::cases_of_one_type,
     // Not the exchange that detaches a segment: without contention there is none.
-    |case| {
-        lock::workload_of_one_type(case, &Raw(|threads| ReciprocatingLock::new(threads, WAIT_LIMIT)), QUEUED_BY_A_SWAP)
-    },
+    |case| lock::workload_of_one_type(case, &Raw(|threads| ReciprocatingLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .with_most_threads_in_quick();
 
@@ -108,7 +106,7 @@ static HEMLOCK: Entry = lock::spins(
     "Hemlock: a queue without nodes, waiters spin on the word of the thread before them, after a while they yield",
     "Dice and Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021, listing 2",
     lock::cases_of_one_type,
-    |case| lock::workload_of_one_type(case, &Raw(|threads| HemLock::new(threads, WAIT_LIMIT)), QUEUED_BY_A_SWAP),
+    |case| lock::workload_of_one_type(case, &Raw(|threads| HemLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .beyond_quick();
 
@@ -119,13 +117,7 @@ static QSPINLOCK: Entry = lock::spins(
     "The Linux kernel's spin lock: one waiter spins on the word, the others in an MCS queue; after a while they yield",
     "Linux, kernel/locking/qspinlock.c, in its form for 16,384 CPUs and more; Long and Zijlstra, 2014",
     lock::cases_of_one_type,
-    |case| {
-        lock::workload_of_one_type(
-            case,
-            &Raw(|threads| QueuedSpinLock::new(threads, WAIT_LIMIT)),
-            TAKEN_BY_A_COMPARISON,
-        )
-    },
+    |case| lock::workload_of_one_type(case, &Raw(|threads| QueuedSpinLock::new(threads, LIMIT)), TAKEN_BY_A_COMPARISON),
 )
 .beyond_quick();
 
@@ -139,7 +131,7 @@ static CNA: Entry = lock::spins(
     |case| {
         lock::workload_of_one_type(
             case,
-            &Raw(|threads| CnaLock::new(threads, group_of_this_thread, WAIT_LIMIT)),
+            &Raw(|threads| CnaLock::new(threads, group_of_this_thread, LIMIT)),
             QUEUED_BY_A_SWAP,
         )
     },
@@ -173,7 +165,7 @@ fn spin_park_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 
 fn spin_park_workload(case: &Case) -> Option<Workload> {
     let spin = Duration::from_micros(case.group_number(SPIN)?.into());
-    let kind = Raw(|_| SpinParkLock::new(spin, WAIT_LIMIT));
+    let kind = Raw(|_| SpinParkLock::new(spin, LIMIT));
     Some(lock::workload_of_one_type(case, &kind, lock::SWAPPED_TWICE)?.blocking(case))
 }
 
@@ -190,7 +182,7 @@ static COHORT: Entry = lock::spins(
 .requiring(groups_of_cpus);
 
 fn cohort_workload(case: &Case) -> Option<Workload> {
-    let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, WAIT_LIMIT);
+    let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
     // Not the addition for all groups: a thread that the lock was passed to leaves it out.
     lock::workload_of_one_type(case, &Raw(make), TAKEN_BY_A_TICKET)
 }

@@ -61,14 +61,14 @@ reductions! {
     SEQUENTIAL: "sequential", FACTS.waiting(Waits::NoWait), |primitive, axes| cases(primitive, axes, 1), |case| workload(case, |_| Alone),
         "One thread, nothing to synchronize";
     ATOMIC_PER_ELEMENT: "atomic_per_element", FACTS, few_elements,
-        |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, WAIT_LIMIT), each_element: true }),
+        |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: true }),
         "Every element: an atomic maximum on one variable";
     ATOMIC_PER_THREAD: "atomic_per_thread", FACTS, by_all,
-        |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, WAIT_LIMIT), each_element: false }),
+        |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: false }),
         "Every thread: one atomic maximum";
     LOCK: "lock", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
-            let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: SenseBarrier::new(threads, WAIT_LIMIT) };
+            let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: SenseBarrier::new(threads, LIMIT) };
             Some(workload(case, joining)?.blocking(case))
         },
         "Every thread: its result under std::sync::Mutex";
@@ -79,13 +79,13 @@ reductions! {
         },
         "Results are joined in pairs, a barrier after each level: std::sync::Barrier";
     TREE_SENSE: "tree_sense", FACTS, by_all,
-        |case| workload(case, |threads| Tree::new(threads, SenseBarrier::new(threads, WAIT_LIMIT))),
+        |case| workload(case, |threads| Tree::new(threads, SenseBarrier::new(threads, LIMIT))),
         "Results are joined in pairs, a barrier after each level: the sense-reversing one";
     TREE_DISSEMINATION: "tree_dissemination", FACTS, by_all,
-        |case| workload(case, |threads| Tree::new(threads, DisseminationBarrier::new(threads, WAIT_LIMIT))),
+        |case| workload(case, |threads| Tree::new(threads, DisseminationBarrier::new(threads, LIMIT))),
         "Results are joined in pairs, a barrier after each level: the dissemination barrier";
     TREE_TREE: "tree_tree", FACTS, by_all,
-        |case| workload(case, |threads| Tree::new(threads, TreeBarrier::new(threads, WAIT_LIMIT))),
+        |case| workload(case, |threads| Tree::new(threads, TreeBarrier::new(threads, LIMIT))),
         "Results are joined in pairs, a barrier after each level: the tree barrier";
     TREE_OPENMP: "tree_openmp", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| on_runtime(case, |threads, runtime| Tree::new(threads, OpenMpBarrier(runtime))),

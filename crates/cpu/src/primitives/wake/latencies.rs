@@ -17,7 +17,7 @@ const WAKE_UPS: usize = 2000;
 
 /// The time limit, besides that in which the waiters sleep: until one sleeps, is seen asleep and woken again, some 20 to 100
 /// microseconds pass.
-const PERCENTILES_LIMIT: Duration = Duration::from_millis(80);
+const LIMIT: Duration = Duration::from_millis(80);
 
 /// No wake-up has this number.
 const NONE: u64 = u64::MAX;
@@ -39,7 +39,7 @@ impl<W: Way> Latencies<W> {
 
     fn wake(&self) {
         let mut found = Vec::with_capacity(WAKE_UPS);
-        let (started, limit) = (Instant::now(), PERCENTILES_LIMIT + FEWEST as u32 * self.wake_pair.wait());
+        let (started, limit) = (Instant::now(), LIMIT + FEWEST as u32 * self.wake_pair.wait());
         let mut over = false;
         while !over {
             over = found.len() + 1 >= WAKE_UPS || started.elapsed() >= limit;
@@ -196,7 +196,7 @@ mod tests {
         way.join();
         let started = Instant::now();
         assert_eq!(way.sleep(1), Err(WaitTimeout));
-        assert!(started.elapsed() >= wait::WAIT_LIMIT / 2);
+        assert!(started.elapsed() >= wait::LIMIT / 2);
     }
 
     #[test]

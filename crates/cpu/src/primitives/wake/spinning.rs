@@ -81,7 +81,7 @@ fn watch<B: Between>(word: &AtomicU32, number: u32, limit: Duration) -> bool {
 
 impl<B: Between> Way for Watched<B> {
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
-        if watch::<B>(&self.0, number, WAIT_LIMIT) { Ok(()) } else { Err(WaitTimeout) }
+        if watch::<B>(&self.0, number, LIMIT) { Ok(()) } else { Err(WaitTimeout) }
     }
 
     #[inline]
@@ -208,7 +208,7 @@ struct Beside<W> {
 
 fn work_beside<W: Way>() -> Workload {
     let (number, announced, interval) = Default::default();
-    let (clock, way, wait_limit) = (Clock::uncalibrated(), W::default(), WaitLimit::new(WAIT_LIMIT));
+    let (clock, way, wait_limit) = (Clock::uncalibrated(), W::default(), WaitLimit::new(LIMIT));
     let work: fn(u64) = independent_additions;
     Workload::of_chain(
         Arc::new(Beside { way, clock, wait_limit, number, announced, interval }),

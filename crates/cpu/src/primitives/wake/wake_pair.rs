@@ -82,7 +82,7 @@ impl<W: Way> WakePair<W> {
             rounds: AtomicU32::new(0),
             waker_cpu: AtomicU32::new(0),
             found: Found::default(),
-            wait_limit: WaitLimit::new(WAIT_LIMIT),
+            wait_limit: WaitLimit::new(LIMIT),
             wait,
             sleeps: true,
         }
@@ -326,7 +326,7 @@ mod tests {
 
     impl Way for Spinning {
         fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
-            WaitLimit::new(WAIT_LIMIT).yield_until(&mut || self.0.load(Ordering::Acquire) == number)
+            WaitLimit::new(LIMIT).yield_until(&mut || self.0.load(Ordering::Acquire) == number)
         }
         fn wake(&self, number: u32) {
             self.0.store(number, Ordering::Release);
@@ -378,7 +378,7 @@ mod tests {
         assert!(wake_pair.waiters[0].woken_at.load(Ordering::Relaxed) < called);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                WaitLimit::new(WAIT_LIMIT).yield_until(&mut || wake_pair.way.0.load(Ordering::Relaxed)).unwrap();
+                WaitLimit::new(LIMIT).yield_until(&mut || wake_pair.way.0.load(Ordering::Relaxed)).unwrap();
                 wake_pair.waiters[0].seen.store(1, Ordering::Release);
             });
             assert_eq!(wake_pair.wake().unwrap().latency, 0);

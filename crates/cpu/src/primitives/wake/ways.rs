@@ -73,7 +73,7 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
             if found == number {
                 return Ok(());
             }
-            futex::wait(&self.0, found, WAIT_LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
+            futex::wait(&self.0, found, LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
         }
     }
 
@@ -106,7 +106,7 @@ impl Way for Tokens {
     fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
         // Acquire and release: a wake-up publishes what the waker wrote before.
         while self.0.compare_exchange(1, 0, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            futex::wait(&self.0, 0, WAIT_LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
+            futex::wait(&self.0, 0, LIMIT, Scope::Process).map_err(|FutexTimeout| WaitTimeout)?;
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ impl Way for GuardedTokens {
 
     fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
         let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.1.wait_timeout_while(guard, WAIT_LIMIT, |tokens| *tokens == 0);
+        let waited = self.1.wait_timeout_while(guard, LIMIT, |tokens| *tokens == 0);
         let (mut tokens, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
         if outcome.timed_out() {
             return Err(WaitTimeout);
@@ -173,7 +173,7 @@ pub(super) struct StdSignal<const ALL: bool = false>(Mutex<u32>, Condvar);
 impl<const ALL: bool> Way for StdSignal<ALL> {
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
         let guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.1.wait_timeout_while(guard, WAIT_LIMIT, |last| *last != number);
+        let waited = self.1.wait_timeout_while(guard, LIMIT, |last| *last != number);
         let timed_out = waited.unwrap_or_else(PoisonError::into_inner).1.timed_out();
         if timed_out { Err(WaitTimeout) } else { Ok(()) }
     }
@@ -210,7 +210,7 @@ impl Way for Parked {
     }
 
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
-        park_until(&self.last, number, || thread::park_timeout(WAIT_LIMIT))
+        park_until(&self.last, number, || thread::park_timeout(LIMIT))
     }
 
     #[inline]
@@ -237,7 +237,7 @@ pub(super) struct ParkingLotSignal(parking_lot::Mutex<u32>, parking_lot::Condvar
 
 impl Way for ParkingLotSignal {
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
-        let outcome = self.1.wait_while_for(&mut self.0.lock(), |last| *last != number, WAIT_LIMIT);
+        let outcome = self.1.wait_while_for(&mut self.0.lock(), |last| *last != number, LIMIT);
         if outcome.timed_out() { Err(WaitTimeout) } else { Ok(()) }
     }
 
@@ -275,7 +275,7 @@ impl Default for Event {
 
 impl Way for Event {
     fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
-        match or_fail(self.counter().take(WAIT_LIMIT), "the eventfd could not be read") {
+        match or_fail(self.counter().take(LIMIT), "the eventfd could not be read") {
             Some(_) => Ok(()),
             None => Err(WaitTimeout),
         }
@@ -314,7 +314,7 @@ impl Way for Requested {
             if found == number {
                 return Ok(());
             }
-            if !or_fail(ring.wait(word, found, WAIT_LIMIT), "io_uring_enter") {
+            if !or_fail(ring.wait(word, found, LIMIT), "io_uring_enter") {
                 return Err(WaitTimeout);
             }
         }

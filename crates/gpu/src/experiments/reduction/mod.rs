@@ -21,9 +21,9 @@ use crate::launch::host_clock;
 use crate::launch::ruler::is_warm;
 use crate::launch::runner::Outage;
 use crate::launch::samples::operations;
-use crate::multi::BARRIER_LIMIT;
+use crate::multi::LIMIT;
 
-pub(crate) use self::queue::{Queue, ReductionRequest};
+pub(crate) use self::queue::{Queue, Request};
 
 /// Reductions of the longest chain; each has a line for its result. A stream takes about 1,024 launches before one must wait
 /// for the end of an earlier one, and a reduction has two kernels at most.
@@ -36,7 +36,7 @@ const MOST_QUEUED: u64 = MOST_RESULTS / 2;
 
 /// A chain that is not queued within this time is not timed: the kernel at the gate may have given up.
 const QUEUED_WITHIN: Duration = Duration::from_millis(500);
-const _: () = assert!(QUEUED_WITHIN.as_millis() < BARRIER_LIMIT.as_millis());
+const _: () = assert!(QUEUED_WITHIN.as_millis() < LIMIT.as_millis());
 
 /// Reductions of the shortest baseline, as for launches: the host must be ahead of the device, or behind it, for all but a small
 /// part of the chain. Long reductions hide the host whatever their number.

@@ -7,7 +7,7 @@ use crate::cuda::error::Called;
 use crate::launch::device_context::DeviceContext;
 use crate::launch::runner::{DeviceQueue, Outage};
 use crate::launch::samples::{HEAD_WORDS, WORD};
-use crate::multi::{BARRIER_LIMIT, DeviceGroup, DeviceTable, counts_of};
+use crate::multi::{DeviceGroup, DeviceTable, LIMIT, counts_of};
 
 use super::MOST_RESULTS;
 
@@ -68,7 +68,7 @@ const _: () = assert!(std::mem::offset_of!(ReductionArguments, count) == 56);
 
 /// What is reduced, and how.
 #[derive(Debug, Clone)]
-pub(crate) struct ReductionRequest<'a> {
+pub(crate) struct Request<'a> {
     pub(crate) recipe: Recipe,
     pub(crate) operation: Operation,
     pub(crate) devices: usize,
@@ -85,7 +85,7 @@ pub(crate) struct ReductionRequest<'a> {
 
 /// Where each part of a device's memory begins, in bytes after the vector.
 #[derive(Debug, Clone, Copy)]
-struct VectorLayout {
+struct Layout {
     partials: usize,
     /// A word of each device.
     parts: usize,
@@ -95,7 +95,7 @@ struct VectorLayout {
     bytes: usize,
 }
 
-impl VectorLayout {
+impl Layout {
     /// With room for so many elements.
     fn of(elements: u64) -> Self {
         let partials = usize::try_from(elements.saturating_mul(4)).unwrap_or(usize::MAX / 2).next_multiple_of(512);
@@ -140,7 +140,7 @@ pub(crate) struct Queue<'a> {
     multiprocessors: u32,
     /// Blocks of the kernel that run at the same time on a multiprocessor.
     resident: u32,
-    layout: VectorLayout,
+    layout: Layout,
     members: Vec<Member>,
     /// Host memory that all devices access: a line for the gate, then the lines of the results of each device.
     shared: DevicePointer,
@@ -150,9 +150,9 @@ pub(crate) struct Queue<'a> {
 
 impl<'a> Queue<'a> {
     /// Loads the kernels, and fills in the vector on each of the devices, which are open.
-    pub(crate) fn new(group: &'a mut DeviceGroup, request: &ReductionRequest<'_>) -> Result<Self, Outage> {
-        let ReductionRequest { recipe, operation, devices, elements, multiprocessors, .. } = *request;
-        let layout = VectorLayout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
+    pub(crate) fn new(group: &'a mut DeviceGroup, request: &Request<'_>) -> Result<Self, Outage> {
+        let Request { recipe, operation, devices, elements, multiprocessors, .. } = *request;
+        let layout = Layout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
         let runner = &mut group.runner;
         let members = runner.devices[..devices].iter_mut().map(|device| member(device, request, layout));
         let members = members.collect::<Called<Vec<_>>>();
@@ -210,7 +210,7 @@ impl<'a> Queue<'a> {
 
     /// The addresses on one device.
     fn arguments(&self, index: usize) -> ReductionArguments {
-        let (device, VectorLayout { partials, state, .. }) = (self.device(index), self.layout);
+        let (device, Layout { partials, state, .. }) = (self.device(index), self.layout);
         ReductionArguments {
             data: device.memory(),
             partials: device.memory() + partials as u64,
@@ -422,7 +422,7 @@ impl<'a> Queue<'a> {
 }
 
 /// Loads the kernels on a device and provides its memory, of which all but the vector is 0 with the next wait.
-fn member(device: &mut DeviceContext, request: &ReductionRequest<'_>, layout: VectorLayout) -> Called<Member> {
+fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> Called<Member> {
     let recipe = request.recipe;
     device.make_current()?;
     let (program, cubin) = request.helper;
@@ -441,7 +441,7 @@ fn member(device: &mut DeviceContext, request: &ReductionRequest<'_>, layout: Ve
     }
     device.reserve_memory(layout.bytes)?;
     device.reserve_results(MOST_RESULTS as usize * LINE_WORDS)?;
-    let limit_ns = u64::try_from(BARRIER_LIMIT.as_nanos()).unwrap_or(u64::MAX);
+    let limit_ns = u64::try_from(LIMIT.as_nanos()).unwrap_or(u64::MAX);
     let table = DeviceTable { limit_ns, counts: device.head(), devices: 1, ..DeviceTable::default() };
     for variable in tables {
         // SAFETY: it is the variable of a loaded module, of this structure, and no kernel of the module runs.
@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn nothing_of_a_devices_memory_overlaps() {
-        let layout = VectorLayout::of(100_003);
+        let layout = Layout::of(100_003);
         assert!(layout.partials >= 4 * 100_003 && layout.parts - layout.partials == 4 * MOST_PARTIALS);
         assert!(layout.state - layout.parts >= 4 * MOST_MEMBERS);
         assert!(layout.words - layout.state >= LINE + 2 * MOST_PARTIALS);

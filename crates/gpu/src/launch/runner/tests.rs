@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::testing::{Call, FakeDriver, Script, error, launch, run};
-use crate::launch::runner::{BATCH_LIMIT, GRACE, Health, Outage};
+use crate::launch::runner::{GRACE, Health, LIMIT, Outage};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Just within the limits.
-const ALMOST_LIMIT: Duration = BATCH_LIMIT.saturating_sub(MS);
+const ALMOST_LIMIT: Duration = LIMIT.saturating_sub(MS);
 const ALMOST_GRACE: Duration = GRACE.saturating_sub(MS);
 
 #[test]
@@ -60,8 +60,8 @@ fn a_kernel_may_take_as_long_as_the_limit() {
     let driver = FakeDriver::new();
     let mut runner = driver.runner(&[Script::EndsAfter(ALMOST_LIMIT)]);
     assert_eq!(run(&mut runner), Ok(()));
-    runner.devices[0].script = Script::EndsAfter(BATCH_LIMIT + MS);
-    assert_eq!(run(&mut runner), Err(Outage::TimedOut(BATCH_LIMIT)));
+    runner.devices[0].script = Script::EndsAfter(LIMIT + MS);
+    assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
     assert_eq!(runner.health, Health::Usable, "it ended by itself within the grace period");
 }
 
@@ -72,14 +72,14 @@ fn work_launched_by_other_means_is_noted() {
     assert_eq!(runner.idle(), None);
     assert_eq!(runner.noted(Ok(7)), Ok(7));
     assert!(runner.idle().is_some() && runner.health == Health::Usable);
-    for outage in [Outage::TimedOut(BATCH_LIMIT), Outage::Cuda(error("cuStreamQuery", 700))] {
+    for outage in [Outage::TimedOut(LIMIT), Outage::Cuda(error("cuStreamQuery", 700))] {
         let mut runner = driver.runner(&[Script::EndsAfter(MS)]);
         assert_eq!(runner.noted::<()>(Err(outage.clone())), Err(outage));
         assert_eq!(runner.health, Health::Poisoned, "something may still run");
     }
     // Whoever saw that a device is occupied knows more.
     runner.health = Health::Occupied;
-    assert!(runner.noted::<()>(Err(Outage::TimedOut(BATCH_LIMIT))).is_err());
+    assert!(runner.noted::<()>(Err(Outage::TimedOut(LIMIT))).is_err());
     assert_eq!(runner.health, Health::Occupied);
 }
 
@@ -105,7 +105,7 @@ fn a_kernel_that_does_not_end_keeps_its_context_for_ever() {
     let driver = FakeDriver::new();
     for script in [Script::NeverEnds, Script::EndsAfterAbort(GRACE + MS)] {
         let mut runner = driver.runner(&[script]);
-        assert_eq!(run(&mut runner), Err(Outage::TimedOut(BATCH_LIMIT)));
+        assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
         assert_eq!(runner.health, Health::Occupied);
         driver.take_calls();
         drop(runner);
@@ -137,7 +137,7 @@ fn the_error_of_a_kernel_appears_at_a_query_and_poisons_the_context() {
     drop(runner);
     assert_eq!(driver.destroyed(), [0, 1]);
     // In the grace period: the flag is cleared, and the error counts.
-    let mut runner = driver.runner(&[Script::PoisonsAfter(BATCH_LIMIT + SECOND)]);
+    let mut runner = driver.runner(&[Script::PoisonsAfter(LIMIT + SECOND)]);
     driver.take_calls();
     assert_eq!(run(&mut runner), failed);
     assert_eq!(runner.health, Health::Poisoned);
@@ -151,7 +151,7 @@ fn devices_that_wait_for_one_that_hangs_are_asked_to_stop_together() {
     for (other, health) in [(waiting, Health::Usable), (Script::NeverEnds, Health::Occupied)] {
         let mut runner = driver.runner(&[waiting, other, waiting]);
         driver.take_calls();
-        assert_eq!(run(&mut runner), Err(Outage::TimedOut(BATCH_LIMIT)));
+        assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
         assert_eq!(runner.health, health);
         let calls = driver.take_calls();
         let first = calls.iter().position(|call| *call == Call::SetAbort(0, true)).unwrap();
@@ -166,9 +166,9 @@ fn devices_that_wait_for_one_that_hangs_are_asked_to_stop_together() {
 #[test]
 fn all_devices_together_have_one_limit() {
     let driver = FakeDriver::new();
-    let mut runner = driver.runner(&[Script::EndsAfter(15 * SECOND), Script::EndsAfter(BATCH_LIMIT + SECOND)]);
-    assert_eq!(run(&mut runner), Err(Outage::TimedOut(BATCH_LIMIT)));
-    assert!((BATCH_LIMIT + SECOND..BATCH_LIMIT + SECOND + MS).contains(&driver.passed()), "{:?}", driver.passed());
+    let mut runner = driver.runner(&[Script::EndsAfter(15 * SECOND), Script::EndsAfter(LIMIT + SECOND)]);
+    assert_eq!(run(&mut runner), Err(Outage::TimedOut(LIMIT)));
+    assert!((LIMIT + SECOND..LIMIT + SECOND + MS).contains(&driver.passed()), "{:?}", driver.passed());
     assert_eq!(runner.health, Health::Usable);
 }
 

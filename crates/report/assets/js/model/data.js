@@ -41,7 +41,7 @@ function rowFrom(columns, run, index) {
   // The files have no letter mu.
   if (row.group !== null) row.group = row.group.replace(/(\d) us$/, "$1\u00a0µs");
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
-  row.ops_per_s_thread = row.state === "resolved" ? 1e9 / row.ns : null;
+  row.ops_per_s_thread = hasFigure(row) ? 1e9 / row.ns : null;
   row.details = null;
   row.distance = row.layout === "private" ? row.stride : null;
   row.clusterSize = row.family === "cluster" ? groupNumber(row) : null;

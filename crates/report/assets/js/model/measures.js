@@ -95,18 +95,14 @@ export function figureOf(row, measure) {
   return { state, y, low, high, p05, p95 };
 }
 
-/** What a row says where no interval stands beside it. */
-export const textAlone = (row) => row.alone ?? row.figure;
-
 /** The text beside a mark. */
 export function figureText(figure, row, measure) {
-  if (measure === TIME) return textAlone(row);
+  if (measure === TIME) return row.figure;
   const { text } = UNITS[measure.unit];
   if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(roundedBound(figure.y, !figure.above), 2);
   if (figure.state === "rough") return `~${text(figure.y, 3)}`;
   if (figure.state !== "resolved") return row.figure;
-  const interval = row && row.alone && measure.unit === "time" ? ` ${row.interval}` : "";
-  return text(figure.y, 3) + interval;
+  return text(figure.y, 3);
 }
 
 /** A figure as a point of a chart of dots, whose figures lie on the horizontal axis. */

@@ -8,7 +8,7 @@ import { shortRunName } from "../explore/content.js";
 import { colourKey, runColours } from "../explore/keys.js";
 import { DATA, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
 import { formatTime } from "../model/format.js";
-import { asDot, figureOf, spreadKeys, textAlone, TIME } from "../model/measures.js";
+import { asDot, figureOf, spreadKeys, TIME } from "../model/measures.js";
 
 const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU", mpi: "Processes" };
 export const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)", mpi: "var(--s2)" };
@@ -29,7 +29,7 @@ export function answersOf(question) {
 /** The cost of an answer in one line: `~48.0 ns ±18 %`. */
 export function answerText({ row, median }, withInterval) {
   if (median !== null) return formatTime(median);
-  return withInterval && row.interval ? `${row.figure} ${row.interval}` : textAlone(row);
+  return withInterval && row.interval ? `${row.figure} ${row.interval}` : row.figure;
 }
 
 /** The figure of an answer in a chart of time. A median of single operations has no interval. */

@@ -4,7 +4,7 @@ use std::fmt;
 
 use syncscope_core::run::rivals;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Cycles, Row, Verdict};
+use syncscope_core::{Cycles, Row};
 
 use crate::RunData;
 use crate::analysis::usual::short_name;
@@ -66,9 +66,9 @@ impl<'a> Known<'a> {
         reading::has_figure(self.row)
     }
 
-    /// Its cycles, where they may be written: those of a noisy row may not, see [`Reading::cycles`]. A row has none of its other threads.
+    /// Its cycles, where they may be written, see [`Reading::cycles`]. A row has none of its other threads.
     pub(crate) fn cycles_figure(&self) -> Option<Cycles> {
-        self.row.cycles.filter(|_| self.row.verdict == Verdict::Resolved && !self.is_of_another_actor())
+        self.row.cycles.filter(|_| Reading::of(self.row).cycles.is_some() && !self.is_of_another_actor())
     }
 
     /// The interval for another run.
@@ -105,13 +105,13 @@ impl<'a> Known<'a> {
 }
 
 impl fmt::Display for Known<'_> {
-    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and `no number` where it has no figure.
+    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and a range or `no number` where it has no figure.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.has_figure() && self.is_of_another_actor() {
             let doubt = if State::of(self.row) == State::Rough { reading::ROUGHLY } else { "" };
             return write!(out, "{doubt}{}", figure::time(self.ns));
         }
-        out.write_str(&Reading::of(self.row).alone())
+        out.write_str(&Reading::of(self.row).figure)
     }
 }
 

@@ -300,13 +300,13 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let known = |index: usize| Some(&data.rows[index]).filter(|row| reading::has_figure(row));
     let placed = |index: usize| {
         let row = known(index)?;
-        Some(format!("{} {}", row.case.placement.as_ref()?, Reading::of(row).alone()))
+        Some(format!("{} {}", row.case.placement.as_ref()?, Reading::of(row).figure))
     };
     let others = enumerated(data.rows_where(|row| is_other(&row.case)).filter_map(placed));
     let is_same = |index: &usize| data.case(*index).primitive == case.primitive;
     let of_pairs = by_class(data).into_iter().find(|rows| rows.iter().flatten().next().is_some_and(is_same));
     let in_words = |(index, PairClass { shared, .. }): (Option<usize>, PairClass)| {
-        Some(format!("{} where they share {shared}", Reading::of(known(index?)?).alone()))
+        Some(format!("{} where they share {shared}", Reading::of(known(index?)?).figure))
     };
     let classed: Vec<String> = of_pairs.into_iter().flatten().zip(PAIR_CLASSES).filter_map(in_words).collect();
     let others = others.map(|others| format!("as many threads placed otherwise: {others}"));

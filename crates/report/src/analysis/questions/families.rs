@@ -161,7 +161,7 @@ fn said<'a>(
 /// The cell of a cost.
 pub(super) fn cell(data: &RunData, index: usize) -> Cell {
     let row = &data.rows[index];
-    Cell { value: Point::cost(row, index, 0.0).y, text: Reading::of(row).alone(), detail: None, row: index }
+    Cell { value: Point::cost(row, index, 0.0).y, text: Reading::of(row).figure, detail: None, row: index }
 }
 
 /// A family of threads in two teams, each a placement and a number of threads.

@@ -195,7 +195,7 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     let rows = inquiry.data.rows.iter().filter(|other| alike(&other.case) && other.case.threads > Some(cpus));
     let known = rows.filter(|other| cpus > 0 && reading::has_figure(other));
     let first = known.min_by_key(|other| other.case.threads)?;
-    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Reading::of(first).alone()))
+    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Reading::of(first).figure))
 }
 
 /// A map for each length of the work outside; `None` in a run without work, or with one lock.

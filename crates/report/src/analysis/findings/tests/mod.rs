@@ -213,10 +213,7 @@ fn an_interval_stands_where_the_table_has_no_number() {
     let mut data = run("cpu.barrier.openmp close t2 =395~100; t16 =1400~50");
     data.rows[0].verdict = Verdict::Noisy("wide".into());
     let finding = found("burtchell.openmp.barrier_threads", &data);
-    assert_eq!(
-        finding.outcome.sentence,
-        "1.40 µs with 16 threads, 295 ns to 495 ns with 2 threads: 2.73 to 4.92 times"
-    );
+    assert_eq!(finding.outcome.sentence, "1.40 µs with 16 threads, 295 to 495 ns with 2 threads: 2.73 to 4.92 times");
     data.rows[0].ns_within = Some(Interval { low: 300.0, high: 480.0 });
     let finding = found("burtchell.openmp.barrier_threads", &data);
     assert!(finding.outcome.sentence.contains("~395 ns with 2 threads: 3.54 times (2.81 to"), "{finding:?}");

@@ -1,0 +1,105 @@
+//! One interval decides: the one that stands beside a cost says how the cost is written and whether it is resolved.
+//!
+//! A case is measured until its interval within the run, less what its class has in common, is narrow. The row shows the interval
+//! for another run, which holds that part and the interval within the run. So a verdict follows when all rows of a run are known,
+//! as that interval does: [`Row::judged`].
+
+use crate::{Cycles, Interval, Nanoseconds, Row, Settings, Verdict};
+
+/// A wider interval, half of it relative to the cost, leaves no rough figure.
+pub const ROUGH_UP_TO: f64 = 0.25;
+
+/// A wider one says too little to be written at all.
+pub const RANGE_UP_TO: f64 = 0.5;
+
+impl Row {
+    /// The 95 % interval that stands beside the cost: for another run where that is known, and never narrower than within this one.
+    pub fn shown_interval(&self) -> Option<Interval> {
+        self.ns_interval.into_iter().chain(self.ns_within).reduce(Interval::union)
+    }
+
+    /// Half of it, relative to the cost; `None` without one, as of imported figures.
+    pub fn shown_width(&self) -> Option<f64> {
+        relative(self.shown_interval()?, self.ns.map(Nanoseconds::value)?)
+    }
+
+    /// The same in cycles, which may be narrow alone: nanoseconds change with the clock of the core.
+    pub fn shown_width_in_cycles(&self) -> Option<f64> {
+        relative(self.cycles_interval.or(self.cycles_within)?, self.cycles.map(Cycles::value)?)
+    }
+
+    /// Whether the cost may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough figure.
+    pub fn has_figure(&self) -> bool {
+        let is_certain = match self.verdict {
+            Verdict::Resolved => true,
+            Verdict::Noisy(_) => self.shown_width().is_some_and(|width| width < ROUGH_UP_TO),
+            _ => false,
+        };
+        is_certain && self.ns.is_some_and(|ns| ns.value() > 0.0)
+    }
+
+    /// With the verdict that its interval gives it, and without the rate of a cost that may not be written. The joined rows of
+    /// several runs may be better known than each of them.
+    #[must_use]
+    pub fn judged(mut self) -> Self {
+        let (width, cycles) = (self.shown_width(), self.shown_width_in_cycles());
+        let joins_runs = self.runs.is_some_and(|runs| runs > 1);
+        self.verdict = match (self.verdict, width) {
+            (Verdict::Resolved, Some(width)) if width > Settings::NOISY_ABOVE => {
+                Verdict::Noisy(why_wide(width, cycles))
+            }
+            (Verdict::Noisy(_), Some(width)) if width <= Settings::NOISY_ABOVE && joins_runs => Verdict::Resolved,
+            (verdict, _) => verdict,
+        };
+        self.ops_per_s_total = self.ops_per_s_total.filter(|_| self.has_figure());
+        self
+    }
+}
+
+/// Of these half widths in nanoseconds and in cycles.
+fn why_wide(ns: f64, cycles: Option<f64>) -> String {
+    let percent = |width: f64| if width < 0.001 { "below 0.1".to_owned() } else { format!("+/- {:.1}", 100.0 * width) };
+    let cycles = cycles.map_or_else(String::new, |cycles| format!(", {} % in cycles", percent(cycles)));
+    format!("the 95 % interval is {} % in nanoseconds{cycles}", percent(ns))
+}
+
+fn relative(interval: Interval, cost: f64) -> Option<f64> {
+    Some(interval.half_width() / cost.abs()).filter(|width| width.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Case;
+
+    fn row(verdict: Verdict, half: f64) -> Row {
+        Row {
+            ns: Some(Nanoseconds(100.0)),
+            ns_within: Some(Interval { low: 99.0, high: 101.0 }),
+            ns_interval: Some(Interval { low: 100.0 - half, high: 100.0 + half }),
+            cycles: Some(Cycles(200.0)),
+            cycles_interval: Some(Interval { low: 199.0, high: 201.0 }),
+            ops_per_s_total: Some(1e7),
+            ..Row::unmeasured(Case::new("cpu.atomic.add"), verdict)
+        }
+    }
+
+    #[test]
+    fn the_interval_that_is_shown_decides_and_not_the_one_within_the_run() {
+        let judged = |half| row(Verdict::Resolved, half).judged();
+        assert_eq!(judged(5.0).verdict, Verdict::Resolved);
+        let reason = "the 95 % interval is +/- 8.3 % in nanoseconds, +/- 0.5 % in cycles";
+        assert_eq!(judged(8.3).verdict, Verdict::Noisy(reason.into()));
+        assert_eq!([8.3, 24.0, 26.0].map(|half| judged(half).has_figure()), [true, true, false]);
+        assert_eq!([24.0, 26.0].map(|half| judged(half).ops_per_s_total), [Some(1e7), None]);
+        let imported = Row { ns_within: None, ns_interval: None, ..row(Verdict::Resolved, 1.0) };
+        assert_eq!(imported.judged().verdict, Verdict::Resolved, "without an interval nothing is judged");
+    }
+
+    #[test]
+    fn of_one_run_nothing_becomes_certain_and_of_several_what_their_interval_says() {
+        let noisy = |runs, half| Row { runs, ..row(Verdict::Noisy("few blocks".into()), half) }.judged().verdict;
+        assert_eq!([noisy(None, 1.0), noisy(Some(1), 1.0), noisy(Some(3), 9.0)].map(|one| one.name()), ["Noisy"; 3]);
+        assert_eq!(noisy(Some(3), 4.0), Verdict::Resolved);
+    }
+}
