@@ -665,9 +665,9 @@ static int advance(void) {
     return 0;
 }
 
-static double now(void) {
+static double now(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
@@ -719,7 +719,8 @@ int main(int count, char **words) {
     setrlimit(RLIMIT_AS, &memory), setrlimit(RLIMIT_CORE, &core);
     if (count != 2 + 2 * SIZES) return 2;
     sizes = pages(SIZES * sizeof *sizes);
-    const double seconds = atof(words[1]);
+    // Processor time; where other programs have the CPUs, it ends before whoever waits for it gives up.
+    const double seconds = atof(words[1]), latest = now(CLOCK_MONOTONIC) + 3 * seconds;
     open_model();
     for (int size = 0; size < SIZES; size++)
         sizes[size].threads = (unsigned)atoi(words[2 + 2 * size]), sizes[size].times = (unsigned)atoi(words[3 + 2 * size]);
@@ -733,7 +734,8 @@ int main(int count, char **words) {
             do {
                 execute();
                 sizes[size].executions++;
-                is_late = sizes[size].executions % 64 == 0 && now() > seconds;
+                is_late = sizes[size].executions % 64 == 0 &&
+                          (now(CLOCK_PROCESS_CPUTIME_ID) > seconds || now(CLOCK_MONOTONIC) > latest);
             } while (!is_late && advance());
             if (is_late) break;
             sizes[size].deviations = deviations;
