@@ -8,11 +8,11 @@ mod additivity;
 pub(crate) mod calibration;
 mod cost_formula;
 mod equal_work;
-#[cfg(test)]
-mod exact;
 mod judge;
 mod measurement_block;
 pub(crate) mod population;
+#[cfg(test)]
+mod tests;
 
 pub mod experiment;
 pub mod measurement;
