@@ -353,7 +353,7 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
                     Need::EndGpuPhase => {
                         let barrier =
                             choice.name.strip_prefix("a grid barrier (").and_then(|name| name.strip_suffix(')'));
-                        barrier.unwrap_or_else(|| choice.name.as_str()).to_owned()
+                        barrier.unwrap_or(choice.name.as_str()).to_owned()
                     }
                     _ => continue,
                 };
