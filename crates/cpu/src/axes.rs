@@ -319,13 +319,15 @@ const PARTS: [fn(&HardwareThread) -> Option<u32>; 4] = [
     |thread| Some(thread.package),
 ];
 
-/// The numbers of threads that fill a core, a cache, a node, a socket or the machine, with one thread on each core and on each
-/// hardware thread; and the cores of a socket and of the machine.
+/// The numbers of threads that fill a core, a cache, a node, one, two, four ... sockets or the machine, with one thread on each core
+/// and on each hardware thread; and the cores of a socket and of the machine.
 pub(crate) fn filling(topology: &Topology) -> (Vec<u32>, [u32; 2]) {
     let parts = |unit| PARTS.map(|part| largest(topology, part, unit));
     let (cores_of, threads_of) = (parts(|thread| thread.core), parts(|thread| thread.os));
     let all = [cores(topology), topology.allowed().count() as u32];
-    (sorted(cores_of.into_iter().chain(threads_of).chain(all), u32::MAX), [cores_of[3], all[0]])
+    let sockets = powers_of_two(topology.packages().max(1)).into_iter();
+    let of_sockets = sockets.flat_map(|sockets| [sockets * cores_of[3], sockets * threads_of[3]]);
+    (sorted(cores_of.into_iter().chain(threads_of).chain(of_sockets).chain(all), u32::MAX), [cores_of[3], all[0]])
 }
 
 /// The CPUs or cores of the largest part of a kind; 0 where there is none.

@@ -177,8 +177,9 @@ fn locks_and_barriers_are_planned_by_class_on_large_machines() {
             let expected = [1, 2, 16, 128].into_iter().chain(across);
             assert!({ expected }.all(|size| cores.contains(&size)), "{primitive}: {cores:?}");
             assert!(cores.contains(&64) && cores.last() == Some(&most), "{primitive}: {cores:?}");
+            // Where the plan would take too long, large teams have the usual placement alone.
             let close = sizes_of(description, primitive, "close");
-            assert!([2, 16, 128].iter().all(|size| close.contains(size)), "{primitive}: {close:?}");
+            assert!([2, 16].iter().all(|size| close.contains(size)), "{primitive}: {close:?}");
             let spread = sizes_of(description, primitive, "spread");
             assert!([2, 16].iter().all(|size| spread.contains(size)), "{primitive}: {spread:?}");
         }

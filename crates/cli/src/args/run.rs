@@ -14,8 +14,7 @@ use crate::axes::AxisArguments;
 #[derive(Debug, Clone, Default, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 pub(crate) struct RunArguments {
-    /// What: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (4 min, 9 min), paper (1 min, 23 min; each case gets less
-    /// time than in quick); --time says how well, --dry-run tells
+    /// What: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (4 min, 9 min), paper (1 min, 23 min); --dry-run tells
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value_t = Preset::default())]
     pub(crate) preset: Preset,
     /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
@@ -38,7 +37,7 @@ pub(crate) struct RunArguments {
     /// measured difference between runs
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
     pub(crate) repeat: Option<u32>,
-    /// Take about this long, such as 10m or 2h: every case gets more measurements, spread over all of it [default: by preset]
+    /// Take about this long, such as 2h: every case gets more measurements
     #[arg(long, value_name = "TIME", value_parser = budget)]
     pub(crate) time: Option<Duration>,
     /// Stop after this time, such as 90s or 10m; --resume continues the run
@@ -53,7 +52,7 @@ pub(crate) struct RunArguments {
     /// Neither use nor keep differences between runs of this machine (~/.local/state/syncscope)
     #[arg(long)]
     pub(crate) no_history: bool,
-    /// Let NCCL use NVLink multicast; on shared machines it may fail or disturb others
+    /// Let NCCL use NVLink multicast, which may disturb others on shared machines
     #[arg(long)]
     pub(crate) nccl_multicast: bool,
     /// Also repeat the experiments of `syncscope paper`: a minute beyond --budget

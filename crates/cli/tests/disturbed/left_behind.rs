@@ -128,9 +128,10 @@ fn assert_nothing_is_left(what: &str, code: &str) {
     let line = "measure --cpu code.c --threads 1 --type u64 --budget 2s --export-json x.json";
     let mut child = place.command(&line.split(' ').collect::<Vec<_>>()).spawn().unwrap();
     let code = code_within(&mut child, LONG, &place);
-    // A busy machine leaves no figure within the budget.
+    // A busy machine leaves no figure within the budget, and code that stops its parent leaves provisional rows.
     let has_figure = code == Some(0);
-    assert!(has_figure || code == Some(1) && place.errors().contains("left no figure"), "{what}: {}", place.errors());
+    let is_said = |expected, words: &str| code == Some(expected) && place.errors().contains(words);
+    assert!(has_figure || is_said(1, "left no figure") || is_said(3, "provisional"), "{what}: {}", place.errors());
     place.assert_empty(what);
     let run = place.run();
     assert!(matches!(run.read_run().unwrap().status, Status::Done | Status::BudgetSpent), "{what}");

@@ -362,11 +362,12 @@ impl<'a> Contest<'a> {
         }
         let Some((best, cost)) = self.best() else { return Some(Err(Open::NoNumber { names: designs, of })) };
         let contenders = self.contenders();
-        let is_open = |one: &&Entrant<'_>| one.known.is_none_or(|known| !known.has_figure());
-        let unresolved = distinct(contenders.iter().copied().filter(is_open));
+        // Processes order costs that have no figure.
+        let is_open = |known: Known<'_>| !known.has_figure() && known.row.run_to_run.is_none();
+        let unknown = distinct(contenders.iter().copied().filter(|one| one.known.is_none_or(is_open)));
         let names = distinct(contenders);
         Some(match names.len() {
-            _ if !unresolved.is_empty() => Err(Open::NoNumber { names: unresolved, of }),
+            _ if !unknown.is_empty() => Err(Open::NoNumber { names: unknown, of }),
             1 => Ok(Win { name: &best.name, cost, rivals: self.rivals_of(best) }),
             several => Err(Open::Overlap { names, others: of - several, basis: cost.basis }),
         })
@@ -430,7 +431,7 @@ impl<'c, 'a> Win<'c, 'a> {
 pub(crate) enum Open {
     /// These are not measured yet.
     Pending { names: Vec<String>, of: usize },
-    /// These have no figure, and may be the cheapest.
+    /// These have no figure, and no processes order them: they may be the cheapest.
     NoNumber { names: Vec<String>, of: usize },
     /// The intervals of these overlap, and so many others certainly cost more.
     Overlap { names: Vec<String>, others: usize, basis: Basis },

@@ -99,7 +99,7 @@ const MACHINES: [Described; 6] = [
     Described {
         name: "four nodes",
         synthetic: Some("pack:1 group:4 [numa] l3:1 l2:24 core:1 pu:1"),
-        sizes: &[2, 4, 8, 16, 24, 32, 64, 96],
+        sizes: &[2, 4, 8, 24, 96],
         lines: &["second node from 25", "CPUs: 96"],
         says: &[MEMORY, "A hand-off takes", "At 96 threads"],
         lacks: &[NO_SMT],
