@@ -141,7 +141,9 @@ function tooltipContent(row) {
       fact("spread", spreadText(row)),
       row.ns !== null ? fact("whose cost", meaningText(row)) : null,
       known ? fact("cycles", row.cycles === null ? null : roughly(digits(row.cycles))) : null,
-      known ? fact("per thread", row.ops_per_s_thread === null ? null : roughly(formatRate(row.ops_per_s_thread))) : null,
+      known
+        ? fact("per thread", row.ops_per_s_thread === null ? null : roughly(formatRate(row.ops_per_s_thread)))
+        : null,
       known && actors(row) > 1 && row.ops_per_s_total !== null
         ? fact("total", roughly(formatRate(row.ops_per_s_total)))
         : null,
