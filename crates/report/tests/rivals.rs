@@ -74,7 +74,8 @@ fn counted(orders: &[Option<bool>]) -> [usize; 4] {
 fn the_cheaper_of_two_rivals_is_known_and_the_next_run_agrees() {
     let catalogue = common::catalogue();
     let mut table =
-        "table,cost_at_least,pairs,known,of_two_runs,opposed,known_by_costs,of_two_runs,opposed\n".to_owned();
+        "table,cost_at_least,pairs,known,of_two_runs,opposed,known_by_costs,of_two_runs_by_costs,opposed_by_costs\n"
+            .to_owned();
     for (name, path) in common::tables() {
         let pairs = pairs(&common::runs(&path, &catalogue));
         for (least, most) in [(1.5, f64::INFINITY), (1.2, 1.5), (1.0, 1.2)] {
