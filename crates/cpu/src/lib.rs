@@ -43,7 +43,6 @@ pub mod processes;
 pub mod studies;
 #[cfg(not(loom))]
 pub mod team;
-mod thinning;
 #[cfg(not(loom))]
 pub mod timing;
 
@@ -55,6 +54,8 @@ mod axes;
 mod facts;
 #[cfg(not(loom))]
 mod plan;
+#[cfg(not(loom))]
+mod thinning;
 
 #[cfg(not(loom))]
 pub use laboratory::CpuLaboratory;
