@@ -53,6 +53,6 @@ pub use run::row::Row;
 pub use run::samples as stored_samples;
 pub use run::{Run, Status, journal, machine, row, stored_run};
 pub use session::laboratory::{Laboratory, Listing, Refusal};
-pub use session::preset::{CPU_BLOCK_PAIRS, LARGE_TEAM, Preset, pairs_of_a_block};
+pub use session::preset::{CPU_BLOCK_PAIRS, Preset, pairs_of_a_block};
 pub use stats::{Interval, Level};
 pub use units::{Cycles, Hertz, Nanoseconds, Ticks};

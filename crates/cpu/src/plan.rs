@@ -11,7 +11,7 @@ use crate::machine::placement::{are_alike, named};
 use crate::machine::topology::Topology;
 use crate::primitives::{Entry, InQuick, entries, find};
 use crate::studies::Setting;
-use crate::thinning::thinned;
+use crate::thinning::within_time;
 
 /// The cases of `preset` on a machine that is described so, as far as it is regular.
 pub fn cases(preset: Preset, machine: &CpuMachine) -> Vec<Case> {
@@ -27,7 +27,7 @@ pub(crate) fn plan(preset: Preset, topology: &Topology) -> Vec<Case> {
 pub(crate) fn plan_and_left_out(preset: Preset, topology: &Topology) -> (Vec<Case>, Vec<&'static str>) {
     let (axes, setting) = (Axes::of(preset, topology), Setting::of(preset, topology));
     let all = entries().flat_map(|entry| in_preset(preset, entry.in_quick, cases_of(entry, &axes, &setting)));
-    thinned(preset, topology, &axes.usual, all.collect())
+    within_time(preset, topology, &axes.usual, all.collect())
 }
 
 /// All cases of the largest preset on a machine that has room for all: two packages of eight cores with two hardware threads.

@@ -14,8 +14,8 @@ use crate::primitives::find;
 /// Teams of so many threads are cheap to measure.
 const SMALL_TEAM: u32 = 8;
 
-/// Larger teams are those of large machines.
-const LARGE_TEAM: u32 = 16;
+/// Larger teams are those of large machines alone.
+const MIDDLE_TEAM: u32 = 16;
 
 /// What a step leaves out.
 struct Step {
@@ -39,24 +39,24 @@ const STEPS: [Step; 6] = [
     },
     Step {
         words: "with more than 16 threads, all primitives but locks, barriers and additions",
-        leaves_out: |_, case| case.threads > Some(LARGE_TEAM) && !is_choice(case),
+        leaves_out: |_, case| case.threads > Some(MIDDLE_TEAM) && !is_choice(case),
     },
     Step {
         words: "with more than 16 threads, all placements but the usual one",
-        leaves_out: |machine, case| case.threads > Some(LARGE_TEAM) && case.placement != machine.usual,
+        leaves_out: |machine, case| case.threads > Some(MIDDLE_TEAM) && case.placement != machine.usual,
     },
     Step {
         words: "with more than 16 threads, teams that leave cores of their socket idle",
         leaves_out: |machine, case| {
             let threads = case.threads.unwrap_or(1);
-            threads > LARGE_TEAM && threads < machine.cores_of_a_socket
+            threads > MIDDLE_TEAM && threads < machine.cores_of_a_socket
         },
     },
     Step {
         words: "with more threads than cores, locks and additions",
         leaves_out: |machine, case| {
             let is_barrier = case.domain_and_family().1 == "barrier";
-            case.threads > Some(machine.cores).max(Some(LARGE_TEAM)) && !is_barrier
+            case.threads > Some(machine.cores).max(Some(MIDDLE_TEAM)) && !is_barrier
         },
     },
 ];
@@ -86,7 +86,7 @@ const fn limit(preset: Preset) -> Duration {
 }
 
 /// The cases that end in time, and what was left out for it, in words.
-pub(crate) fn thinned(
+pub(crate) fn within_time(
     preset: Preset,
     topology: &Topology,
     usual: &Placement,

@@ -314,6 +314,7 @@ mod tests {
         let conflict = error(&["syncscope", "run", "--resume", "a", "--out", "b"]);
         assert!(conflict.contains("cannot be used with") && !conflict.contains("Usage"), "{conflict}");
         assert!(error(&["syncscope", "run", "--budget", "soon"]).contains("try 90s or 10m"));
+        assert!(error(&["syncscope", "run", "--time", "500 years"]).contains("longer than a year"));
         let (threads, repeat) =
             (error(&["syncscope", "run", "--threads", "0"]), error(&["syncscope", "run", "--repeat", "200"]));
         assert!(threads.contains("0 is not 1 or more (see"), "{threads}");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::TypedValueParser;
+use syncscope_core::run::LONGEST;
 use syncscope_core::{Axes, Preset};
 use syncscope_papers::folder;
 
@@ -38,7 +39,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
     pub(crate) repeat: Option<u32>,
     /// Take about this long, such as 2h: every case gets more measurements
-    #[arg(long, value_name = "TIME", value_parser = budget)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) time: Option<Duration>,
     /// Stop after this time, such as 90s or 10m; --resume continues the run
     #[arg(long, value_name = "TIME", value_parser = budget)]
@@ -92,6 +93,14 @@ fn cpus(text: &str) -> Result<CpuList, String> {
     syncscope_host::cpu_list::parse(text)
         .map(CpuList)
         .ok_or_else(|| "a list of CPUs is needed, such as 0-7 or 0,2,4".to_owned())
+}
+
+/// How long a run takes, which its passes are divided into.
+fn time(text: &str) -> Result<Duration, String> {
+    match budget(text)? {
+        time if time > LONGEST => Err("longer than a year; try 10m or 2h".to_owned()),
+        time => Ok(time),
+    }
 }
 
 pub(super) fn budget(text: &str) -> Result<Duration, String> {

@@ -129,6 +129,9 @@ records! {
     }
 }
 
+/// No run takes longer: a year.
+pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// The word of a run whose rows come from another tool, where others have their preset.
 pub const IMPORTED: &str = "imported";
 
@@ -145,9 +148,9 @@ impl Run {
         }
     }
 
-    /// How long it was to take; `None`: as long as its preset takes.
+    /// How long it was to take, at most [`LONGEST`]; `None`: as long as its preset takes.
     pub fn time(&self) -> Option<Duration> {
-        Duration::try_from_secs_f64(self.time_s?).ok()
+        Duration::try_from_secs_f64(self.time_s?).ok().map(|time| time.min(LONGEST))
     }
 
     /// Whether these rows leave nothing to measure: each case of the plan has its last row.

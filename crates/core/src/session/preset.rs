@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::stopping::PrecisionRule;
 use crate::model::own::is_own;
-use crate::run::IMPORTED;
+use crate::run::{IMPORTED, LONGEST};
 use crate::words::words;
 use crate::{BlockCount, Case, CaseId, Facts, Family, Layout, Run, Settings};
 
@@ -49,7 +49,7 @@ pub const CPU_BLOCK_PAIRS: u64 = 6;
 
 /// Teams of more threads take tenths of a second for so many pairs: their blocks have two, because the state of the machine lasts
 /// longer than a block, and another block says more than another pair.
-pub const LARGE_TEAM: u32 = 64;
+const LARGE_TEAM: u32 = 64;
 const LARGE_TEAM_PAIRS: u64 = 2;
 
 /// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
@@ -102,6 +102,7 @@ impl Effort {
     /// As long as this over all these cases, a list for each laboratory; without a time, as long as the preset takes.
     pub fn within(preset: Preset, time: Option<Duration>, parts: &[Vec<Case>]) -> Self {
         let planned: Duration = parts.iter().map(|cases| Self::from(preset).planned_time(cases)).sum();
+        let time = time.map(|time| time.min(LONGEST));
         let times = time.filter(|_| !planned.is_zero()).map(|time| time.as_secs_f64() / planned.as_secs_f64());
         Self { preset, times: times.unwrap_or(1.0) }
     }
@@ -374,6 +375,10 @@ mod tests {
         let planned = Preset::Quick.planned_time(&parts[0]);
         let effort = Effort::within(Preset::Quick, Some(planned), &parts);
         assert_eq!(effort, Effort::from(Preset::Quick));
+        for extreme in [Duration::ZERO, Duration::MAX] {
+            let takes = Effort::within(Preset::Quick, Some(extreme), &parts).planned_time(&parts[0]);
+            assert!(takes <= LONGEST, "{extreme:?}: {takes:?}");
+        }
         assert_eq!(
             Effort::within(Preset::Quick, Some(planned), &[]),
             Effort::from(Preset::Quick),

@@ -2,7 +2,7 @@
 //!
 //! `description.rs` says what the machine is and what may disturb the figures.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
@@ -252,8 +252,11 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn notes(&self, preset: Preset, cases: &[Case]) -> Vec<String> {
-        let (_, left_out) = plan::plan_and_left_out(preset, &self.topology);
-        core_to_core::note(&self.topology, cases).into_iter().chain(thinning::note(&left_out, preset)).collect()
+        let (kept, left_out) = plan::plan_and_left_out(preset, &self.topology);
+        // Not where a user asked for cases by their parameters.
+        let kept: HashSet<CaseId> = kept.iter().map(Case::id).collect();
+        let of_plan = thinning::note(&left_out, preset).filter(|_| cases.iter().all(|case| kept.contains(&case.id())));
+        core_to_core::note(&self.topology, cases).into_iter().chain(of_plan).collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
