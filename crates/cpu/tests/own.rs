@@ -72,6 +72,23 @@ fn check_of((mut laboratory, case): (CpuLaboratory, Case)) -> Check {
     (0..10).find_map(|_| try_once()).expect("the CPUs are never free")
 }
 
+/// Of operations that the processor has no instruction for, the compiler's library has functions.
+#[test]
+fn an_atomic_operation_of_the_compilers_library_is_linked() {
+    let wide = "#include <atomic>\nstruct wide { long a, b; };\nstatic std::atomic<wide> object;\n\
+                void operation_wide(struct thread *me) { object.store(wide{1, (long)me->number}); }";
+    for (operation, dtype) in [
+        (statement("increment", "x++"), Dtype::F64),
+        (statement("scale", "x *= 2"), Dtype::F32),
+        (in_file("wide.cpp", "operation_wide", wide), Dtype::U64),
+    ] {
+        let (mut laboratory, case) = case(&operation, 2);
+        let case = Case { dtype: Some(dtype), ..case };
+        let made = laboratory.experiment(&case);
+        assert!(made.is_ok(), "{}: {:?}", operation.id, made.err());
+    }
+}
+
 #[test]
 fn the_instruction_of_a_line_stands_in_its_evidence() {
     for (name, line, found) in [

@@ -175,6 +175,16 @@ impl CompilerOf {
         command
     }
 
+    /// The command that links this assembly. An atomic operation that the processor has no instruction for is a function of the
+    /// compiler's own library (`x++` of a `_Atomic double`, 16 bytes), which no compiler links by itself.
+    pub(super) fn linking(&self, assembly: &str, more: &[&str]) -> Command {
+        let mut command = self.command(more);
+        if assembly.contains("__atomic_") {
+            command.arg("-Wl,--no-as-needed,-latomic");
+        }
+        command
+    }
+
     /// The same compiler for C, whatever the operation is written in.
     pub(super) fn of_c(&self) -> Command {
         let mut command = Command::new(&self.program);
@@ -253,7 +263,7 @@ impl Compiled {
     /// What the assembler or the linker says: a function that the source calls may be in no library.
     pub(super) fn library(&self, layout: u32) -> Result<TempDir, Refusal> {
         let folder = temporary_folder().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
-        let command = self.compiler.command(&["-shared", "-Wl,--no-undefined,-z,now"]);
+        let command = self.compiler.linking(&self.assembly, &["-shared", "-Wl,--no-undefined,-z,now"]);
         let text = layout::padded(&self.assembly, layout);
         c_compiler::compile(command, ("s", &text), &folder.path().join(LIBRARY), LIMIT, is_cancelled).map(|()| folder)
     }

@@ -156,7 +156,7 @@ impl Trials {
             c_compiler::compile(command, ("c", source), &object, LIMIT, is_cancelled)?;
         }
         let folder = temporary_folder_in(self.folder.path()).map_err(|error| error.to_string())?;
-        let mut command = compiler.command(&["-pthread"]);
+        let mut command = compiler.linking(assembly, &["-pthread"]);
         command.arg(&object);
         c_compiler::compile(command, ("s", assembly), &folder.path().join("trial"), LIMIT, is_cancelled)?;
         Ok(folder)
