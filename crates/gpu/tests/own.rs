@@ -327,6 +327,12 @@ fn operations_that_read_the_global_timer_have_evidence() {
         asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(now)); } while (*(volatile T *)&x != 0 && now < start + 1000000); }";
     let found = evidence(&statement("poll", poll), "sm_90").unwrap();
     assert!(found.starts_with("LD"), "{found}");
+    let alone = r#"unsigned long long now; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); value += (T)now"#;
+    let found = evidence(&statement("timer", alone), "sm_90").unwrap();
+    assert!(found.contains("CS2"), "{found}");
+    let unused = r#"asm volatile("{ .reg .u64 now; mov.u64 now, %globaltimer; }" ::: "memory")"#;
+    let found = evidence(&statement("unused", unused), "sm_90").unwrap();
+    assert!(found.contains("the compiler removed the operation"), "{found}");
     let text = include_str!("../../../examples/measure/block_barrier.cuh");
     let found = evidence(&function("wait_object", text), "sm_90").unwrap();
     assert!(found.starts_with("ATOMS") || found.starts_with("SYNCS"), "{found}");
