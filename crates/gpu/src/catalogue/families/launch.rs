@@ -247,7 +247,7 @@ entries! {
 
     /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
     /// blocks. But these blocks stand on other multiprocessors than those of the kernel before, away from what these read, and
-    /// the launches behind them empty the caches of instructions and constants while they wait.
+    /// a kernel that is launched behind them empties the cache of constants while they wait (docs/notes/kernel-boundaries.md).
     "gpu.launch.programmatic" like PROGRAMMATIC:
     "Launch of one more kernel with the programmatic attribute: each kernel triggers the next one at its start \
      (cudaTriggerProgrammaticLaunchCompletion) and waits for the one before (cudaGridDependencySynchronize)",
