@@ -1,6 +1,6 @@
 /* What synchronization costs on CPUs, as a program would find out: rows of `syncscope run`, by a program that knows nothing of it.
  *
- *     rows threads|openmp|work CPU...
+ *     rows threads|wakes|openmp|work CPU...
  *
  * Prints `figure ID DTYPE LAYOUT THREADS GROUP NS CYCLES SLOWEST`, `-` for what does not apply. One thread repeats an operation; a team
  * repeats it until a common window is over, and NS is the window by the mean count, SLOWEST by the least; barriers and hand-offs have
@@ -22,7 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 64, LINES = 64, ROUNDS = 120, MOST_FIGURES = 256, UNROLL = 16, BIG = 16 << 20 };
+#ifndef ROUNDS
+#define ROUNDS 120
+#endif
+enum { MOST = 64, LINES = 64, MOST_FIGURES = 256, UNROLL = 16, BIG = 16 << 20 };
 static int cpus[MOST], cpu_count, now_in_round;
 
 static double now(void) {
@@ -558,17 +561,18 @@ static void work(void) {
 }
 
 int main(int count, char **words) {
-    if (count < 4 || count > MOST + 2) { fprintf(stderr, "usage: rows threads|openmp|work CPU CPU...\n"); return 2; }
+    if (count < 4 || count > MOST + 2) { fprintf(stderr, "usage: rows threads|wakes|openmp|work CPU CPU...\n"); return 2; }
     cpu_count = count - 2;
     for (int i = 0; i < cpu_count; i++) cpus[i] = atoi(words[i + 2]);
     for (int i = 0; i < 2; i++) { big[i] = malloc(BIG); memset(big[i], 1, BIG); }
     for (int i = 0; i < LINES; i++) { pthread_mutex_init(&locks[i].mutex, NULL); pthread_spin_init(&locks[i].spin, 0); }
     events = eventfd(0, 0);
     /* A process of OpenMP has one address of its barrier: several processes of few rounds say more. */
-    int is_work = !strcmp(words[1], "work"), is_openmp = !strcmp(words[1], "openmp");
+    int is_work = !strcmp(words[1], "work"), is_openmp = !strcmp(words[1], "openmp"), is_wakes = !strcmp(words[1], "wakes");
     for (now_in_round = 0; now_in_round < (is_work || is_openmp ? 16 : ROUNDS); now_in_round++) {
         if (is_openmp) { openmp(); continue; }
         if (is_work) { work(); continue; }
+        if (is_wakes) { all_wakes(); continue; }
         /* Other guests may use the other hardware thread of one core all the time. */
         bind(cpus[now_in_round % cpu_count]);
         one_thread();

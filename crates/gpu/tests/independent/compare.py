@@ -1,56 +1,80 @@
 #!/usr/bin/env python3
-"""Holds the rows of runs against `rows` and against SyncPerformance: compare.py WORK PEER. See run.sh."""
+"""Holds rows of runs in this folder against what independent programs printed: compare.py PART... See scripts/independent."""
 import csv, glob, random, re, subprocess, sys
+from statistics import median
 
 KEY = ['primitive', 'dtype', 'layout', 'stride', 'threads', 'blocks', 'space', 'mode', 'group', 'form']
+# Of each program: the row, its layout, form and mode.
 PROGRAMS = {
-    'cuda_atomicadd_scalar_v2': ('gpu.atomic.add', 'shared', ''), 'cuda_atomicadd_array_v2': ('gpu.atomic.add', 'private', ''),
-    'cuda_atomiccas_array_fail': ('gpu.atomic.cas_fail', 'private', ''), 'cuda_atomiccas_array_pass': ('gpu.atomic.cas_pass', 'private', ''),
-    'cuda_atomiccas_scalar_fail': ('gpu.atomic.cas_fail', 'shared', ''), 'cuda_atomiccas_scalar_pass': ('gpu.atomic.cas_pass', 'shared', ''),
-    'cuda_atomicexch_v2': ('gpu.atomic.exchange', 'shared', ''), 'cuda_threadfence_array': ('gpu.fence.device', 'private', ''),
-    'cuda_threadfence_block_array': ('gpu.fence.block', 'private', 'fenced'), 'cuda_threadfence_system_array': ('gpu.fence.system', 'private', ''),
-    'cuda_shfl_sync': ('gpu.shuffle.idx', '', ''), 'cuda_shfl_down_sync': ('gpu.shuffle.down', '', ''), 'cuda_shfl_xor_sync': ('gpu.shuffle.xor', '', 'opaque'),
-    'cuda_syncthreads': ('gpu.block.syncthreads', '', ''), 'cuda_match_any_sync': ('gpu.match.any', '', 'opaque'),
-    'cuda_match_all_sync': ('gpu.match.all', '', 'opaque'), 'cuda_vote_all_sync': ('gpu.vote.all', '', ''), 'cuda_vote_any_sync': ('gpu.vote.any', '', ''),
+    'cuda_atomicadd_scalar_v2': ('gpu.atomic.add', 'shared', '', 'throughput'),
+    'cuda_atomicadd_array_v2': ('gpu.atomic.add', 'private', '', 'throughput'),
+    'cuda_atomiccas_array_fail': ('gpu.atomic.cas_fail', 'private', '', 'throughput'),
+    'cuda_atomiccas_array_pass': ('gpu.atomic.cas_pass', 'private', '', 'throughput'),
+    'cuda_atomiccas_scalar_fail': ('gpu.atomic.cas_fail', 'shared', '', 'throughput'),
+    'cuda_atomiccas_scalar_pass': ('gpu.atomic.cas_pass', 'shared', '', 'throughput'),
+    'cuda_atomicexch_v2': ('gpu.atomic.exchange', 'shared', '', 'throughput'),
+    'cuda_threadfence_array': ('gpu.fence.device', 'private', '', 'throughput'),
+    'cuda_threadfence_block_array': ('gpu.fence.block', 'private', 'fenced', 'throughput'),
+    'cuda_threadfence_system_array': ('gpu.fence.system', 'private', '', 'throughput'),
+    'cuda_shfl_sync': ('gpu.shuffle.idx', '', '', 'latency'),
+    'cuda_shfl_up_sync': ('gpu.shuffle.up', '', '', 'latency'),
+    'cuda_shfl_down_sync': ('gpu.shuffle.down', '', '', 'latency'),
+    'cuda_shfl_xor_sync': ('gpu.shuffle.xor', '', 'opaque', 'latency'),
+    'cuda_syncthreads': ('gpu.block.syncthreads', '', '', 'latency'),
+    'cuda_match_any_sync': ('gpu.match.any', '', 'opaque', 'latency'),
+    'cuda_match_all_sync': ('gpu.match.all', '', 'opaque', 'latency'),
 }
 TYPES = {'i32': 0, 'u64': 1, '': 0}
+# Where the peer's arrays begin.
+PLACES = [0, 4096 * 331 + 512, 4096 * 1709]
 
 
-def rows(work, runs):
+def rows(runs):
     found = {}
     for run in runs:
-        for row in csv.DictReader(open(f'{work}/{run}/measurements.csv')):
-            if row['domain'] == 'gpu' and row['scope'] not in ('system',) or row['primitive'] == 'gpu.fence.system':
+        for row in csv.DictReader(open(f'{run}/measurements.csv')):
+            if row['domain'] == 'gpu':
                 found.setdefault(tuple(row[k] for k in KEY), row)
     return found
 
 
 def figure(row):
-    """What equal work costs, if that is another figure, and the interval, both in cycles."""
+    """What equal work costs, if that is another figure, and the printed interval, both in cycles."""
     number = lambda name: float(row[name]) if row[name] else None
     if row['equal_work_ns']:
         cycles, ns = number('equal_work_cycles'), number('equal_work_ns')
         return cycles, cycles / ns * number('equal_work_low'), cycles / ns * number('equal_work_high'), 'equal'
-    return number('cycles'), number('cycles_within_low'), number('cycles_within_high'), 'mean'
+    ends = [number(name) for name in ('cycles_low', 'cycles_high', 'cycles_within_low', 'cycles_within_high')]
+    ends = [end for end in ends if end is not None]
+    return number('cycles'), min(ends, default=None), max(ends, default=None), 'mean'
 
 
-def report(name, ours, theirs, low, high, row):
-    """One line; whether it is within 3 % or both intervals meet."""
-    point, from_, to, which = ours
-    if point is None:
-        print(f'NONE {name} {row["verdict"]} {row["reason"][:60]}')
-        return None
-    near = abs(point / theirs - 1) <= 0.03
-    meets = from_ is not None and from_ <= high and to >= low
-    word = 'near' if near else 'meet' if meets else 'FAR '
-    span = f'[{from_:.2f} {to:.2f}]' if from_ is not None else ''
-    print(f'{word} {name}: {which} {point:.2f} {span} theirs {theirs:.2f} [{low:.2f} {high:.2f}] {point / theirs:.3f} {row["verdict"]}')
-    return near or meets
+class Table:
+    """Counts the rows within 3 % or within both intervals, and prints the others."""
+
+    def __init__(self, name):
+        self.name, self.good, self.all = name, 0, 0
+
+    def add(self, name, ours, theirs, low, high, row):
+        point, from_, to, which = ours
+        self.all += 1
+        if point is None:
+            print(f'NONE {name} {row["verdict"]} {row["reason"][:60]}')
+            return
+        near = abs(point / theirs - 1) <= 0.03
+        meets = from_ is not None and from_ <= high and to >= low
+        self.good += near or meets
+        word = 'near' if near else 'meet' if meets else 'FAR '
+        span = f'[{from_:.2f} {to:.2f}]' if from_ is not None else ''
+        print(f'{word} {name}: {which} {point:.2f} {span} theirs {theirs:.2f} [{low:.2f} {high:.2f}] {point / theirs:.3f} {row["verdict"]}')
+
+    def end(self):
+        print(f'TABLE {self.name}: {self.good} of {self.all}')
 
 
-def independent(work):
-    ours, good, all_ = rows(work, ['quick', 'shared', 'fences']), 0, 0
-    for line in open(f'{work}/rows.txt'):
+def independent():
+    ours, table = rows(['quick', 'atomics']), Table('independent GPU rows within 3 % or both intervals')
+    for line in open('rows.txt'):
         if line.startswith('#'):
             continue
         *key, point, low, high = line.strip().split(',')
@@ -58,66 +82,133 @@ def independent(work):
         if row is None:
             print('MISSING', key)
             continue
-        result = report(' '.join(key), figure(row), float(point), float(low), float(high), row)
-        good, all_ = good + (result is True), all_ + (result is not None)
-    print(f'INDEPENDENT {good} of {all_}')
+        table.add(' '.join(key), figure(row), float(point), float(low), float(high), row)
+    table.end()
 
 
-def peers(work, peer, count=100):
-    ours, cases = rows(work, ['peers']), []
-    for program, (primitive, layout, form) in PROGRAMS.items():
-        for key, row in ours.items():
-            if row['primitive'] == primitive and row['layout'] == layout and row['form'] == form and row['dtype'] in TYPES and row['space'] != 'shared' \
-               and not (row['mode'] == 'throughput' and primitive.startswith(('gpu.shuffle', 'gpu.vote', 'gpu.match'))) and row['cycles']:
-                cases.append((program, row))
-    random.Random(67).shuffle(cases)
-    # As many of each program.
-    order = {}
-    for program, row in cases:
-        order.setdefault(program, []).append((program, row))
-    picked, turn = [], 0
-    while len(picked) < count and turn < max(map(len, order.values())):
-        picked += [of[turn] for of in order.values() if turn < len(of)]
-        turn += 1
-    good = all_ = 0
-    for program, row in picked[:count]:
-        cost = figure(row)[0]
-        iterations = max(2, min(100, int(4e6 / cost / 100)))
-        arguments = [TYPES[row['dtype']], row['threads'], row['blocks'], iterations] + ([row['stride']] if row['layout'] == 'private' else [])
-        runs, means = [], []
-        for _ in range(3):
-            text = subprocess.run([f'{peer}/{program}', *map(str, arguments)], capture_output=True, text=True, timeout=60).stdout
-            found = re.search(r'max per op: ([\d.-]+)', text)
-            if found:
-                runs.append(float(found[1]))
-                means.append(float(re.search(r'avg per op: ([\d.-]+)', text)[1]))
-            if runs and abs(cost / runs[0] - 1) < 0.02:
-                break
-        if not runs or min(runs) <= 0:
-            print('NO PEER', program, arguments, text[-100:])
+def iterations(cost):
+    """The peer's blocks run 100 operations before they read the clock. Blocks that the device serves last do so while others are timed
+    already, so the timed part is long beside it, within a quarter of a second."""
+    return max(2, min(400, int(5e8 / 27 / cost / 100)))
+
+
+def places(row):
+    return PLACES if row['layout'] == 'private' else PLACES[:2]
+
+
+def chosen(count):
+    """As many cases of each program, by a fixed seed: (program, row)."""
+    of = {}
+    for row in rows(['peers']).values():
+        for program, facts in PROGRAMS.items():
+            if facts == tuple(row[k] for k in ('primitive', 'layout', 'form', 'mode')) and row['dtype'] in TYPES and row['space'] != 'shared' and row['cycles']:
+                of.setdefault(program, []).append(row)
+    for program in sorted(of):
+        random.Random(67).shuffle(of[program])
+    turns = [(program, of[program][turn]) for turn in range(count) for program in sorted(of) if turn < len(of[program])]
+    return turns[:count]
+
+
+def peers(count=100):
+    table, of = Table('SyncPerformance cases within 3 % or both intervals'), {}
+    of_kernel = Table('the same by the time of its whole kernels')
+    for program, row in chosen(count):
+        of.setdefault(program, []).append(row)
+    for program, cases in of.items():
+        lines = []
+        for row in cases:
+            last = [row['stride']] if row['layout'] == 'private' else []
+            n = iterations(figure(row)[0])
+            lines += [' '.join(map(str, [place, TYPES[row['dtype']], row['threads'], row['blocks'], n] + last)) for place in places(row)]
+        text = subprocess.run([f'peer/{program}'], input='\n'.join(lines) + '\n', capture_output=True, text=True, timeout=100).stdout
+        found, whole = {}, {}
+        for part in text.split('CASE ')[1:]:
+            line = part.split('\n')[0].strip()
+            for kind, pattern in ((found, r'max per op: ([\d.-]+)'), (whole, r'whole per op: ([\d.-]+)')):
+                value = re.search(pattern, part)
+                if value:
+                    kind[line] = float(value[1])
+        rest = iter(lines)
+        for row in cases:
+            own = [next(rest) for _ in places(row)]
+            costs = [found[line] for line in own if line in found]
+            wholes = [whole[line] * float(row['clock_hz']) / 1e9 for line in own if line in whole]
+            name = f'{program} ' + ' '.join(row[k] for k in KEY[1:6])
+            if not costs or median(costs) <= 0:
+                print('NO PEER', name, text[-80:].replace('\n', ' '))
+                continue
+            table.add(name, figure(row), median(costs), min(costs), max(costs), row)
+            if wholes and median(wholes) > 0:
+                of_kernel.add('  the whole kernel', figure(row), median(wholes), min(wholes), max(wholes), row)
+    table.end()
+    of_kernel.end()
+
+
+def limits():
+    for run in ('quick', 'shared'):
+        every = list(csv.DictReader(open(f'{run}/measurements.csv')))
+        bad = [row for row in every if 'below the' in row['reason']]
+        print(f'TABLE rows above a hard limit in {run}: {len(bad)} of {len(every)}', [' '.join(row[k] for k in KEY) + ' ' + row['reason'][:90] for row in bad[:5]])
+    shared = rows(['atomics', 'barriers'])
+    blocks = [(row, shared.get(key[:5] + ('132',) + key[6:])) for key, row in shared.items() if key[5:8] == ('264', 'shared', 'throughput')]
+    plain = lambda key: ('gpu.block.syncthreads',) + key[1:8] + ('',) + key[9:]
+    named = [(row, shared.get(plain(key))) for key, row in shared.items() if key[0] == 'gpu.block.named_barrier' and key[8] == 'parts 1']
+    for what, pairs, factor in (('two blocks a multiprocessor cost twice one', blocks, 2), ('a named barrier costs what __syncthreads does', named, 1)):
+        good = all_ = 0
+        for row, one in pairs:
+            if one and figure(row)[0] and figure(one)[0]:
+                ratio = figure(row)[0] / figure(one)[0] / factor
+                good, all_ = good + (abs(ratio - 1) <= 0.01), all_ + 1
+                print(f'{ratio:.4f}', ' '.join(row[k] for k in KEY), row['verdict'], figure(row)[:3])
+        print(f'TABLE {what}, within 1 %: {good} of {all_}')
+
+
+def launches():
+    """Nanoseconds, and within 10 %."""
+    theirs, good, met, all_ = {}, 0, 0, 0
+    for line in open('launch.txt'):
+        if line.startswith('IND '):
+            *key, point, low, high, _, _ = line[4:].strip().split(',')
+            theirs.setdefault(tuple(key), []).append([float(point), float(low), float(high)])
+    for row in csv.DictReader(open('launches/measurements.csv')):
+        found = theirs.get(tuple(row[k] for k in ('primitive', 'group', 'blocks', 'threads')))
+        if not found:
             continue
-        runs.sort()
-        name = f'{program} {" ".join(row[k] for k in KEY[1:6])} n{iterations} avg {means[0]:.1f}'
-        result = report(name, figure(row), runs[len(runs) // 2], runs[0], runs[-1], row)
-        good, all_ = good + (result is True), all_ + (result is not None)
-    print(f'PEERS {good} of {all_}')
+        all_ += 1
+        if not row['ns']:
+            print('NONE', row['primitive'], row['group'], row['verdict'], row['reason'][:60])
+            continue
+        own, ns = median(point for point, _, _ in found), float(row['ns'])
+        ends = [float(row[end]) for end in ('ns_low', 'ns_high', 'within_low', 'within_high') if row[end]]
+        near = abs(ns / own - 1) <= 0.10
+        meets = min(ends) <= max(high for _, _, high in found) and max(ends) >= min(low for _, low, _ in found)
+        good, met = good + near, met + (near or meets)
+        word = 'near' if near else 'meet' if meets else 'FAR '
+        print(f'{word} {row["primitive"]} {row["group"]} {row["threads"]}: {ns:.0f} [{min(ends):.0f} {max(ends):.0f}] theirs {[round(one[0]) for one in found]} {ns / own:.3f} {row["verdict"]}')
+    print(f'TABLE forms of the kernel boundary within 10 %: {good} of {all_}; or within both intervals: {met}')
 
 
-def limits(work):
-    for path in sorted(glob.glob(f'{work}/*/measurements.csv')):
-        bad = [row for row in csv.DictReader(open(path)) if 'below the' in row['reason']]
-        print('LIMITS', path.split('/')[-2], len(bad), [' '.join(row[k] for k in KEY) + ' ' + row['reason'][:90] for row in bad[:5]])
-    by = {key: row for key, row in rows(work, ['shared']).items() if key[6] == 'shared' and row['verdict'] == 'Resolved'}
-    for key, row in by.items():
-        one = by.get(key[:5] + ('132',) + key[6:])
-        if key[5] == '264' and one:
-            print('BLOCKS', ' '.join(key), f"{float(row['cycles']) / float(one['cycles']):.4f} of one block, {row['cycles']}")
+def own():
+    theirs = {}
+    for line in open('own.txt'):
+        if not line.startswith('#'):
+            name, dtype, threads, blocks, *costs = line.strip().split(',')
+            theirs[name, dtype, threads, blocks] = [float(cost) for cost in costs]
+    good = all_ = 0
+    for path in sorted(glob.glob('own-*/measurements.csv')):
+        for row in csv.DictReader(open(path)):
+            key = (row['primitive'].rsplit('.', 1)[1], row['dtype'], row['threads'], row['blocks'])
+            found = theirs.get(key) or theirs.get((key[0], '', *key[2:]))
+            text = f'{" ".join(key)} {row["group"]}: {row["ns"]} [{row["ns_low"]} {row["ns_high"]}] {row["verdict"]} {row["evidence"][:70]} {row["reason"][:70]}'
+            if found is None or not row['ns']:
+                print('alone', text)
+                continue
+            ratio = float(row['equal_work_ns'] or row['ns']) / found[0]
+            good, all_ = good + (abs(ratio - 1) <= 0.03), all_ + 1
+            print(f'{"near" if abs(ratio - 1) <= 0.03 else "FAR "} {ratio:.3f} of {found}', text)
+    print(f'TABLE own code within 3 %: {good} of {all_}')
 
 
 if __name__ == '__main__':
-    work, peer = sys.argv[1:]
-    for part in (lambda: independent(work), lambda: limits(work), lambda: peers(work, peer)):
-        try:
-            part()
-        except Exception as error:
-            print('FAILED', repr(error))
+    for part in sys.argv[1:]:
+        {'independent': independent, 'limits': limits, 'peers': peers, 'launches': launches, 'own': own}[part]()
