@@ -39,11 +39,12 @@ pub use model::case::{
     Actor, Case, CaseId, Dtype, Form, Group, Layout, MemoryOrder, Mode, Placement, Population, Scope, Space, Work,
 };
 pub use model::detail::Detail;
+pub use model::domain::Domain;
 pub use model::estimate::{Estimate, Observation};
 pub use model::evidence::{Check, Counted, Evidence, MOST_OTHERS, Receipt};
 pub use model::facts::{ActorRule, Class, Facts, OperationsAtOnce, Role, RunEffect, Waits};
 pub use model::own::{Inspected, OwnCheck, OwnCode, OwnOperation, OwnUse};
-pub use model::primitive::{Catalogue, Domain, Family, Primitive};
+pub use model::primitive::{Catalogue, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;
 pub use model::{case, detail, evidence, language, own, primitive, sample, sweep, verdict};

@@ -6,8 +6,9 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::bits::Bits as _;
 use crate::cubin::Kernel;
-use crate::instruction::{Bits as _, Clock, Control, Instruction, position};
+use crate::instruction::{Clock, Control, Instruction, position};
 use crate::region::Region;
 
 /// The control flow of a kernel, by index of instruction.

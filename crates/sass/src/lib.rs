@@ -30,7 +30,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `cubin` | kernels in an ELF file, and the size of their parameters |
-//! | `instruction` | one instruction: bit fields, control field, guard, clock, target |
+//! | `instruction`, `bits` | one instruction: bit fields, control field, guard, clock, target |
 //! | `opcodes`, `modifiers` | the tables of mnemonics and modifiers, and how they are printed |
 //! | `region` | the timed region of a kernel |
 //! | `operands/` | registers that an instruction reads and writes |
@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod arch;
+mod bits;
 mod cubin;
 mod edit;
 mod error;

@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use crate::arch::Generation::{self, Ampere, Blackwell, BlackwellRtx, Hopper, Turing};
-use crate::instruction::Bits;
+use crate::bits::Bits;
 
 /// One bit field and its words, by value. An empty word prints nothing; a value without a word prints `INVALID<value>`,
 /// as `nvdisasm` does.

@@ -6,7 +6,7 @@
 //! range of architectures is given only if a number changed its meaning.
 
 use crate::arch::Generation::{self, Ampere, Blackwell, BlackwellRtx, Hopper, Turing};
-use crate::instruction::Bits;
+use crate::bits::Bits;
 
 /// What an operation number means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 pub mod axes;
 pub mod case;
 pub mod detail;
+pub mod domain;
 pub mod estimate;
 pub mod evidence;
 pub mod facts;

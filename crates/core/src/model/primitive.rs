@@ -3,21 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::words::words;
-use crate::{Facts, Role};
+use crate::{Domain, Facts, Role};
 
 words! {
-    /// The side of the machine a primitive runs on.
-    pub enum Domain ("domain") {
-        /// Threads of the operating system.
-        Cpu = "cpu",
-        /// Threads of a CUDA device.
-        Gpu = "gpu",
-        /// Threads of both, together.
-        Hybrid = "hybrid",
-        /// Processes, by an MPI library.
-        Mpi = "mpi",
-    }
-
     /// Primitives of one family answer the same question.
     pub enum Family ("family") {
         /// Read-modify-write operations and the plain accesses they compare with.

@@ -3,7 +3,7 @@
 //! | module | what stands there |
 //! |---|---|
 //! | [`directory`] | what lies where in the folder of a run, and how it is read |
-//! | [`row`], [`columns`] | a row, and its cells in `measurements.csv` |
+//! | [`row`], [`columns`], `measured` | a row, its cells in `measurements.csv`, what it says of a measurement |
 //! | [`journal`] | adds lines to the tables while a run goes on |
 //! | `counts` | the integers of `run.json`, and how large they may be |
 //! | `damage` | the lines of a table one by one: a damaged one costs its own row |
@@ -32,6 +32,7 @@ pub mod fingerprint;
 pub mod history;
 pub mod journal;
 pub mod machine;
+mod measured;
 pub mod plain;
 pub mod provenance;
 pub mod repeats;
@@ -134,6 +135,9 @@ pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The word of a run whose rows come from another tool, where others have their preset.
 pub const IMPORTED: &str = "imported";
+
+/// The remark of a row whose figure another tool published without an interval.
+pub const NO_INTERVAL: &str = "imported; no interval was published";
 
 impl Run {
     /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is

@@ -1,17 +1,11 @@
-//! A row: everything a run says about one case, as a line of `measurements.csv` and back.
+//! A row: everything a run says about one case, and the columns of `measurements.csv` that it stands in: how each is written, read and
+//! joined, for the page and for the documentation.
 
-use csv::StringRecord;
-
-use crate::model::estimate::EqualWork;
 use crate::model::limits::{MOST_COUNT, count};
-use crate::model::parameter::{set, text};
-use crate::run::columns::{Column, count, number, number_text, row, word};
+use crate::model::parameter::{Cells, PARAMETERS, Parameter, set, text};
 use crate::stats::Variance;
-use crate::units::rounded;
-use crate::{
-    Actor, Case, Catalogue, Check, Class, Cycles, Estimate, Facts, Hertz, Interval, Level, Measurement, Mode,
-    Nanoseconds, Population, Verdict,
-};
+use crate::units::significant;
+use crate::{Actor, Case, Class, Cycles, Hertz, Interval, Mode, Nanoseconds, Population, Verdict};
 
 /// How far the figure of a row is from those of other runs in the same state, by what processes differ by: variances of its
 /// logarithm, as the figure of one run.
@@ -32,6 +26,231 @@ pub struct Parts {
     pub own: Variance,
     /// What all rows of its class share; zero where too few say so.
     pub shared: Variance,
+}
+
+/// One column of `measurements.csv`.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit; empty where it has none.
+    pub unit: &'static str,
+    /// What it holds, for people.
+    pub meaning: &'static str,
+    /// Its title in the page's table of rows; empty where the page has no column for it, or one of its own making.
+    pub label: &'static str,
+    /// Whether the page's script derives it, so that the page does without.
+    pub is_left_to_script: bool,
+    /// Whether it holds numbers.
+    pub is_number: bool,
+    content: Content,
+    /// Whether it is measured in rows that join runs alone, and follows from other columns elsewhere.
+    is_measured_by_runs: bool,
+}
+
+type Write = fn(&Row) -> String;
+
+/// Reads a cell that is not empty, with the other cells at hand; `None` if it does not hold what it should.
+type Read = fn(&mut Row, &str, &dyn Cells) -> Option<()>;
+
+#[derive(Debug, Clone, Copy)]
+enum Content {
+    /// A file may say more of it than the case does.
+    Parameter(&'static Parameter, Option<Write>),
+    /// Follows from other columns.
+    Derived(Write),
+    Text(Write, Read),
+    Number(fn(&Row) -> Option<f64>, fn(&mut Row, Option<f64>)),
+}
+
+impl Column {
+    const fn new(name: &'static str, unit: &'static str, meaning: &'static str, content: Content) -> Self {
+        let (is_left_to_script, is_measured_by_runs) = (false, false);
+        let is_number = match content {
+            Content::Number(..) => true,
+            Content::Parameter(parameter, _) => parameter.is_number,
+            _ => false,
+        };
+        Self { name, unit, meaning, label: "", is_left_to_script, is_number, content, is_measured_by_runs }
+    }
+
+    /// The column of a parameter of the case.
+    const fn parameter(name: &str) -> Self {
+        let mut at = 0;
+        while !is_same(PARAMETERS[at].name, name) {
+            at += 1;
+        }
+        let parameter = PARAMETERS[at];
+        Self::new(parameter.name, parameter.unit, parameter.meaning, Content::Parameter(parameter, None))
+    }
+
+    /// The same with another cell than the case has.
+    const fn written(self, write: Write) -> Self {
+        match self.content {
+            Content::Parameter(parameter, _) => Self { content: Content::Parameter(parameter, Some(write)), ..self },
+            _ => self,
+        }
+    }
+
+    const fn text(name: &'static str, meaning: &'static str, write: Write, read: Read) -> Self {
+        Self::new(name, "", meaning, Content::Text(write, read))
+    }
+
+    const fn derived(name: &'static str, meaning: &'static str, write: Write) -> Self {
+        Self::new(name, "", meaning, Content::Derived(write))
+    }
+
+    const fn number(
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        get: fn(&Row) -> Option<f64>,
+        set: fn(&mut Row, Option<f64>),
+    ) -> Self {
+        Self::new(name, unit, meaning, Content::Number(get, set))
+    }
+
+    /// Of numbers, in this unit.
+    const fn in_unit(self, unit: &'static str) -> Self {
+        Self { unit, is_number: true, ..self }
+    }
+
+    const fn labelled(self, label: &'static str) -> Self {
+        Self { label, ..self }
+    }
+
+    const fn left_to_script(self) -> Self {
+        Self { is_left_to_script: true, ..self }
+    }
+
+    const fn measured_by_runs(self) -> Self {
+        Self { is_measured_by_runs: true, ..self }
+    }
+
+    /// Whether it follows from other columns and the catalogue, so that nobody reads it; that may depend on whether the row
+    /// joins runs.
+    pub const fn is_derived(&self, joins_runs: bool) -> bool {
+        matches!(self.content, Content::Derived(_)) || (self.is_measured_by_runs && !joins_runs)
+    }
+
+    /// Whether it tells the case from others.
+    pub fn names_case(&self) -> bool {
+        matches!(self.content, Content::Parameter(..)) || ["case_id", "domain", "family"].contains(&self.name)
+    }
+
+    /// The cell of a row.
+    pub fn write(&self, row: &Row) -> String {
+        match self.content {
+            Content::Derived(write) | Content::Text(write, _) | Content::Parameter(_, Some(write)) => write(row),
+            Content::Parameter(parameter, None) => (parameter.write)(&row.case),
+            Content::Number(get, _) => number_text(get(row)),
+        }
+    }
+
+    /// Reads a cell that is not empty; `None` if it does not hold what its column holds.
+    pub(super) fn read(&self, row: &mut Row, cell: &str, cells: &dyn Cells) -> Option<()> {
+        if self.is_derived(!self.is_measured_by_runs || cells.cell("runs").is_some()) {
+            return Some(());
+        }
+        match self.content {
+            Content::Parameter(parameter, _) => (parameter.read)(&mut row.case, cell, cells),
+            Content::Derived(_) => Some(()),
+            Content::Text(_, read) => read(row, cell, cells),
+            // `NaN` and `inf` are no figures.
+            Content::Number(_, set) => {
+                let number = cell.parse().ok().filter(|number: &f64| number.is_finite())?;
+                set(row, Some(number));
+                Some(())
+            }
+        }
+    }
+
+    /// Whether it holds one end of an interval whose other end is missing.
+    pub(super) fn is_half_an_interval(&self, row: &Row) -> bool {
+        matches!(self.content, Content::Number(get, _) if get(row).is_some_and(f64::is_nan))
+    }
+
+    /// Gives the joined row the mean of numbers of the `rows`, if all have one.
+    pub(crate) fn join(&self, joined: &mut Row, rows: &[&Row]) {
+        if let Content::Number(get, set) = self.content {
+            let numbers: Option<Vec<f64>> = rows.iter().map(|row| get(row)).collect();
+            set(joined, numbers.map(|numbers| numbers.iter().sum::<f64>() / numbers.len().max(1) as f64));
+        }
+    }
+}
+
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// A row and its columns: the fields in the order of the columns that they stand in.
+macro_rules! row {
+    ($(#[$about:meta])* pub struct Row {
+        $($($(#[$doc:meta])* pub $field:ident: $type:ty)? => [$($column:expr),* $(,)?];)*
+    }) => {
+        $(#[$about])*
+        pub struct Row {
+            $($($(#[$doc])* pub $field: $type,)?)*
+        }
+
+        /// The columns of `measurements.csv`, in the order of a new file.
+        pub static COLUMNS: &[Column] = &[$($($column,)*)*];
+    };
+}
+/// A column of numbers: the field of the row (a plain number, one in a unit, or an end of an interval), name, unit, meaning.
+macro_rules! number {
+    ($field:ident . low, $($words:literal),+) => {
+        Column::number($($words),+, |row| row.$field.map(|ends| ends.low), |row, low| row.$field =
+            low.map(|low| Interval { low, high: row.$field.map_or(f64::NAN, |ends| ends.high) }))
+    };
+    ($field:ident . high, $($words:literal),+) => {
+        Column::number($($words),+, |row| row.$field.map(|ends| ends.high), |row, high| row.$field =
+            high.map(|high| Interval { low: row.$field.map_or(f64::NAN, |ends| ends.low), high }))
+    };
+    ($field:ident as $quantity:ident, $($words:literal),+) => {
+        Column::number($($words),+, |row| row.$field.map($quantity::value), |row, number| row.$field =
+            number.map($quantity))
+    };
+    ($field:ident, $($words:literal),+) => {
+        Column::number($($words),+, |row| row.$field, |row, number| row.$field = number)
+    };
+}
+/// A column of whole numbers: name where it is not that of the field, unit, meaning.
+macro_rules! count {
+    ($field:ident, $unit:literal, $meaning:literal) => {
+        count!($field, stringify!($field), $unit, $meaning)
+    };
+    ($field:ident, $name:expr, $unit:literal, $meaning:literal) => {
+        Column::text(
+            $name,
+            $meaning,
+            |row| text(row.$field),
+            |row, cell, _| {
+                row.$field = Some(count(cell, MOST_COUNT)?.try_into().ok()?);
+                Some(())
+            },
+        )
+        .in_unit($unit)
+    };
+}
+/// A column of words, which the type of the field knows, named as the field: meaning.
+macro_rules! word {
+    ($field:ident, $meaning:literal) => {
+        Column::text(
+            stringify!($field),
+            $meaning,
+            |row| text(row.$field.as_ref()),
+            |row, cell, _| set(&mut row.$field, cell),
+        )
+    };
+}
+fn number_text(value: Option<f64>) -> String {
+    value.map(significant).unwrap_or_default()
 }
 
 row! {
@@ -299,291 +518,5 @@ row! {
     }
 }
 
-/// The ends with the digits that a file has.
-fn as_written(Interval { low, high }: Interval) -> Interval {
-    Interval { low: rounded(low), high: rounded(high) }
-}
-
-impl Row {
-    /// The row of a case that was not measured.
-    pub fn unmeasured(case: Case, verdict: Verdict) -> Self {
-        Self { mode: case.mode, case, verdict, ..Self::default() }
-    }
-
-    /// The same with what is known of its primitive: whose cost it has, and how the operations follow each other.
-    pub fn described(self, facts: Option<&Facts>) -> Self {
-        let Some(facts) = facts else { return self };
-        Self { actor: Some(facts.actor_of(&self.case)), mode: Some(facts.mode_of(&self.case)), ..self }
-    }
-
-    /// The row of a case that was measured. Without the `facts` of its primitive, it has no interval for another run
-    /// and no rate of all threads.
-    pub fn measured(case: Case, facts: Option<&Facts>, measurement: &Measurement) -> Self {
-        let estimate = measurement.estimate.as_ref();
-        // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
-        // zero or below, is no cost.
-        let of_actor = |cost: fn(&Estimate) -> Nanoseconds| {
-            estimate.map(cost).filter(|cost| measurement.verdict != Verdict::Resolved || cost.value() > 0.0)
-        };
-        let equal_work = estimate.and_then(|estimate| estimate.equal_work);
-        let row = Self {
-            ns: estimate.map(|estimate| estimate.ns),
-            ns_within: estimate.and_then(|estimate| estimate.ns_within),
-            ns_spread: estimate.and_then(|estimate| estimate.ns_spread),
-            cycles: estimate.and_then(|estimate| estimate.cycles),
-            cycles_within: estimate.and_then(|estimate| estimate.cycles_within),
-            fastest_ns: of_actor(|estimate| estimate.fastest_ns),
-            median_ns: of_actor(|estimate| estimate.median_ns),
-            slowest_ns: of_actor(|estimate| estimate.slowest_ns),
-            rate_ns: estimate.and_then(|estimate| estimate.rate_ns),
-            equal_work_ns: equal_work.map(|cost| cost.ns),
-            equal_work_within: equal_work.map(|cost| cost.within),
-            equal_work_cycles: equal_work.and_then(|cost| cost.cycles),
-            population: estimate.map(|estimate| estimate.population),
-            beside_share: estimate.and_then(|estimate| Some(estimate.strata.as_ref()?.beside_share)),
-            noise: measurement.noise,
-            pairs: Some(measurement.pairs),
-            excluded: Some(measurement.excluded),
-            iterations: Some(measurement.iterations),
-            unroll: Some(measurement.unroll),
-            remark: measurement.remark.clone(),
-            check: match measurement.check {
-                Check::Ok => Some(true),
-                Check::Failed(_) => Some(false),
-                Check::NotApplicable => None,
-            },
-            evidence: measurement.evidence.summary().map(str::to_owned),
-            clock: measurement.clock,
-            ..Self::unmeasured(case, measurement.verdict.clone())
-        };
-        let row = row.described(facts).with_facts(facts);
-        Self { actor: measurement.actor.or(row.actor), ..row }
-    }
-
-    /// With what follows from what was measured and is known of the primitive: the intervals for another run as one row alone
-    /// gives them (see [`crate::run::another_run`]), unless it joins runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
-    /// that was read has the same.
-    pub fn with_facts(self, facts: Option<&Facts>) -> Self {
-        let Some(facts) = facts else { return self };
-        let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
-        let is_rate = |rate: &f64| {
-            matches!(self.verdict, Verdict::Resolved | Verdict::Noisy(_)) && rate.is_finite() && *rate > 0.0
-        };
-        let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
-        if row.runs.is_some() {
-            return row;
-        }
-        let assumed = Level::P95.z * std::f64::consts::SQRT_2 * (facts.run_effect)(&row.case).ns;
-        Self {
-            ns_interval: row.ns_within.map(as_written),
-            cycles_interval: row.cycles_within.map(as_written),
-            allowance: (row.ns_within.is_some() && assumed > 0.0).then_some(assumed),
-            ..row
-        }
-    }
-
-    /// The interval of `ns` for another run, with what is assumed beyond what was measured: for comparisons of runs and of
-    /// instruments.
-    pub fn ns_with_allowance(&self) -> Option<Interval> {
-        let (ns, interval) = (self.ns?.value(), self.ns_interval?);
-        Some(interval.widened(ns, self.allowance.unwrap_or(0.0) * ns.abs()))
-    }
-
-    /// The same row with the cost of equal work in place of the mean over unequal actors, where that is another one.
-    pub fn of_equal_work(&self) -> Option<Self> {
-        let (ns, within, cycles) = (self.equal_work_ns?, self.equal_work_within?, self.equal_work_cycles);
-        let equal_work = EqualWork { ns, within, cycles };
-        equal_work.differs_from(self.ns?, self.ns_within).then(|| Self {
-            ns: Some(ns),
-            ns_within: Some(within),
-            ns_interval: Some(as_written(within)),
-            ns_spread: None,
-            cycles,
-            cycles_within: None,
-            cycles_interval: None,
-            actor: Some(Actor::Slowest),
-            run_to_run: None,
-            ..self.clone()
-        })
-    }
-
-    /// [`Self::with_facts`] of what the catalogue knows of its primitive.
-    pub fn with_facts_of(self, catalogue: &Catalogue) -> Self {
-        let facts = catalogue.facts(&self.case.primitive);
-        self.with_facts(facts)
-    }
-
-    /// The cells of this row, in the order of [`COLUMNS`].
-    pub fn to_record(&self) -> StringRecord {
-        COLUMNS.iter().map(|column| column.write(self)).collect()
-    }
-
-    /// Operations per second of one thread; only of a cost that may be written. It follows from the cost as it is written, so that a row
-    /// that was read gives the same rate.
-    pub fn ops_per_s_thread(&self) -> Option<f64> {
-        let ns = rounded(self.ns?.value());
-        self.has_figure().then(|| 1e9 / ns)
-    }
-
-    /// The text in the column `reason`: the verdict's reason and the remark.
-    pub fn explanation(&self) -> String {
-        let reason = Some(self.verdict.reason()).filter(|reason| !reason.is_empty());
-        let parts = [reason, self.remark.as_deref()];
-        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
-    }
-
-    /// Takes the columns `verdict` and `reason` apart.
-    pub(crate) fn read_verdict(&mut self, verdict: &str, explanation: &str) -> Option<()> {
-        self.verdict = Verdict::from_columns(verdict, explanation)?;
-        // The reason of every other verdict holds its remark already.
-        self.remark = (self.verdict == Verdict::Resolved && !explanation.is_empty()).then(|| explanation.to_owned());
-        Some(())
-    }
-}
-
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use crate::model::case::{Dtype, Layout, Placement, Population};
-    use crate::model::facts::{Role, RunEffect};
-    use crate::run::columns::Header;
-
-    fn read(record: &StringRecord) -> Result<Row, String> {
-        Header::default().row(record)
-    }
-
-    /// Runs of this primitive differ by 2 %.
-    fn facts() -> Facts {
-        Facts { run_effect: |_| RunEffect::of_both(0.02), ..Facts::of(Role::Update) }
-    }
-
-    pub(in crate::run) fn full() -> Row {
-        Row {
-            ns: Some(Nanoseconds(2.0331)),
-            ns_interval: Some(Interval { low: 2.031, high: 2.035 }),
-            cycles: Some(Cycles(7.48)),
-            cycles_interval: Some(Interval { low: 7.47, high: 7.49 }),
-            cycles_within: Some(Interval { low: 7.475, high: 7.485 }),
-            allowance: Some(0.01),
-            ns_within: Some(Interval { low: 2.032, high: 2.034 }),
-            ns_spread: Some(Interval { low: 1.99, high: 2.2 }),
-            fastest_ns: Some(Nanoseconds(2.0)),
-            median_ns: Some(Nanoseconds(2.0331)),
-            slowest_ns: Some(Nanoseconds(2.1)),
-            rate_ns: Some(Nanoseconds(2.5)),
-            equal_work_ns: Some(Nanoseconds(2.9)),
-            equal_work_within: Some(Interval { low: 2.8, high: 3.0 }),
-            equal_work_cycles: Some(Cycles(10.7)),
-            ops_per_s_total: Some(8e8),
-            actor: Some(Actor::Slowest),
-            mode: Some(Mode::Throughput),
-            population: Some(Population::Alone),
-            beside_share: Some(0.25),
-            noise: Some(0.001),
-            pairs: Some(40),
-            excluded: Some(1),
-            iterations: Some(1000),
-            unroll: Some(16),
-            check: Some(true),
-            evidence: Some("lock add 16/32".into()),
-            clock: Some(Hertz(3.68e9)),
-            ..Row::unmeasured(
-                Case {
-                    dtype: Some(Dtype::I32),
-                    layout: Some(Layout::Private { stride: 8 }),
-                    threads: Some(2),
-                    placement: Some(Placement::List(vec![0, 1])),
-                    ..Case::new("cpu.atomic.add")
-                },
-                Verdict::Resolved,
-            )
-        }
-    }
-
-    #[test]
-    fn a_cost_that_may_not_be_written_has_no_throughput() {
-        let row = |high| {
-            let ns_interval = Some(Interval { low: 1.9, high });
-            Row { ns_interval, verdict: Verdict::Noisy("wide".into()), ..full() }.ops_per_s_thread()
-        };
-        assert!(row(2.2).is_some() && row(9.0).is_none());
-    }
-
-    #[test]
-    fn a_row_survives_the_way_to_a_file_and_back() {
-        let skipped = Row::unmeasured(Case::new("cpu.barrier.std"), Verdict::Skipped("one CPU".into()));
-        let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
-        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
-        let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
-        let imported = Row { actor: None, ..full() };
-        let joined = Row { runs: Some(3), allowance: None, ..full() };
-        for row in [full(), skipped, remarked, imported, joined].into_iter().chain(provisional) {
-            let row = row.with_facts(Some(&facts()));
-            let record = row.to_record();
-            assert_eq!(record.len(), COLUMNS.len());
-            assert_eq!(read(&record).unwrap().with_facts(Some(&facts())), row);
-        }
-    }
-
-    #[test]
-    fn what_is_assumed_of_another_run_stands_beside_the_interval() {
-        let row = full().with_facts(Some(&facts()));
-        assert_eq!((row.ns_interval, row.cycles_interval), (full().ns_within, full().cycles_within));
-        assert!((row.allowance.unwrap() - 0.02 * 1.96 * 2_f64.sqrt()).abs() < 1e-9, "two runs are off");
-        let both = row.ns_with_allowance().unwrap().half_width() / 2.0331;
-        assert!((both - row.allowance.unwrap()).abs() < 1e-4, "{both}");
-        let joined = Row { runs: Some(3), allowance: None, ..full() }.with_facts(Some(&facts()));
-        assert_eq!(
-            (joined.ns_interval, joined.allowance),
-            (full().ns_interval, None),
-            "what several runs measured stays"
-        );
-    }
-
-    /// The rate of a thread follows from the cost: from the seven digits that a reader has, not from the ones before.
-    #[test]
-    fn a_row_that_was_read_is_written_as_it_was() {
-        let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() }.with_facts(Some(&facts()));
-        let record = row.to_record();
-        assert_eq!(read(&record).unwrap().with_facts(Some(&facts())).to_record(), record);
-    }
-
-    #[test]
-    fn the_columns_hold_what_the_contract_says() {
-        let record = full().to_record();
-        let cell = |name: &str| record.get(COLUMNS.iter().position(|column| column.name == name).unwrap()).unwrap();
-        assert_eq!(cell("domain"), "cpu");
-        assert_eq!(cell("family"), "atomic");
-        assert_eq!(cell("stride"), "8");
-        assert_eq!(cell("placement"), "0,1");
-        assert_eq!(cell("check"), "ok");
-        assert_eq!(cell("verdict"), "Resolved");
-        assert_eq!(cell("clock_hz"), "3680000000");
-        assert_eq!(cell("devices"), "");
-        assert_eq!(cell("ops_per_s_total"), "800000000");
-        assert_eq!((cell("mode"), cell("actor"), cell("population")), ("throughput", "slowest", "alone"));
-    }
-
-    #[test]
-    fn bad_cells_are_named() {
-        let spoil = |column: &str, text: &str| {
-            let index = COLUMNS.iter().position(|known| known.name == column).unwrap();
-            let cells: Vec<String> = full()
-                .to_record()
-                .iter()
-                .enumerate()
-                .map(|(at, cell)| if at == index { text } else { cell }.to_owned())
-                .collect();
-            read(&StringRecord::from(cells)).unwrap_err()
-        };
-        assert_eq!(spoil("ns", "NaN"), "column `ns` holds `NaN`");
-        assert_eq!(spoil("verdict", "fine"), "column `verdict` holds `fine`");
-        assert_eq!(spoil("stride", ""), "column `layout` holds `private`");
-        assert_eq!(spoil("within_high", ""), "column `within_high` holds ``");
-        assert_eq!(spoil("within_low", ""), "column `within_low` holds ``");
-        assert_eq!(spoil("verdict", ""), "column `verdict` holds ``");
-        let short = StringRecord::from(vec!["0123", "cpu"]);
-        assert!(read(&short).is_err_and(|error| error.contains("2 cells")));
-        assert_eq!(spoil("provisional", "no"), "column `provisional` holds `no`");
-    }
-}
+pub(super) mod tests;

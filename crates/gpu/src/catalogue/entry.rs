@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use syncscope_core::{Case, Dtype, Facts, OwnOperation, Preset, Primitive};
 
-use crate::catalogue::families::reduction::Recipe;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::plan::{self, PlanRow};
+use crate::catalogue::recipe::Recipe;
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
 use crate::hybrid::nearby_cpus::Distance;

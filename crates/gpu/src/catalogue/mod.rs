@@ -10,6 +10,7 @@
 //! | [`registry`] | what is asked of all entries: the cases of a preset, the kernel of a case; kernels that fail, for tests |
 //! | [`limits`] | the limits of a device, and the axes of the sweeps |
 //! | [`plan`] | tables of what presets measure |
+//! | [`recipe`] | how a variant of a reduction is queued, on which grid |
 //! | [`own`] | operations that a user wrote |
 //! | [`peer`] | the cases of SyncPerformance |
 //!
@@ -21,13 +22,14 @@ pub(crate) mod limits;
 pub mod own;
 pub mod peer;
 mod plan;
+pub(crate) mod recipe;
 mod registry;
 
 pub use self::entry::ExpectedInstructions;
 pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof, SamplingPolicy};
 pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::{Traffic, Work};
-pub(crate) use self::families::{cluster, grid, multi, reduction};
+pub(crate) use self::families::{cluster, grid, multi};
 pub use self::registry::{
     Entries, Fault, argument_bytes, cases, orderings, program_of, third_loop_of, unavailable, weakened_program,
 };

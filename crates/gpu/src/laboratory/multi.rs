@@ -5,7 +5,7 @@ use std::time::Duration;
 use syncscope_core::{Case, Check, Group, Refusal};
 
 use super::{GpuLaboratory, Made, failed, lost, usable};
-use crate::catalogue::reduction::{Operation, Recipe};
+use crate::catalogue::recipe::{Operation, Recipe};
 use crate::catalogue::{Method, absent_block_program, entry_of, grid, multi, program_of, weakened_program};
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::describe::adds_natively;

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::arch::Arch;
+use crate::bits::Bits as _;
 use crate::cubin::Kernel;
-use crate::instruction::Bits as _;
 use crate::testing::EXIT;
 
 #[rustfmt::skip]

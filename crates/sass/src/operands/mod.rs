@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::arch::{Arch, Generation};
-use crate::instruction::{Bits as _, Instruction};
+use crate::bits::Bits as _;
+use crate::instruction::Instruction;
 
 /// What an instruction does to registers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! 84, read ones at 87 and 77.
 
 use crate::arch::Generation;
-use crate::instruction::Bits as _;
+use crate::bits::Bits as _;
 use crate::instruction::Instruction;
 use crate::operands::{Kind, Shape};
 

@@ -1,7 +1,7 @@
 //! Sums within a warp, by what moves the values from thread to thread.
 
 use super::prelude::*;
-use super::reduction::Operation;
+use crate::catalogue::recipe::Operation;
 
 /// Sums in one iteration of the baseline: fewer than other operations, because one has dozens of instructions.
 const SUMS: u32 = 4;

@@ -1,29 +1,12 @@
 //! The loaded driver, its devices, their properties, and the access of one to the memory of another.
 
-use crate::cuda::driver::library::{checked, written};
+use crate::cuda::driver::library::{Driver, checked, written};
 use crate::cuda::error::Called;
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int};
 use std::ptr;
 
-/// The same signature in every driver since CUDA 3.2. cudarc's bindings of CUDA 13 know only the call of CUDA 12.5 and
-/// later, with another signature.
-pub(super) type CreateContext = unsafe extern "C" fn(*mut sys::CUcontext, u32, sys::CUdevice) -> sys::CUresult;
-
-/// A driver that is loaded and initialized.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Driver {
-    pub(super) create_context: CreateContext,
-    /// The CUDA version, 1000 * major + 10 * minor.
-    pub(super) version: c_int,
-}
-
 impl Driver {
-    /// The CUDA version, such as (13, 0).
-    pub(crate) const fn cuda_version(self) -> (u32, u32) {
-        (self.version.unsigned_abs() / 1000, self.version.unsigned_abs() % 1000 / 10)
-    }
-
     /// The device with this number.
     pub(crate) fn device(self, index: u32) -> Called<Device> {
         // SAFETY: the pointer is valid for the call; the driver checks the number.

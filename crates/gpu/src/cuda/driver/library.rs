@@ -1,14 +1,32 @@
 //! Loads the driver, and turns results of its calls into errors with their explanation.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 use std::sync::OnceLock;
 
 use cudarc::driver::sys;
 use syncscope_host::loading::undisturbed;
 
-use crate::cuda::driver::device::{CreateContext, Driver};
 use crate::cuda::error::{Called, CudaError, GpuError};
+
+/// The same signature in every driver since CUDA 3.2. cudarc's bindings of CUDA 13 know only the call of CUDA 12.5 and
+/// later, with another signature.
+type CreateContext = unsafe extern "C" fn(*mut sys::CUcontext, u32, sys::CUdevice) -> sys::CUresult;
+
+/// A driver that is loaded and initialized.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Driver {
+    pub(super) create_context: CreateContext,
+    /// The CUDA version, 1000 * major + 10 * minor.
+    pub(super) version: c_int,
+}
+
+impl Driver {
+    /// The CUDA version, such as (13, 0).
+    pub(crate) const fn cuda_version(self) -> (u32, u32) {
+        (self.version.unsigned_abs() / 1000, self.version.unsigned_abs() % 1000 / 10)
+    }
+}
 
 /// Every function that is called on every driver. The newest came with CUDA 11.8; a library without one of them is too old. Each kind
 /// begins a line.

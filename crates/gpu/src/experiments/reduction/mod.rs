@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side};
 use syncscope_host::scheduling::AffinityGuard;
 
-use crate::catalogue::reduction::{Joining, Queueing};
+use crate::catalogue::recipe::{Joining, Queueing};
 use crate::cuda::driver::ExecutableGraph;
 use crate::cuda::error::{Called, CudaError};
 use crate::launch::host_clock;

@@ -1,6 +1,6 @@
 //! The devices of a reduction with their parts of the vector, and what is queued for one reduction.
 
-use crate::catalogue::reduction::{CUB_TILE, Joining, Operation, PLANTED, Recipe, THREADS};
+use crate::catalogue::recipe::{CUB_TILE, Joining, Operation, PLANTED, Recipe, THREADS};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{DevicePointer, Event, ExecutableGraph, Function, KernelArguments, Stream};
 use crate::cuda::error::Called;

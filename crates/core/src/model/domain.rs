@@ -1,0 +1,17 @@
+//! The first part of the name of a primitive.
+
+use crate::words::words;
+
+words! {
+    /// The side of the machine a primitive runs on.
+    pub enum Domain ("domain") {
+        /// Threads of the operating system.
+        Cpu = "cpu",
+        /// Threads of a CUDA device.
+        Gpu = "gpu",
+        /// Threads of both, together.
+        Hybrid = "hybrid",
+        /// Processes, by an MPI library.
+        Mpi = "mpi",
+    }
+}
