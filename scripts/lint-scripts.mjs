@@ -1,11 +1,11 @@
 // Checks the scripts of the pages as modules: every name is declared, imported or a browser's; every import and export is used.
-// `scripts/format --check` runs it, with prettier's parser: node scripts/lint-scripts.mjs PRETTIER FOLDER
+// `scripts/format --check` runs it, with prettier's parser: node scripts/lint-scripts.mjs PRETTIER FOLDER..
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [, , prettier, folder] = process.argv;
+const [, , prettier, ...folders] = process.argv;
 const parser = pathToFileURL(join(prettier, "plugins/acorn.mjs"));
 const { parsers } = (await import(parser)).default;
 
@@ -60,9 +60,12 @@ function freeNames(node, scopes, use) {
   }
 }
 
-const files = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".js"));
-const modules = files.map((name) => {
-  const text = readFileSync(join(folder, name), "utf8");
+/** The path of a file from here; a folder may lead to that of another crate. */
+const path = (...parts) => relative(".", realpathSync(join(...parts)));
+const scripts = (folder) => readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".js"));
+const files = new Set(folders.flatMap((folder) => scripts(folder).map((name) => path(folder, name))));
+const modules = [...files].map((name) => {
+  const text = readFileSync(name, "utf8");
   const { body } = parsers.acorn.parse(text, { filepath: name });
   const program = { type: "Program", body };
   const exported = body.flatMap(({ type, declaration }) =>
@@ -75,7 +78,7 @@ const modules = files.map((name) => {
     .flatMap(({ source, specifiers }) =>
       specifiers.map(({ local }) => ({
         name: local.name,
-        from: relative(folder, join(folder, name, "..", source.value)),
+        from: path(name, "..", source.value),
       })),
     );
   return { name, text, program, exported, imported };

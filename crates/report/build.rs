@@ -17,7 +17,6 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=assets");
     pack("styles", &styles()?)?;
     pack("scripts", &joined("main.js")?)?;
-    pack("gallery", &joined("gallery.js")?)?;
     pack("charts", &format!("/*\n{}*/\n{}", read("vendor/LICENSES.txt")?, read("vendor/plot-0.6.17.min.js")?))
 }
 

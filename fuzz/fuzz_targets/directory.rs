@@ -11,8 +11,9 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use syncscope_core::Catalogue;
 use syncscope_fuzz::FOLDER;
-use syncscope_report::gallery::Entry;
-use syncscope_report::{Fleet, RunData, gallery, page, table};
+use syncscope_fleet::gallery::{self, Entry};
+use syncscope_fleet::nodes::{self, Fleet};
+use syncscope_report::{RunData, page, table};
 
 static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
     Arc::new([syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat().into_iter().collect())
@@ -138,7 +139,7 @@ const PARTS: [fn(RunData); 4] = [
     |data| {
         let mut fleet = Fleet::default();
         (0..3).for_each(|_| fleet.add(&data));
-        let _ = fleet.examine(0.05).map(|fleet| page::fleet::render(&fleet, &[None, None, None]));
+        let _ = fleet.examine(0.05).map(|fleet| nodes::page::render(&fleet, &[None, None, None]));
     },
     |data| drop(table::summary(&data, 80, false)),
 ];

@@ -7,8 +7,9 @@ use std::sync::{Arc, LazyLock};
 use libfuzzer_sys::fuzz_target;
 use syncscope_core::{Catalogue, Run};
 use syncscope_fuzz::FOLDER;
-use syncscope_report::gallery::Entry;
-use syncscope_report::{Asked, Fleet, Need, RunData, advise, compare, export, findings, gallery, page, table};
+use syncscope_fleet::gallery::{self, Entry};
+use syncscope_fleet::nodes::{self, Fleet};
+use syncscope_report::{Asked, Need, RunData, advise, compare, export, findings, page, table};
 
 thread_local! {
     /// `run.json`, which stays as it is.
@@ -41,7 +42,7 @@ const PARTS: [fn(RunData); 8] = [
     |data| {
         let mut fleet = Fleet::default();
         (0..3).for_each(|_| fleet.add(&data));
-        let _ = fleet.examine(0.05).map(|fleet| export::fleet::as_json(&fleet));
+        let _ = fleet.examine(0.05).map(|fleet| nodes::text::as_json(&fleet));
     },
     |data| {
         let _ = gallery::render(&[Entry { data, page: None }], None);

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use syncscope_core::Case;
 use syncscope_core::run::columns::Header;
-use syncscope_report::syncperformance::ResultFile;
+use syncscope_import::syncperformance::ResultFile;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(file) = ResultFile::parse(&String::from_utf8_lossy(bytes)) else { return };

@@ -7,7 +7,7 @@ use syncscope_core::Catalogue;
 /// The primitives, those of the CPU first and those between processes last, in the order in which lists and reports show them.
 pub(crate) fn catalogue() -> Arc<Catalogue> {
     static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
-        let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()];
+        let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_mpi::primitives()];
         Arc::new(parts.into_iter().flatten().copied().collect())
     });
     Arc::clone(&CATALOGUE)

@@ -20,7 +20,7 @@ const PAIR_OF_LINES: usize = 128;
 pub(crate) const CONTENDED_IN_A_LINE: ActorRule = ActorRule::MedianUnlessWithin(64);
 
 /// Of primitives at which threads meet or contend.
-pub(crate) fn between_threads(case: &Case) -> RunEffect {
+pub fn between_threads(case: &Case) -> RunEffect {
     if case.has_one_thread() { OF_THE_CORE } else { BETWEEN_CORES }
 }
 

@@ -12,7 +12,6 @@
 //! | [`team`] | the pinned threads that run the shots |
 //! | [`evidence`] | the machine code of the timed loops |
 //! | [`primitives`] | the catalogue: a folder or a file for each family, a block for each primitive |
-//! | [`mpi`] | primitives between processes, by an MPI library |
 //! | [`processes`] | worker processes, for the cases that need some |
 //! | `awake.rs` | whether and how CPUs are kept from halting during a run |
 //! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
@@ -33,8 +32,6 @@ pub mod experiment;
 pub mod laboratory;
 #[cfg(not(loom))]
 pub mod machine;
-#[cfg(not(loom))]
-pub mod mpi;
 #[cfg(not(loom))]
 pub mod primitives;
 #[cfg(not(loom))]
@@ -57,6 +54,8 @@ mod plan;
 #[cfg(not(loom))]
 mod thinning;
 
+#[cfg(not(loom))]
+pub use facts::between_threads;
 #[cfg(not(loom))]
 pub use laboratory::CpuLaboratory;
 #[cfg(not(loom))]

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use syncscope_core::run::plain::read_text;
 use syncscope_core::{Catalogue, RunDirectory};
-use syncscope_report::gallery::Entry;
-use syncscope_report::{Asked, Fleet, Need, RunData, advise, compare, export, findings, gallery, page, table};
+use syncscope_fleet::gallery::{self, Entry};
+use syncscope_fleet::nodes::{self, Fleet};
+use syncscope_report::{Asked, Need, RunData, advise, compare, export, findings, page, table};
 
 /// Seconds of CPU and KiB of address space of a child.
 const SECONDS: u32 = 240;
@@ -152,7 +153,7 @@ fn everything(data: RunData) -> String {
     (0..3).for_each(|_| fleet.add(&data));
     let nodes = fleet
         .examine(0.05)
-        .map(|fleet| export::fleet::as_json(&fleet) + &page::fleet::render(&fleet, &[None, None, None]));
+        .map(|fleet| nodes::text::as_json(&fleet) + &nodes::page::render(&fleet, &[None, None, None]));
     let one = page::render(std::slice::from_ref(&data));
     one + &nodes.unwrap_or_default() + &gallery::render(&[Entry { data, page: None }], None)
 }

@@ -14,7 +14,7 @@ fn digits(value: f64, count: i32) -> String {
 }
 
 /// A ratio of two costs: `1.05`, `0.981`, `1,308`.
-pub(crate) fn ratio(value: f64) -> String {
+pub fn ratio(value: f64) -> String {
     grouped(digits(value, 3))
 }
 
@@ -70,7 +70,7 @@ pub fn grouped(number: impl Display) -> String {
 }
 
 /// `5 %`, `2.5 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let rounded = (share * 1e6).round() / 1e4;
     format!("{rounded} %")
 }
@@ -108,7 +108,7 @@ pub(crate) fn range(low: &str, high: &str) -> String {
 }
 
 /// The least and the largest of these numbers; `None` without any.
-pub(crate) fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+pub fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let wider = |(low, high): (f64, f64), (least, most): (f64, f64)| (low.min(least), high.max(most));
     numbers.into_iter().map(|number| (number, number)).reduce(wider)
 }

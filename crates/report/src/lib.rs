@@ -15,14 +15,12 @@
 
 mod analysis;
 mod chart;
-mod figure;
 mod generation;
 mod harmless;
 mod live;
 #[cfg(test)]
 #[path = "../build/modules.rs"]
 mod modules;
-mod naming;
 mod reading;
 mod run_data;
 mod sets;
@@ -31,24 +29,28 @@ mod testing;
 mod wrap;
 
 pub mod export;
-pub mod gallery;
+pub mod figure;
+pub mod naming;
 pub mod page;
 pub mod section;
-pub mod syncperformance;
 pub mod table;
 
+pub use analysis::compare::differences::{Property, properties, variables_in_words};
 pub use analysis::compare::{
     Change, ClassChange, ComparedCase, Comparison, Difference, FamilyChange, MachineStates, USUAL_THRESHOLD, compare,
-    compare_in_turn,
+    compare_in_turn, error_of_intervals, instructions, is_one_definition, rejected,
 };
-pub use analysis::contest::Ratio;
+pub use analysis::contest::{OnMachine, Ratio, cheapest_machines};
 pub use analysis::findings::{Finding, Outcome, Paper, Truth, findings};
-pub use analysis::fleet::{ExaminedFleet, Fleet, FleetCell, FleetNode};
+pub use analysis::ladder::LADDER;
+pub use analysis::placements::beyond_one_socket;
 pub use analysis::questions::advice::{Advice, Asked, Candidate, Choice, CostFigure, Decision, Need, RunnerUp, advise};
+pub use analysis::row_query::{Rung, Selected};
+pub use analysis::trust::trust;
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
 pub use figure::{grouped, time};
 pub use harmless::{json, plain, plain_lines};
 pub use live::LiveLadder;
-pub use reading::{has_cost_of_case, has_figure, interval_within_run};
+pub use reading::{Reading, State, has_cost_of_case, has_figure, interval_within_run};
 pub use run_data::{Damage, RunData};
-pub use sets::in_groups;
+pub use sets::{in_groups, sets};

@@ -18,7 +18,7 @@ pub(crate) fn cpu(model: &str) -> String {
 }
 
 /// The processor with its generation where that can be derived: `Intel Xeon (Sapphire Rapids)`.
-pub(crate) fn processor(machine: &CpuMachine) -> String {
+pub fn processor(machine: &CpuMachine) -> String {
     let name = cpu(&machine.model);
     match generation(machine) {
         Some(generation) if !name.contains(generation) => format!("{name} ({generation})"),
@@ -27,7 +27,7 @@ pub(crate) fn processor(machine: &CpuMachine) -> String {
 }
 
 /// The devices, with the number of equal ones: `4 × NVIDIA H200`.
-pub(crate) fn gpus(devices: &[GpuMachine]) -> Vec<String> {
+pub fn gpus(devices: &[GpuMachine]) -> Vec<String> {
     let counted = |(name, devices): (&str, Vec<&GpuMachine>)| match devices.len() {
         1 => name.to_owned(),
         count => format!("{count} × {name}"),
@@ -36,7 +36,7 @@ pub(crate) fn gpus(devices: &[GpuMachine]) -> Vec<String> {
 }
 
 /// The processor with the number of its hardware threads: `Intel Xeon, 16 CPUs`.
-pub(crate) fn cpus(cpus: &CpuMachine) -> String {
+pub fn cpus(cpus: &CpuMachine) -> String {
     let threads = match cpus.hardware_threads {
         0 => String::new(),
         count => format!(", {}", plural(count, "CPU")),
@@ -133,7 +133,7 @@ pub(crate) fn layout(layout: Layout) -> String {
 }
 
 /// Threads, blocks and devices in short: `16 threads`, `132×1024`, `2 devices`.
-pub(crate) fn size(case: &Case) -> String {
+pub fn size(case: &Case) -> String {
     let on_device = match (case.blocks, case.threads) {
         (Some(blocks), Some(threads)) if blocks > 1 => Some(format!("{blocks}×{threads}")),
         (_, Some(threads)) => Some(plural(threads, "thread")),

@@ -17,7 +17,8 @@ use crate::naming::KERNEL_US;
 /// What a row is worth, in the words of the page's scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum State {
+pub enum State {
+    /// A number with its interval.
     Resolved,
     /// A noisy estimate whose interval is narrow enough for a rough figure.
     Rough,
@@ -66,18 +67,20 @@ pub(crate) const MARKS: [(State, &str); 6] = [
 
 /// A row as short texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Reading {
-    pub(crate) state: State,
+pub struct Reading {
+    /// What it is worth.
+    pub state: State,
     /// `9.18 ns`, `46.1 ns mean, 71.8 ns equal work`, `~9.18 ns` (noisy), `7.0 to 12 µs`, `< 0.05 ns`, `no number`, `skipped`.
-    pub(crate) figure: String,
+    pub figure: String,
     /// `±1.0 %`, where there is a figure and an interval.
-    pub(crate) interval: Option<String>,
+    pub interval: Option<String>,
     /// `33.8 cycles`, where cycles were measured and are certain, which they may be alone.
-    pub(crate) cycles: Option<String>,
+    pub cycles: Option<String>,
 }
 
 impl Reading {
-    pub(crate) fn of(row: &Row) -> Self {
+    /// What a row says.
+    pub fn of(row: &Row) -> Self {
         let state = State::of(row);
         let equal_work = row.of_equal_work().and_then(|equal| equal.ns).map(|ns| figure::time(ns.value()));
         let time = row.ns.filter(|_| state.has_figure()).map(|ns| match equal_work {

@@ -111,7 +111,7 @@ impl RunData {
 
     /// The processors and devices that it measured. Without rows of a GPU, the devices are no part of what its figures are
     /// about.
-    pub(crate) fn measured_parts(&self) -> Vec<String> {
+    pub fn measured_parts(&self) -> Vec<String> {
         let mut parts = vec![naming::processor(&self.run.machine.cpu)];
         parts.extend(naming::gpus(&self.run.machine.gpus).into_iter().filter(|_| self.has_devices()));
         parts
@@ -151,7 +151,7 @@ impl RunData {
     }
 
     /// What is damaged, and the warnings of the run.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.damage.warnings().chain(self.run.warnings.iter().cloned())
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 /// The items of each key, in the order of the keys.
-pub(crate) fn sets<K: Ord, V>(items: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
+pub fn sets<K: Ord, V>(items: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, Vec<V>> {
     let mut sets: BTreeMap<K, Vec<V>> = BTreeMap::new();
     for (key, item) in items {
         sets.entry(key).or_default().push(item);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use syncscope_report::{Fleet, export, page};
+use syncscope_fleet::nodes::{Fleet, page, text};
 
 use crate::args::{FleetArguments, TextFormat};
 use crate::commands::report::{page_of, unless_broken};
@@ -31,16 +31,16 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     };
     // Neither an empty table nor the exit code of a fleet that is alike says that nothing was compared.
     if examined.compared() == 0 {
-        return Err(Failure::CouldNot(export::fleet::summary(&examined)));
+        return Err(Failure::CouldNot(text::summary(&examined)));
     }
     terminal::show(&match arguments.format {
-        TextFormat::Table => export::fleet::for_terminal(&examined, terminal::width()),
-        TextFormat::Markdown => export::fleet::as_markdown(&examined),
-        TextFormat::Csv => export::fleet::as_csv(&examined),
-        TextFormat::Json => export::fleet::as_json(&examined),
+        TextFormat::Table => text::for_terminal(&examined, terminal::width()),
+        TextFormat::Markdown => text::as_markdown(&examined),
+        TextFormat::Csv => text::as_csv(&examined),
+        TextFormat::Json => text::as_json(&examined),
     })?;
     if let Some(out) = &arguments.out {
-        output::write(out, page::fleet::render(&examined, &pages).as_bytes())?;
+        output::write(out, page::render(&examined, &pages).as_bytes())?;
     }
     let differs = examined.outliers().next().is_some();
     Ok(if differs && arguments.fail_on.is_some() { Outcome::SomeNodesDiffer } else { Outcome::Done })

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_own_file};
+use syncscope_fleet::gallery;
 use syncscope_report::section::Section;
-use syncscope_report::{RunData, gallery, page};
+use syncscope_report::{RunData, page};
 
 use crate::args::{GalleryArguments, ReportArguments};
 use crate::failure::{Failure, Outcome};

@@ -11,9 +11,9 @@ use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Effort, Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Domain, Run};
-use syncscope_cpu::mpi::MpiLaboratory;
 use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::{cpu_list, scheduling};
+use syncscope_mpi::MpiLaboratory;
 
 use crate::args::{CpuList, MOST_REPEATS, MeasureArguments, RunArguments};
 use crate::commands::begun_run::{as_begun, default_directory, is_complete, report, resumable};
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
         Part::Alone => measure_run(arguments, None),
         Part::Nothing => Ok(Outcome::Done),
         Part::Together(process) => {
-            let together = process.join(arguments)?;
+            let together = launcher::join(process, arguments)?;
             together.map_or(Ok(Outcome::Done), |together| measure_run(arguments, Some(together)))
         }
         Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => Ok(Outcome::Done),

@@ -13,7 +13,7 @@ fn is_id(text: &str) -> bool {
 }
 
 fn catalogue() -> BTreeSet<&'static str> {
-    let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()];
+    let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_mpi::primitives()];
     parts.into_iter().flatten().map(|primitive| primitive.id).collect()
 }
 

@@ -89,7 +89,7 @@ fn page() -> String {
     let mut page = HEAD.to_owned();
     let mut section = String::new();
     let planned: Vec<(Preset, Vec<Case>)> = Preset::ALL.iter().map(|preset| (*preset, planned(*preset))).collect();
-    let all = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()].concat();
+    let all = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_mpi::primitives()].concat();
     for primitive in &all {
         let id = primitive.id.rsplit_once('.').unwrap().0.to_owned();
         if id != section {
@@ -116,7 +116,7 @@ fn the_page_of_primitives_is_up_to_date() {
 #[test]
 fn the_readme_says_how_many_primitives_there_are() {
     let count =
-        syncscope_cpu::catalogue().len() + syncscope_gpu::primitives().len() + syncscope_cpu::mpi::primitives().len();
+        syncscope_cpu::catalogue().len() + syncscope_gpu::primitives().len() + syncscope_mpi::primitives().len();
     let about = format!("about {} primitives", (count + 25) / 50 * 50);
     assert!(crate::pages::documents()["README.md"].contains(&about), "{count}");
 }

@@ -29,7 +29,7 @@ const MODULES: [&str; 32] = [
     "crates/cpu/src/processes",
     "crates/cpu/src/sync/between_processes.rs",
     // The library of the site's MPI.
-    "crates/cpu/src/mpi/library.rs",
+    "crates/mpi/src/library.rs",
     // What a user wrote, compiled and loaded.
     "crates/cpu/src/primitives/own/library.rs",
     // Locks and barriers.

@@ -1,4 +1,4 @@
-// Stands in for the compiled shim of an MPI library (crates/cpu/src/mpi/shim.c): the first of two processes of one node,
+// Stands in for the compiled shim of an MPI library (crates/mpi/src/shim.c): the first of two processes of one node,
 // alone. It can join the other one and leave it, and measure nothing.
 
 #include <stdint.h>

@@ -14,7 +14,7 @@ use syncscope_core::{Case, Catalogue, Domain, Group, Nanoseconds, Role, Row, Set
 use syncscope_report::{Asked, Need, RunData, advise, export, page};
 
 fn catalogue() -> Arc<Catalogue> {
-    let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_cpu::mpi::primitives()];
+    let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_mpi::primitives()];
     Arc::new(parts.into_iter().flatten().copied().collect())
 }
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 /// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
 /// searched.
-pub(crate) fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
+pub fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
     let in_folders = |name: &&str| {
         let file = PathBuf::from(name);
         if name.contains('/') {
@@ -31,7 +31,7 @@ pub(crate) fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// What the compiler says first, or that it did not end.
-pub(crate) fn compile(
+pub fn compile(
     compiler: Command,
     source: (&str, &str),
     file: &Path,
@@ -52,7 +52,7 @@ pub(crate) fn compile(
 ///
 /// # Errors
 /// That the compiler could not be run, or did not end.
-pub(crate) fn assembly(
+pub fn assembly(
     mut compiler: Command,
     source: (&str, &str),
     limit: Duration,
@@ -71,7 +71,7 @@ pub(crate) fn assembly(
 ///
 /// # Errors
 /// That the compiler could not be run, or did not end.
-pub(crate) fn refusal(
+pub fn refusal(
     mut compiler: Command,
     source: (&str, &str),
     limit: Duration,
@@ -119,7 +119,7 @@ fn run(
 }
 
 /// The line of a compiler's messages that says why it failed.
-pub(crate) fn first_error(messages: &str) -> String {
+pub fn first_error(messages: &str) -> String {
     let says_why = |line: &&str| line.contains("error") || line.contains("undefined reference");
     let error = messages.lines().find(says_why).or_else(|| messages.lines().find(|line| !line.trim().is_empty()));
     error.unwrap_or("the compiler failed without a message").trim().to_owned()

@@ -13,7 +13,7 @@
 //! - `c_compiler.rs`: the system's C compiler.
 
 mod arm;
-pub(crate) mod c_compiler;
+pub mod c_compiler;
 pub(crate) mod core_kinds;
 pub(crate) mod described;
 pub(crate) mod hwloc;

@@ -473,7 +473,7 @@ impl fmt::Display for Open {
 }
 
 /// What a machine has: a row whose cost may be written, with an interval.
-pub(crate) struct OnMachine<'a> {
+pub struct OnMachine<'a> {
     /// The index of the machine.
     machine: usize,
     row: &'a Row,
@@ -483,7 +483,7 @@ pub(crate) struct OnMachine<'a> {
 
 impl<'a> OnMachine<'a> {
     /// `None` where the row takes no part.
-    pub(crate) fn of(machine: usize, data: &'a RunData, index: usize) -> Option<Self> {
+    pub fn of(machine: usize, data: &'a RunData, index: usize) -> Option<Self> {
         let row = Known::with_figure(data, index, Basis::Machine)?.row;
         let blocks = measurement_blocks(row, data.details.get(&row.case.id()));
         let hardware = naming::hardware(&data.run.machine, &row.case);
@@ -499,7 +499,7 @@ impl<'a> OnMachine<'a> {
 /// The machines with the cheapest hardware, if it is certainly below all other: each run on its hardware below each run on other
 /// hardware, in one-sided tests at 2.5 % over the number of such pairs. Where sizes or instructions differ, the costs are of
 /// something else.
-pub(crate) fn cheapest_machines(entrants: &[OnMachine<'_>]) -> Vec<usize> {
+pub fn cheapest_machines(entrants: &[OnMachine<'_>]) -> Vec<usize> {
     let Some(best) = entrants.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns)) else { return vec![] };
     let (own, rivals): (Vec<&OnMachine<'_>>, Vec<&OnMachine<'_>>) =
         entrants.iter().partition(|one| one.hardware == best.hardware);

@@ -40,7 +40,7 @@ const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit])
 }
 
 /// The rungs, from the smallest level to the largest, CPU first.
-pub(crate) const LADDER: &[Rung] = {
+pub const LADDER: &[Rung] = {
     use Choice::{Cheapest, CheapestSleep, Usual};
     use Fit::{
         AllAdd, Cluster, Devices, Filled, Group, MoreThan, NoGroup, Nodes, OneActor, OneBlock, OneWarpAdds, Pair,

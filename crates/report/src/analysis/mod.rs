@@ -18,7 +18,6 @@ pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod contest;
 pub(crate) mod findings;
-pub(crate) mod fleet;
 pub(crate) mod ladder;
 pub(crate) mod matrix;
 pub(crate) mod paper_tables;

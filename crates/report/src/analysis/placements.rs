@@ -136,7 +136,7 @@ pub(crate) fn lines(run: &Run, placement: &Placement, most: u32) -> Vec<(u32, St
 }
 
 /// What a team uses of the machine beyond cores of one socket: `on both hardware threads of a core`, `across sockets`.
-pub(crate) fn beyond_one_socket(run: &Run, case: &Case) -> Option<String> {
+pub fn beyond_one_socket(run: &Run, case: &Case) -> Option<String> {
     let cpu = &run.machine.cpu;
     let (placement, threads) = (case.placement.as_ref()?, case.threads?);
     if threads < 2 || cpu.hardware_threads == 0 || threads > cpu.hardware_threads {

@@ -97,27 +97,27 @@ const NODES: &str = "nodes #";
 
 /// One level of synchronization.
 #[derive(Debug)]
-pub(crate) struct Rung {
+pub struct Rung {
     /// By which questions, drawings and stored figures name it. Titles are text.
-    pub(crate) id: &'static str,
+    pub id: &'static str,
     /// The part of the machine that synchronizes.
-    pub(crate) level: &'static str,
+    pub level: &'static str,
     /// The operation.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     pub(super) choice: Choice,
     pub(super) fits: &'static [Fit],
 }
 
 /// The row that answers a question.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Selected {
+pub struct Selected {
     /// Its index among the rows of the run.
-    pub(crate) row: usize,
+    pub row: usize,
     /// What a title must add where the choice was made by cost: the names of the cheapest primitives, or that there is
     /// none.
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
     /// The cost, where it is not the row's own: the median of single operations.
-    pub(crate) median_ns: Option<f64>,
+    pub median_ns: Option<f64>,
 }
 
 impl Selected {
@@ -129,7 +129,7 @@ impl Selected {
 impl Rung {
     /// The selected row of a run; `None` where no row fits. Only the default forms of primitives count, and of barriers only
     /// those that order memory accesses. A case that does not exist on the machine answers nothing.
-    pub(crate) fn find(&self, data: &RunData) -> Option<Selected> {
+    pub fn find(&self, data: &RunData) -> Option<Selected> {
         match self.choice {
             Choice::Cheapest(role, size) => self.cheapest(data, role, size),
             Choice::Usual(_, size) => self.usual(data, size).map(Selected::usual),

@@ -18,7 +18,7 @@ use crate::reading::State;
 
 /// What disturbed the run, the most harmful first, and how many costs are known. `None` without a case that can be measured
 /// here.
-pub(crate) fn trust(data: &RunData) -> Option<String> {
+pub fn trust(data: &RunData) -> Option<String> {
     let existing = data.rows.iter().filter(|row| !is_absent(row)).count();
     let resolved = data.rows.iter().filter(|row| row.verdict == Verdict::Resolved).count();
     if existing == 0 {

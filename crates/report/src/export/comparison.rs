@@ -6,7 +6,7 @@ use syncscope_core::stats::{Interval, median};
 use syncscope_core::units::significant;
 use syncscope_core::{Row, Verdict};
 
-use super::grid::{self, Grid};
+use super::grid::{self, Grid, and_more};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::analysis::questions::advice::{Advice, Asked, Need, advise};
 use crate::figure::percent;
@@ -73,11 +73,6 @@ pub fn summary(comparison: &Comparison<'_>) -> String {
         "{all} in common: {slower} slower, {faster} faster, {same} same within {threshold}, {undecided} undecided{}",
         others.concat()
     )
-}
-
-/// The line below a table of the terminal that leaves lines out.
-pub(super) fn and_more(left_out: usize) -> String {
-    if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() }
 }
 
 fn runs(comparison: &Comparison<'_>) -> Grid {

@@ -11,7 +11,7 @@ const LONGEST_WORD: usize = 16;
 
 /// A table whose last columns may be wide text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Grid(Vec<Column>);
+pub struct Grid(Vec<Column>);
 
 /// A column: its name, whether it holds numbers, and its cell of each line.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,37 +22,37 @@ struct Column {
 }
 
 /// A table that gets its columns one after the other: a line for each item.
-pub(super) struct Columns<T> {
+pub struct Columns<T> {
     items: Vec<T>,
     columns: Vec<Column>,
 }
 
 impl<T> Columns<T> {
     /// A column of text, which shows this of an item.
-    pub(super) fn text(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
+    pub fn text(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
         self.column(name, false, cell)
     }
 
     /// A column of numbers, with or without units.
-    pub(super) fn number(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
+    pub fn number(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
         self.column(name, true, cell)
     }
 
     /// A column of text or of numbers.
-    pub(super) fn column(mut self, name: &'static str, is_number: bool, cell: impl Fn(&T) -> String) -> Self {
+    pub fn column(mut self, name: &'static str, is_number: bool, cell: impl Fn(&T) -> String) -> Self {
         self.columns.push(Column { name, is_number, cells: self.items.iter().map(cell).collect() });
         self
     }
 
     /// The table.
-    pub(super) fn grid(self) -> Grid {
+    pub fn grid(self) -> Grid {
         Grid(self.columns)
     }
 }
 
 impl Grid {
     /// A table with a line for each item.
-    pub(super) fn of<T>(items: impl IntoIterator<Item = T>) -> Columns<T> {
+    pub fn of<T>(items: impl IntoIterator<Item = T>) -> Columns<T> {
         Columns { items: items.into_iter().collect(), columns: Vec::new() }
     }
 
@@ -68,7 +68,7 @@ impl Grid {
 
     /// In aligned columns, broken within cells where the lines are longer than `width`. Where `width` is less than the words
     /// of the cells need, each line is a list of its cells.
-    pub(super) fn for_terminal(&self, width: usize) -> String {
+    pub fn for_terminal(&self, width: usize) -> String {
         if self.narrowest() > width {
             return self.as_lists(width);
         }
@@ -121,7 +121,7 @@ impl Grid {
     }
 
     /// With a header; no cell is a formula.
-    pub(super) fn as_csv(&self) -> String {
+    pub fn as_csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         // Writing to memory cannot fail, and all lines have as many cells.
         let _ = writer.write_record(self.names());
@@ -134,7 +134,8 @@ impl Grid {
         String::from_utf8_lossy(&text).trim_end().to_owned()
     }
 
-    pub(super) fn as_markdown(&self) -> String {
+    /// As Markdown.
+    pub fn as_markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let rule = self.0.iter().map(|column| if column.is_number { "---:" } else { "---" }.to_owned());
         let mut lines = vec![line(self.names().map(str::to_owned).collect()), line(rule.collect())];
@@ -153,6 +154,11 @@ pub(super) fn markdown(text: &str) -> String {
         _ => letter.to_string(),
     };
     plain(text).chars().map(escaped).collect()
+}
+
+/// The line below a table of the terminal that leaves lines out.
+pub fn and_more(left_out: usize) -> String {
+    if left_out > 0 { format!("\n  and {left_out} more; --format csv has all") } else { String::new() }
 }
 
 #[cfg(test)]

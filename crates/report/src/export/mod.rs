@@ -1,9 +1,8 @@
 //! Rows, comparisons and findings as text: for the terminal, as Markdown, as CSV and as JSON.
 //!
-//! - `grid`: a table of cells in each of these formats
+//! - [`grid`]: a table of cells in each of these formats
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
-//! - [`fleet`]: which nodes differ
 //! - [`findings`]: published claims, and what becomes of them on runs
 //! - [`rows`]: the rows of a run
 //! - [`trackers`]: resolved rows for tools that follow figures over time
@@ -14,7 +13,6 @@
 pub mod advice;
 pub mod comparison;
 pub mod findings;
-pub mod fleet;
-pub(crate) mod grid;
+pub mod grid;
 pub mod rows;
 pub mod trackers;

@@ -10,7 +10,7 @@ const UNITS: [&str; 18] = [
 
 /// The text with every character escaped that has a meaning in an element or in a quoted attribute, and with no-break spaces
 /// between numbers and units.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
         match character {

@@ -5,7 +5,7 @@
 //! library. The data of the runs is made in `data`, with the description of machine and environment from
 //! `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers without scripts. `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
-//! changed between two runs. [`fleet`] is a page of its own.
+//! changed between two runs. Other pages use what [`fill`], [`escape`] and [`styles`] offer.
 
 mod changes;
 mod data;
@@ -13,7 +13,6 @@ mod drawing;
 mod facts;
 mod fallback;
 mod findings;
-pub mod fleet;
 pub(crate) mod html;
 mod paper_tables;
 
@@ -21,6 +20,7 @@ use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 
+pub use self::html::escape;
 use crate::{RunData, run_data, section};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
@@ -69,11 +69,11 @@ pub fn with_sections(runs: &[RunData], sections: &[&[section::Section]]) -> Stri
 }
 
 /// The style sheets of the page, which other pages use, too.
-pub(crate) fn styles() -> String {
+pub fn styles() -> String {
     unpacked(STYLES)
 }
 
-pub(crate) fn unpacked(asset: &[u8]) -> String {
+fn unpacked(asset: &[u8]) -> String {
     let mut text = String::new();
     // It cannot fail: the build made the asset, and a test unpacks each.
     let _ = GzDecoder::new(asset).read_to_string(&mut text);
@@ -88,7 +88,7 @@ fn title(runs: &[RunData]) -> String {
 }
 
 /// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
-pub(crate) fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
+pub fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
     let (before, rest) = template.split_once("{{").unwrap_or((template, ""));
     let filled = rest.split("{{").map(|part| match part.split_once("}}") {
         Some((placeholder, after)) => content(placeholder) + after,

@@ -8,7 +8,7 @@ use syncscope_core::stats::Interval;
 use syncscope_core::{
     Actor, Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict,
 };
-use syncscope_report::gallery::{Entry, render};
+use syncscope_fleet::gallery::{Entry, render};
 use syncscope_report::section::Section;
 use syncscope_report::{RunData, page};
 

@@ -77,14 +77,14 @@ fn have_other_instructions(a: &Row, b: &Row) -> bool {
 
 /// Whether the loops of two rows are defined alike, as far as both say: the same instructions of one primitive, operations that
 /// follow each other alike, and the cost of the same kind of thread. Versions of syncscope differ in that.
-pub(crate) fn is_one_definition(a: &Row, b: &Row) -> bool {
+pub fn is_one_definition(a: &Row, b: &Row) -> bool {
     let have_same_actor = a.case.has_one_thread() || b.case.has_one_thread() || a.actor == b.actor;
     let is_one = a.case.mode == b.case.mode && have_same_actor && !have_other_instructions(a, b);
     a.case.primitive != b.case.primitive || is_one
 }
 
 /// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.
-pub(crate) fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
+pub fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
     // What follows the name is a count: `lock add 16/32`, `NOP 32/64 for WARPSYNC`.
     let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
     let named = evidence.split(", ").map(|part| part.rsplit(": ").next().unwrap_or(part));

@@ -34,7 +34,7 @@ pub(super) fn of(a: &Run, b: &Run) -> Vec<Difference> {
 }
 
 /// All variables that decide the cost of library calls in one text; `None` where the run does not say.
-pub(in crate::analysis) fn variables_in_words(run: &Run) -> Option<Property> {
+pub fn variables_in_words(run: &Run) -> Option<Property> {
     let all = run.environment.variables.as_ref()?.iter().map(|(name, value)| format!("{name}={value}"));
     property("variables of libraries", Some(or_none(&all.collect::<Vec<_>>().join(" "))))
 }
@@ -57,10 +57,11 @@ fn changed(a: impl IntoIterator<Item = Property>, b: &BTreeMap<String, String>) 
     a.into_iter().filter_map(difference).collect()
 }
 
-pub(in crate::analysis) type Property = (String, String);
+/// What a property is called, and what it is.
+pub type Property = (String, String);
 
 /// What the machine and the environment of a run are; what is unknown is left out.
-pub(in crate::analysis) fn properties(run: &Run) -> Vec<Property> {
+pub fn properties(run: &Run) -> Vec<Property> {
     let states = run.environment.gpus.iter().flat_map(gpu_state);
     hardware(&run.machine).into_iter().chain(software(run)).chain(settings(run)).chain(states).flatten().collect()
 }

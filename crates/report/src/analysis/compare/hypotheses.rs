@@ -163,7 +163,7 @@ const FALSE_DISCOVERIES: f64 = 0.05;
 /// For each p-value, whether its hypothesis is rejected (Benjamini and Hochberg, *Controlling the false discovery rate*,
 /// Journal of the Royal Statistical Society B 57, 1995). It holds for independent tests and for those that rise and fall
 /// together, as the costs of a family do (Benjamini and Yekutieli, Annals of Statistics 29, 2001).
-pub(crate) fn rejected(p_values: &[f64]) -> Vec<bool> {
+pub fn rejected(p_values: &[f64]) -> Vec<bool> {
     let mut ascending: Vec<f64> = p_values.to_vec();
     ascending.sort_by(f64::total_cmp);
     let allowed = |rank: usize| FALSE_DISCOVERIES * rank as f64 / p_values.len() as f64;
@@ -175,7 +175,7 @@ pub(crate) fn rejected(p_values: &[f64]) -> Vec<bool> {
 /// as the rejections are (Benjamini and Yekutieli, *False discovery rate-adjusted multiple confidence intervals for selected
 /// parameters*, Journal of the American Statistical Association 100, 2005). A hypothesis is rejected if and only if its
 /// p-value is at most this, unless none is rejected.
-pub(crate) fn error_of_intervals(rejected: &[bool]) -> f64 {
+pub fn error_of_intervals(rejected: &[bool]) -> f64 {
     let count = rejected.iter().filter(|rejected| **rejected).count();
     FALSE_DISCOVERIES * count.max(1) as f64 / rejected.len().max(1) as f64
 }

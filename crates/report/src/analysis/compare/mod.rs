@@ -8,7 +8,7 @@
 //! - `remarks`: what to know about the comparison as a whole
 
 mod case;
-pub(in crate::analysis) mod differences;
+pub(crate) mod differences;
 mod hypotheses;
 mod machine_state;
 pub(crate) mod ratio;
@@ -24,10 +24,10 @@ use self::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::placements;
 
-pub use self::case::{Change, ComparedCase, FamilyChange};
-pub(crate) use self::case::{instructions, is_one_definition};
+pub use self::case::{Change, ComparedCase, FamilyChange, instructions, is_one_definition};
 pub use self::differences::Difference;
-pub(crate) use self::hypotheses::{error_of_intervals, measurement_blocks, rejected};
+pub(crate) use self::hypotheses::measurement_blocks;
+pub use self::hypotheses::{error_of_intervals, rejected};
 pub use self::machine_state::{ClassChange, MachineStates};
 
 /// The relative change of a cost that counts where the user names no other: the default of `syncscope compare` and

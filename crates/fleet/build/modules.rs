@@ -1,0 +1,1 @@
+../../report/build/modules.rs

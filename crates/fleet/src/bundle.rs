@@ -1,0 +1,290 @@
+//! An anonymous bundle of a run, for the gallery, and its check.
+//!
+//! A bundle is one compressed JSON object: what [`anonymous`] leaves of `run.json`, and two tables as in the folder of a run. It is
+//! no archive: no name in it becomes a path.
+
+use std::collections::HashSet;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use syncscope_core::data_file;
+use syncscope_core::machine::Environment;
+use syncscope_core::run::Status;
+use syncscope_core::run::columns::{self, COLUMNS, Column};
+use syncscope_core::run::directory::RunDirectory;
+use syncscope_core::run::provenance::Tool;
+use syncscope_core::units::plural;
+use syncscope_core::{Case, CaseId, Catalogue, Detail, Placement, Row, Run, Verdict};
+use syncscope_report::{RunData, plain};
+
+/// The largest bundle, as it is and unpacked.
+const MOST_BYTES: u64 = 64 << 10;
+const MOST_UNPACKED: u64 = 4 << 20;
+/// How much of a run a bundle holds: as much as fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Every row.
+    All,
+    /// The cases that the quick preset has, which are those that other machines have, too.
+    Quick,
+    /// Of these the cost and its interval.
+    QuickCosts,
+}
+
+impl Extent {
+    const EACH: [Self; 3] = [Self::All, Self::Quick, Self::QuickCosts];
+
+    /// What the run of the bundle says of it.
+    const fn warning(self) -> Option<&'static str> {
+        match self {
+            Self::All => None,
+            Self::Quick => Some("the bundle has the cases of the preset quick alone: all are too many for it"),
+            Self::QuickCosts => Some(
+                "the bundle has the cases of the preset quick alone, and of them costs and their intervals within the run: more \
+                 is too much for it",
+            ),
+        }
+    }
+}
+
+/// What [`Extent::QuickCosts`] leaves out of a row, besides the figures of processes, and each extent of rows without a number.
+const LEFT_OUT: [&str; 15] = [
+    "cycles",
+    "cycles_within_low",
+    "cycles_within_high",
+    "fastest_ns",
+    "median_ns",
+    "slowest_ns",
+    "ns_p05",
+    "ns_p95",
+    "noise",
+    "pairs",
+    "set_aside",
+    "iterations",
+    "unroll",
+    "evidence",
+    "clock_hz",
+];
+
+/// Why a row has no number, as far as a bundle says it.
+const NO_REASON: &str = "its run has the reason";
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+/// A run without what names its owner.
+pub struct Bundle {
+    run: Run,
+    measurements: String,
+    details: String,
+}
+
+impl Bundle {
+    /// What others need of a run, to this extent.
+    fn of(
+        directory: &RunDirectory,
+        run: &Run,
+        (extent, quick): (Extent, &HashSet<CaseId>),
+        known: &Catalogue,
+    ) -> Result<Self, Box<dyn Error>> {
+        let has_costs_alone = extent == Extent::QuickCosts;
+        // Which CPUs are near a device, a run finds out.
+        let anywhere = |case: &Case| Case { placement: None, ..case.clone() }.id();
+        let planned = |case: &Case| if case.is_on_cpus() { case.id() } else { anywhere(case) };
+        let is_meant = |row: &Row| extent == Extent::All || quick.contains(&planned(&row.case));
+        let left_out: &[&str] = if has_costs_alone { &LEFT_OUT } else { &[] };
+        let (measurements, rows) = quoted(known, directory.read_rows()?, run.repeat.is_some(), left_out, is_meant)?;
+        let details = details(directory, if has_costs_alone { &[] } else { &rows })?;
+        Ok(Self { run: anonymous(run, rows.len() as u64, extent), measurements, details })
+    }
+}
+
+/// A bundle, packed.
+#[derive(Debug)]
+pub struct Packed {
+    /// The content of its file.
+    pub bytes: Vec<u8>,
+    /// What its run warns of: what was left out.
+    pub warnings: Vec<String>,
+    /// The answers to the questions of `.github/ISSUE_TEMPLATE/machine.yml`, but for the name of the file.
+    issue: [String; 2],
+}
+
+/// As much of a run as a bundle holds. `quick` are the cases that other machines have, too.
+///
+/// # Errors
+/// If the run cannot be read, or has too many or no rows for a bundle.
+pub fn pack(
+    directory: &RunDirectory,
+    run: &Run,
+    quick: &HashSet<CaseId>,
+    known: &Catalogue,
+) -> Result<Packed, Box<dyn Error>> {
+    for extent in Extent::EACH {
+        let bundle = Bundle::of(directory, run, (extent, quick), known)?;
+        let bytes = packed(&bundle)?;
+        if bytes.len() as u64 <= MOST_BYTES && bundle.run.planned > 0 {
+            return Ok(Packed { bytes, issue: issue(&bundle), warnings: bundle.run.warnings });
+        }
+    }
+    Err(format!("no row of the preset quick, or more than {MOST_BYTES} bytes of them: submit a run of that preset")
+        .into())
+}
+
+impl Packed {
+    /// The text to paste into an issue that the file is attached to.
+    pub fn issue(&self, file: &Path) -> String {
+        let [before, after] = &self.issue;
+        format!("{before}{}{after}", file.display())
+    }
+}
+
+/// The text to paste, before and after the name of the file.
+fn issue(bundle: &Bundle) -> [String; 2] {
+    let Run { machine, version, preset, planned, warnings, .. } = &bundle.run;
+    let mut parts = vec![format!("{} ({} hardware threads)", machine.cpu.model, machine.cpu.hardware_threads)];
+    parts.extend(machine.gpus.iter().map(|gpu| gpu.name.clone()));
+    let machines = plain(&parts.join(", "));
+    let text = format!(
+        "### What machine is it, and what else ran on it?\n\n{machines}; [what else ran].\n\n### The run\n\n\
+         syncscope {version}, preset {preset}, {}{}. Attach ",
+        plural(*planned, "row"),
+        warnings.first().map_or_else(String::new, |text| format!("; {text}"))
+    );
+    [text, " here.\n".to_owned()]
+}
+
+/// What others need of a run, and nothing that may name its owner: no command, host, kernel, path, text of a warning or of an own
+/// operation.
+fn anonymous(run: &Run, rows: u64, extent: Extent) -> Run {
+    let day: String = run.started.chars().take("2026-11-26".len()).collect();
+    let of = &run.environment;
+    Run {
+        schema: run.schema,
+        version: run.version.clone(),
+        preset: run.preset.clone(),
+        seed: run.seed,
+        status: Status::Done,
+        started: format!("{day}T00:00:00Z"),
+        planned: rows,
+        warnings: extent.warning().map(str::to_owned).into_iter().collect(),
+        machine: run.machine.clone(),
+        environment: Environment {
+            cpu_quota: of.cpu_quota,
+            governor: of.governor.clone(),
+            boost: of.boost,
+            nvidia_driver: of.nvidia_driver.clone(),
+            cuda_driver: of.cuda_driver.clone(),
+            nvrtc: of.nvrtc.clone(),
+            emulator: of.emulator.clone(),
+            preloaded: without_names(of.preloaded.as_ref()),
+            ..Environment::default()
+        },
+        measured_topology: run.measured_topology.clone(),
+        tool: run.tool.as_ref().map(|tool| Tool { binary: None, ..tool.clone() }),
+        repeat: run.repeat,
+        between_runs: run.between_runs.clone(),
+        ..Run::default()
+    }
+}
+
+/// That libraries were preloaded changes figures; what they are called is their owner's.
+fn without_names(preloaded: Option<&Vec<String>>) -> Option<Vec<String>> {
+    let names = preloaded.filter(|names| !names.is_empty())?;
+    Some(names.iter().map(|_| "a library".to_owned()).collect())
+}
+
+/// The lines of finished rows of the catalogue on one machine that are meant, without these columns and what follows from others,
+/// and the rows. What has no number is among them: it may be the cheapest. Reasons are texts of the machine.
+fn quoted(
+    known: &Catalogue,
+    all: Vec<Row>,
+    joins_runs: bool,
+    left_out: &[&str],
+    is_meant: impl Fn(&Row) -> bool,
+) -> Result<(String, Vec<Row>), Box<dyn Error>> {
+    let (mut text, mut rows) = (format!("{}\n", columns::names().join(",")), Vec::new());
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in all {
+        // Pairs of CPUs are no rivals of others, and a large machine has thousands.
+        let is_rival = !matches!(row.case.placement, Some(Placement::List(_)));
+        let says = row.verdict == Verdict::Resolved || (is_rival && !row.verdict.is_failure());
+        let is_quoted = says && !row.provisional && is_meant(&row);
+        if !is_quoted || row.case.domain_and_family().0 == "mpi" || known.facts(&row.case.primitive).is_none() {
+            continue;
+        }
+        let is_resolved = row.verdict == Verdict::Resolved;
+        let left_out = if is_resolved { left_out } else { &LEFT_OUT };
+        let is_kept = |column: &Column| !column.is_derived(joins_runs) && !left_out.contains(&column.name);
+        let record = row.to_record();
+        let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| match column.name {
+            "reason" if !is_resolved => NO_REASON,
+            _ if is_kept(column) => cell,
+            _ => "",
+        });
+        writer.write_record(cells)?;
+        rows.push(row);
+    }
+    text.push_str(&String::from_utf8(writer.into_inner()?)?);
+    Ok((text, rows))
+}
+
+/// The figures of the resolved ones of these rows in each process, of which their intervals for another run are made.
+fn details(directory: &RunDirectory, rows: &[Row]) -> Result<String, Box<dyn Error>> {
+    let all = directory.details_of(rows)?;
+    let mut text = "case_id,name,actor,value\n".to_owned();
+    for id in rows.iter().filter(|row| row.verdict == Verdict::Resolved).map(|row| row.case.id()) {
+        let of_row = all.get(&id).into_iter().flatten().filter(|detail| detail.name == Detail::PROCESS_NS);
+        for (actor, value) in of_row.filter_map(|detail| Some((detail.actor?, detail.value))) {
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{},{},{actor},{value}", id.0, Detail::PROCESS_NS);
+        }
+    }
+    Ok(text)
+}
+
+fn packed(bundle: &Bundle) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&serde_json::to_vec(bundle)?)?;
+    encoder.finish()
+}
+
+/// Reads the file of a bundle.
+///
+/// # Errors
+/// If it cannot be read, is too large, or is no bundle.
+pub fn read(file: &Path) -> Result<Bundle, Box<dyn Error>> {
+    let packed = data_file::read_at_most(file, MOST_BYTES)?;
+    Ok(serde_json::from_slice(&data_file::unpack(&packed, MOST_UNPACKED)?)?)
+}
+
+/// Writes the run of a bundle to a directory and reads it as any run: the number of its rows.
+///
+/// # Errors
+/// Why it is none that [`pack`] makes.
+pub fn unpack(bundle: &Bundle, directory: &RunDirectory, known: &Arc<Catalogue>) -> Result<u64, Box<dyn Error>> {
+    let Bundle { run, measurements, details } = bundle;
+    if !Extent::EACH.map(|extent| anonymous(run, run.planned, extent)).contains(run) {
+        return Err("its run holds more than `syncscope submit` writes".into());
+    }
+    let path = directory.path();
+    fs::write(directory.measurements(), measurements)?;
+    fs::write(directory.details(), details)?;
+    directory.write_run(run)?;
+    let (_, rows) = quoted(known, directory.read_rows()?, run.repeat.is_some(), &[], |_| true)?;
+    let data = RunData::load(path, Arc::clone(known))?;
+    if let Some(damage) = data.damage.warnings().next() {
+        return Err(damage.into());
+    }
+    if rows.is_empty() || rows.len() != data.rows.len() || rows.len() as u64 != run.planned {
+        return Err(format!("{} of {} rows are finished and of the catalogue", rows.len(), data.rows.len()).into());
+    }
+    let defect = data.rows.iter().find_map(|row| Some(format!("{}: {}", row.case, row.defect()?)));
+    defect.map_or(Ok(run.planned), |defect| Err(defect.into()))
+}

@@ -1,0 +1,14 @@
+//! What is said of the runs of many machines.
+//!
+//! - [`nodes`]: which nodes of a cluster differ
+//! - [`gallery`]: the index page over many runs
+//! - [`bundle`]: a run without what names its owner, for the gallery
+
+#![forbid(unsafe_code)]
+
+pub mod bundle;
+pub mod gallery;
+pub mod nodes;
+
+#[cfg(test)]
+mod testing;
