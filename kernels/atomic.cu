@@ -4,12 +4,26 @@
 // VALUE is the type of the variable, KIND the operation, and ATOMIC the CUDA function that does it, which also fixes
 // the scope. IN_SHARED_MEMORY is 0 or 1. With RESULT_USED, each operation needs the result of the one before.
 // ONE_ADDRESS is 1 if the source shows that all threads use one variable: then the compiler aggregates the values of a
-// warp where it can. OPERAND selects the values.
+// warp where it can. OPERAND selects the values. BINS is 0, or how many variables the threads use in turn, as a
+// histogram does.
+//
+// With SYNCSCOPE_ORDER and SYNCSCOPE_SCOPE, ATOMIC is one of the functions `ordered` and `referred` below: the
+// instruction of PTX in this order and scope, and `cuda::atomic_ref` in both.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
 
 using Value = VALUE;
+#undef VALUE
+#ifdef SYNCSCOPE_REFERRED
+#include <cuda/atomic>
+#endif
+
+#ifndef BINS
+#define BINS 0
+#endif
+constexpr bool HAS_BINS = BINS != 0;
+constexpr u32 MOST_BINS = HAS_BINS ? BINS : ~0u;
 
 enum Kind { ADD, SUB, MIN, MAX, AND, OR, XOR, EXCHANGE, CAS_PASS, CAS_FAIL };
 
@@ -26,6 +40,65 @@ constexpr bool COMPARES = KIND == CAS_PASS || KIND == CAS_FAIL;
 // The variables of the block, if they are in shared memory.
 constexpr u32 SHARED_BYTES = IN_SHARED_MEMORY ? 32 * 1024 : 8;
 __shared__ u64 shared_memory[SHARED_BYTES / 8];
+
+#ifdef SYNCSCOPE_ORDER
+// Architectures without clusters do not know the scope, and the host refuses to measure it there.
+#if __CUDA_ARCH__ >= 900
+#define SCOPE_OF_CLUSTER cluster
+#else
+#define SCOPE_OF_CLUSTER gpu
+#endif
+#define TEXT_OF(text) #text
+#define TEXT(text) TEXT_OF(text)
+#define PTX(name, rest) TEXT(name) "." TEXT(SYNCSCOPE_ORDER) "." TEXT(SYNCSCOPE_SCOPE) ".global." rest
+
+// Sequentially consistent: the fence in front and an operation that acquires, as libcu++ has it.
+__device__ __forceinline__ void fence_before() {
+#ifdef SYNCSCOPE_FENCED
+    asm volatile("fence.sc." TEXT(SYNCSCOPE_SCOPE) ";" ::: "memory");
+#endif
+}
+
+// An addition whose result nothing needs and which acquires nothing is a reduction.
+__device__ __forceinline__ u32 ordered(int *target, int value) {
+    u32 old = 0;
+    fence_before();
+    if constexpr (KIND == EXCHANGE) {
+        asm volatile(PTX(atom, "exch.b32 %0, [%1], %2;") : "=r"(old) : "l"(target), "r"(value) : "memory");
+    } else {
+#ifdef SYNCSCOPE_REDUCES
+        asm volatile(PTX(red, "add.s32 [%0], %1;") ::"l"(target), "r"(value) : "memory");
+#else
+        asm volatile(PTX(atom, "add.s32 %0, [%1], %2;") : "=r"(old) : "l"(target), "r"(value) : "memory");
+#endif
+    }
+    return old;
+}
+
+__device__ __forceinline__ float ordered(float *target, float value) {
+    float old;
+    fence_before();
+    asm volatile(PTX(atom, "add.f32 %0, [%1], %2;") : "=f"(old) : "l"(target), "f"(value) : "memory");
+    return old;
+}
+
+__device__ __forceinline__ u32 ordered(int *target, int compare, int value) {
+    u32 old;
+    fence_before();
+    asm volatile(PTX(atom, "cas.b32 %0, [%1], %2, %3;")
+                 : "=r"(old)
+                 : "l"(target), "r"(compare), "r"(value)
+                 : "memory");
+    return old;
+}
+#endif
+
+#ifdef SYNCSCOPE_REFERRED
+template <typename Value>
+__device__ __forceinline__ Value referred(Value *target, Value value) {
+    return cuda::atomic_ref<Value, cuda::SYNCSCOPE_SCOPE>(*target).fetch_add(value, cuda::SYNCSCOPE_ORDER);
+}
+#endif
 
 template <typename Value>
 __device__ __forceinline__ Value apply(Value *target, Value compare, Value value) {
@@ -94,6 +167,7 @@ struct Operation {
 
     // From the first variable to that of the thread.
     __device__ __forceinline__ static u64 distance(const Arguments &arguments) {
+        if constexpr (HAS_BINS) return (IN_SHARED_MEMORY ? threadIdx.x : grid_thread()) % MOST_BINS;
         return ONE_ADDRESS ? 0 : (u64)arguments.stride * (IN_SHARED_MEMORY ? threadIdx.x : grid_thread());
     }
 
@@ -147,6 +221,7 @@ struct Operation {
 
     // Whether this is the first thread that uses its variable.
     __device__ static bool is_first_of_variable(const Arguments &arguments) {
+        if constexpr (HAS_BINS) return (IN_SHARED_MEMORY ? threadIdx.x : grid_thread()) < MOST_BINS;
         return arguments.stride != 0 || (IN_SHARED_MEMORY ? threadIdx.x : grid_thread()) == 0;
     }
 
@@ -161,6 +236,7 @@ struct Operation {
     // Integers wrap around in the sum as in the variable. Floating point is checked with sums that are exact.
     __device__ static void check_sum(const Arguments &arguments) {
         if (!is_first_of_variable(arguments)) return;
+        if constexpr (HAS_BINS) return check_bin(arguments);
         const u64 sharing = arguments.stride != 0 ? 1 : IN_SHARED_MEMORY ? blockDim.x : (u64)gridDim.x * blockDim.x;
         const u64 thread = grid_thread();
         const u64 numbers = sharing * thread + sharing * (sharing - 1) / 2;
@@ -169,6 +245,16 @@ struct Operation {
         const Value expected = (Value)(KIND == SUB ? 0 - sum : sum);
         const u64 index = IN_SHARED_MEMORY ? thread : arguments.stride * thread;
         const Value found = static_cast<const Value *>(arguments.memory)[index];
+        if (found != expected) report_mismatch(arguments, expected, found);
+    }
+
+    // Of every so many threads one uses this bin.
+    __device__ static void check_bin(const Arguments &arguments) {
+        const u64 thread = grid_thread(), threads = IN_SHARED_MEMORY ? blockDim.x : (u64)gridDim.x * blockDim.x;
+        const u64 sharing = (threads - (IN_SHARED_MEMORY ? threadIdx.x : thread) + MOST_BINS - 1) / MOST_BINS;
+        const u64 numbers = sharing * thread + (u64)MOST_BINS * (sharing * (sharing - 1) / 2);
+        const u64 sum = arguments.total_operations * (scale(arguments) * numbers + bias(arguments) * sharing);
+        const Value expected = (Value)sum, found = static_cast<const Value *>(arguments.memory)[thread];
         if (found != expected) report_mismatch(arguments, expected, found);
     }
 

@@ -75,14 +75,16 @@ __device__ __forceinline__ void check_cluster_barrier(const Arguments &arguments
 // is a cluster.
 #define SYNCSCOPE_CLUSTER_KERNEL extern "C" __global__ void __cluster_dims__() SYNCSCOPE_BOUNDS
 
-#define SYNCSCOPE_CLUSTER_KERNELS(Body)                                                                  \
+#define SYNCSCOPE_CLUSTER_KERNELS(Body) SYNCSCOPE_CLUSTER_KERNELS_ON(Body, Together)
+
+#define SYNCSCOPE_CLUSTER_KERNELS_ON(Body, Paths)                                                        \
     SYNCSCOPE_CLUSTER_KERNEL syncscope_baseline(const Arguments arguments) {                             \
-        measure<Body<1>, Together, Operation>(arguments);                                                \
+        measure<Body<1>, Paths, Operation>(arguments);                                                   \
     }                                                                                                    \
     SYNCSCOPE_CLUSTER_KERNEL syncscope_test(const Arguments arguments) {                                 \
-        measure<Body<2>, Together, Operation>(arguments);                                                \
+        measure<Body<2>, Paths, Operation>(arguments);                                                   \
     }                                                                                                    \
     SYNCSCOPE_CLUSTER_KERNEL syncscope_check(const Arguments arguments) { Operation::check(arguments); } \
-    SYNCSCOPE_THIRD(SYNCSCOPE_CLUSTER_KERNEL, Body, Together, Operation)
+    SYNCSCOPE_THIRD(SYNCSCOPE_CLUSTER_KERNEL, Body, Paths, Operation)
 
 }  // namespace syncscope

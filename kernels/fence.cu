@@ -3,10 +3,27 @@
 // has only the two updates. With FENCED_CONTEXT, as the paper has it for the fence of a block, a fence follows each
 // update in both loops, and the test has one more, behind another.
 //
+// CONTEXT is what stands around the fence: the updates; the same behind eight stores of each thread; or nothing, and
+// then the baseline has one fence and the test two. With BY_ONE, one thread of the block executes it between two
+// barriers.
+//
 // VALUE is the type of the elements, FENCE the CUDA function. ELEMENT is VALUE, or volatile VALUE.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
+
+enum Context { UPDATES, STORES, NOTHING };
+
+// Whose accesses the fence orders.
+enum Reach { NOBODY, BLOCK, DEVICE };
+
+#if __CUDA_ARCH__ >= 900
+__device__ __forceinline__ void fence_proxy_async() { asm volatile("fence.proxy.async;" ::: "memory"); }
+__device__ __forceinline__ void fence_proxy_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+__device__ __forceinline__ void fence_proxy_async_shared() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+#endif
 
 using Value = VALUE;
 using Element = ELEMENT;
@@ -30,10 +47,21 @@ struct Operation {
           one((Value)arguments.opaque_one) {}
 
     __device__ __forceinline__ void before() {
+        if constexpr (CONTEXT == STORES) {
+#pragma unroll
+            for (int store = 0; store < 4; store++) {
+                store_plain((u32 *)first, store);
+                store_plain((u32 *)second, store);
+            }
+        }
         if constexpr (!FENCED_CONTEXT) *first = *first + one;
     }
 
-    __device__ __forceinline__ void run() { FENCE(); }
+    __device__ __forceinline__ void run() {
+        if constexpr (BY_ONE) __syncthreads();
+        if (!BY_ONE || threadIdx.x == 0) FENCE();
+        if constexpr (BY_ONE) __syncthreads();
+    }
 
     __device__ __forceinline__ void after() {
         if constexpr (FENCED_CONTEXT) {
@@ -52,12 +80,13 @@ struct Operation {
     __device__ static void check(const Arguments &arguments) {
         Operation own(arguments);
         const Value updates = *own.first, others = *own.second;
-        if (updates != others || updates == 0) report_mismatch(arguments, updates, others);
+        if (CONTEXT != NOTHING && (updates != others || updates == 0)) report_mismatch(arguments, updates, others);
+        if (REACH == NOBODY) return;
         const volatile Value *first = own.first + arguments.stride * ((long long)partner() - grid_thread());
         const volatile Value *second = own.second + arguments.stride * ((long long)partner() - grid_thread());
 #pragma unroll 1
         for (u32 round = 0; round < 64; round++) {
-            own.before();
+            *own.first = *own.first + own.one;
             own.run();
             own.after();
             const Value later = *second;
@@ -69,10 +98,17 @@ struct Operation {
 
     // A thread in the scope of the fence: in another warp for block scope, otherwise in another block if there is one.
     __device__ static u32 partner() {
-        const u32 threads = REACHES_BLOCK_ONLY ? blockDim.x : gridDim.x * blockDim.x;
-        const u32 thread = REACHES_BLOCK_ONLY ? threadIdx.x : grid_thread();
+        const u32 threads = REACH == BLOCK ? blockDim.x : gridDim.x * blockDim.x;
+        const u32 thread = REACH == BLOCK ? threadIdx.x : grid_thread();
         return grid_thread() - thread + (thread + threads / 2) % threads;
     }
 };
 
+template <>
+constexpr Meets syncscope::MEETS<Operation> = BY_ONE ? Meets::BLOCK : Meets::WARP;
+
+#if IS_ALONE
+SYNCSCOPE_KERNELS
+#else
 SYNCSCOPE_KERNELS_AS(InContext, Together)
+#endif

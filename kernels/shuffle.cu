@@ -9,7 +9,9 @@ using Arguments = RegisterArguments;
 
 using Value = VALUE;
 
-enum Kind { IDX, UP, DOWN, XOR };
+enum Kind { IDX, UP, DOWN, XOR, THROUGH_SHARED };
+
+constexpr bool IS_BY_LANE = KIND == IDX || KIND == THROUGH_SHARED;
 
 struct Operation {
     Value value;
@@ -21,18 +23,28 @@ struct Operation {
     __device__ __forceinline__ explicit Operation(const Arguments &)
         : value((Value)grid_thread()),
           lanes(warp_lanes()),
-          source(KIND == IDX ? ((threadIdx.x & 31) + 1) % lanes : min(1u, lanes - 1)) {}
+          source(IS_BY_LANE ? ((threadIdx.x & 31) + 1) % lanes : min(1u, lanes - 1)) {}
 
     // The mask may contain lanes that do not exist: the instruction waits for those of the mask that have not exited
     // (PTX ISA, shfl.sync), and a constant mask of all lanes needs no other instruction.
     __device__ __forceinline__ void run() {
         constexpr u32 ALL = 0xffffffffu;
         if constexpr (KIND == IDX) value = __shfl_sync(ALL, value, source);
+        if constexpr (KIND == THROUGH_SHARED) exchange();
         if constexpr (KIND == UP) value = __shfl_up_sync(ALL, value, 1);
         if constexpr (KIND == DOWN) {
             value = OPAQUE ? __shfl_down_sync(ALL, value, 1, lanes) : __shfl_down_sync(ALL, value, 1);
         }
         if constexpr (KIND == XOR) value = __shfl_xor_sync(ALL, value, OPAQUE ? source : 1);
+    }
+
+    // Through shared memory: the second barrier keeps the word until it has been read.
+    __device__ __forceinline__ void exchange() {
+        __shared__ Value words[KIND == THROUGH_SHARED ? 1024 : 1];
+        words[threadIdx.x] = value;
+        __syncwarp();
+        value = words[(threadIdx.x & ~31u) + source];
+        __syncwarp();
     }
 
     // Whether the value of a lane is defined after so many exchanges: it must not come from a lane that does not exist.
@@ -46,7 +58,7 @@ struct Operation {
     // The lane whose original value is in `lane` after so many exchanges. A lane whose source is outside keeps its own
     // value.
     __device__ static u64 origin(u64 lane, u64 lanes, u64 exchanges) {
-        if constexpr (KIND == IDX) return (lane + exchanges) % lanes;
+        if constexpr (IS_BY_LANE) return (lane + exchanges) % lanes;
         if constexpr (KIND == UP) return lane - min(lane, exchanges);
         if constexpr (KIND == DOWN) return min(lane + exchanges, lanes - 1);
         return lanes == 1 ? lane : lane ^ (exchanges & 1);

@@ -107,6 +107,7 @@ pub(crate) const fn form(form: Form) -> &'static str {
         Form::Parity => "waiting by parity",
         Form::Fenced => "behind another fence",
         Form::Alone => "with the set-up of a single use",
+        Form::Library => "by the library",
         Form::OneThreadProcess => "in a process of one thread",
     }
 }

@@ -31,6 +31,8 @@ words! {
     pub enum Scope ("scope") {
         /// The thread block.
         Block = "block",
+        /// A cluster of thread blocks.
+        Cluster = "cluster",
         /// The device.
         Device = "device",
         /// All devices and the CPU.
@@ -86,6 +88,8 @@ words! {
         Parity = "parity",
         /// Another fence stands behind each access around the primitive.
         Fenced = "fenced",
+        /// Written with the library of the language, such as `cuda::atomic_ref`.
+        Library = "library",
         /// The process has one thread.
         OneThreadProcess = "one_thread_process",
     }

@@ -55,6 +55,9 @@ impl Detail {
     /// The share of the waiters that were seen asleep before they were woken.
     pub const ASLEEP_SHARE: &str = "asleep_share";
 
+    /// The time that the threads of the process spent on CPUs, by the length of the samples.
+    pub const CPU_SHARE: &str = "cpu_share";
+
     /// A number of the case as a whole.
     pub fn of_case(name: &str, value: f64) -> Self {
         Self { name: name.to_owned(), actor: None, value }

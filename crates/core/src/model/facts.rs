@@ -13,8 +13,12 @@ words! {
         Access = "access",
         /// An atomic read-modify-write operation.
         Update = "update",
+        /// The same of numbers of 16 bits.
+        HalfUpdate = "half-precision update",
         /// Orders memory accesses.
         Fence = "fence",
+        /// Orders accesses of different kinds to one memory.
+        ProxyFence = "proxy fence",
         /// A lock that one thread at a time holds.
         ThreadLock = "thread lock",
         /// A lock that many readers share, taken for reading.
@@ -57,6 +61,8 @@ words! {
         ClusterBarrier = "cluster barrier",
         /// A barrier of all blocks of a grid.
         GridBarrier = "grid barrier",
+        /// A barrier of some blocks of a grid.
+        PartBarrier = "barrier of some blocks",
         /// A barrier of the grids of several devices.
         DeviceBarrier = "device barrier",
         /// An operation that combines values of several devices.
@@ -79,6 +85,10 @@ words! {
         PrintedReduction = "reduction of a listing",
         /// What a user wrote: nothing is known of it.
         Own = "own operation",
+        /// A block of a grid passes the turn to another.
+        BlockHandoff = "hand-off between blocks",
+        /// A block of a grid sends lines to another.
+        BlockStream = "stream between blocks",
         /// Host and device pass the turn to each other.
         HostDeviceHandoff = "hand-off between host and device",
     }
@@ -89,6 +99,8 @@ words! {
         NoWait = "does not wait",
         /// It keeps its CPU or its issue slots; after a while it may yield.
         Spins = "spins",
+        /// It gives its CPU to others that are ready, again and again.
+        Yields = "yields",
         /// It spins for a short time, then the system suspends it.
         SpinsThenSleeps = "spins, then sleeps",
         /// The system suspends it at once.

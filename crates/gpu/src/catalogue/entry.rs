@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use syncscope_core::{Case, Dtype, Facts, OwnOperation, Preset, Primitive};
+use syncscope_core::{Case, Dtype, Facts, OwnOperation, Preset, Primitive, Waits};
 
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::plan::{self, PlanRow};
@@ -38,6 +38,8 @@ pub(crate) enum Launching {
     StreamSync,
     /// Into a stream, with an event after each launch and a wait for the event.
     EventSync,
+    /// Into a stream, with a wait of the host after each launch in a way of its own.
+    Waiting(HostWait),
     /// Into a stream, each launch allowed to start before the one before has ended.
     Programmatic,
     /// The same as a graph that was captured before.
@@ -54,9 +56,26 @@ pub(crate) enum Launching {
     DeviceGraph,
 }
 
+/// How the host waits for a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HostWait {
+    /// In the driver, as the context says.
+    Stream(Waits),
+    /// In the driver, for an event that lets the thread sleep.
+    BlockingEvent,
+    /// It asks again and again whether the stream is done.
+    AskingStream,
+    /// It asks again and again whether an event is reached.
+    AskingEvent,
+    /// It reads a word of its memory, which the stream writes.
+    Word,
+    /// It reads a word that a function writes, which the driver calls in a thread of its own.
+    Function,
+}
+
 impl Launching {
     pub(crate) const fn waits_each_time(self) -> bool {
-        matches!(self, Self::StreamSync | Self::EventSync)
+        matches!(self, Self::StreamSync | Self::EventSync | Self::Waiting(_))
     }
 
     /// Whether a chain is a graph that is replayed as a whole.

@@ -26,7 +26,7 @@ pub(crate) mod recipe;
 mod registry;
 
 pub use self::entry::ExpectedInstructions;
-pub(crate) use self::entry::{CpuThreads, Launching, Method, Proof, SamplingPolicy};
+pub(crate) use self::entry::{CpuThreads, HostWait, Launching, Method, Proof, SamplingPolicy};
 pub(crate) use self::families::hybrid::Sides;
 pub(crate) use self::families::launch::{Traffic, Work};
 pub(crate) use self::families::{cluster, grid, multi};

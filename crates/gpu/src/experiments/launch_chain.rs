@@ -8,12 +8,15 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Hertz, Protocol, Ruler, Sample, Shot, Side};
+use syncscope_core::{
+    Check, Detail, Evidence, Experiment, ExperimentError, Hertz, Protocol, Ruler, Sample, Shot, Side,
+};
 
-use crate::catalogue::{Launching, Traffic, Work};
-use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
+use crate::catalogue::{HostWait, Launching, Traffic, Work};
+use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream, host_calls};
 use crate::cuda::error::Called;
 use crate::launch::arguments::{Finding, LaunchChainArguments};
 use crate::launch::bench::{Bench, Shape};
@@ -21,6 +24,7 @@ use crate::launch::device_context::Kernels;
 use crate::launch::host_clock;
 use crate::launch::runner::{Health, HostClock, Outage, poll};
 use crate::launch::samples::{finding_of, operations};
+use syncscope_host::clock::process_cpu_time;
 use syncscope_host::scheduling::AffinityGuard;
 
 /// Launches of the longest baseline. The test has twice as many, the third loop three times. A stream takes about 1,024 launches; then a launch must wait
@@ -85,6 +89,8 @@ pub(crate) struct LaunchChain<'a> {
     /// By side and iterations.
     graphs: HashMap<(Side, u64), Vec<ExecutableGraph>>,
     event: Event,
+    /// For a host that reads what the stream writes.
+    signal: HostBuffer,
     phases: DeviceBuffer,
     finding: DeviceBuffer,
     found: HostBuffer,
@@ -99,6 +105,8 @@ pub(crate) struct LaunchChain<'a> {
     word: DeviceBuffer,
     /// The last value that was written there.
     written: Cell<u32>,
+    /// Nanoseconds that all threads of the process spent on CPUs, and how long the samples were.
+    busy: (u64, u64),
 }
 
 impl<'a> LaunchChain<'a> {
@@ -107,7 +115,12 @@ impl<'a> LaunchChain<'a> {
         let phases = DeviceBuffer::new(context, 2 * setup.shape.blocks as usize * size_of::<u32>())?;
         let finding = DeviceBuffer::new(context, size_of::<Finding>())?;
         let found = HostBuffer::new(context, size_of::<Finding>() / size_of::<u64>())?;
-        let (event, stream, other) = (Event::new(context)?, Stream::new(context)?, Stream::new(context)?);
+        let event = match setup.launching {
+            Launching::Waiting(HostWait::BlockingEvent) => Event::blocking(context)?,
+            _ => Event::new(context)?,
+        };
+        let signal = HostBuffer::new(context, 1)?;
+        let (stream, other) = (Stream::new(context)?, Stream::new(context)?);
         let word = DeviceBuffer::new(context, size_of::<u32>())?;
         stream.clear(&word, 0..word.bytes())?;
         // The other stream must not find an old value.
@@ -122,8 +135,23 @@ impl<'a> LaunchChain<'a> {
         let most = if words > LINE_WORDS { lines(u32::try_from(share).unwrap_or(u32::MAX)) } else { words };
         let arrays = DeviceBuffer::new(context, (2 * blocks as usize * most as usize * size_of::<u32>()).max(1))?;
         let (graphs, written) = (HashMap::new(), Cell::new(0));
-        let mut chain =
-            Self { setup, graphs, event, phases, finding, found, arrays, words, sweeps, stream, other, word, written };
+        let mut chain = Self {
+            setup,
+            graphs,
+            event,
+            signal,
+            phases,
+            finding,
+            found,
+            arrays,
+            words,
+            sweeps,
+            stream,
+            other,
+            word,
+            written,
+            busy: (0, 0),
+        };
         if chain.setup.work.traffic == Traffic::Sweep {
             chain.fit(most)?;
         }
@@ -172,6 +200,7 @@ impl<'a> LaunchChain<'a> {
                 own.record(&self.event)?;
                 self.event.synchronize()
             }
+            Launching::Waiting(wait) => self.wait_by(wait),
             Launching::EventWait => {
                 own.record(&self.event)?;
                 next.wait_for(&self.event)
@@ -192,6 +221,53 @@ impl<'a> LaunchChain<'a> {
             | Launching::Conditional
             | Launching::DeviceGraph => Ok(()),
         }
+    }
+
+    /// Waits for what is in the stream in this way. A kernel that is longer under way than the limit is found after the chain.
+    fn wait_by(&self, wait: HostWait) -> Called {
+        let next = self.written.get().wrapping_add(1);
+        let until = |is_done: &dyn Fn() -> Called<bool>| poll(&HostClock, LIMIT, LIMIT, is_done).map(drop);
+        match wait {
+            HostWait::Stream(_) => self.stream.synchronize(),
+            HostWait::AskingStream => until(&|| self.stream.is_done()),
+            HostWait::BlockingEvent => {
+                self.stream.record(&self.event)?;
+                self.event.synchronize()
+            }
+            HostWait::AskingEvent => {
+                self.stream.record(&self.event)?;
+                until(&|| self.event.is_reached())
+            }
+            HostWait::Word => {
+                self.stream.write_to_host(&self.signal, next)?;
+                self.written.set(next);
+                until(&|| Ok(self.signal.atomic_u32(0).load(Ordering::Acquire) == next))
+            }
+            HostWait::Function => {
+                let before = host_calls();
+                self.stream.count_on_host()?;
+                until(&|| Ok(host_calls() != before))
+            }
+        }
+    }
+
+    /// What the samples take, in a context in which the driver waits as the case says, and how busy the CPUs are meanwhile.
+    fn timed(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, Outage> {
+        let waits = match self.setup.launching {
+            Launching::Waiting(HostWait::Stream(waits)) => Some(waits),
+            _ => None,
+        };
+        if waits.is_some() {
+            self.setup.bench.context()?.wait_by(waits)?;
+        }
+        let (busy, started) = (process_cpu_time(), host_clock::now_ns());
+        let samples = shots.iter().map(|shot| self.time(*shot)).collect();
+        let busy = process_cpu_time().saturating_sub(busy).as_nanos() as u64;
+        self.busy = (self.busy.0 + busy, self.busy.1 + host_clock::now_ns().saturating_sub(started));
+        if waits.is_some() {
+            self.setup.bench.context()?.wait_by(None)?;
+        }
+        samples
     }
 
     /// The stream of a launch of a chain, and that of the next one.
@@ -364,7 +440,7 @@ impl Experiment for LaunchChain<'_> {
 
     fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let _here = self.setup.cpu.map(AffinityGuard::bind_to);
-        let samples: Result<Vec<Sample>, Outage> = shots.iter().map(|shot| self.time(*shot)).collect();
+        let samples = self.timed(shots);
         Ok(self.setup.bench.runner.noted(samples)?)
     }
 
@@ -394,6 +470,13 @@ impl Experiment for LaunchChain<'_> {
 
     fn evidence(&mut self) -> Evidence {
         self.setup.evidence.clone()
+    }
+
+    /// How much of a CPU the host takes while it waits.
+    fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
+        let (busy, length) = self.busy;
+        let waits = self.setup.launching.waits_each_time() && length > 0;
+        Ok(Vec::from_iter(waits.then(|| Detail::of_case(Detail::CPU_SHARE, busy as f64 / length as f64))))
     }
 }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use syncscope_core::{Actor, Case, Dtype, Evidence, Placement, Refusal};
 
 use super::{GpuLaboratory, Made, failed};
-use crate::catalogue::{CpuThreads, Launching, Sides, Work, entry_of, program_of};
+use crate::catalogue::{CpuThreads, HostWait, Launching, Sides, Work, entry_of, program_of};
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Way, has_conditional_nodes};
+use crate::cuda::driver::{Way, has_conditional_nodes, waits_as_asked};
 use crate::evidence::evidence_of;
 use crate::experiments::launch_chain::{self, LaunchChain};
 use crate::hybrid::nearby_cpus::{Distance, NearbyCpus};
@@ -49,6 +49,9 @@ impl GpuLaboratory {
         if matches!(launching, Launching::Conditional | Launching::ProgrammaticGraph) && !has_conditional_nodes() {
             let needs = "conditional nodes and programmatic edges need a driver of CUDA 12.3 or later";
             return Err(Refusal::Skipped(needs.to_owned()));
+        }
+        if matches!(launching, Launching::Waiting(HostWait::Stream(_))) && !waits_as_asked() {
+            return Err(Refusal::Skipped("the way to wait needs a driver of CUDA 12.1 or later".to_owned()));
         }
         let (plain, kernels) = (kernels, kernels.launched(launching.way()).map_err(failed)?);
         let bench = self.bench()?;

@@ -29,7 +29,9 @@ use std::rc::Rc;
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;
-use syncscope_core::{Case, Evidence, Experiment, Laboratory, Listing, OwnCode, Preset, Primitive, Refusal, Ruler};
+use syncscope_core::{
+    Case, Evidence, Experiment, Laboratory, Listing, OwnCode, Preset, Primitive, Refusal, Ruler, Scope,
+};
 
 mod host;
 mod kernels;
@@ -145,6 +147,10 @@ impl Laboratory for GpuLaboratory {
         };
         if let Some(reason) = self.unavailable(&case.primitive) {
             return Err(Refusal::Skipped(reason));
+        }
+        let has_clusters = self.machines.first().is_some_and(|machine| machine.compute_capability >= (9, 0));
+        if case.scope == Some(Scope::Cluster) && !has_clusters {
+            return Err(Refusal::Skipped("the device has no clusters".to_owned()));
         }
         match entry.method {
             Method::GridBarrier => {

@@ -85,6 +85,7 @@ pub(super) fn expected(
         }
         (Some(Space::Shared), _) => ExpectedInstructions::of(shared).or_substitutes(LOOP),
         (_, Some(Mode::Latency)) => ExpectedInstructions::of(global),
+        _ if !is_reduction(case) => ExpectedInstructions::of(global),
         _ => ExpectedInstructions::of(reduction),
     };
     ExpectedInstructions { aggregation: if has_one_address(case) { AGGREGATION } else { &[] }, ..expected }
@@ -159,7 +160,47 @@ atomics! {
 
 /// Whether the source shows that all threads use one variable.
 fn has_one_address(case: &Case) -> bool {
-    !matches!(case.layout, Some(Layout::Private { .. })) && case.form != Some(Form::NotAggregated)
+    case.group_number(BINS).is_none()
+        && !matches!(case.layout, Some(Layout::Private { .. }))
+        && case.form != Some(Form::NotAggregated)
+}
+
+/// The group: so many variables that the threads use in turn, as the bins of a histogram.
+const BINS: &str = "bins #";
+
+/// The macros of an operation in an order or a scope that no function of CUDA has: the instruction of PTX, or what the library writes.
+fn in_order(case: &Case) -> Option<Vec<String>> {
+    let order = case.order.unwrap_or(MemoryOrder::Relaxed);
+    let is_of_library = case.form == Some(Form::Library);
+    if order == MemoryOrder::Relaxed && case.scope != Some(Scope::Cluster) && !is_of_library {
+        return None;
+    }
+    let (text, library) = match case.scope {
+        Some(Scope::Block) => ("cta", "block"),
+        // Devices without clusters are refused.
+        Some(Scope::Cluster) => ("SCOPE_OF_CLUSTER", "device"),
+        Some(Scope::System) => ("sys", "system"),
+        _ => ("gpu", "device"),
+    };
+    if is_of_library {
+        let macros = ["ATOMIC=referred".to_owned(), "SYNCSCOPE_REFERRED=1".to_owned()];
+        let of_case =
+            [format!("SYNCSCOPE_SCOPE=thread_scope_{library}"), format!("SYNCSCOPE_ORDER=memory_order_{order}")];
+        return Some([macros, of_case].concat());
+    }
+    let is_fenced = order == MemoryOrder::SeqCst;
+    let named = if is_fenced { MemoryOrder::Acquire } else { order };
+    let mut macros =
+        vec!["ATOMIC=ordered".to_owned(), format!("SYNCSCOPE_ORDER={named}"), format!("SYNCSCOPE_SCOPE={text}")];
+    macros.extend(is_fenced.then(|| "SYNCSCOPE_FENCED=1".to_owned()));
+    macros.extend(is_reduction(case).then(|| "SYNCSCOPE_REDUCES=1".to_owned()));
+    Some(macros)
+}
+
+/// Whether an addition in this order may be an instruction that returns nothing.
+fn is_reduction(case: &Case) -> bool {
+    let returns = matches!(case.order, Some(MemoryOrder::Acquire | MemoryOrder::AcqRel | MemoryOrder::SeqCst));
+    !returns && case.form != Some(Form::Library)
 }
 
 pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
@@ -177,12 +218,13 @@ pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
     let mut definitions = vec![
         value_of(case),
         kind_of(case),
-        format!("ATOMIC={function}{suffix}"),
         format!("IN_SHARED_MEMORY={}", u32::from(case.space == Some(Space::Shared))),
         format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
         format!("ONE_ADDRESS={}", u32::from(has_one_address(case))),
         format!("OPERAND={operand}"),
     ];
+    definitions.extend(in_order(case).unwrap_or_else(|| vec![format!("ATOMIC={function}{suffix}")]));
+    definitions.extend(case.group_number(BINS).map(|bins| format!("BINS={bins}")));
     // Compilers load constants of 64 bits anew for each operation, into registers that the one before must have read. With 32 for a
     // thread there are two pairs of them, with 64 five, as in a program without bounds. One variable for all takes far longer.
     let is_wide = function == "atomicCAS" && case.dtype == Some(Dtype::U64);
@@ -238,6 +280,10 @@ fn has_answers(case: &Case, reduces: bool) -> bool {
 /// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where it waits for so
 /// many threads that it may take 30 us and more. Where it takes a few cycles, the branch of the loop would show between few.
 fn unroll(case: &Case, reduces: bool) -> u32 {
+    // What waits for a fence or for its turn takes long enough.
+    if in_order(case).is_some() || case.group_number(BINS).is_some() {
+        return 8;
+    }
     let all = if case.space == Some(Space::Shared) { case.threads.unwrap_or(1) } else { threads(case).1 };
     match case.layout {
         Some(Layout::Shared) if all >= 16_384 => 1,
@@ -265,6 +311,7 @@ fn sampling(case: &Case, reduces: bool) -> SamplingPolicy {
 
 const I32: &[Dtype] = &[Dtype::I32];
 const U32: &[Dtype] = &[Dtype::U32];
+const F32: &[Dtype] = &[Dtype::F32];
 const TYPES: &[Dtype] = &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
 /// The papers have no unsigned numbers of 32 bits; to the hardware they are the same as signed ones.
 const PAPERS: &[Dtype] = &[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
@@ -293,6 +340,15 @@ const OTHERS: &[&str] = &["sub", "min", "max", "and", "or", "xor"];
 /// Compilers aggregate integers of 32 bits: what combines values if the result is not used, only sums if it is.
 const SUMS: &[&str] = &["add", "sub"];
 const VALUES: &[&str] = &["min", "max", "and", "or", "xor"];
+/// Those that are measured in every order and scope, by threads whose elements are their own: what a variable of all adds is a queue.
+const ORDERED: &[&str] = &["add", "exchange", "cas_pass"];
+const ORDERS: &[MemoryOrder] = &[MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcqRel, MemoryOrder::SeqCst];
+const OF_LIBRARY: &[MemoryOrder] = &[MemoryOrder::Relaxed, MemoryOrder::AcqRel, MemoryOrder::SeqCst];
+const SCOPES: Place = (&[Scope::Block, Scope::Cluster, Scope::System], &[Space::Global]);
+const CLUSTER: Place = (&[Scope::Cluster], &[Space::Global]);
+const I32_F32: &[Dtype] = &[Dtype::I32, Dtype::F32];
+/// A histogram: few bins as in a question of users, and as many as a byte has values.
+const OF_BINS: &[(&str, &[u32])] = &[(BINS, &[18, 256])];
 const NOT_ALIKE: &[Form] = &[Form::Varying, Form::NotAggregated];
 const OF_SUMS: &[Form] = &[Form::Varying, Form::Constant, Form::NotAggregated];
 
@@ -322,8 +378,8 @@ const PLAN: &[PlanRow] = &[
     row(QUICK,        ADD,    Grids::Coarse,           I32,    &[private(32)], DEVICE, RATE),
     row(QUICK,        TESTED, Grids::Coarse,           I32,    ONE,      DEVICE, LATENCY),
     row(QUICK,        ADD,    Grids::Few,              I32,    ONE,      DEVICE, RATE).forms(NOT_ALIKE),
-    row(STANDARD,     TESTED, Grids::Full,             TYPES,  ONE,      DEVICE, RATE),
-    row(STANDARD,     TESTED, Grids::Coarse,           TYPES,  SOME,     DEVICE, RATE),
+    row(STANDARD,     TESTED, Grids::Full,             PAPERS, ONE,      DEVICE, RATE),
+    row(STANDARD,     TESTED, Grids::Coarse,           PAPERS, SOME,     DEVICE, RATE),
     row(STANDARD,     OTHERS, Grids::Coarse,           TYPES,  ONE,      DEVICE, RATE),
     row(STANDARD,     OTHERS, Grids::Coarse,           TYPES,  OWN,      DEVICE, RATE),
     row(PAPER,        TESTED, Grids::Full,             PAPERS, ONE,      DEVICE, RATE),
@@ -334,6 +390,14 @@ const PLAN: &[PlanRow] = &[
     row(PAPER,        OTHERS, Grids::CoarseOfStandard, PAPERS, OWN,      DEVICE, RATE),
     row(PAPER,        OTHERS, Grids::CoarseOfStandard, U32,    ONE,      DEVICE, RATE),
     row(PAPER,        OTHERS, Grids::CoarseOfStandard, U32,    OWN,      DEVICE, RATE),
+    row(BEYOND_QUICK, ORDERED, Grids::Few,             I32,    OWN,      DEVICE, RATE).orders(ORDERS),
+    row(BEYOND_QUICK, ORDERED, Grids::Blocks(&[1]),    I32,    OWN,      SCOPES, RATE).orders(ORDERS),
+    row(BEYOND_QUICK, ORDERED, Grids::Blocks(&[1]),    I32,    OWN,      CLUSTER, RATE),
+    row(BEYOND_QUICK, ADD,    Grids::Few,              I32_F32, OWN,     DEVICE, RATE).orders(OF_LIBRARY).forms(&[Form::Library]),
+    row(BEYOND_QUICK, ADD,    Grids::Few,              F32,    OWN,      DEVICE, RATE).orders(&[MemoryOrder::AcqRel, MemoryOrder::SeqCst]),
+    row(BEYOND_QUICK, ADD,    Grids::Blocks(&[1]),     I32,    OWN,      SYSTEM, RATE).orders(&[MemoryOrder::SeqCst]).forms(&[Form::Library]),
+    row(BEYOND_QUICK, ADD,    Grids::Few,              I32_F32, &[],     DEVICE, RATE).groups(OF_BINS),
+    row(BEYOND_QUICK, ADD,    Grids::Few,              I32_F32, &[],     SHARED, RATE).groups(OF_BINS),
     row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, TYPES,  BOTH,     DEVICE, LATENCY),
     row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, I32,    BOTH,     BLOCK,  RATE),
     row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, I32,    BOTH,     SYSTEM, RATE),

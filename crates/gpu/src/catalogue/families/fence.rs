@@ -11,6 +11,19 @@ const FACTS: Facts = Facts {
 };
 const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 
+/// The groups: no thread has written anything; each has eight stores under way; one thread executes the fence for its block, between
+/// two barriers of it.
+const NOTHING: &str = "nothing_written";
+const STORES: &str = "stores";
+const BY_ONE: &str = "by_one";
+const CONTEXTS: &[(&str, &[u32])] = &[(NOTHING, &[]), (STORES, &[]), (BY_ONE, &[])];
+
+/// A fence, which the baseline has too where nothing else is in the loop.
+fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstructions {
+    let expected = ExpectedInstructions::of(instructions);
+    if case.in_group(NOTHING) { expected } else { expected.only_in_test() }
+}
+
 /// In theory: a fence waits until the earlier writes of the thread are visible to all threads of its scope. For a block
 /// that is in the multiprocessor; for the device it is in the second-level cache, and the first-level cache is invalidated;
 /// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
@@ -34,14 +47,23 @@ fn unroll(case: &Case) -> u32 {
     }
 }
 
-fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
+/// `reach`: whose ordinary accesses it orders, as the kernel names them.
+fn definitions(case: &Case, function: &str, reach: &str) -> Vec<String> {
     let is_volatile = case.form == Some(Form::Volatile);
     let fenced_context = u32::from(case.form == Some(Form::Fenced));
+    let context = match case.group_word() {
+        NOTHING => "NOTHING",
+        STORES => "STORES",
+        _ => "UPDATES",
+    };
     vec![
         value_of(case),
+        format!("CONTEXT={context}"),
+        format!("IS_ALONE={}", u32::from(case.in_group(NOTHING))),
+        format!("BY_ONE={}", u32::from(case.in_group(BY_ONE))),
         format!("ELEMENT={}VALUE", if is_volatile { "volatile " } else { "" }),
         format!("FENCE={function}"),
-        format!("REACHES_BLOCK_ONLY={block_only}"),
+        format!("REACH={reach}"),
         format!("FENCED_CONTEXT={fenced_context}"),
     ]
 }
@@ -49,7 +71,7 @@ fn definitions(case: &Case, function: &str, block_only: u32) -> Vec<String> {
 const TYPES: &[Dtype] = &[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
 /// The paper surrounds the fence of a block, and it alone, with others.
-const fn plan(scope: &'static [Scope]) -> [PlanRow; 6] {
+const fn plan(scope: &'static [Scope]) -> [PlanRow; 7] {
     const ONE: &[Layout] = &[private(1)];
     const TWO: &[Layout] = &[private(1), private(32)];
     const OTHERS: &[&str] = &["device", "system"];
@@ -65,6 +87,7 @@ const fn plan(scope: &'static [Scope]) -> [PlanRow; 6] {
             .forms(&[Form::Fenced]),
         on(PAPER, Grids::Coarse).only(OTHERS).dtypes(TYPES).layouts(AT_STRIDES).scopes(scope),
         on(BEYOND_QUICK, Grids::Few).dtypes(&[Dtype::I32]).layouts(ONE).scopes(scope).forms(&[Form::Volatile]),
+        on(BEYOND_QUICK, Grids::Few).dtypes(&[Dtype::I32]).layouts(ONE).scopes(scope).groups(CONTEXTS),
     ]
 }
 
@@ -73,21 +96,49 @@ entries! {
     operation: "one fence between the updates of two elements, by each thread: it waits until the multiprocessor has the \
                 update before it",
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
-    definitions: |case| definitions(case, "__threadfence_block", 1),
-    expected: |_| ExpectedInstructions::of(&["MEMBAR.CTA"]).only_in_test(),
+    definitions: |case| definitions(case, "__threadfence_block", "BLOCK"),
+    expected: |case| expected(case, &["MEMBAR.CTA"]),
     plan: &plan(&[Scope::Block]),
     sampling: |_| SamplingPolicy::LONG_SAMPLES;
 
     "gpu.fence.device" like FENCE: "Fence that orders a thread's memory accesses for all threads of the device",
     source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
-    definitions: |case| definitions(case, "__threadfence", 0),
-    expected: |_| ExpectedInstructions::of(&["MEMBAR.GPU"]).only_in_test(),
+    definitions: |case| definitions(case, "__threadfence", "DEVICE"),
+    expected: |case| expected(case, &["MEMBAR.GPU"]),
     plan: &plan(&[Scope::Device]);
 
     "gpu.fence.system" like FENCE: "Fence that orders a thread's memory accesses for all devices and the CPU",
     source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
     facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
-    definitions: |case| definitions(case, "__threadfence_system", 0),
-    expected: |_| ExpectedInstructions::of(&["MEMBAR.SYS"]).only_in_test(),
+    definitions: |case| definitions(case, "__threadfence_system", "DEVICE"),
+    expected: |case| expected(case, &["MEMBAR.SYS"]),
     plan: &plan(&[Scope::System]);
+
+    /// In theory: the thread's accesses to memory, or to shared memory alone, end before those of the units for asynchronous copies
+    /// and matrices begin.
+    "gpu.fence.proxy_async" like PROXY: "Fence between ordinary accesses and asynchronous ones to one memory, by each thread",
+    definitions: |case| definitions(case, "fence_proxy_async", "NOBODY");
+
+    "gpu.fence.proxy_async_global" like PROXY: "The same for global memory",
+    definitions: |case| definitions(case, "fence_proxy_async_global", "NOBODY");
+
+    "gpu.fence.proxy_async_shared" like PROXY: "The same for the shared memory of the block",
+    definitions: |case| definitions(case, "fence_proxy_async_shared", "NOBODY");
 }
+
+/// It orders no ordinary accesses for each other, so its check tests the updates alone.
+const PROXY: Entry = Entry {
+    operation: "one fence between the updates of two elements, by each thread",
+    source: "PTX ISA, fence.proxy.async",
+    facts: Facts { role: Role::ProxyFence, orders_memory: false, ..FACTS },
+    expected: |case| expected(case, &["FENCE.VIEW.ASYNC"]),
+    needs: (9, 0),
+    plan: &[
+        on(BEYOND_QUICK, Grids::Few).dtypes(&[Dtype::I32]).layouts(&[private(1)]),
+        on(BEYOND_QUICK, Grids::Few)
+            .dtypes(&[Dtype::I32])
+            .layouts(&[private(1)])
+            .groups(&[(NOTHING, &[]), (STORES, &[])]),
+    ],
+    ..FENCE
+};

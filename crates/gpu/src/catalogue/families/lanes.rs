@@ -22,6 +22,7 @@ const SHUFFLE: Entry = Entry {
         on(QUICK, Grids::Coarse).only(&["up", "down", "xor"]).dtypes(I32).modes(LATENCY),
         on(BEYOND_QUICK, Grids::Coarse).only(&["up", "down", "xor"]).dtypes(TYPES).modes(LATENCY),
         on(BEYOND_QUICK, Grids::Few).only(&["down"]).dtypes(I32).modes(LATENCY).forms(&[Form::Opaque]),
+        on(BEYOND_QUICK, Grids::Few).only(&["through_shared"]).dtypes(I32).modes(LATENCY),
         on(STANDARD, Grids::Few).only(&["xor"]).dtypes(I32).modes(LATENCY).forms(&[Form::Opaque]),
         on(PAPER, Grids::OfPapers).only(&["xor"]).dtypes(TYPES).modes(LATENCY).forms(&[Form::Opaque]),
     ],
@@ -110,6 +111,12 @@ entries! {
     "gpu.shuffle.xor" like SHUFFLE: "The lanes of a warp exchange registers in pairs",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case));
+
+    /// In theory: a store, two barriers of the warp, which the compiler knows to be together, and a load: the latency of shared memory
+    /// twice.
+    "gpu.shuffle.through_shared" like SHUFFLE: "Each lane of a warp reads what another one wrote to shared memory",
+    source: "CUDA C++ Programming Guide, Shared Memory, __syncwarp",
+    expected: |_| ExpectedInstructions::of(&["LDS"]);
 
     "gpu.vote.all" like VOTE: "Whether a condition holds for all lanes of a warp",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",

@@ -156,6 +156,23 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, extent: Extent) -> Vec<
     without_repetitions(shapes.iter().flat_map(on).collect())
 }
 
+/// How the host waits for a kernel, by its length: where it sleeps, the CPU that it leaves to others is in the details.
+const HOST_WAIT: Entry = Entry {
+    operation: "one more kernel and one more wait at the same work in all",
+    source: "CUDA Driver API, cuStreamSynchronize and CU_CTX_SCHED_SPIN, YIELD, BLOCKING_SYNC",
+    facts: Facts { role: Role::LaunchAndWait, ..FACTS },
+    cases: |id, preset, limits| {
+        let lengths: &[u32] = match preset {
+            Preset::Quick => &[],
+            Preset::Standard => &[5, 50],
+            Preset::Paper => &[5, 50, 500],
+        };
+        let sweep = Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[32.min(limits.max_threads)]);
+        if lengths.is_empty() { Vec::new() } else { sweep.groups(&numbered(KERNEL_US, lengths)).cases() }
+    },
+    ..LAUNCH
+};
+
 /// A launch that depends on another one: in quick plans kernels of one length alone.
 const DEPENDENT: Entry = Entry {
     cases: |id, preset, limits| {
@@ -244,6 +261,43 @@ entries! {
     source: "CUDA Driver API, cuEventSynchronize",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync);
+
+    "gpu.launch.sync_spin" like HOST_WAIT: "Launch of one more kernel; the driver spins until its stream is done",
+    method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Spins)));
+
+    "gpu.launch.sync_yield" like HOST_WAIT:
+    "Launch of one more kernel; the driver yields the CPU until its stream is done",
+    method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Yields)));
+
+    /// In theory: an interrupt of the device and the wake-up of a thread.
+    "gpu.launch.sync_block" like HOST_WAIT: "Launch of one more kernel; the thread sleeps until its stream is done",
+    method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
+
+    "gpu.launch.event_block" like HOST_WAIT:
+    "Launch of one more kernel and an event that lets the thread sleep until it is reached",
+    source: "CUDA Driver API, CU_EVENT_BLOCKING_SYNC",
+    method: Method::Launch(Launching::Waiting(HostWait::BlockingEvent));
+
+    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of one more kernel; the host asks again and again whether it is done",
+    source: "CUDA Driver API, cuStreamQuery",
+    method: Method::Launch(Launching::Waiting(HostWait::AskingStream));
+
+    "gpu.launch.ask_event" like HOST_WAIT:
+    "Launch of one more kernel and an event; the host asks again and again whether it is reached",
+    source: "CUDA Driver API, cuEventQuery",
+    method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
+
+    /// In theory: no call of the driver while the host waits; the word comes over the link.
+    "gpu.launch.ask_word" like HOST_WAIT:
+    "Launch of one more kernel and a word of host memory that the stream writes; the host reads it again and again",
+    source: "CUDA Driver API, cuStreamWriteValue32",
+    method: Method::Launch(Launching::Waiting(HostWait::Word));
+
+    /// In theory: an interrupt, the wake-up of the driver's thread, and its answer.
+    "gpu.launch.host_function" like HOST_WAIT:
+    "Launch of one more kernel and a function of the host behind it, for which the host spins",
+    source: "CUDA Driver API, cuLaunchHostFunc",
+    method: Method::Launch(Launching::Waiting(HostWait::Function));
 
     /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
     /// blocks. But these blocks stand on other multiprocessors than those of the kernel before, away from what these read, and

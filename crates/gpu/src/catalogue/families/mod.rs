@@ -9,10 +9,12 @@
 //! measures its own and uses that instead.
 
 pub(crate) mod atomic;
+pub(crate) mod atomic_half;
 pub(crate) mod block;
 pub(crate) mod cluster;
 pub(crate) mod fence;
 pub(crate) mod grid;
+pub(crate) mod handoff;
 pub(crate) mod hybrid;
 pub(crate) mod lanes;
 pub(crate) mod launch;
@@ -32,10 +34,12 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     warp::ENTRIES,
     lanes::ENTRIES,
     atomic::ENTRIES,
+    atomic_half::ENTRIES,
     fence::ENTRIES,
     lock::ENTRIES,
     cluster::ENTRIES,
     grid::ENTRIES,
+    handoff::ENTRIES,
     multi::ENTRIES,
     launch::ENTRIES,
     reduction::ENTRIES,
@@ -56,7 +60,7 @@ mod prelude {
         relaxed, value_of,
     };
     pub(super) use crate::catalogue::entry::{
-        CpuThreads, Entry, ExpectedInstructions, Kernel, Launching, Method, Proof, SamplingPolicy,
+        CpuThreads, Entry, ExpectedInstructions, HostWait, Kernel, Launching, Method, Proof, SamplingPolicy,
     };
     pub(super) use crate::catalogue::limits::{AT_STRIDES, DOUBLINGS, DeviceLimits, private, shape_of};
     pub(super) use crate::catalogue::plan::{BEYOND_QUICK, EACH, Grids, PAPER, PlanRow, QUICK, STANDARD, on};

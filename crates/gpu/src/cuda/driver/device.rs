@@ -1,10 +1,11 @@
 //! The loaded driver, its devices, their properties, and the access of one to the memory of another.
 
-use crate::cuda::driver::library::{Driver, checked, written};
+use crate::cuda::driver::library::{self, Driver, checked, written};
 use crate::cuda::error::Called;
 use cudarc::driver::sys;
 use std::ffi::{CStr, c_int};
 use std::ptr;
+use syncscope_core::Waits;
 
 impl Driver {
     /// The device with this number.
@@ -119,6 +120,20 @@ impl Context {
         Ok(context)
     }
 
+    /// How the driver waits for work in this context, on behalf of the calling thread; by itself: as it likes.
+    pub(crate) fn wait_by(&self, waits: Option<Waits>) -> Called {
+        let scheduling = match waits {
+            Some(Waits::Spins) => sys::CUctx_flags::CU_CTX_SCHED_SPIN,
+            Some(Waits::Yields) => sys::CUctx_flags::CU_CTX_SCHED_YIELD,
+            Some(Waits::Sleeps) => sys::CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC,
+            _ => sys::CUctx_flags::CU_CTX_SCHED_AUTO,
+        };
+        self.make_current()?;
+        let flags = scheduling as u32 | sys::CUctx_flags::CU_CTX_MAP_HOST as u32;
+        // SAFETY: the context is current; `waits_as_asked` says whether the driver has the function.
+        checked("cuCtxSetFlags", unsafe { sys::cuCtxSetFlags(flags) })
+    }
+
     /// Makes it current on the calling thread. Needed before other calls on a thread that did not make the context.
     pub(crate) fn make_current(&self) -> Called {
         // SAFETY: the context is alive.
@@ -144,6 +159,11 @@ impl Context {
         // SAFETY: the caller's promise; the source is as long as said.
         checked("cuMemcpyHtoD", unsafe { sys::cuMemcpyHtoD_v2(to, ptr::from_ref(value).cast(), size_of::<T>()) })
     }
+}
+
+/// Whether the loaded driver changes how it waits in a context that exists: from CUDA 12.1 on.
+pub(crate) fn waits_as_asked() -> bool {
+    library::has(&["cuCtxSetFlags"])
 }
 
 impl Drop for Context {

@@ -138,10 +138,28 @@ impl Drop for ExecutableGraph {
 pub(crate) struct Event(pub(super) sys::CUevent);
 
 impl Event {
-    pub(crate) fn new(_context: &Context) -> Called<Self> {
-        let flags = sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+    pub(crate) fn new(context: &Context) -> Called<Self> {
+        Self::with(context, 0)
+    }
+
+    /// The same, for a thread that sleeps while it waits.
+    pub(crate) fn blocking(context: &Context) -> Called<Self> {
+        Self::with(context, sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32)
+    }
+
+    fn with(_context: &Context, flags: u32) -> Called<Self> {
+        let flags = flags | sys::CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
         // SAFETY: the pointer is valid for the call.
         written("cuEventCreate", |event| unsafe { sys::cuEventCreate(event, flags) }).map(Self)
+    }
+
+    /// Whether it is reached.
+    pub(crate) fn is_reached(&self) -> Called<bool> {
+        // SAFETY: the event is alive.
+        match unsafe { sys::cuEventQuery(self.0) } {
+            sys::CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            result => checked("cuEventQuery", result).map(|()| true),
+        }
     }
 
     /// Waits in the driver until the event is reached. Only for kernels that are known to end.

@@ -21,9 +21,9 @@ mod stream;
 
 pub(crate) use self::buffer::{DeviceBuffer, HostBuffer};
 pub(crate) use self::device::Context;
-pub(crate) use self::device::{Attribute, Device, DevicePointer, PeerAttribute, device_count};
+pub(crate) use self::device::{Attribute, Device, DevicePointer, PeerAttribute, device_count, waits_as_asked};
 pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph, has_conditional_nodes};
 pub(crate) use self::library::{Driver, load, no_device};
 pub(crate) use self::module::{Function, KernelArguments, Module, Way};
-pub(crate) use self::stream::Stream;
 pub(crate) use self::stream::{Part, launch_together, launches_on_several_devices};
+pub(crate) use self::stream::{Stream, host_calls};

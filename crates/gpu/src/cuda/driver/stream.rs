@@ -9,6 +9,7 @@ use cudarc::driver::sys;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A queue of work on a device.
 #[derive(Debug)]
@@ -95,6 +96,19 @@ impl Stream {
         })
     }
 
+    /// Queues a function of the host that counts its calls; see [`host_calls`]. The driver calls it in a thread of its own.
+    pub(crate) fn count_on_host(&self) -> Called {
+        // SAFETY: the stream is alive; the function uses a static variable alone.
+        checked("cuLaunchHostFunc", unsafe { sys::cuLaunchHostFunc(self.0, Some(count_call), ptr::null_mut()) })
+    }
+
+    /// Queues the writing of a value to the first word of host memory that the device can access.
+    pub(crate) fn write_to_host(&self, buffer: &HostBuffer, value: u32) -> Called {
+        let pointer = buffer.device_pointer()?;
+        // SAFETY: the stream is alive, and the buffer has a word.
+        checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, pointer, value, 0) })
+    }
+
     /// Queues the writing of a value to the first word of a buffer.
     pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
         // SAFETY: the stream is alive, and every buffer has a word (the driver's allocations are larger than one).
@@ -107,6 +121,17 @@ impl Stream {
         // SAFETY: as for `write_value`.
         checked("cuStreamWaitValue32", unsafe { sys::cuStreamWaitValue32_v2(self.0, buffer.pointer, value, flags) })
     }
+}
+
+static HOST_CALLS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn count_call(_: *mut c_void) {
+    HOST_CALLS.fetch_add(1, Ordering::Release);
+}
+
+/// How often streams have called the function of [`Stream::count_on_host`] so far, modulo 2^32.
+pub(crate) fn host_calls() -> u32 {
+    HOST_CALLS.load(Ordering::Acquire)
 }
 
 impl Drop for Stream {

@@ -1,0 +1,46 @@
+//! Atomic additions of floating-point numbers of 16 bits, alone or two in a word.
+
+use super::prelude::*;
+
+const FACTS: Facts = Facts {
+    orders_memory: false,
+    mode: Mode::Throughput,
+    actor: ActorRule::MedianUnlessWithin(0),
+    run_effect: |_| RunEffect::of_both(0.01),
+    ..Facts::of(Role::HalfUpdate)
+};
+
+/// In theory: the packed forms are executed in the second-level cache as other additions are. There is no instruction for a single
+/// number: a compare-and-swap loop on the word around it, whose two lanes contend.
+const HALF: Entry = Entry {
+    operation: "addition of one by each thread",
+    source: "CUDA Math API, atomicAdd of __half and __nv_bfloat16; PTX ISA, red.add.noftz",
+    definitions: |case| vec![kind_of(case)],
+    sampling: |_| SamplingPolicy::USUAL,
+    unroll: |case| if case.layout == Some(Layout::Shared) { 1 } else { 8 },
+    plan: &[on(BEYOND_QUICK, Grids::Few)
+        .layouts(&[Layout::Shared, private(1)])
+        .scopes(&[Scope::Device])
+        .spaces(&[Space::Global])
+        .orders(&[MemoryOrder::Relaxed])],
+    ..Entry::of(Kernel::of("atomic_half.cu", ArgumentKind::Variable), Proof::Trial, FACTS)
+};
+
+/// The loop that stands for a single number.
+const LOOP: ExpectedInstructions = ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]);
+
+entries! {
+    "gpu.atomic.add_f16" like HALF: "Atomic addition of a half-precision number: a compare-and-swap loop",
+    expected: |_| LOOP;
+
+    "gpu.atomic.add_f16x2" like HALF: "Atomic addition of two half-precision numbers in a word",
+    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]);
+
+    "gpu.atomic.add_bf16" like HALF: "Atomic addition of a bfloat16 number: a compare-and-swap loop",
+    expected: |_| LOOP,
+    needs: (9, 0);
+
+    "gpu.atomic.add_bf16x2" like HALF: "Atomic addition of two bfloat16 numbers in a word",
+    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
+    needs: (9, 0);
+}

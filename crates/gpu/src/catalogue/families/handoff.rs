@@ -1,0 +1,123 @@
+//! Hand-offs between two blocks of a grid or of a cluster: what persistent kernels are made of.
+
+use super::prelude::*;
+
+/// Which two multiprocessors take part differs between runs where no group says it.
+const FACTS: Facts = Facts {
+    at_once: OperationsAtOnce::One,
+    run_effect: |_| RunEffect::of_both(0.02),
+    ..Facts::of(Role::BlockHandoff).waiting(Waits::Spins)
+};
+
+/// The blocks are near the same half of the second-level cache, with the words that they poll.
+const NEAR: &str = "near";
+/// They are near different halves, and each polls in its own.
+const FAR: &str = "far";
+
+/// A round trip takes a microsecond.
+const UNROLL_OF_TRIPS: u32 = 8;
+
+/// In theory: a store on its way to the second-level cache and, on average, one and a half reads of it by the one who waits,
+/// twice. A release waits until the data before it are there, another way and back; an acquire empties the first-level cache, so
+/// that the data are read from the second. Data and flag in one store need neither.
+const HANDOFF: Entry = Entry {
+    operation: "one round trip: each of two blocks waits for a turn and writes the next one",
+    definitions: |case| definitions(case, "RELEASE"),
+    expected: |_| ExpectedInstructions::of(POLL),
+    cases: |id, preset, limits| cases(id, preset, limits, &[None]),
+    limit: |case, _| (case.blocks < Some(2) || case.threads != Some(32)).then_some("two blocks of one warp take part"),
+    method: Method::GridBarrier,
+    unroll: |_| UNROLL_OF_TRIPS,
+    ..Entry::of(Kernel::of("handoff.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
+};
+
+/// A read that waits.
+const POLL: &[&str] = &["LDG.STRONG.GPU", "LD.STRONG.GPU"];
+
+fn definitions(case: &Case, kind: &str) -> Vec<String> {
+    let place = match case.group_word() {
+        NEAR => "NEAR",
+        FAR => "FAR",
+        _ => "ANYWHERE",
+    };
+    let kind = if case.order == Some(MemoryOrder::Relaxed) { "RELAXED" } else { kind };
+    vec![format!("KIND={kind}"), format!("PLACE={place}")]
+}
+
+/// The first two blocks of a grid and, with a block on each multiprocessor, two near and two far ones, in these orders.
+fn cases(id: &str, preset: Preset, limits: DeviceLimits, orders: &[Option<MemoryOrder>]) -> Vec<Case> {
+    if preset == Preset::Quick {
+        return Vec::new();
+    }
+    let two = Sweep::of(id).blocks(&[2]).threads(&[32]).cases();
+    let of_all = Sweep::of(id).blocks(&[limits.multiprocessors.max(2)]).threads(&[32]).cases();
+    let placed = [two, of_group(NEAR, &of_all), of_group(FAR, &of_all)].concat();
+    let in_order = |order| placed.iter().map(move |case| Case { order, ..case.clone() });
+    orders.iter().copied().flat_map(in_order).collect()
+}
+
+/// Two blocks of a cluster, one cluster.
+const CLUSTER: Entry = Entry {
+    operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory",
+    definitions: |case| vec![definitions(case, "RELEASE").remove(0)],
+    cases: |id, preset, _| match preset {
+        Preset::Quick => Vec::new(),
+        _ => {
+            let pair = Sweep::of(id).blocks(&[2]).threads(&[32]).groups(&numbered(CLUSTER_OF, &[2])).cases();
+            let orders = if id == IN_CLUSTER { ORDERS } else { &[None] };
+            orders.iter().flat_map(|order| pair.iter().map(|case| Case { order: *order, ..case.clone() })).collect()
+        }
+    },
+    limit: |case, _| (case.blocks != Some(2)).then_some("two blocks of a cluster take part"),
+    method: Method::Cluster,
+    needs: (9, 0),
+    kernel: Kernel::of("handoff_cluster.cu", ArgumentKind::Register),
+    ..HANDOFF
+};
+
+const IN_CLUSTER: &str = "gpu.handoff.cluster";
+const ORDERS: &[Option<MemoryOrder>] = &[None, Some(MemoryOrder::Relaxed)];
+
+entries! {
+    "gpu.handoff.flag" like HANDOFF:
+    "Two blocks pass data and a flag, by st.release and ld.acquire; relaxed: the flag alone, which orders nothing",
+    source: "PTX ISA, Memory Consistency Model, st.release and ld.acquire; CUDA C++ Programming Guide, Asynchronous SIMT",
+    cases: |id, preset, limits| cases(id, preset, limits, ORDERS);
+
+    "gpu.handoff.fenced" like HANDOFF:
+    "Two blocks pass data and a volatile flag, with __threadfence() before the flag is written and after it is seen",
+    source: "CUDA C++ Programming Guide, Memory Fence Functions",
+    definitions: |case| definitions(case, "FENCED"),
+    // A volatile access is one of system scope.
+    expected: |_| ExpectedInstructions::of(&["LDG.STRONG.SYS", "LDG.SYS"]);
+
+    "gpu.handoff.count" like HANDOFF: "Two blocks pass data and a count, by red.release and ld.acquire",
+    source: "PTX ISA, red.release and ld.acquire",
+    definitions: |case| definitions(case, "ADDED");
+
+    "gpu.handoff.packed" like HANDOFF: "Two blocks pass data and a flag in one store of 16 bytes, which needs no order",
+    source: "PTX ISA, st.relaxed.b128 and ld.relaxed.b128: one access, never torn",
+    definitions: |case| definitions(case, "PACKED"),
+    expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.GPU", "LD.128.STRONG.GPU"]);
+
+    /// In theory: a release for each line; the reports of the receiver come meanwhile.
+    "gpu.handoff.stream" like HANDOFF: "A block sends lines of 128 bytes through a ring of eight to another one",
+    operation: "one line of 128 bytes sent, released, acquired and read; the ring keeps eight under way",
+    source: "PTX ISA, st.release and ld.acquire; Lamport, Specifying Concurrent Program Modules, TOPLAS 1983",
+    facts: Facts { role: Role::BlockStream, mode: Mode::Throughput, ..FACTS },
+    definitions: |case| definitions(case, "STREAM"),
+    // Each block has both sides in its code.
+    expected: |_| ExpectedInstructions::of(POLL).times(2);
+
+    "gpu.handoff.cluster" like CLUSTER:
+    "Two blocks of a cluster pass data and a flag through their shared memory; relaxed: the flag alone",
+    source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, st.release.cluster.shared::cluster",
+    // The flag, and the data behind it.
+    expected: |case| ExpectedInstructions::of(&["LDS", "LD"]).times(if case.order.is_none() { 2 } else { 1 });
+
+    "gpu.handoff.cluster_async" like CLUSTER:
+    "Two blocks of a cluster pass data by st.async, which completes a barrier object of the receiver",
+    source: "PTX ISA, st.async and mbarrier.try_wait",
+    definitions: |case| vec![definitions(case, "ASYNC").remove(0)],
+    expected: |_| ExpectedInstructions::of(&["SYNCS.PHASECHK.TRANS64.TRYWAIT"]);
+}

@@ -1,0 +1,121 @@
+// Hand-offs between two blocks of a cluster through their shared memory (gpu.handoff.cluster): each waits in its own
+// for the turn that the other one writes there, so one operation is a round trip.
+//
+// KIND selects how; all but RELAXED carry data, which the receiver reads and compares.
+#include "cluster.cuh"
+
+using Arguments = RegisterArguments;
+
+enum Kind { RELAXED, RELEASE, ASYNC };
+
+struct Operation {
+    u32 rank, turn = 0, wrong = 0;
+    u32 flag, data, object, flag_there, data_there, object_there;
+    Spin spin;
+
+    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
+        : rank(cluster_rank()), spin(arguments.abort) {
+        __shared__ u64 words[3];
+        flag = address_of(words), data = address_of(words + 1), object = address_of(words + 2);
+        const u32 other = (rank + 1) % cluster_blocks();
+        flag_there = address_in(other, words), data_there = address_in(other, words + 1);
+        object_there = address_in(other, words + 2);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            words[0] = words[1] = 0;
+            asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(object) : "memory");
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+            if constexpr (KIND == ASYNC) expect();
+        }
+        meet_in_cluster();
+        // The second block begins with an answer, so that both wait first.
+        if (KIND == ASYNC && takes_part() && rank == 1) send(0);
+    }
+
+    __device__ __forceinline__ static u32 address_of(const u64 *word) { return (u32)__cvta_generic_to_shared(word); }
+
+    __device__ __forceinline__ bool takes_part() const { return threadIdx.x == 0; }
+
+    __device__ __forceinline__ void run() {
+        turn++;
+        receive(turn - 1 + rank);
+        send(turn);
+    }
+
+    __device__ __forceinline__ void send(u32 value) const {
+        if constexpr (KIND == RELAXED) {
+            asm volatile("st.relaxed.cluster.shared::cluster.u32 [%0], %1;" ::"r"(flag_there), "r"(value) : "memory");
+        }
+        if constexpr (KIND == RELEASE) {
+            asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(data_there), "r"(value) : "memory");
+            asm volatile("st.release.cluster.shared::cluster.u32 [%0], %1;" ::"r"(flag_there), "r"(value) : "memory");
+        }
+        // The store completes the phase of the barrier object beside it.
+        if constexpr (KIND == ASYNC) {
+            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(
+                             data_there),
+                         "r"(value), "r"(object_there)
+                         : "memory");
+        }
+    }
+
+    __device__ __forceinline__ void receive(u32 awaited) {
+        u32 goes_on, found = 0;
+        const u32 parity = (turn - 1) & 1;
+        do {
+            if constexpr (KIND == RELAXED) {
+                asm volatile("ld.relaxed.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
+            } else if constexpr (KIND == RELEASE) {
+                asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
+            } else {
+                asm volatile("{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared.b64 over, [%1], %2; "
+                             "selp.u32 %0, 1, 0, over;}"
+                             : "=r"(found)
+                             : "r"(object), "r"(parity)
+                             : "memory");
+            }
+            goes_on = (KIND == ASYNC ? found == 0 : found != awaited) & spin.goes_on();
+            asm volatile("" : "+r"(goes_on));
+        } while (goes_on);
+        if constexpr (KIND == RELAXED) {
+            wrong |= found ^ awaited;
+        } else {
+            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
+            wrong |= found ^ awaited;
+            if constexpr (KIND == ASYNC) expect();
+        }
+    }
+
+    // The next phase ends with the arrival of this thread and four bytes.
+    __device__ __forceinline__ void expect() const {
+        asm volatile("{.reg .b64 phase; mbarrier.arrive.expect_tx.shared.b64 phase, [%0], 4;}" ::"r"(object) : "memory");
+    }
+
+    // The last message of each has arrived before the memory is used again.
+    __device__ __forceinline__ void finish(const Arguments &arguments) {
+        if (takes_part()) {
+            if (rank == 0) receive_last();
+            if (wrong != 0) report_mismatch(arguments, turn, turn ^ wrong);
+        }
+        meet_in_cluster();
+        if (takes_part()) asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(object) : "memory");
+    }
+    __device__ __forceinline__ void receive_last() {
+        turn++;
+        receive(turn - 1);
+    }
+
+    __device__ static void check(const Arguments &arguments) {
+        Operation operation(arguments);
+        for (u32 round = 0; operation.takes_part() && round < 64; round++) {
+            delay((operation.rank * 7 + round * 5) % 32);
+            operation.run();
+        }
+        operation.finish(arguments);
+    }
+};
+
+template <>
+constexpr Meets syncscope::MEETS<Operation> = Meets::CLUSTER;
+
+SYNCSCOPE_CLUSTER_KERNELS_ON(Repeated, Partly)
