@@ -247,6 +247,12 @@ __device__ __forceinline__ void publish(u32 *word, u32 value, u32 repeats) {
     store_plain(word, value);
 }
 
+// Where a thread of the grid writes: in its own place, or far from its neighbours, so that the writes of a warp go to as many lines as
+// it has threads and the last of them are late.
+__device__ __forceinline__ u32 place_of(u32 thread, u32 round) {
+    return round / 8 % 2 == 0 ? thread : thread % gridDim.x * blockDim.x + thread / gridDim.x;
+}
+
 // Checks the barrier once: it takes two barriers, because no thread may write again before all have read. The
 // generation makes each value a new one. After four rounds a block has the same partner again, whose words its
 // first-level cache may still hold.
@@ -259,15 +265,16 @@ __device__ __forceinline__ void check_once(Operation &barrier, const GridBarrier
     const bool writes_flag = threadIdx.x == blockDim.x - 1;
     u32 *const flags = device_table.block_flags[device_table.device];
     u32 *const phases = device_table.phases;
+    u32 *const mine = phases + place_of(grid_thread(), round);
     if constexpr (IS_ORDERED) {
-        publish(phases + grid_thread(), value, repeats);
+        publish(mine, value, repeats);
         if (writes_flag) publish(flags + blockIdx.x, value, repeats);
     } else {
-        announce(phases + grid_thread(), value);
+        announce(mine, value);
         if (writes_flag) announce(flags + blockIdx.x, value);
     }
     barrier.run();
-    const u32 *const phase = phases + partner * blockDim.x + threadIdx.x;
+    const u32 *const phase = phases + place_of(partner * blockDim.x + threadIdx.x, round);
     const u32 found = IS_ORDERED ? load_plain(phase) : load_relaxed_system(phase);
     if (found != value) count_mismatch(value, found);
     if (writes_flag) {
@@ -325,14 +332,17 @@ struct CheckedBarrier : Barrier {
 
 #define SYNCSCOPE_GRID_BARRIERS(Barrier) SYNCSCOPE_GRID_BARRIERS_AS(SYNCSCOPE_KERNEL, Barrier)
 
-#define SYNCSCOPE_GRID_BARRIERS_AS(KERNEL, Barrier)                                                  \
+#define SYNCSCOPE_GRID_BARRIERS_AS(KERNEL, Barrier) SYNCSCOPE_GRID_BARRIERS_CHECKED(KERNEL, Barrier, Barrier)
+
+// Another one is checked in the kernel `check`: the same under stress.
+#define SYNCSCOPE_GRID_BARRIERS_CHECKED(KERNEL, Barrier, Stressed)                                    \
     KERNEL syncscope_baseline(const Arguments arguments) {                                           \
         measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                          \
     }                                                                                                \
     KERNEL syncscope_test(const Arguments arguments) {                                               \
         measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                          \
     }                                                                                                \
-    KERNEL syncscope_check(const Arguments arguments) { CheckedBarrier<Barrier>::check(arguments); } \
+    KERNEL syncscope_check(const Arguments arguments) { CheckedBarrier<Stressed>::check(arguments); } \
     SYNCSCOPE_THIRD(KERNEL, Repeated, Together, CheckedBarrier<Barrier>)
 
 }  // namespace syncscope

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use syncscope_core::{OwnCheck, OwnOperation};
-use syncscope_cpu::primitives::own::{FORMS, Trials};
+use syncscope_cpu::primitives::own::{FORMS, SIZES, Trials};
 use syncscope_orderings::{Model, Step, changed, find};
 
 /// Processor time; the first execution that fails ends it.
@@ -24,7 +24,7 @@ fn operation(file: &str, text: &str, functions: &[&str]) -> OwnOperation {
 
 /// What the model says of a text with these functions.
 fn asked(file: &str, text: &str, functions: &[&str], time: Duration) -> Model {
-    let said = Trials::new(None).and_then(|trials| trials.model(&operation(file, text, functions), time));
+    let said = Trials::new(None).and_then(|trials| trials.model(&operation(file, text, functions), time, SIZES));
     said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
 }
 

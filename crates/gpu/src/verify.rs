@@ -108,6 +108,8 @@ pub fn listings_of_own(
     let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
     let (entries, mut cases) = (Entries::with_own(code, limits), own::cases(code, limits));
     cases.dedup_by(|next, first| next.primitive == first.primitive);
+    let programs: Vec<Program> = cases.iter().filter_map(|case| entries.program_of(case)).collect();
+    compiler.prepare(&programs, &mut |_, _| {});
     let mut listing = |case: &Case| -> Listed {
         let program = entries.program_of(case).ok_or("there is no kernel")?;
         let cubin = compiler.cubin(&program).map_err(|error| error.to_string())?;

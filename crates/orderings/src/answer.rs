@@ -76,6 +76,8 @@ pub enum Test {
     NotSeen(u64),
     /// The first failure, in words.
     Failed(String),
+    /// Threads waited for ever, and how often they had used it before.
+    Hangs(String),
     /// It cannot be run, and why.
     Cannot(String),
 }
@@ -204,13 +206,21 @@ fn bound(words: &[&str]) -> Option<Bound> {
 }
 
 impl Test {
+    /// What was seen to fail.
+    pub fn failure(&self) -> Option<&str> {
+        match self {
+            Self::Failed(how) | Self::Hangs(how) => Some(how),
+            Self::NotSeen(_) | Self::Cannot(_) => None,
+        }
+    }
+
     /// From the line of the program.
     pub fn parse(text: &str, subject: &str) -> Self {
         let words: Vec<&str> = text.split_whitespace().collect();
         let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok()).unwrap_or_default();
         match words[..] {
             ["passed", ..] => Self::NotSeen(number(1)),
-            ["hangs", ..] => Self::Failed(format!("hangs after {} uses", number(1))),
+            ["hangs", ..] => Self::Hangs(format!("hangs after {} uses", number(1))),
             ["failed", kind, ..] => {
                 let what = match kind {
                     "lost" => format!("{} changes of {subject} are lost", number(2).wrapping_sub(number(3))),
@@ -262,7 +272,7 @@ mod tests {
             Test::parse("failed lost 2000 1998 1234\n", "the data"),
             Test::Failed("2 changes of the data are lost, after 1234 uses".to_owned())
         );
-        assert_eq!(Test::parse("hangs 7", "x"), Test::Failed("hangs after 7 uses".to_owned()));
+        assert_eq!(Test::parse("hangs 7", "x"), Test::Hangs("hangs after 7 uses".to_owned()));
         assert!(matches!(Test::parse("", "x"), Test::Cannot(_)));
     }
 }

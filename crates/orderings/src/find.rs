@@ -154,7 +154,9 @@ impl Finder<'_> {
     fn add(&mut self, token: usize, name: String, changes: Vec<Change>) {
         let token = self.source.tokens[token].range.clone();
         let line = self.source.line_of(token.start);
-        self.found.orderings.push(Ordering { line, name, token, changes });
+        let meeting = ["__syncthreads", "__syncwarp", "bar.", "barrier."];
+        let is_meeting = meeting.iter().any(|begin| name.starts_with(begin));
+        self.found.orderings.push(Ordering { line, name, is_meeting, token, changes });
     }
 
     fn leave_out(&mut self, token: usize, name: &str, reason: &str) {

@@ -2,7 +2,7 @@
 //! narrower scope, or left out. `syncscope measure --orderings` compiles, checks and measures these variants.
 //!
 //! - `tokens.rs`: a source as tokens; `source.rs`: which calls and functions these stand in.
-//! - `find.rs`: the orderings of C, C++ and CUDA; `ptx.rs`: those in `asm` statements.
+//! - `find.rs`: the orderings of C, C++ and CUDA; `ptx.rs`: those in `asm` statements; `ptx_as_c.rs`: the code of a GPU for the model.
 //! - `answer.rs`: what a model and a test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
 //!
 //! How the answers come about:
@@ -24,6 +24,7 @@
 mod answer;
 mod find;
 mod ptx;
+mod ptx_as_c;
 mod source;
 mod table;
 mod tokens;
@@ -34,7 +35,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::answer::{Bound, Model, ModelStep, Place, Refutation, Test};
 pub use self::find::find;
-pub use self::table::{Cheapest, Price, Row, Saving, Table};
+pub use self::ptx_as_c::{MODELLED, Span, ptx_as_c};
+pub use self::table::{Price, Row, Saving, Table, Together};
 
 /// How a variant differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +68,8 @@ pub struct Ordering {
     pub line: u32,
     /// What it is: `atomic_store_explicit release`.
     pub name: String,
+    /// Whether threads wait for each other in it, as in a barrier of the block.
+    pub is_meeting: bool,
     /// The token that holds it: a compiler that reads it refuses another word there.
     pub token: Range<usize>,
     /// Its variants.

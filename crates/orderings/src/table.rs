@@ -67,17 +67,21 @@ pub struct Table {
     pub rows: Vec<Row>,
     /// What has none.
     pub not_tried: Vec<NotTried>,
-    /// All variants together that nothing refutes.
-    pub cheapest: Option<Cheapest>,
+    /// All variants together that nothing refutes: the cheapest form.
+    pub cheapest: Option<Together>,
+    /// All memory orderings left out, whatever refutes that: what they cost together.
+    pub without_any: Option<Together>,
 }
 
-/// The cheapest form that no test and no model refutes.
+/// Several changes in one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Cheapest {
-    /// Its changes: `line 7: relaxed`.
+pub struct Together {
+    /// Its changes: `line 7: fetch_add release → relaxed`.
     pub changes: Vec<String>,
     /// What it costs less.
     pub price: Price,
+    /// What the same changes cost less one by one, in sum, in each case.
+    pub sum_ns: Vec<f64>,
     /// Its machine code.
     pub code: Vec<String>,
 }
@@ -85,14 +89,21 @@ pub struct Cheapest {
 impl Row {
     /// Whether a test or the model refutes the variant.
     pub fn is_refuted(&self) -> bool {
-        matches!(self.model, Some(Model::Refuted(_))) || matches!(self.test, Some(Test::Failed(_)))
+        matches!(self.model, Some(Model::Refuted(_))) || self.test.as_ref().is_some_and(|test| test.failure().is_some())
+    }
+
+    /// Whether a test or the model tried to refute the variant, and did not.
+    pub fn has_passed(&self) -> bool {
+        let is_modelled = matches!(self.model, Some(Model::NotRefuted(_)));
+        let is_tested = matches!(self.test, Some(Test::NotSeen(_))) && !matches!(self.model, Some(Model::Cannot(_)));
+        (is_modelled || is_tested) && !self.is_refuted()
     }
 
     /// Whether the ordering is needed, with no more than was seen.
     pub fn needed(&self, subject: &str) -> String {
         let model = self.model.as_ref().map(|model| model.in_words(subject));
         let not_seen = match &self.test {
-            Some(Test::Failed(how)) => return format!("yes: seen to fail: {how}"),
+            Some(Test::Failed(how) | Test::Hangs(how)) => return format!("yes: seen to fail: {how}"),
             Some(Test::NotSeen(uses)) => format!("not seen in {}", grouped(*uses)),
             Some(Test::Cannot(reason)) => format!("not tested: {reason}"),
             None if self.price == Price::SameInstructions => "free here".to_owned(),
@@ -218,7 +229,12 @@ impl Table {
             Some(model @ Model::Cannot(_)) => lines.push(format!("the code {}", model.in_words(&self.subject))),
             None => {}
         }
-        if let Some(Cheapest { changes, price, code }) = &self.cheapest {
+        if let Some(Together { price, sum_ns, .. }) = &self.without_any {
+            let sums = sum_ns.iter().map(|sum| rounded(*sum)).collect::<Vec<_>>().join(" and ");
+            let sums = if sums.is_empty() { sums } else { format!("; the prices above make {sums} ns") };
+            lines.push(format!("all memory orderings left out: {}{sums}", price.in_words()));
+        }
+        if let Some(Together { changes, price, code, .. }) = &self.cheapest {
             let changes = changes.join(", ");
             let price = price.in_words();
             lines.push(format!("the cheapest form that no test and no model refutes: {changes} ({price}):"));
@@ -295,6 +311,7 @@ mod tests {
                 reason: "it names no ordering".to_owned(),
             }],
             cheapest: None,
+            without_any: None,
         };
         let text = table.for_terminal();
         assert!(

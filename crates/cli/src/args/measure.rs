@@ -98,6 +98,9 @@ pub(crate) struct MeasureArguments {
     /// Seed of all random orders [default: random, recorded in run.json]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+    /// The check alone, under stress for so long; 0: the cost alone
+    #[arg(long, hide = true)]
+    pub(crate) trial_ms: Option<u32>,
     #[command(flatten)]
     pub(crate) axes: AxisArguments,
 }

@@ -38,6 +38,7 @@ impl Source {
             includes: arguments.include.iter().map(include).collect(),
             options: arguments.compiler_options(),
             launch_memory: arguments.shared_bytes.filter(|_| domain == Domain::Gpu),
+            trial_ms: arguments.trial_ms,
             ..OwnOperation::default()
         };
         let headers = || with_included(Path::new(""), own.includes.clone(), &arguments.folders).0.into_iter().skip(1);

@@ -321,5 +321,43 @@ fn orderings_of_what_has_none_or_is_broken_are_refused() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("has no memory ordering that could be weaker"), "{}", stderr(&output));
     let output = measure(folder.path(), &["--cpu", "cpu.lock.std_mutex", "--orderings"]);
-    assert_eq!((output.status.code(), stderr(&output).contains("is not written in C here")), (Some(2), true));
+    assert_eq!((output.status.code(), stderr(&output).contains("has no form")), (Some(2), true));
+}
+
+/// The PTX memory model asks for each release and acquire of a barrier of the grid, and not for its scope beyond the grid. Needs
+/// NVRTC, but no GPU.
+#[test]
+fn orderings_of_a_barrier_of_the_grid_are_modelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let barrier = "__device__ void grid_wait(Thread &me) {\n\
+                   unsigned *const counter = (unsigned *)me.memory;\n\
+                   __syncthreads();\n\
+                   if (threadIdx.x == 0) {\n\
+                   __threadfence_system();\n\
+                   atomicAdd(counter, 1u);\n\
+                   me.wait_until([&] { return *(volatile unsigned *)counter >= (me.passed + 1) * gridDim.x; });\n\
+                   __threadfence();\n\
+                   }\n\
+                   __syncthreads();\n}\n";
+    fs::write(folder.path().join("bar.cuh"), barrier).unwrap();
+    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90", "--orderings"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = stdout(&output);
+    for (line, variant, answer) in [
+        (3, "__syncthreads() → left out", "the model asks for it"),
+        (5, "__threadfence_system() → __threadfence", "not refuted"),
+        (5, "__threadfence_system() → left out", "the model asks for it"),
+        (8, "__threadfence() → __threadfence_block", "the model asks for it"),
+        (8, "__threadfence() → left out", "the model asks for it"),
+        (10, "__syncthreads() → left out", "the model asks for it"),
+    ] {
+        let begin = format!("{line}  {variant}");
+        let row = table.lines().find(|line| line.trim_start().starts_with(&begin));
+        assert!(row.is_some_and(|row| row.contains(answer)), "{begin}: {table}");
+    }
+    assert!(table.contains("refutes: line 5: __threadfence_system() → __threadfence (not measured)"), "{table}");
+    let weak = barrier.replace("__threadfence_system();", "");
+    fs::write(folder.path().join("bar.cuh"), weak).unwrap();
+    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90", "--orderings"]);
+    assert!(stdout(&output).contains("the model refutes the code as it is"), "{}", stdout(&output));
 }

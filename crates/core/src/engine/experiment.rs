@@ -1,6 +1,6 @@
 //! What the engine measures: something that runs one of its two loops and says how long each actor took.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::{Actor, Check, Detail, Evidence, Hertz, Population, Sample, Shot, Side, Ticks};
 
@@ -158,6 +158,20 @@ pub trait Experiment {
 
     /// Whether the primitive did its work in all shots so far.
     fn check(&mut self) -> Check;
+
+    /// Checks the primitive again and again, for about this time or until it fails. Returns how often it was used, and what was
+    /// found.
+    ///
+    /// # Errors
+    /// As [`Self::sample`].
+    fn stress(&mut self, time: Duration) -> Result<(u64, Check), ExperimentError> {
+        let (started, mut uses, mut check) = (Instant::now(), 0, Check::Ok);
+        while check == Check::Ok && (uses == 0 || started.elapsed() < time) {
+            check = self.check();
+            uses += 1;
+        }
+        Ok((uses, check))
+    }
 
     /// The machine instructions found in the timed region.
     fn evidence(&mut self) -> Evidence;

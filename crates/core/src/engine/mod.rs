@@ -32,6 +32,7 @@ use crate::{
     Cancel, Check, Detail, Evidence, Experiment, ExperimentError, Measurement, Observation, Settings, Shot, Side,
     Verdict,
 };
+use std::time::Duration;
 
 /// Why a block has no result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +61,8 @@ pub struct Engine {
     pub(crate) states: States,
     /// The iterations that another process has chosen for a case without an earlier block.
     pub(crate) calibration: Option<Calibration>,
+    /// The check alone, under stress for so long; of no time: the cost alone, without the check.
+    pub(crate) trial: Option<Duration>,
     /// Number of the next block; `None` counts those of the case. Blocks of one number were taken in the same pass over all
     /// cases.
     pub(crate) block: Option<u32>,
@@ -76,6 +79,7 @@ impl Engine {
             tests_additivity: false,
             states: States::default(),
             calibration: None,
+            trial: None,
             block: None,
             cancel,
         }
@@ -104,12 +108,18 @@ impl Engine {
         earlier: Option<Measurement>,
         seed: u64,
     ) -> Result<Measurement, Unmeasured> {
+        if let Some(time) = self.trial.filter(|time| !time.is_zero()) {
+            return Ok(tried(experiment, time));
+        }
         // What is executed is the same in every block.
         let known = earlier.as_ref().map(|earlier| earlier.evidence.clone());
         let evidence = known.unwrap_or_else(|| experiment.evidence());
         // Elided primitives have no cost to measure.
         if let Evidence::Elided { summary, .. } = &evidence {
-            let (verdict, check) = of_elided(experiment, summary.clone());
+            let (verdict, check) = match self.trial {
+                Some(_) => (Verdict::Elided(summary.clone()), Check::NotApplicable),
+                None => of_elided(experiment, summary.clone()),
+            };
             return Ok(Measurement { check, ..Measurement::without_figure(experiment, verdict, evidence) });
         }
         let blocks = earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1;
@@ -182,7 +192,10 @@ impl Engine {
         evidence: &Evidence,
     ) -> Result<Measurement, ExperimentError> {
         let is_unfinished = self.is_unfinished(blocks, stop);
-        let (check, details) = examine(experiment, is_unfinished)?;
+        let (check, details) = match self.trial {
+            Some(_) => (Check::NotApplicable, Vec::new()),
+            None => examine(experiment, is_unfinished)?,
+        };
         let basis = Basis {
             formula: CostFormula::new(experiment, iterations),
             noisy_above: self.settings.noisy_above,
@@ -255,6 +268,17 @@ fn of_elided(experiment: &mut dyn Experiment, summary: String) -> (Verdict, Chec
             check => (Verdict::Elided(summary), check),
         },
     }
+}
+
+/// What the check finds under stress. The uses of the primitive take the place of pairs.
+fn tried(experiment: &mut dyn Experiment, time: Duration) -> Measurement {
+    let (pairs, verdict, check) = match profile::time(Phase::Check, || experiment.stress(time)) {
+        Ok((uses, Check::Failed(reason))) => (uses, Verdict::Failed(reason.clone()), Check::Failed(reason)),
+        Ok((uses, check)) => (uses, Verdict::Skipped("its check alone".to_owned()), check),
+        Err(error) => (0, judge::of_error(error), Check::NotApplicable),
+    };
+    let evidence = Evidence::NotAvailable("nothing was timed".to_owned());
+    Measurement { pairs, check, ..Measurement::without_figure(experiment, verdict, evidence) }
 }
 
 /// Asks for the check. After the last block it asks for the details too, whose runs may fail the check.

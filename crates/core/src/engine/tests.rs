@@ -24,6 +24,7 @@ struct Exact {
     protocol: Protocol,
     ticks_of_copies: [u64; 4],
     taken: usize,
+    check: Check,
 }
 
 const NS_PER_TICK: f64 = 0.5;
@@ -51,7 +52,7 @@ impl Experiment for Exact {
     }
 
     fn check(&mut self) -> Check {
-        Check::NotApplicable
+        self.check.clone()
     }
 
     fn evidence(&mut self) -> Evidence {
@@ -60,7 +61,7 @@ impl Experiment for Exact {
 }
 
 fn exact() -> Exact {
-    Exact { protocol: Protocol::of(1), ticks_of_copies: [20, 40, 60, 80], taken: 0 }
+    Exact { protocol: Protocol::of(1), ticks_of_copies: [20, 40, 60, 80], taken: 0, check: Check::NotApplicable }
 }
 
 fn basis(fewest_blocks: u32) -> Basis {
@@ -317,6 +318,33 @@ fn the_third_loop_runs_where_the_cost_is_resolved() {
     assert!(!has_third(false, true, 20, 1) && !has_third(true, false, 20, 1));
     assert!(!has_third(true, true, 2, 1), "too few pairs for an interval");
     assert!(!has_third(true, true, 20, 2), "another block follows");
+}
+
+/// Of a variant: its check alone, or its cost alone, which its check cannot take away.
+#[test]
+fn of_a_trial_either_the_check_or_the_loops_run() {
+    let found = |trial: Option<u64>, check: Check| {
+        let rule = PrecisionRule { precision: 0.01, min_pairs: 20, max_pairs: 20, max_time: Duration::from_secs(60) };
+        let engine = Engine {
+            trial: trial.map(Duration::from_millis),
+            ..Engine::new(
+                Settings { blocks: BlockCount { min: 1, max: 1 }, ..Settings::with_rule(rule) },
+                Cancel::new(),
+            )
+        };
+        let mut experiment = Exact { check, ..exact() };
+        let found = engine.measure_block(&mut experiment, None, 3).unwrap();
+        (experiment.taken > 0, found)
+    };
+    let fails = || Check::Failed("a value is old".to_owned());
+    let (ran, tried) = found(Some(1), fails());
+    assert!(!ran && tried.estimate.is_none() && tried.check == fails() && tried.pairs == 1, "{tried:?}");
+    assert_eq!(tried.verdict, Verdict::Failed("a value is old".to_owned()));
+    let (ran, passed) = found(Some(1), Check::Ok);
+    assert!(!ran && passed.check == Check::Ok && !passed.verdict.is_failure() && passed.pairs > 0, "{passed:?}");
+    let (ran, priced) = found(Some(0), fails());
+    assert!(ran && priced.estimate.is_some() && priced.check == Check::NotApplicable, "{priced:?}");
+    assert!(found(None, fails()).1.verdict.is_failure());
 }
 
 #[test]

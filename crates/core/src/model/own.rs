@@ -100,6 +100,8 @@ records! {
         pub defines?: Vec<String>,
         /// Bytes of the shared memory whose size the launch gives.
         pub launch_memory?: Option<u32>,
+        /// Of a variant: its check alone, under stress for so many milliseconds; with 0, its cost alone, whatever a check would say.
+        pub trial_ms?: Option<u32>,
     }
 }
 

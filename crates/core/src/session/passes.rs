@@ -254,6 +254,8 @@ impl Passes<'_> {
             let mut engine = Engine::new(pending.settings.clone(), self.limits.cancel.clone());
             engine.is_final = is_final && pending.has_next_its_fewest() || pending.is_over_budget();
             engine.tests_additivity = pending.tests_additivity;
+            let own = self.session.run.own.iter().find(|own| own.id == pending.case.primitive);
+            engine.trial = own.and_then(|own| own.trial_ms).map(|time| Duration::from_millis(time.into()));
             // The state of a CPU (its clock, its host) lasts for seconds, so that the blocks of a few seconds agree without being
             // right: no case of CPUs is precise before its blocks span half of the time.
             engine.may_be_precise = spans_half || !pending.case.is_on_cpus();
@@ -291,7 +293,7 @@ impl Passes<'_> {
             Err(refusal) => return self.record_refusal(pending, refusal),
         };
         if let Some(own) = self.session.run.own.iter().find(|own| own.id == pending.case.primitive) {
-            fail_if_elided(&mut found, own.checked());
+            fail_if_elided(&mut found, own.checked().filter(|_| own.trial_ms.is_none()));
             if let Verdict::TimedOut(reason) = &mut found.verdict
                 && pending.case.threads > Some(1)
                 && !own.is_barrier()

@@ -1,5 +1,7 @@
 //! A barrier of a grid, or of the grids of several devices: launches on a group of devices become samples.
 
+use std::time::{Duration, Instant};
+
 use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::experiments::{ThirdLoop, no_third_loop};
@@ -155,11 +157,11 @@ impl GridBarrierExperiment<'_> {
         Ok(judged(self.device_group.counts(&self.setup.program)))
     }
 
-    /// Runs the kernel `check` at one set of memory offsets after the other, until each thread has passed at least so many
-    /// barriers. Returns how many, and what all checks found.
-    pub(crate) fn stress(&mut self, barriers: u64) -> Result<(u64, Check), Outage> {
+    /// Runs the kernel `check` at one set of memory offsets after the other, as long as `goes_on` says so of the barriers that each
+    /// thread has passed. Returns how many, and what all checks found.
+    pub(crate) fn stress_while(&mut self, goes_on: impl Fn(u64) -> bool) -> Result<(u64, Check), Outage> {
         let (mut pairs, mut passed, mut check) = (0.., 0, Check::Ok);
-        while let Some(pair) = pairs.next().filter(|_| passed < barriers && check == Check::Ok) {
+        while let Some(pair) = pairs.next().filter(|_| goes_on(passed) && check == Check::Ok) {
             check = self.trial(pair)?;
             passed += BARRIERS_OF_A_TRIAL * u64::from(self.setup.offsets.per_sample());
         }
@@ -235,6 +237,11 @@ impl Experiment for GridBarrierExperiment<'_> {
 
     fn check(&mut self) -> Check {
         self.trial(0).unwrap_or_else(|outage| Check::Failed(outage.to_string()))
+    }
+
+    fn stress(&mut self, time: Duration) -> Result<(u64, Check), ExperimentError> {
+        let started = Instant::now();
+        Ok(self.stress_while(|passed| passed == 0 || started.elapsed() < time)?)
     }
 
     fn evidence(&mut self) -> Evidence {

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::sample::LEAST_OVERLAP;
@@ -288,9 +288,9 @@ impl<'a> KernelExperiment<'a> {
         is_short || is_late
     }
 
-    /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop. Ones are
-    /// added where floating-point sums would not be exact.
-    fn finding(&mut self) -> Result<Finding, Outage> {
+    /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop, with so many
+    /// iterations. Ones are added where floating-point sums would not be exact.
+    fn finding(&mut self, iterations: u64) -> Result<Finding, Outage> {
         let Parameters { mut shape, .. } = self.request.parameters;
         let Kernels { baseline, test, .. } = self.setup.kernels;
         let is_rounded = self.request.proof == Proof::Sum && self.request.parameters.is_floating();
@@ -299,7 +299,7 @@ impl<'a> KernelExperiment<'a> {
         }
         self.bench.clear_memory(self.request.parameters.memory_bytes().next_multiple_of(ALIGNMENT))?;
         let launches = [(Side::Baseline, baseline), (Side::Test, test)].map(|(side, function)| {
-            let mut launch = self.launch(function, Shot { side, iterations: 1, pair: 0 }, 0.0);
+            let mut launch = self.launch(function, Shot { side, iterations, pair: 0 }, 0.0);
             launch.arguments.common_mut().offsets = 1;
             if is_rounded {
                 launch.arguments.use_ones();
@@ -307,7 +307,8 @@ impl<'a> KernelExperiment<'a> {
             Launch { offset: 0, ..launch }
         });
         self.bench.run(shape, &launches)?;
-        let [baseline, test] = [Side::Baseline, Side::Test].map(|side| with_warm_up(side, 1, self.request.unroll));
+        let [baseline, test] =
+            [Side::Baseline, Side::Test].map(|side| with_warm_up(side, iterations, self.request.unroll));
         let arguments = launches[0].arguments.after(Executed { total: baseline + test, last: test });
         self.bench.check(shape, &[Launch::of(self.setup.kernels.check, arguments)])
     }
@@ -428,11 +429,32 @@ impl Experiment for KernelExperiment<'_> {
     fn check(&mut self) -> Check {
         // Read here, while the samples are still the last work of the device.
         self.clock_state = self.setup.watch.as_ref().map(|watch| watch.state());
-        match self.finding() {
+        match self.finding(1) {
             Ok(finding) if finding.mismatches == 0 => Check::Ok,
             Ok(finding) => Check::Failed(self.describe(finding)),
             Err(outage) => Check::Failed(outage.to_string()),
         }
+    }
+
+    /// After few operations and after many, as far as sums are exact.
+    fn stress(&mut self, time: Duration) -> Result<(u64, Check), ExperimentError> {
+        let (started, mut uses) = (Instant::now(), 0);
+        let longest = if self.request.parameters.is_floating() { 1 } else { 64 };
+        for iterations in [1, 8, longest].into_iter().cycle() {
+            let iterations = longest.min(iterations);
+            let finding = self.finding(iterations)?;
+            uses += [Side::Baseline, Side::Test]
+                .map(|side| with_warm_up(side, iterations, self.request.unroll))
+                .iter()
+                .sum::<u64>();
+            if finding.mismatches > 0 {
+                return Ok((uses, Check::Failed(self.describe(finding))));
+            }
+            if started.elapsed() >= time {
+                break;
+            }
+        }
+        Ok((uses, Check::Ok))
     }
 
     fn evidence(&mut self) -> Evidence {

@@ -97,7 +97,7 @@ impl GpuLaboratory {
     pub fn stress(&mut self, case: &Case, weakened: Option<u32>, barriers: u64) -> Result<(u64, Check), Refusal> {
         let program = weakened.map_or_else(|| program_of(case), |ordering| weakened_program(case, ordering));
         let mut experiment = self.grid_barrier(case, program, LIMIT, OFFSETS_PER_SAMPLE)?;
-        experiment.stress(barriers).map_err(failed)
+        experiment.stress_while(|passed| passed < barriers).map_err(failed)
     }
 
     /// A chain of reductions of a vector.

@@ -30,7 +30,7 @@ void syncscope_trial_begin(unsigned threads);
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
 
-enum { MOST = 3, PLACES = 64, MESSAGES = 2048, STEPS = 1000, CHOICES = 4096, SHADOWS = 1 << 14, VISITS = 32, STACK = 1 << 18 };
+enum { MOST = 4, PLACES = 64, MESSAGES = 2048, STEPS = 1000, CHOICES = 4096, SHADOWS = 1 << 14, VISITS = 32, STACK = 1 << 18 };
 enum { GAP = 1 << 16, PATIENCE = 1000, STREAK = 60, NOBODY = -1 };
 enum { RELAXED, CONSUME, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST };
 enum { PLAIN_READ, PLAIN_WRITE, ATOMIC_READ, ATOMIC_WRITE, KINDS };
@@ -89,7 +89,7 @@ static struct model {
     struct choice { unsigned short count, chosen; unsigned char costs; } choices[CHOICES];
     struct step { int thread; uintptr_t site; const char *what; uint64_t value; int is_old; } steps[STEPS];
     struct view sequential;
-    unsigned threads, times, deviations, left, chosen, known, done, met, streak;
+    unsigned threads, times, deviations, left, chosen, known, done, met[MOST], streak;
     int current, message_count, place_count, was_cut, is_over;
     uint64_t execution;
     jmp_buf main;
@@ -261,6 +261,11 @@ static void note(uintptr_t site, const char *what, uint64_t value, int is_old) {
 static void access_bytes(uintptr_t address, unsigned size, int kind, uintptr_t site) {
     static const char conflicts[KINDS][KINDS] = {{0, 1, 0, 1}, {1, 1, 1, 1}, {0, 1, 0, 0}, {1, 1, 0, 0}};
     struct strand *const strand = self();
+    // Of a variable of its own a thread has the only one here: the others have theirs at the same address.
+    if (address - (uintptr_t)all->local < all->local_size) {
+        if (kind >= ATOMIC_READ) cannot("threads share variables of a thread (_Thread_local)");
+        return;
+    }
     for (uintptr_t byte = address; byte < address + size; byte++) {
         unsigned at = (unsigned)((byte * 0x9E3779B97F4A7C15u) >> 50) % SHADOWS, looked = 0;
         struct shadow *shadow = &all->shadows[at];
@@ -573,20 +578,25 @@ int sched_yield(void) { return 0; }
 int usleep(useconds_t time) { return (void)time, 0; }
 int nanosleep(const struct timespec *time, struct timespec *left) { return (void)time, (void)left, 0; }
 
-// All threads meet, and each sees what the others did.
-void syncscope_model_meet(void *me) {
-    (void)me;
+// Neighbouring threads meet, and each sees what the others did.
+void syncscope_model_meet_part(unsigned first, unsigned count);
+void syncscope_model_meet_part(unsigned first, unsigned count) {
     turn();
-    if (++all->met < all->threads) return block(MEETS);
-    all->met = 0;
+    if (++all->met[first] < count) return block(MEETS);
+    all->met[first] = 0;
     struct view together = {{0}, {0}};
-    for (unsigned thread = 0; thread < all->threads; thread++) join(&together, &all->strands[thread].now);
-    for (unsigned thread = 0; thread < all->threads; thread++) {
+    for (unsigned thread = first; thread < first + count; thread++) join(&together, &all->strands[thread].now);
+    for (unsigned thread = first; thread < first + count; thread++) {
         struct strand *const strand = &all->strands[thread];
         join(&strand->now, &together);
         strand->now.clock[thread]++;
         if (strand->state == MEETS) strand->state = READY;
     }
+}
+
+void syncscope_model_meet(void *me) {
+    (void)me;
+    syncscope_model_meet_part(0, all->threads);
 }
 
 // The futex: the comparison and the begin of the sleep are one step.
@@ -627,7 +637,8 @@ static void live(void) {
 static void reset(void) {
     memcpy(__data_start, all->image, all->image_size);
     all->message_count = all->place_count = 0;
-    all->chosen = all->done = all->met = 0;
+    all->chosen = all->done = 0;
+    memset(all->met, 0, sizeof all->met);
     all->left = all->deviations, all->current = NOBODY;
     all->execution++;
     memset(&all->sequential, 0, sizeof all->sequential);

@@ -24,7 +24,7 @@ pub use self::inspection::inspect;
 use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
 use self::source::Compiled;
 pub use self::source::{HEADER, compile_here_until};
-pub use self::trials::{FORMS, Trials};
+pub use self::trials::{FORMS, SIZES, Trials};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};
 use crate::facts;

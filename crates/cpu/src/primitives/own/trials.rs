@@ -50,6 +50,9 @@ pub const FORMS: [(&str, &str); 16] = forms! {
     "cpu.barrier.futex" "futex.c",
 };
 
+/// The usual sizes of the model.
+pub const SIZES: [(u32, u32); 2] = [(2, 2), (3, 1)];
+
 /// Programs of one operation and its variants.
 #[derive(Debug)]
 pub struct Trials {
@@ -110,12 +113,17 @@ impl Trials {
         Ok(refusal?.is_none())
     }
 
-    /// What the model says of an operation within a time: the lines of `explore.c`, with the numbers of the files that are the user's
+    /// What the model says of an operation within a time, for two sizes: threads, and how often each uses it. The lines of `explore.c`, with the numbers of the files that are the user's
     /// own.
     ///
     /// # Errors
     /// Why it cannot be modelled.
-    pub fn model(&self, own: &OwnOperation, time: Duration) -> Result<(String, Vec<i32>), String> {
+    pub fn model(
+        &self,
+        own: &OwnOperation,
+        time: Duration,
+        sizes: [(u32, u32); 2],
+    ) -> Result<(String, Vec<i32>), String> {
         let compiler = compiler_of(own, self.dtype, false)?;
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
         let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-Wno-tsan"];
@@ -124,10 +132,9 @@ impl Trials {
             return Err(format!("it calls `{name}`"));
         }
         let program = self.linked(&compiler, &with_sites(&assembly), Program::Model)?;
-        let said = run(
-            Command::new(program.path().join("trial")).args([&time.as_secs_f64().to_string(), "2", "2", "3", "1"]),
-            time,
-        )?;
+        let mut command = Command::new(program.path().join("trial"));
+        let numbers = sizes.iter().flat_map(|(threads, times)| [threads.to_string(), times.to_string()]);
+        let said = run(command.arg(time.as_secs_f64().to_string()).args(numbers), time)?;
         let name = own.file.as_deref().unwrap_or("statement");
         Ok((said, files_of(&assembly, name)))
     }

@@ -59,6 +59,18 @@ impl Inspector {
         Err(least.map_or(NvrtcError::NotFound, NvrtcError::Compile))
     }
 
+    /// The PTX of functions of a source for a model of memory, with the names of their kernels.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn ptx(&self, source: &OwnOperation, functions: &[String]) -> Result<(String, Vec<String>), NvrtcError> {
+        let mut definitions = options(source, type_of(None), Span::Block);
+        definitions.push("-lineinfo".to_owned());
+        let program = Program { file: "source.cu", text: text::model(source, functions).leak(), definitions };
+        let kernels = (0..functions.len()).map(|number| format!("{}{number}", text::MODELLED)).collect();
+        Ok((self.compiler.ptx(&program)?, kernels))
+    }
+
     /// The same of a source that gets none of the names that it defines. Words that are no functions at all are left out.
     fn inspect_as(
         &self,

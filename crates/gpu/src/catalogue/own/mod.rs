@@ -26,6 +26,14 @@ pub use self::text::HEADER;
 mod inspection;
 mod text;
 
+/// Barriers of the catalogue by their id, as a user would write them.
+pub const FORMS: [(&str, &str); 4] = [
+    ("gpu.grid.cooperative", include_str!("forms/cooperative.cuh")),
+    ("gpu.grid.counter", include_str!("forms/counter.cuh")),
+    ("gpu.grid.lock_free", include_str!("forms/lock_free.cuh")),
+    ("gpu.grid.hierarchical", include_str!("forms/hierarchical.cuh")),
+];
+
 /// Entries of the operations that are for GPUs. They live as long as the process, as those of the catalogue do.
 pub(super) fn entries(code: &OwnCode, limits: DeviceLimits) -> Vec<&'static Entry> {
     let (is_in_clusters, multiprocessors) = (!code.axes.clusters.is_empty(), limits.multiprocessors.max(1));

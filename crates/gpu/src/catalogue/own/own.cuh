@@ -51,7 +51,13 @@ struct Thread {
     void *memory;  // grid_wait, send and receive: 4096 bytes that the grid shares, zero at first
     u32 passed;    // grid_wait: barriers that each thread has passed before
     u32 sent;      // send and receive: messages so far, this one included
-#if SYNCSCOPE_SPAN == 2
+#if SYNCSCOPE_MODEL
+    template <typename Condition>
+    __device__ __forceinline__ void wait_until(Condition holds) {
+        while (!holds()) {
+        }
+    }
+#elif SYNCSCOPE_SPAN == 2
     WaitLimit limit;
 
     template <typename Condition>

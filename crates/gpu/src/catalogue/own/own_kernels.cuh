@@ -60,11 +60,14 @@ struct Operation {
         begin(me);
     }
 
-    __device__ __forceinline__ void run() {
+    __device__ __forceinline__ void run() { run_after(0); }
+
+    // With data that was written so many times before.
+    __device__ __forceinline__ void run_after(u32 repeats) {
 #if SYNCSCOPE_CHECK == 4
         me.sent++;
         if (me.number == 0) {
-            store_plain(me.counter, me.sent);
+            publish(me.counter, me.sent, repeats);
             syncscope_once(me);
         } else if (threadIdx.x == 0) {
             syncscope_receive(me);
@@ -73,13 +76,20 @@ struct Operation {
         }
         meeting.run();
 #else
+        (void)repeats;
         syncscope_once(me);
         me.passed++;
 #endif
     }
 };
 
-SYNCSCOPE_GRID_BARRIERS(Operation)
+// None, few and many writes.
+struct Stressed : Operation {
+    using Operation::Operation;
+    __device__ __forceinline__ void run() { run_after(me.sent % 4 == 0 ? 0 : 1u << 3 * (me.sent % 4)); }
+};
+
+SYNCSCOPE_GRID_BARRIERS_CHECKED(SYNCSCOPE_KERNEL, Operation, Stressed)
 #else
 struct Operation {
     Thread me;

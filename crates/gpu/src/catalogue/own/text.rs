@@ -70,6 +70,23 @@ pub(super) fn probe(source: &OwnOperation, functions: &[String]) -> String {
     text
 }
 
+/// A program with a kernel for each of these functions, which is never run: its PTX is for a model of memory.
+pub(super) fn model(source: &OwnOperation, functions: &[String]) -> String {
+    let head = format!("#define SYNCSCOPE_MODEL 1\n{HEADER}");
+    let kernel = |(number, function): (usize, &String)| {
+        format!(
+            "extern \"C\" __global__ void {MODELLED}{number}(SYNCSCOPE_TYPE *x, SYNCSCOPE_TYPE *mine, unsigned *counter, void *memory, \
+             unsigned passed, unsigned sent, unsigned number) {{ syncscope::Thread me{{*x, *mine, (SYNCSCOPE_TYPE)number, nullptr, \
+             number, counter, memory, passed, sent}}; {function}(me); }}\n"
+        )
+    };
+    let head = format!("{}\n{}#line 1 \"{BEHIND}\"\n", flattened(&head), of_user(source));
+    std::iter::once(head).chain(functions.iter().enumerate().map(kernel)).collect()
+}
+
+/// How the kernels of [`model`] begin.
+pub(super) const MODELLED: &str = "syncscope_model_";
+
 /// The functions of a source that are statements.
 pub(super) fn statements(source: &OwnOperation) -> Vec<String> {
     let is_there = [source.file.is_none(), source.setup.is_some(), source.baseline.is_some()];

@@ -1,0 +1,207 @@
+//! What each side of the machine says of a variant: its compiler, the model of memory, and the test.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::Duration;
+
+use syncscope_core::{Domain, OwnCheck, OwnCode, OwnOperation, OwnUse};
+use syncscope_cpu::primitives::own::{SIZES, Trials};
+use syncscope_gpu::own::Inspector;
+use syncscope_gpu::verify::listings_of_own;
+use syncscope_host::scheduling::allowed_cpus;
+use syncscope_orderings::{MODELLED, Model, Span, Test, ptx_as_c};
+
+use super::{LONGEST_MODEL, LONGEST_TEST, MODEL_TIME, TEST_TIME, Variant, pricing};
+use crate::args::MeasureArguments;
+use crate::failure::Failure;
+
+/// Where an operation runs.
+pub(super) struct Side<'a> {
+    kind: Kind<'a>,
+    trials: Trials,
+    subject: String,
+    /// The machine code of the original.
+    original: String,
+    model_time: Duration,
+    test_time: Duration,
+}
+
+enum Kind<'a> {
+    Cpu {
+        cpus: Vec<u32>,
+    },
+    /// With the machine code of the variants, which are compiled all at a time.
+    Gpu {
+        arguments: &'a MeasureArguments,
+        folder: &'a Path,
+        inspector: Box<Inspector>,
+        codes: HashMap<String, Result<String, String>>,
+    },
+}
+
+impl<'a> Side<'a> {
+    /// That of an operation and its variants.
+    pub(super) fn new(
+        own: &OwnOperation,
+        variants: &[Variant<'_>],
+        (arguments, folder): (&'a MeasureArguments, &'a Path),
+        subject: &str,
+    ) -> Result<Self, Failure> {
+        let dtype = arguments.axes.dtype.first().copied();
+        let is_cpu = own.id.starts_with(Domain::Cpu.as_str());
+        let kind = if is_cpu {
+            Kind::Cpu { cpus: allowed_cpus() }
+        } else {
+            let all = std::iter::once(own).chain(variants.iter().map(|variant| &variant.own));
+            let codes = listings(&all.collect::<Vec<_>>(), arguments).map_err(Failure::CouldNot)?;
+            let inspector = Inspector::new(arguments.sass.as_deref(), arguments.device.as_deref())
+                .map_err(|error| Failure::CouldNot(error.to_string()))?;
+            Kind::Gpu { arguments, folder, inspector: Box::new(inspector), codes }
+        };
+        let count = variants.len() as u32 + 1;
+        let mut side = Self {
+            kind,
+            trials: Trials::new(dtype).map_err(Failure::CouldNot)?,
+            subject: subject.to_owned(),
+            original: String::new(),
+            model_time: (MODEL_TIME / count).min(LONGEST_MODEL),
+            test_time: (TEST_TIME / count).min(LONGEST_TEST),
+        };
+        side.original = side.code(own).map_err(|error| Failure::CouldNot(format!("{}: {error}", own.id)))?;
+        Ok(side)
+    }
+
+    pub(super) const fn is_gpu(&self) -> bool {
+        matches!(self.kind, Kind::Gpu { .. })
+    }
+
+    /// The machine code of an operation.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub(super) fn code(&self, own: &OwnOperation) -> Result<String, String> {
+        match &self.kind {
+            Kind::Cpu { .. } => self.trials.assembly(own),
+            Kind::Gpu { arguments, codes, .. } => match codes.get(&own.id) {
+                Some(known) => known.clone(),
+                None => {
+                    listings(&[own], arguments)?.remove(&own.id).unwrap_or_else(|| Err("it has no case".to_owned()))
+                }
+            },
+        }
+    }
+
+    /// Whether it is that of the original.
+    pub(super) fn is_same(&self, variant: &OwnOperation) -> Result<bool, String> {
+        let first = |error: String| error.lines().next().unwrap_or_default().to_owned();
+        Ok(self.code(variant).map_err(first)? == self.original)
+    }
+
+    /// Whether a compiler takes an operation.
+    ///
+    /// # Errors
+    /// That there is no compiler.
+    pub(super) fn is_taken(&self, own: &OwnOperation) -> Result<bool, String> {
+        match &self.kind {
+            Kind::Cpu { .. } => self.trials.is_taken(own),
+            Kind::Gpu { arguments, .. } => {
+                let own = OwnOperation { id: format!("{}_taken", own.id), ..own.clone() };
+                Ok(listings(&[&own], arguments)?.remove(&own.id).is_some_and(|listing| listing.is_ok()))
+            }
+        }
+    }
+
+    /// The instructions of machine code, a line each.
+    pub(super) fn instructions(&self, code: &str) -> Vec<String> {
+        match &self.kind {
+            Kind::Cpu { .. } => Trials::code(code),
+            Kind::Gpu { .. } => of_memory(code),
+        }
+    }
+
+    pub(super) fn model(&self, own: &OwnOperation) -> Model {
+        let said = match &self.kind {
+            Kind::Cpu { .. } => self.trials.model(own, self.model_time, SIZES),
+            Kind::Gpu { inspector, .. } => {
+                modelled(own, inspector).and_then(|(own, sizes)| self.trials.model(&own, self.model_time, sizes))
+            }
+        };
+        said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
+    }
+
+    /// What the check finds under stress, of each operation.
+    pub(super) fn tests(&self, operations: &[&OwnOperation]) -> Vec<Test> {
+        match &self.kind {
+            Kind::Cpu { cpus } => {
+                let test = |own: &&OwnOperation| {
+                    let said = self.trials.stress(own, self.test_time, cpus);
+                    said.map_or_else(Test::Cannot, |line| Test::parse(&line, &self.subject))
+                };
+                operations.iter().map(test).collect()
+            }
+            Kind::Gpu { arguments, .. } if arguments.sass.is_some() => {
+                operations.iter().map(|_| Test::Cannot("--sass runs nothing".to_owned())).collect()
+            }
+            Kind::Gpu { arguments, folder, .. } => pricing::tests(operations, arguments, folder, self.test_time),
+        }
+    }
+}
+
+/// How many instructions of each kind an operation has, and those that access memory or order it, in the order of the code.
+fn of_memory(listing: &str) -> Vec<String> {
+    const KINDS: [&str; 12] =
+        ["BAR", "MEMBAR", "ERRBAR", "CCTL", "LDG", "LDS", "STG", "STS", "RED", "ATOM", "UCGABAR", "SYNCS"];
+    let opcode = |line: &'_ str| {
+        let (_, rest) = line.trim().strip_prefix("0x")?.split_once(": ")?;
+        let mut words = rest.split_whitespace();
+        let first = words.next()?;
+        let opcode = if first.starts_with('@') { words.next()? } else { first };
+        KINDS.iter().any(|kind| opcode.starts_with(kind)).then(|| opcode.to_owned())
+    };
+    let mut opcodes: Vec<String> = Vec::new();
+    for opcode in listing.lines().filter_map(opcode) {
+        if !opcodes.contains(&opcode) {
+            opcodes.push(opcode);
+        }
+    }
+    let counts = listing.lines().find(|line| line.contains("instructions per operation"));
+    counts.map(|line| line.trim().to_owned()).into_iter().chain([opcodes.join(", ")]).collect()
+}
+
+/// An operation of a GPU as C for the model, and the sizes in which it is asked.
+fn modelled(own: &OwnOperation, inspector: &Inspector) -> Result<(OwnOperation, [(u32, u32); 2]), String> {
+    /// Two blocks, of one thread each and of two.
+    const OF_GRID: [(u32, u32); 2] = [(2, 2), (4, 1)];
+    let (function, kind) = match own.checked() {
+        Some(OwnCheck::Barrier) => ("wait", if own.is("grid_wait") { Span::Grid } else { Span::Block }),
+        Some(OwnCheck::Lock) => ("acquire", Span::Grid),
+        Some(OwnCheck::Message) => ("send", Span::Grid),
+        _ => return Err("no pattern is declared that orders memory: a lock, a barrier, or a message".to_owned()),
+    };
+    let span = if own.is("cluster_wait") || own.uses(OwnUse::Clusters) { Span::Cluster } else { kind };
+    let (Some(file), Some(own_function)) = (&own.file, &own.function) else {
+        return Err("it is a statement".to_owned());
+    };
+    let mut functions = vec![(own_function.clone(), function.to_owned())];
+    let helper = |name: &str| Some((own.helper(name)?, name.to_owned()));
+    functions.extend(["release", "receive", "setup"].into_iter().filter_map(helper));
+    let names: Vec<String> = functions.iter().map(|(name, _)| name.clone()).collect();
+    let (ptx, kernels) = inspector.ptx(own, &names).map_err(|error| error.to_string())?;
+    let pairs: Vec<(String, String)> = kernels.into_iter().zip(functions.into_iter().map(|(_, name)| name)).collect();
+    let text = ptx_as_c(&ptx, &pairs, span, file)?;
+    let helpers = pairs.iter().skip(1).map(|(_, name)| name.clone()).collect();
+    let (file, function) = (Some(MODELLED.to_owned()), Some(function.to_owned()));
+    let id = format!("{}.own.modelled", Domain::Cpu);
+    let sizes = if own.is("grid_wait") { OF_GRID } else { SIZES };
+    Ok((OwnOperation { id, text, file, function, helpers, ..OwnOperation::default() }, sizes))
+}
+
+/// The machine code of operations for GPUs, compiled on all CPUs.
+fn listings(
+    operations: &[&OwnOperation],
+    arguments: &MeasureArguments,
+) -> Result<HashMap<String, Result<String, String>>, String> {
+    let operations = operations.iter().map(|own| (*own).clone()).collect();
+    let code = OwnCode { operations, axes: arguments.axes.axes() };
+    Ok(listings_of_own(&code, arguments.sass.as_deref(), arguments.device.as_deref())?.into_iter().collect())
+}

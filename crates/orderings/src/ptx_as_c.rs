@@ -1,0 +1,416 @@
+//! The operation of a GPU as C for the model: the PTX of its kernels, instruction by instruction. A few blocks of one or two threads
+//! are the threads of the model. An order of a scope that does not reach the other blocks orders nothing between them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Which threads of a GPU wait for each other, by the widest scope that they need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Span {
+    /// Those of a block.
+    Block,
+    /// Those of a cluster.
+    Cluster,
+    /// Those of a grid.
+    Grid,
+    /// Those of several devices.
+    System,
+}
+
+impl Span {
+    fn of_scope(parts: &[&str]) -> Option<Self> {
+        let of = |part: &&str| match *part {
+            "cta" => Some(Self::Block),
+            "cluster" => Some(Self::Cluster),
+            "gpu" | "gl" => Some(Self::Grid),
+            "sys" => Some(Self::System),
+            _ => None,
+        };
+        parts.iter().find_map(of)
+    }
+}
+
+/// The name of the user's file in the lines of the C code.
+pub const MODELLED: &str = "modelled.c";
+
+/// What stands in front of the functions.
+const HEAD: &str = "void syncscope_model_meet_part(unsigned first, unsigned count);\n\
+    static uint64_t syncscope_shared[4][512], syncscope_arrived[32];\n";
+
+/// The kernels of a program in PTX as C functions of a thread: pairs of their names. Lines of the user's file are
+/// those of [`MODELLED`].
+///
+/// # Errors
+/// What of it cannot be modelled.
+pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, file: &str) -> Result<String, String> {
+    // The threads of a block: all, or those of one of two blocks.
+    let block = match span {
+        Span::Block => "me->threads",
+        Span::Grid => "(me->threads > 3 ? me->threads / 2 : 1)",
+        Span::Cluster | Span::System => "1",
+    };
+    let file = number_of(ptx, file);
+    let mut text = format!("{HEAD}#define SYNCSCOPE_BLOCK {block}\n");
+    for (kernel, function) in kernels {
+        let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler left nothing of it")?;
+        let body = ptx[start..].find("\n}").map_or(&ptx[start..], |end| &ptx[start..start + end]);
+        text += &Function { span, file, kernel, registers: BTreeSet::new(), code: String::new() }.of(body, function)?;
+    }
+    Ok(text)
+}
+
+/// The number that a program gives to a file in its `.loc`.
+fn number_of(ptx: &str, file: &str) -> Option<u32> {
+    let of = |line: &str| {
+        let (number, name) = line.trim_start().strip_prefix(".file")?.trim_start().split_once(char::is_whitespace)?;
+        let name = name.trim().trim_matches('"');
+        (name == file || name.ends_with(&format!("/{file}"))).then(|| number.parse().ok())?
+    };
+    ptx.lines().find_map(of)
+}
+
+struct Function<'a> {
+    span: Span,
+    /// The user's file by its number.
+    file: Option<u32>,
+    kernel: &'a str,
+    registers: BTreeSet<String>,
+    code: String,
+}
+
+impl Function<'_> {
+    fn of(mut self, body: &str, name: &str) -> Result<String, String> {
+        let lines = body.split_once('{').map_or("", |(_, lines)| lines);
+        for line in lines.lines().map(str::trim) {
+            let line = line.split("//").next().unwrap_or_default().trim();
+            if let Some(place) = line.strip_prefix(".loc") {
+                let mut numbers = place.split_whitespace().map_while(|number| number.parse::<u32>().ok());
+                if let (file, Some(line @ 1..)) = (numbers.next(), numbers.next()) {
+                    let name = if file == self.file { MODELLED } else { "harness" };
+                    let _ = writeln!(self.code, "#line {line} \"{name}\"");
+                }
+            } else if let Some(label) = line.strip_suffix(':') {
+                let _ = writeln!(self.code, "{}: ;", identifier(label));
+            } else if !line.is_empty() && !line.starts_with('.') {
+                for instruction in line.split(';').map(str::trim).filter(|one| !one.is_empty()) {
+                    self.instruction(instruction)?;
+                }
+            }
+        }
+        let registers: Vec<String> = self.registers.iter().map(|name| format!(", {name} = 0")).collect();
+        Ok(format!(
+            "void {name}(struct thread *me) {{\nstatic __thread uint64_t passed; uint64_t clock = 0{};\n\
+             const uint64_t block = SYNCSCOPE_BLOCK, tid = me->number % block, ctaid = me->number / block;\n\
+             (void)block, (void)tid, (void)ctaid, (void)clock, (void)passed;\n{}leave: passed++;\n}}\n",
+            registers.concat(),
+            self.code
+        ))
+    }
+
+    fn instruction(&mut self, text: &str) -> Result<(), String> {
+        let (guard, text) = match text.strip_prefix('@') {
+            Some(rest) => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+            None => ("", text),
+        };
+        let (name, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        let parts: Vec<&str> = name.split('.').collect();
+        let operands: Vec<&str> = split_operands(rest);
+        let statement = self.statement(&parts, &operands).ok_or_else(|| format!("it has `{name}`"))?;
+        let guard = match (guard.strip_prefix('!'), guard.is_empty()) {
+            (_, true) => String::new(),
+            (Some(register), _) => format!("if (!{}) ", self.value(register)),
+            (None, false) => format!("if ({}) ", self.value(guard)),
+        };
+        let _ = writeln!(self.code, "{guard}{{ {statement} }}");
+        Ok(())
+    }
+
+    /// An operand: a register, a number, what the thread knows, or a parameter.
+    fn value(&mut self, operand: &str) -> String {
+        let special = match operand {
+            "%tid.x" | "%laneid" => "tid",
+            "%ctaid.x" | "%clusterid.x" | "%cluster_ctarank" => "ctaid",
+            "%ntid.x" => "block",
+            "%nctaid.x" | "%cluster_nctarank" => "(me->threads / block)",
+            "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => "0",
+            "%ntid.y" | "%ntid.z" | "%nctaid.y" | "%nctaid.z" => "1",
+            // It is late soon, so that pauses end.
+            "%clock" | "%clock64" | "%globaltimer" | "%clock_hi" => "(clock += 1 << 20)",
+            _ if operand.starts_with('%') => {
+                let name = identifier(operand);
+                self.registers.insert(name.clone());
+                return name;
+            }
+            _ => return format!("(uint64_t)({operand})"),
+        };
+        special.to_owned()
+    }
+
+    /// The address in brackets.
+    fn address(&mut self, operand: &str, is_shared: bool) -> Option<String> {
+        let inner = operand.strip_prefix('[')?.strip_suffix(']')?;
+        let (base, offset) = inner.split_once('+').unwrap_or((inner, "0"));
+        if !base.starts_with('%') {
+            return None;
+        }
+        let base = self.value(base);
+        let memory = if is_shared { "(uint64_t)syncscope_shared[ctaid] + " } else { "" };
+        Some(format!("({memory}{base} + {offset})"))
+    }
+
+    /// A kernel's parameter: they stand in the order of `own_model.cuh`.
+    fn parameter(&self, operand: &str) -> Option<&'static str> {
+        const PARAMETERS: [&str; 7] = [
+            "(uint64_t)me->x",
+            "(uint64_t)me->SYNCSCOPE_MINE",
+            "(uint64_t)me->counter",
+            "(uint64_t)me->memory",
+            "passed",
+            "me->sent",
+            "me->number",
+        ];
+        let number =
+            operand.strip_prefix('[')?.strip_suffix(']')?.strip_prefix(self.kernel)?.strip_prefix("_param_")?;
+        PARAMETERS.get(number.parse::<usize>().ok()?).copied()
+    }
+
+    fn statement(&mut self, parts: &[&str], operands: &[&str]) -> Option<String> {
+        let has = |part: &str| parts.contains(&part);
+        match (parts[0], operands) {
+            ("ret" | "exit", []) => Some("goto leave;".to_owned()),
+            ("bra", [label]) => Some(format!("goto {};", identifier(label))),
+            ("bar" | "barrier", [..]) if !has("cluster") && has("sync") && operands.len() == 1 => {
+                Some("syncscope_model_meet_part(ctaid * block, block);".to_owned())
+            }
+            ("barrier", []) if has("cluster") && has("arrive") => {
+                let order = if has("relaxed") { "RELAXED" } else { "RELEASE" };
+                Some(format!("__atomic_fetch_add(syncscope_arrived, 1, __ATOMIC_{order});"))
+            }
+            ("barrier", []) if has("cluster") && has("wait") => Some(
+                "while (__atomic_load_n(syncscope_arrived, __ATOMIC_ACQUIRE) < (passed + 1) * me->threads) {}"
+                    .to_owned(),
+            ),
+            ("fence" | "membar", []) => self.fence(parts),
+            ("ld", [to, from]) if has("param") => {
+                let (parameter, to) = (self.parameter(from)?, self.value(to));
+                Some(format!("{to} = {parameter};"))
+            }
+            ("ld" | "st" | "atom" | "red", _) => self.access(parts, operands),
+            _ => self.computed(parts, operands),
+        }
+    }
+
+    /// What a register becomes of others.
+    fn computed(&mut self, parts: &[&str], operands: &[&str]) -> Option<String> {
+        let kind = parts.last().copied().unwrap_or_default();
+        let has = |part: &str| parts.contains(&part);
+        let (to, of) = operands.split_first()?;
+        let to = self.value(to);
+        let values: Vec<String> = of.iter().map(|operand| self.value(operand)).collect();
+        let value = match (parts[0], &values[..]) {
+            ("setp", [a, b]) if parts.len() == 3 => {
+                let sign = match parts[1] {
+                    "eq" => "==",
+                    "ne" => "!=",
+                    "lt" | "lo" => "<",
+                    "le" | "ls" => "<=",
+                    "gt" | "hi" => ">",
+                    "ge" | "hs" => ">=",
+                    _ => return None,
+                };
+                let kind = c_type(kind)?;
+                return Some(format!("{to} = ({kind}){a} {sign} ({kind}){b};"));
+            }
+            ("selp", [a, b, which]) => format!("{which} ? {a} : {b}"),
+            ("mov" | "cvta", [a]) => a.clone(),
+            ("cvt", [a]) => {
+                let (of, to_kind) = (c_type(kind)?, c_type(parts.get(parts.len().checked_sub(2)?)?)?);
+                return Some(format!("{to} = ({to_kind})({of}){a};"));
+            }
+            ("neg", [a]) => format!("-({}){a}", c_type(kind)?),
+            ("not", [a]) if kind == "pred" => format!("!{a}"),
+            ("not", [a]) => format!("~{a}"),
+            ("add", [a, b]) if parts.len() == 2 => format!("{a} + {b}"),
+            ("sub", [a, b]) if parts.len() == 2 => format!("{a} - {b}"),
+            ("and", [a, b]) => format!("{a} & {b}"),
+            ("or", [a, b]) => format!("{a} | {b}"),
+            ("xor", [a, b]) => format!("{a} ^ {b}"),
+            ("shl", [a, b]) => format!("{a} << ({b} & 63)"),
+            ("shr", [a, b]) => format!("({}){a} >> ({b} & 63)", c_type(kind)?),
+            ("min", [a, b]) => format!("({0}){a} < ({0}){b} ? {a} : {b}", c_type(kind)?),
+            ("max", [a, b]) => format!("({0}){a} > ({0}){b} ? {a} : {b}", c_type(kind)?),
+            ("rem", [a, b]) => format!("({0}){a} % ({0}){b}", c_type(kind)?),
+            ("div", [a, b]) => format!("({0}){a} / ({0}){b}", c_type(kind)?),
+            ("mul", [a, b]) if has("lo") => format!("{a} * {b}"),
+            ("mad", [a, b, c]) if has("lo") => format!("{a} * {b} + {c}"),
+            ("mul", [a, b]) if has("wide") => return Some(format!("{to} = {};", wide(kind, a, b)?)),
+            ("mad", [a, b, c]) if has("wide") => return Some(format!("{to} = {} + {c};", wide(kind, a, b)?)),
+            _ => return None,
+        };
+        let kind = if kind == "pred" { "_Bool" } else { c_type(kind)? };
+        Some(format!("{to} = ({})({value});", kind.replace("int", "uint").replace("uuint", "uint")))
+    }
+
+    /// Whether a scope reaches all that take part.
+    fn reaches(&self, parts: &[&str]) -> bool {
+        Span::of_scope(parts).is_some_and(|scope| scope >= self.span)
+    }
+
+    fn fence(&self, parts: &[&str]) -> Option<String> {
+        let has = |part: &str| parts.contains(&part);
+        if has("proxy") || has("mbarrier_init") {
+            return None;
+        }
+        let order = match () {
+            () if !self.reaches(parts) => return Some(String::new()),
+            () if parts[0] == "membar" || has("sc") => "SEQ_CST",
+            () if has("acquire") => "ACQUIRE",
+            () if has("release") => "RELEASE",
+            () => "ACQ_REL",
+        };
+        Some(format!("__atomic_thread_fence(__ATOMIC_{order});"))
+    }
+
+    /// An access to memory: weak ones are plain, the others atomic, with their order where their scope reaches the others.
+    fn access(&mut self, parts: &[&str], operands: &[&str]) -> Option<String> {
+        let has = |part: &str| parts.contains(&part);
+        let kind = c_type(parts.last()?)?;
+        if has("v2") || has("v4") || has("local") || has("async") || has("const") {
+            return None;
+        }
+        let is_shared = parts.iter().any(|part| part.starts_with("shared"));
+        let words = [("acq_rel", "ACQ_REL"), ("acquire", "ACQUIRE"), ("release", "RELEASE")];
+        let order =
+            words.iter().find(|(word, _)| has(word) && self.reaches(parts)).map_or("RELAXED", |(_, order)| order);
+        let is_strong = ["relaxed", "acquire", "release", "volatile", "mmio"].iter().any(|word| has(word));
+        let order = format!("__ATOMIC_{order}");
+        let unsigned = kind.replace("uint", "int").replace("int", "uint");
+        Some(match (parts[0], operands) {
+            ("ld", [to, from]) => {
+                let (to, from) = (self.value(to), self.address(from, is_shared)?);
+                if is_strong {
+                    format!("{to} = ({kind})__atomic_load_n(({unsigned} *){from}, {order});")
+                } else {
+                    format!("{to} = *({kind} *){from};")
+                }
+            }
+            ("st", [to, value]) => {
+                let (to, value) = (self.address(to, is_shared)?, self.value(value));
+                if is_strong {
+                    format!("__atomic_store_n(({unsigned} *){to}, ({unsigned}){value}, {order});")
+                } else {
+                    format!("*({kind} *){to} = ({kind}){value};")
+                }
+            }
+            ("red", [at, value]) => {
+                let (at, value) = (self.address(at, is_shared)?, self.value(value));
+                format!("{}(({unsigned} *){at}, ({unsigned}){value}, {order});", update(parts)?)
+            }
+            ("atom", [to, at, value]) => {
+                let (to, at, value) = (self.value(to), self.address(at, is_shared)?, self.value(value));
+                format!("{to} = {}(({unsigned} *){at}, ({unsigned}){value}, {order});", update(parts)?)
+            }
+            ("atom", [to, at, expected, value]) if has("cas") => {
+                let (to, at) = (self.value(to), self.address(at, is_shared)?);
+                let (expected, value) = (self.value(expected), self.value(value));
+                let failure =
+                    if ["__ATOMIC_ACQ_REL", "__ATOMIC_ACQUIRE"].contains(&&*order) { "ACQUIRE" } else { "RELAXED" };
+                format!(
+                    "{unsigned} seen = ({unsigned}){expected}; __atomic_compare_exchange_n(({unsigned} *){at}, &seen, \
+                     ({unsigned}){value}, 0, {order}, __ATOMIC_{failure}); {to} = seen;"
+                )
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn update(parts: &[&str]) -> Option<&'static str> {
+    const UPDATES: [(&str, &str); 5] = [
+        ("add", "__atomic_fetch_add"),
+        ("exch", "__atomic_exchange_n"),
+        ("and", "__atomic_fetch_and"),
+        ("or", "__atomic_fetch_or"),
+        ("xor", "__atomic_fetch_xor"),
+    ];
+    UPDATES.iter().find(|(word, _)| parts.contains(word)).map(|(_, function)| *function)
+}
+
+fn wide(kind: &str, a: &str, b: &str) -> Option<String> {
+    let (narrow, wide) = match kind {
+        "u32" => ("uint32_t", "uint64_t"),
+        "s32" => ("int32_t", "int64_t"),
+        "u16" => ("uint16_t", "uint32_t"),
+        "s16" => ("int16_t", "int32_t"),
+        _ => return None,
+    };
+    Some(format!("(uint64_t)(({wide})({narrow}){a} * ({wide})({narrow}){b})"))
+}
+
+fn c_type(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "u8" | "b8" => "uint8_t",
+        "s8" => "int8_t",
+        "u16" | "b16" => "uint16_t",
+        "s16" => "int16_t",
+        "u32" | "b32" => "uint32_t",
+        "s32" => "int32_t",
+        "u64" | "b64" => "uint64_t",
+        "s64" => "int64_t",
+        "pred" => "_Bool",
+        _ => return None,
+    })
+}
+
+/// `%rd1` and `$L__BB0_2` as names of C.
+fn identifier(name: &str) -> String {
+    format!("ptx_{}", name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect::<String>())
+}
+
+/// The operands of an instruction, by the commas outside of braces.
+fn split_operands(text: &str) -> Vec<&str> {
+    text.split(',').map(str::trim).filter(|operand| !operand.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(instructions: &str, span: Span) -> Result<String, String> {
+        let ptx = format!(
+            ".visible .entry k(\n.param .u64 k_param_0\n)\n{{\n\t.reg .b32 %r<3>;\n{instructions}\n}}\n.file 1 \"a/bar.cuh\"\n"
+        );
+        ptx_as_c(&ptx, &[("k".to_owned(), "wait".to_owned())], span, "bar.cuh")
+    }
+
+    #[test]
+    fn an_order_counts_where_its_scope_reaches_the_others() {
+        for (instruction, of_block, of_grid) in [
+            ("red.release.cluster.global.add.u32 [%rd1], 1;", "__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
+            ("ld.acquire.sys.global.u32 %r1, [%rd1+4];", "__ATOMIC_ACQUIRE", "__ATOMIC_ACQUIRE"),
+            ("ld.volatile.global.u32 %r1, [%rd1];", "__ATOMIC_RELAXED", "__ATOMIC_RELAXED"),
+            ("membar.cta;", "__ATOMIC_SEQ_CST", "{  }"),
+            ("fence.acq_rel.gpu;", "__ATOMIC_ACQ_REL", "__ATOMIC_ACQ_REL"),
+            ("atom.global.cas.b32 %r1, [%rd1], %r2, %r1;", "__ATOMIC_RELAXED", "__ATOMIC_RELAXED"),
+            ("ld.global.u32 %r1, [%rd1];", "= *(uint32_t *)", "= *(uint32_t *)"),
+        ] {
+            for (span, expected) in [(Span::Block, of_block), (Span::Grid, of_grid)] {
+                let text = body(instruction, span).unwrap();
+                assert!(text.contains(expected), "{instruction} in {span:?}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_those_of_the_user_and_what_is_unknown_is_named() {
+        let text =
+            body("\t.loc 1 7 5, function_name $L1, inlined_at 1 9 1\n\tbar.sync 0;\n\t.loc 2 8 1\n\tret;", Span::Block);
+        let text = text.unwrap();
+        assert!(text.contains("#line 7 \"modelled.c\"") && text.contains("#line 8 \"harness\""), "{text}");
+        for unknown in ["shfl.sync.down.b32 %r1, %r2, 1, 31, -1;", "ld.global.v4.u32 {%r1, %r2}, [%rd1];", "{", "frob;"]
+        {
+            assert!(body(unknown, Span::Grid).unwrap_err().starts_with("it has `"), "{unknown}");
+        }
+        assert!(ptx_as_c("", &[("k".to_owned(), "wait".to_owned())], Span::Grid, "a").is_err());
+    }
+}
