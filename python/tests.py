@@ -1,0 +1,80 @@
+"""What the module makes of the command. `python3 python/tests.py`, with the command in SYNCSCOPE."""
+
+import gzip
+import json
+import os
+import sys
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import syncscope
+
+ROOT = Path(__file__).parents[1]
+STORED = ROOT / "results" / "h200"
+
+
+class Reading(unittest.TestCase):
+    def test_a_stored_run_has_the_rows_of_its_table(self):
+        run = syncscope.read(STORED)
+        self.assertEqual(run.about["preset"], "quick")
+        with gzip.open(STORED / "measurements.csv.gz", "rt") as table:
+            self.assertEqual(len(run.rows), len(table.readlines()) - 1)
+        self.assertTrue(all(row["ns_low"] <= row["ns"] <= row["ns_high"] for row in run.rows if row["verdict"] == "Resolved"))
+
+    def test_what_is_no_run_is_an_error_in_one_line(self):
+        with self.assertRaises(syncscope.SyncscopeError) as caught:
+            syncscope.read("nowhere")
+        self.assertIn("nowhere", str(caught.exception))
+        self.assertEqual(len(str(caught.exception).splitlines()), 1)
+
+    def test_the_notebook_finds_what_it_says(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(ROOT)
+        names = {}
+        for cell in json.loads((ROOT / "examples" / "findings.ipynb").read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                exec("".join(cell["source"]), names)
+
+    def test_a_frame_keeps_whole_numbers(self):
+        run = syncscope.read(STORED)
+        try:
+            frame = run.frame()
+        except ImportError as error:
+            self.assertIn("pandas or polars", str(error))
+            return
+        self.assertEqual(len(frame), len(run.rows))
+        self.assertIn("Int", str(frame["threads"].dtype))
+
+
+class Measuring(unittest.TestCase):
+    def test_options_are_those_of_the_command(self):
+        given = {"threads": [1, 2], "only": ["cpu.*", "gpu.*"], "no_history": True, "seed": 7, "budget": None, "I": "include"}
+        expected = "--threads 1,2 --only cpu.* --only gpu.* --no-history --seed 7 -I include".split()
+        self.assertEqual(syncscope._arguments(given), expected)
+
+    @unittest.mock.patch.dict(os.environ, SYNCSCOPE_FAKE="clock=nominal")
+    def test_a_run_and_a_wrong_option(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = syncscope.run(Path(folder, "run"), only="cpu.atomic.add", dtype="i32", no_history=True)
+            self.assertTrue(run.rows)
+            self.assertEqual({row["dtype"] for row in run.rows}, {"i32"})
+            with self.assertRaises(syncscope.SyncscopeError) as caught:
+                syncscope.run(Path(folder, "other"), no_such_option=True)
+            self.assertEqual(caught.exception.exit_code, 2)
+
+    def test_two_operations_have_a_ratio_with_its_interval(self):
+        pauses = "for (int i = 0; i < 8; i++) __builtin_ia32_pause();" if os.uname().machine == "x86_64" else 'for (int i = 0; i < 64; i++) asm volatile("yield");'
+        once = pauses.replace("8;", "4;").replace("64;", "32;")
+        found = syncscope.measure(cpu=pauses, against=once, threads=1, budget="8s", D=["UNUSED=1"])
+        comparison, = found.comparisons
+        self.assertEqual({row["primitive"] for row in found.run.rows}, {comparison.operation, comparison.against})
+        if comparison.ratio is not None:
+            self.assertLess(comparison.low, comparison.high)
+            self.assertGreater(comparison.high, 1.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
