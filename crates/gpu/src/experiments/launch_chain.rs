@@ -39,9 +39,6 @@ const FEWEST_LAUNCHES: u64 = 64;
 /// The same, if the host waits for each launch.
 const FEWEST_WAITS: u64 = 32;
 
-/// Graphs of a chain, one behind the other. Each has its own cost by where it lies in memory: H200, 475 to 700 ns.
-const GRAPHS: u64 = 4;
-
 /// Launches of the check. An even number: with two streams the first one gets the next launch, and what the check found.
 const PHASES: u64 = 64;
 
@@ -86,8 +83,8 @@ pub(crate) struct Setup<'a> {
 #[derive(Debug)]
 pub(crate) struct LaunchChain<'a> {
     setup: Setup<'a>,
-    /// By side and iterations.
-    graphs: HashMap<(Side, u64), Vec<ExecutableGraph>>,
+    /// By side and number of launches.
+    graphs: HashMap<(Side, u64), ExecutableGraph>,
     event: Event,
     /// For a host that reads what the stream writes.
     signal: HostBuffer,
@@ -287,14 +284,18 @@ impl<'a> LaunchChain<'a> {
         })
     }
 
-    /// Queues the chain of these iterations. Where the primitive changes the work of kernels, the baseline and as many launches of
-    /// the others are plain.
-    fn queue_chain(&self, side: Side, iterations: Range<u64>) -> Called {
+    /// Queues a chain. Where the primitive changes the work of kernels, the baseline and as many launches of the others are
+    /// plain.
+    fn queue_chain(&self, side: Side, count: u64) -> Called {
         let Setup { kernels, plain, launching, .. } = &self.setup;
-        let [begin, end] = [iterations.start, iterations.end].map(|iteration| operations(side, iteration, 1));
-        let first = begin + if launching.changes_work() { iterations.end - iterations.start } else { 0 };
-        self.queue(plain.of(side), self.arguments(), begin..first)?;
-        self.queue_rest(kernels.of(side), self.arguments(), first..end)
+        let first = match side {
+            _ if !launching.changes_work() => 0,
+            Side::Baseline => count,
+            Side::Test => count / 2,
+            Side::Double => count / 3,
+        };
+        self.queue(plain.of(side), self.arguments(), 0..first)?;
+        self.queue_rest(kernels.of(side), self.arguments(), first..count)
     }
 
     /// Queues kernels, or one with as many parts.
@@ -306,19 +307,13 @@ impl<'a> LaunchChain<'a> {
         self.queue(function, LaunchChainArguments { turns, ..any }, numbers.start..numbers.start + 1)
     }
 
-    /// Makes the graphs of a chain, unless they exist.
-    fn capture(&mut self, side: Side, iterations: u64) -> Called {
-        if !self.graphs.contains_key(&(side, iterations)) {
-            let parts = if self.setup.launching.is_loop() { 1 } else { GRAPHS };
-            let graph = |part| {
-                let own = iterations * part / parts..iterations * (part + 1) / parts;
-                let count = operations(side, own.end - own.start, 1);
-                let queue = || self.queue_chain(side, own);
-                let graph = self.graph_of(self.setup.kernels.of(side), self.arguments(), count, queue)?;
-                self.stream.upload(&graph).map(|()| graph)
-            };
-            let graphs: Called<Vec<_>> = (0..parts).map(graph).collect();
-            self.graphs.insert((side, iterations), graphs?);
+    /// Makes the graph of a chain, unless it exists.
+    fn capture(&mut self, side: Side, count: u64) -> Called {
+        if !self.graphs.contains_key(&(side, count)) {
+            let queue = || self.queue_chain(side, count);
+            let graph = self.graph_of(self.setup.kernels.of(side), self.arguments(), count, queue)?;
+            self.stream.upload(&graph)?;
+            self.graphs.insert((side, count), graph);
         }
         Ok(())
     }
@@ -349,11 +344,11 @@ impl<'a> LaunchChain<'a> {
     }
 
     /// Launches a chain and waits for its end.
-    fn run(&mut self, side: Side, iterations: u64) -> Result<(), Outage> {
-        if let Some(graphs) = self.graphs.get(&(side, iterations)) {
-            graphs.iter().try_for_each(|graph| self.stream.replay(graph))?;
+    fn run(&mut self, side: Side, count: u64) -> Result<(), Outage> {
+        if let Some(graph) = self.graphs.get(&(side, count)) {
+            self.stream.replay(graph)?;
         } else {
-            self.queue_chain(side, 0..iterations)?;
+            self.queue_chain(side, count)?;
         }
         self.wait()
     }
@@ -373,11 +368,12 @@ impl<'a> LaunchChain<'a> {
     }
 
     fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, Outage> {
+        let count = operations(side, iterations, 1);
         if self.setup.launching.is_graph() {
-            self.capture(side, iterations)?;
+            self.capture(side, count)?;
             self.wait()?;
         }
-        host_clock::sample_of(|| self.run(side, iterations))
+        host_clock::sample_of(|| self.run(side, count))
     }
 
     /// Launches phases, each of which reads what the phase before wrote.
