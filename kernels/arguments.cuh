@@ -98,11 +98,12 @@ struct LaunchChainArguments {
     u32 *turn;         // in a loop of a graph: kernels, or for `check` blocks, that have ended; the state of a barrier
     u64 condition;     // in a conditional node: its handle
     u32 *arrays;       // two arrays of `words` for each block, which kernels sweep
-    u32 cycles;        // how long the kernel `test` lasts
+    u32 parts;         // of the work of a kernel
+    u32 cycles;        // how long a part lasts
     u32 phase;         // number of the launch, from 1; 0 in a loop of a graph
     u32 turns;         // in a loop: how many kernels or parts run
     u32 words;         // of each block in an array
-    u32 sweeps;        // of the kernel `test` over an array
+    u32 sweeps;        // of a part over an array
 };
 
 // `offsetof` of <cstddef>, which NVRTC does not have: the compiler's own expression for it.

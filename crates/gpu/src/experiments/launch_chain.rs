@@ -67,7 +67,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) evidence: Evidence,
     pub(crate) launching: Launching,
     pub(crate) shape: Shape,
-    /// What a kernel `test` does.
+    /// What a part of a kernel does.
     pub(crate) work: Work,
     /// The frequency of the multiprocessors' clock, by which kernels last.
     pub(crate) frequency: Hertz,
@@ -181,7 +181,7 @@ impl<'a> LaunchChain<'a> {
     /// How long a short chain lasts, without a graph.
     fn queued_ns(&mut self, side: Side) -> Result<u64, Outage> {
         let started = host_clock::now_ns();
-        self.queue(self.setup.plain.of(side), self.arguments(), 0..FITTED_LAUNCHES)?;
+        self.queue(self.setup.plain.test, self.arguments(side), 0..FITTED_LAUNCHES)?;
         self.wait()?;
         Ok(host_clock::now_ns().saturating_sub(started))
     }
@@ -294,8 +294,8 @@ impl<'a> LaunchChain<'a> {
             Side::Test => count / 2,
             Side::Double => count / 3,
         };
-        self.queue(plain.of(side), self.arguments(), 0..first)?;
-        self.queue_rest(kernels.of(side), self.arguments(), first..count)
+        self.queue(plain.test, self.arguments(side), 0..first)?;
+        self.queue_rest(kernels.test, self.arguments(side), first..count)
     }
 
     /// Queues kernels, or one with as many parts.
@@ -311,7 +311,7 @@ impl<'a> LaunchChain<'a> {
     fn capture(&mut self, side: Side, count: u64) -> Called {
         if !self.graphs.contains_key(&(side, count)) {
             let queue = || self.queue_chain(side, count);
-            let graph = self.graph_of(self.setup.kernels.of(side), self.arguments(), count, queue)?;
+            let graph = self.graph_of(self.setup.kernels.test, self.arguments(side), count, queue)?;
             self.stream.upload(&graph)?;
             self.graphs.insert((side, count), graph);
         }
@@ -336,11 +336,13 @@ impl<'a> LaunchChain<'a> {
         }
     }
 
-    fn arguments(&self) -> LaunchChainArguments {
+    /// A kernel of the baseline does two parts of the work, the same code one part where there are more kernels.
+    fn arguments(&self, side: Side) -> LaunchChainArguments {
         let Setup { work, frequency, .. } = &self.setup;
         let cycles = (f64::from(work.ns) * 1e-9 * frequency.value()).round() as u32;
         let (arrays, words, sweeps, turn) = (self.arrays.pointer(), self.words, self.sweeps, self.word.pointer());
-        LaunchChainArguments { turn, arrays, cycles, words, sweeps, ..LaunchChainArguments::default() }
+        let parts = if side == Side::Baseline { 2 } else { 1 };
+        LaunchChainArguments { turn, arrays, parts, cycles, words, sweeps, ..LaunchChainArguments::default() }
     }
 
     /// Launches a chain and waits for its end.
@@ -381,7 +383,7 @@ impl<'a> LaunchChain<'a> {
         self.stream.clear(&self.phases, 0..self.phases.bytes())?;
         self.stream.clear(&self.finding, 0..self.finding.bytes())?;
         let (phases, finding) = (self.phases.pointer(), self.finding.pointer());
-        let any = LaunchChainArguments { phases, finding, ..self.arguments() };
+        let any = LaunchChainArguments { phases, finding, ..self.arguments(Side::Test) };
         let function = self.setup.kernels.check;
         if self.setup.launching.is_graph() {
             if self.setup.launching.is_loop() {

@@ -189,7 +189,9 @@ shared_structures! {
         condition: u64,
         /// Two arrays of `words` for each block, which kernels sweep.
         arrays: DevicePointer,
-        /// How long the kernel `test` lasts.
+        /// Of the work of a kernel.
+        parts: u32,
+        /// How long a part lasts.
         cycles: u32,
         /// Number of the launch, from 1; 0 in a loop of a graph.
         phase: u32,
@@ -197,7 +199,7 @@ shared_structures! {
         turns: u32,
         /// Of each block in an array.
         words: u32,
-        /// Of the kernel `test` over an array.
+        /// Of a part over an array.
         sweeps: u32,
     }
 }
