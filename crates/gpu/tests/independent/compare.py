@@ -145,7 +145,7 @@ def peers(count=100):
 
 
 def limits():
-    for run in ('quick', 'shared'):
+    for run in ('quick', 'atomics', 'barriers'):
         every = list(csv.DictReader(open(f'{run}/measurements.csv')))
         bad = [row for row in every if 'below the' in row['reason']]
         print(f'TABLE rows above a hard limit in {run}: {len(bad)} of {len(every)}', [' '.join(row[k] for k in KEY) + ' ' + row['reason'][:90] for row in bad[:5]])
@@ -168,7 +168,7 @@ def launches():
     theirs, good, met, all_ = {}, 0, 0, 0
     for line in open('launch.txt'):
         if line.startswith('IND '):
-            *key, point, low, high, _, _ = line[4:].strip().split(',')
+            *key, point, low, high, _ = line[4:].strip().split(',')
             theirs.setdefault(tuple(key), []).append([float(point), float(low), float(high)])
     for row in csv.DictReader(open('launches/measurements.csv')):
         found = theirs.get(tuple(row[k] for k in ('primitive', 'group', 'blocks', 'threads')))

@@ -1,6 +1,5 @@
-// What one more kernel costs, by form, length and memory traffic: t(F) - w, where t(F) is the marginal time of a kernel in a
-// chain of n and 2 n kernels of the form, and w what its work takes in plain kernels: the marginal time of kernels that do it
-// twice less that of kernels that do it once. Device time (events); a gate holds the device until the host has queued all.
+// What one more kernel costs, by form, length and memory traffic: the difference of n plain kernels that do their work twice and of n
+// plain ones and n of the form that do it once, by n. Device time (events); a gate holds the device until the host has queued all.
 #include <cooperative_groups.h>
 #include <algorithm>
 #include <cstdio>
@@ -56,32 +55,33 @@ static void launch(const Form &f, const Shape &c, int number, u32 passes) {
     g.attrs = &at, g.numAttrs = f.attribute || f.cooperative;
     CHECK(cudaLaunchKernelEx(&g, f.within ? fuseds[c.work] : steps[c.work][f.code], a));
 }
-static void chain(const Form &f, const Shape &c, int n, u32 passes) { for (int i = 0; i < n; i++) launch(f, c, i, passes); }
-static cudaGraphExec_t graph_of(const Form &f, const Shape &c, int n, u32 passes) {
-    cudaGraph_t g; cudaGraphExec_t x;
-    CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal)); chain(f, c, n, passes);
-    CHECK(cudaStreamEndCapture(s, &g)); CHECK(cudaGraphInstantiate(&x, g, 0)); CHECK(cudaGraphDestroy(g)); CHECK(cudaGraphUpload(x, s)); CHECK(cudaStreamSynchronize(s));
-    return x;
-}
-static double timed(const Form &f, const Shape &c, int n, u32 passes, cudaGraphExec_t x) {
+// Queues `queue`, as a graph or not, behind a gate, and times it.
+template <typename Queue>
+static double timed(bool graph, Queue queue) {
+    cudaGraphExec_t x = nullptr;
+    if (graph) {
+        cudaGraph_t g;
+        CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal)); queue();
+        CHECK(cudaStreamEndCapture(s, &g)); CHECK(cudaGraphInstantiate(&x, g, 0)); CHECK(cudaGraphDestroy(g)); CHECK(cudaGraphUpload(x, s)); CHECK(cudaStreamSynchronize(s));
+    }
     gate<<<1, 1, 0, s>>>(flag_device, ++gates); CHECK(cudaEventRecord(e0, s));
-    if (x) CHECK(cudaGraphLaunch(x, s)); else if (f.within) launch(f, c, 0, n); else chain(f, c, n, passes);
+    if (x) CHECK(cudaGraphLaunch(x, s)); else queue();
     CHECK(cudaEventRecord(e1, s)); *(volatile u32 *)flag = gates; CHECK(cudaStreamSynchronize(s));
+    if (x) cudaGraphExecDestroy(x);
     float ms; CHECK(cudaEventElapsedTime(&ms, e0, e1)); return ms * 1e6;
 }
-static double median(std::vector<double> v) { std::sort(v.begin(), v.end()); return v[v.size() / 2]; }
-// The marginal time of a kernel, from chains of n and 2 n.
-static double marginal(const Form &f, const Shape &c, u32 passes, int n, int times) {
-    cudaGraphExec_t x[2] = {};
-    if (f.graph) for (int k = 0; k < 2; k++) x[k] = graph_of(f, c, n * (k + 1), passes);
-    std::vector<double> all;
-    for (int r = 0; r <= times; r++) {
-        double t[2]; for (int k = 0; k < 2; k++) t[k] = timed(f, c, n * (k + 1), passes, x[k]);
-        if (r) all.push_back((t[1] - t[0]) / n);
-    }
-    for (auto &g : x) if (g) cudaGraphExecDestroy(g);
-    return median(all);
+static double plain(const Shape &c, int n, u32 passes, bool graph) {
+    return timed(graph, [&] { for (int i = 0; i < n; i++) launch(forms[0], c, i, passes); });
 }
+static double one_more(const Form &f, const Shape &c, int n) {
+    const double twice = plain(c, n, 2, f.graph);
+    const double once = timed(f.graph, [&] {
+        for (int i = 0; i < n; i++) launch(forms[0], c, i, 1);
+        if (f.within) launch(f, c, 0, n); else for (int i = 0; i < n; i++) launch(f, c, n + i, 1);
+    });
+    return (once - twice) / n;
+}
+static double median(std::vector<double> v) { std::sort(v.begin(), v.end()); return v[v.size() / 2]; }
 int main() {
     cudaDeviceProp p; CHECK(cudaGetDeviceProperties(&p, 0)); blocks = p.multiProcessorCount;
     int khz; CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
@@ -90,7 +90,7 @@ int main() {
     for (auto &a : arrays) { CHECK(cudaMalloc(&a, bytes)); CHECK(cudaMemset(a, 0, bytes)); }
     CHECK(cudaEventCreate(&e0)); CHECK(cudaEventCreate(&e1));
     const double per_us = khz / 1000.0;
-    for (int i = 0; i < 40; i++) timed(forms[0], {SPIN, 5, 32, 32, (long)(5 * per_us)}, 64, 1, nullptr);
+    for (int i = 0; i < 40; i++) plain({SPIN, 5, 32, 32, (long)(5 * per_us)}, 64, 1, false);
     printf("# %s, %d kHz\n", p.name, khz);
     std::vector<Shape> shapes = {{SPIN, 5, 32}, {SPIN, 20, 32}, {LINE, 5, 32}, {SWEEP, 5, 32}, {SWEEP, 20, 32}, {SPIN, 5, 1024}, {LINE, 5, 1024}, {SWEEP, 5, 1024}};
     for (int round = 0; round < 1; round++) for (Shape c : shapes) {
@@ -98,17 +98,13 @@ int main() {
         if (c.work == SWEEP) {
             const u32 most = (u32)(p.l2CacheSize / (4 * 2 * 4) / blocks) & ~31u;
             c.words = std::min(32u * c.threads, most);
-            for (int i = 0; i < 3; i++) { const double each = (marginal(forms[0], c, 16, 8, 5) - marginal(forms[0], c, 8, 8, 5)) / 8; c.words = std::min(most, std::max(32u, (u32)(c.words * c.us * 1000.0 / each) & ~31u)); }
+            for (int i = 0; i < 3; i++) { const double each = (plain(c, 8, 16, false) - plain(c, 8, 8, false)) / 64; c.words = std::min(most, std::max(32u, (u32)(c.words * c.us * 1000.0 / each) & ~31u)); }
         }
         const char *group[] = {"", " line", " sweep"};
         // In turn, so that a drift meets all.
-        std::vector<double> costs[10], works;
-        for (int r = 0; r < 5; r++) {
-            const double one = marginal(forms[0], c, 1, 64, 2), two = marginal(forms[0], c, 2, 64, 2), w = two - one;
-            works.push_back(w); costs[0].push_back(one - w);
-            for (int f = 1; f < 10; f++) costs[f].push_back(marginal(forms[f], c, 1, 64, 2) - w);
-        }
-        for (int f = 0; f < 10; f++) { std::sort(costs[f].begin(), costs[f].end()); printf("IND gpu.launch.%s,%d us%s,%d,%d,%.1f,%.1f,%.1f,%u words, work %.0f\n", forms[f].name, c.us, group[c.work], blocks, c.threads, costs[f][2], costs[f][0], costs[f][4], c.words, median(works)); }
+        std::vector<double> costs[10];
+        for (int r = 0; r < 11; r++) for (int f = 0; f < 10; f++) { const double cost = one_more(forms[f], c, 64); if (r) costs[f].push_back(cost); }
+        for (int f = 0; f < 10; f++) { std::sort(costs[f].begin(), costs[f].end()); printf("IND gpu.launch.%s,%d us%s,%d,%d,%.1f,%.1f,%.1f,%u words\n", forms[f].name, c.us, group[c.work], blocks, c.threads, median(costs[f]), costs[f][1], costs[f][8], c.words); }
         fflush(stdout);
     }
     return 0;

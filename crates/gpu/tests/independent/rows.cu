@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 #include <vector>
 
 typedef unsigned u32;
@@ -79,8 +80,9 @@ static const size_t POOL = 1u << 30;
 
 template <typename Op, int UNROLL>
 static double slowest(int threads, int blocks, u32 iterations, size_t offset) {
-    // Without it a multiprocessor may keep room for the shared memory of one block, and the second one waits.
-    cudaFuncSetAttribute(loop<Op, UNROLL>, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+    // Two blocks have room for their shared memory. Others keep the first-level cache that they get: with the least of it a CAS waits.
+    if (std::is_same<Op, SharedAdd>::value || std::is_same<Op, SharedXor>::value)
+        cudaFuncSetAttribute(loop<Op, UNROLL>, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
     loop<Op, UNROLL><<<blocks, threads>>>(memory + offset, 0, iterations, results);
     std::vector<long long> all(blocks * ((threads + 31) / 32));
     if (cudaMemcpy(all.data(), results, all.size() * 8, cudaMemcpyDeviceToHost)) { printf("error %s\n", cudaGetErrorString(cudaGetLastError())); exit(1); }
