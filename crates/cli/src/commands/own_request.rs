@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use syncscope_core::own::is_own;
-use syncscope_core::run::Status;
 use syncscope_core::run::samples::StoredPair;
+use syncscope_core::run::{OwnComparison, Status};
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Axes, Case, CaseId, Domain, Dtype, Form, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row, Verdict,
+    Axes, Case, CaseId, Domain, Dtype, Form, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row, Run, Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_orderings::Saving;
@@ -160,6 +160,11 @@ impl OwnRequest {
         if finished.status == Status::Done && !reasons.is_empty() && !data.rows.iter().any(has_outcome) {
             return Err(Failure::CouldNot(reasons.join("\n")));
         }
+        let compared = self.compare(&data, &finished.directory)?;
+        if !compared.ratios.is_empty() {
+            let run = Run { compared: compared.ratios, ..finished.directory.read_run()? };
+            finished.directory.write_run(&run)?;
+        }
         let outcome = report(finished)?;
         let spilling = data.rows.iter().filter_map(|row| {
             let (_, what) = row.evidence.as_deref()?.split_once(syncscope_gpu::own::SPILLS)?;
@@ -168,15 +173,18 @@ impl OwnRequest {
         for (text, _) in in_groups(spilling) {
             terminal::warning(&text);
         }
-        let gate = self.compare(&data, &finished.directory)?;
-        if self.arguments.fail_if_slower.is_some() { gate.outcome(outcome) } else { Ok(outcome) }
+        for text in &compared.texts {
+            terminal::show(text)?;
+        }
+        if self.arguments.fail_if_slower.is_some() { compared.gate.outcome(outcome) } else { Ok(outcome) }
     }
 
     /// Compares the first operation of each side with the others.
-    fn compare(&self, data: &RunData, directory: &RunDirectory) -> Result<Gate, Failure> {
+    fn compare(&self, data: &RunData, directory: &RunDirectory) -> Result<Compared, Failure> {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
-        let (mut json, mut markdown, mut gate) = (Vec::new(), String::new(), Gate::default());
+        let (mut json, mut markdown) = (Vec::new(), String::new());
+        let Compared { mut gate, mut texts, mut ratios } = Compared::default();
         let pairs = directory.read_samples()?;
         for domain in [Domain::Cpu, Domain::Gpu] {
             let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
@@ -184,15 +192,26 @@ impl OwnRequest {
             for other in of_domain {
                 let [a, b] = self.both(data, [first, other]);
                 let by_loops = self.are_compared_by_loops([first, other]);
-                let ratios = ratios_of_cases([&a, &b], &pairs, domain, by_loops);
-                let comparison = compare_in_turn(&b.0, &a.0, threshold, &ratios);
+                let of_cases = ratios_of_cases([&a, &b], &pairs, domain, by_loops);
+                let comparison = compare_in_turn(&b.0, &a.0, threshold, &of_cases);
                 if comparison.cases.is_empty() {
                     let text = format!("{first} and {other} have no case in common");
                     terminal::warning(&text);
                     gate.leave_open(text);
                     continue;
                 }
-                terminal::show(&in_words(&comparison, first, other, by_loops))?;
+                texts.push(in_words(&comparison, first, other, by_loops));
+                ratios.extend(by_case(&comparison).into_iter().map(|compared| OwnComparison {
+                    first: first.clone(),
+                    other: other.clone(),
+                    parameters: parameters(compared),
+                    threads: compared.a.case.threads,
+                    blocks: compared.a.case.blocks,
+                    ratio: compared.ratio,
+                    low: compared.low,
+                    high: compared.high,
+                    words: change_in_words(&comparison, compared, first, other),
+                }));
                 json.push(export::comparison::as_json(&comparison));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
                 for compared in &comparison.cases {
@@ -209,7 +228,7 @@ impl OwnRequest {
         } else {
             [format!("[{}]\n", json.join(",")), markdown]
         })?;
-        Ok(gate)
+        Ok(Compared { gate, texts, ratios })
     }
 
     /// The rows of two operations as those of runs of their own, in which the same cases have the same names.
@@ -286,44 +305,60 @@ pub(super) fn has_answer(row: &Row) -> bool {
     row.ns.is_some() || matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Elided(_))
 }
 
-/// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
-fn in_words(comparison: &Comparison<'_>, first: &str, other: &str, by_loops: bool) -> String {
+/// What the comparisons of a run say.
+#[derive(Debug, Default)]
+struct Compared {
+    gate: Gate,
+    texts: Vec<String>,
+    ratios: Vec<OwnComparison>,
+}
+
+/// The cases in the order of their parameters.
+fn by_case<'c, 'a>(comparison: &'c Comparison<'a>) -> Vec<&'c ComparedCase<'a>> {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
     cases.sort_by_key(|compared| &compared.a.case);
+    cases
+}
+
+/// How the first operation compares with another one in a case: `1.032 times (1.012 to 1.051) as expensive`.
+fn change_in_words(comparison: &Comparison<'_>, compared: &ComparedCase<'_>, first: &str, other: &str) -> String {
     let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
+    let times = |invert: bool| {
+        let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
+        let (low, high) = if invert { (compared.high, compared.low) } else { (compared.low, compared.high) };
+        format!("{} times ({} to {})", of(compared.ratio), of(low), of(high))
+    };
+    let what = match compared.change {
+        Change::Slower => format!("{} as expensive", times(false)),
+        Change::Faster => format!("{} as fast", times(true)),
+        Change::Same => format!("{} the cost: the same", times(false)),
+        Change::Undecided => {
+            let seen = least_slowdown(compared, comparison.threshold);
+            let seen = seen.map_or_else(String::new, |factor| format!(" (from {factor:.3} times on it would show)"));
+            format!("{} the cost: no difference shown{seen}", times(false))
+        }
+        Change::NotComparable => {
+            // A is the other one: the ratio is that of the first to it.
+            let remark = compared.remark.replace(" in A", &format!(" as {other}"));
+            format!("not comparable: {}", remark.replace(" in B", &format!(" as {first}")))
+        }
+        Change::AnotherState => "the machine was in another state".to_owned(),
+    };
+    let ends = |[low, high]: [Option<f64>; 2]| format!("{} to {}", factor(low), factor(high));
+    let equal_work = compared.equal_work.map(|(ratio, both)| format!("; equal work {ratio:.3} times ({})", ends(both)));
+    what + &equal_work.unwrap_or_default()
+}
+
+/// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
+fn in_words(comparison: &Comparison<'_>, first: &str, other: &str, by_loops: bool) -> String {
     let line = |compared: &ComparedCase<'_>| {
-        let times = |invert: bool| {
-            let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
-            let (low, high) = if invert { (compared.high, compared.low) } else { (compared.low, compared.high) };
-            format!("{} times ({} to {})", of(compared.ratio), of(low), of(high))
-        };
-        let what = match compared.change {
-            Change::Slower => format!("{} as expensive", times(false)),
-            Change::Faster => format!("{} as fast", times(true)),
-            Change::Same => format!("{} the cost: the same", times(false)),
-            Change::Undecided => {
-                let seen = least_slowdown(compared, comparison.threshold);
-                let seen =
-                    seen.map_or_else(String::new, |factor| format!(" (from {factor:.3} times on it would show)"));
-                format!("{} the cost: no difference shown{seen}", times(false))
-            }
-            Change::NotComparable => {
-                // A is the other one: the ratio is that of the first to it.
-                let remark = compared.remark.replace(" in A", &format!(" as {other}"));
-                format!("not comparable: {}", remark.replace(" in B", &format!(" as {first}")))
-            }
-            Change::AnotherState => "the machine was in another state".to_owned(),
-        };
-        let ends = |[low, high]: [Option<f64>; 2]| format!("{} to {}", factor(low), factor(high));
-        let equal_work =
-            compared.equal_work.map(|(ratio, both)| format!("; equal work {ratio:.3} times ({})", ends(both)));
-        format!("{}: {what}{}", parameters(compared), equal_work.unwrap_or_default())
+        format!("{}: {}", parameters(compared), change_in_words(comparison, compared, first, other))
     };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();
     let what = if by_loops { ", by the time of their loops" } else { "" };
     let heading = std::iter::once(format!("\n{first} against {other}, measured in turn{what}:"));
-    let lines = heading.chain(cases.into_iter().map(line)).chain(crossings(&compared, first, other));
+    let lines = heading.chain(by_case(comparison).into_iter().map(line)).chain(crossings(&compared, first, other));
     lines.collect::<Vec<_>>().join("\n  ")
 }
 

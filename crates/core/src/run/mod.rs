@@ -107,6 +107,8 @@ records! {
         pub planned_by_primitive?: BTreeMap<String, u64>,
         /// The operations that a user wrote, in their source.
         pub own?: Vec<OwnOperation>,
+        /// How the first of these compares with the others that were measured in turn with it.
+        pub compared?: Vec<OwnComparison>,
         /// What may have disturbed the figures, and what to do about it.
         pub warnings: Vec<String>,
         /// The hardware.
@@ -127,6 +129,28 @@ records! {
         pub between_runs?: Vec<BetweenRuns>,
         /// In which state the machine was, in each process and, where it changed, in each state.
         pub fingerprint?: Option<Fingerprint>,
+    }
+
+    /// The cost of an operation over that of another one, measured in turn, in one case.
+    pub struct OwnComparison {
+        /// The id of the operation that was asked about.
+        pub first: String,
+        /// The id of the other one.
+        pub other: String,
+        /// The parameters of the case.
+        pub parameters: String,
+        /// Threads of the case.
+        pub threads?: Option<u32>,
+        /// Blocks of the case.
+        pub blocks?: Option<u32>,
+        /// The ratio; `None` where it is not known.
+        pub ratio?: Option<f64>,
+        /// The ends of its 95 % interval.
+        pub low?: Option<f64>,
+        /// See `low`.
+        pub high?: Option<f64>,
+        /// What it says: `1.03 times (1.01 to 1.05) as expensive`.
+        pub words: String,
     }
 }
 
