@@ -15,6 +15,8 @@ pub(crate) enum Unit {
     Time,
     /// Operations per second.
     Rate,
+    /// One number over another.
+    Ratio,
     /// Threads, bytes or microseconds, as the label says.
     Count,
     /// A number between 0 and 1.
@@ -101,6 +103,9 @@ pub struct Point {
     /// The text beside a dot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
+    /// The number of its own colour, in a row of several kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) colour: Option<usize>,
 }
 
 /// Six digits are more than a figure has.
@@ -206,6 +211,27 @@ pub(crate) struct Cell {
     /// The instruction.
     pub(crate) detail: Option<String>,
     pub(crate) row: usize,
+    /// Another row that it stands on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) also: Option<usize>,
+}
+
+impl Cell {
+    /// The cost of a row.
+    pub(crate) fn of(row: &Row, index: usize) -> Self {
+        Self {
+            value: Point::cost(row, index, 0.0).y,
+            text: Reading::of(row).figure,
+            detail: None,
+            row: index,
+            also: None,
+        }
+    }
+
+    /// Words about a row.
+    pub(crate) const fn note(text: String, row: usize) -> Self {
+        Self { value: None, text, detail: None, row, also: None }
+    }
 }
 
 /// A line of a table: a cell for each column.
@@ -222,7 +248,15 @@ pub(crate) enum Spec {
     /// Lines over a number.
     Lines { title: Option<String>, x: Axis, y: Axis, series: Vec<Series>, rules: Vec<Rule> },
     /// A row for each name, its points along the axis.
-    Dots { title: Option<String>, x: Axis, rows: Vec<Series> },
+    Dots {
+        title: Option<String>,
+        x: Axis,
+        rows: Vec<Series>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        legend: Vec<Key>,
+    },
+    /// Charts of lines side by side with one vertical axis, as one picture.
+    Panels { title: Option<String>, panels: Vec<Spec> },
     /// Bars, or what lasts for a time. With names, each has a line, from the top.
     Rectangles {
         title: Option<String>,
@@ -265,7 +299,7 @@ impl Spec {
         for point in rows.iter_mut().flat_map(|row| &mut row.points) {
             point.x = point.y.take();
         }
-        any.then_some(Self::Dots { title: None, x, rows })
+        any.then_some(Self::Dots { title: None, x, rows, legend: Vec::new() })
     }
 
     /// A table; `None` without a line.
@@ -277,10 +311,29 @@ impl Spec {
     pub(crate) fn titled(mut self, text: impl Into<String>) -> Self {
         let (Self::Lines { title, .. }
         | Self::Dots { title, .. }
+        | Self::Panels { title, .. }
         | Self::Rectangles { title, .. }
         | Self::Table { title, .. }) = &mut self;
         *title = Some(text.into());
         self
+    }
+
+    /// With what the colours of its points mean, if it has points of several.
+    pub(crate) fn with_legend(mut self, keys: Vec<Key>) -> Self {
+        if let Self::Dots { legend, .. } = &mut self {
+            *legend = keys;
+        }
+        self
+    }
+
+    /// Charts of lines side by side; one chart alone stands for itself. Others stay apart.
+    pub(crate) fn side_by_side(mut charts: Vec<Self>) -> Vec<Self> {
+        let are_lines = charts.len() > 1 && charts.iter().all(|chart| matches!(chart, Self::Lines { .. }));
+        if !are_lines {
+            return charts;
+        }
+        share_vertical_axis(&mut charts);
+        vec![Self::Panels { title: None, panels: charts }]
     }
 
     /// With these vertical lines, if it has lines.
@@ -296,8 +349,8 @@ impl Spec {
 const MARGIN: f64 = 1.25;
 
 /// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
-pub(crate) fn share_vertical_axis(charts: &mut [Option<Spec>]) {
-    let lines = charts.iter_mut().flatten().filter_map(|chart| match chart {
+fn share_vertical_axis(charts: &mut [Spec]) {
+    let lines = charts.iter_mut().filter_map(|chart| match chart {
         Spec::Lines { y, series, .. } => Some((y, &*series)),
         _ => None,
     });
@@ -394,10 +447,10 @@ mod tests {
             let series = vec![Series { label: "x".into(), primitive: None, colour: None, points }];
             Spec::lines(Axis::log("threads", Unit::Count), Axis::log("time", Unit::Time), series).unwrap()
         };
-        let mut charts = [chart(10.0), chart(4000.0)].map(Some);
-        share_vertical_axis(&mut charts);
-        for chart in charts {
-            let Some(Spec::Lines { y, .. }) = chart else { panic!("lines") };
+        let charts = Spec::side_by_side(vec![chart(10.0), chart(4000.0)]);
+        let [Spec::Panels { panels, .. }] = charts.as_slice() else { panic!("one picture") };
+        for chart in panels {
+            let Spec::Lines { y, .. } = chart else { panic!("lines") };
             assert_eq!(y.domain, Some((8.0, 5000.0)));
         }
     }

@@ -67,6 +67,9 @@ pub(crate) struct ShowArguments {
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable, or with commas)
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+    /// Show CPU beside GPU: each operation on one thread and on all of each side, and how often all do it in a second
+    #[arg(long, conflicts_with_all = ["only", "sort"])]
+    pub(crate) sides: bool,
     /// Order of the rows
     #[arg(long, value_enum, default_value_t = ShowOrder::Catalogue)]
     pub(crate) sort: ShowOrder,
@@ -98,6 +101,8 @@ pub(crate) enum ShowFormat {
     Table,
     /// Markdown tables
     Markdown,
+    /// A table of LaTeX with the rules of booktabs
+    Latex,
     /// Comma-separated values
     Csv,
     /// Machine-readable JSON

@@ -2,7 +2,7 @@
 //! take for a stated need.
 
 use syncscope_report::{
-    Advice, Asked, Need, advise as answers_to, export, findings as report_findings, in_groups, table,
+    Advice, Asked, Need, RunData, advise as answers_to, export, findings as report_findings, in_groups, table,
 };
 
 use crate::args::{AdviseArguments, DocumentFormat, FindingsArguments, ShowArguments, ShowFormat, ShowOrder};
@@ -15,6 +15,9 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
     let mut data = runs::load_rows(&runs::named_or_latest(arguments.run.as_slice())?[0])?;
     selection.check_runs(&[&data])?;
+    if arguments.sides {
+        return show_sides(&data, arguments.format);
+    }
     data.rows.retain(|row| selection.selects(&row.case));
     if arguments.sort == ShowOrder::Cost {
         export::rows::sort_by_cost(&mut data.rows);
@@ -25,6 +28,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
         (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, width, terminal::colour()),
         (ShowFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
         (ShowFormat::Markdown, _) => export::rows::as_markdown(&data),
+        (ShowFormat::Latex, _) => export::rows::as_latex(&data),
         (ShowFormat::Csv, _) => export::rows::as_csv(&data),
         (ShowFormat::Json, _) => export::rows::as_json(&data),
         (ShowFormat::Bmf, _) => export::trackers::as_bmf(&data),
@@ -37,6 +41,21 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
         terminal::note(&format!("{left_out} rows without a resolved cost are left out"));
     }
     Ok(Outcome::Done)
+}
+
+fn show_sides(data: &RunData, format: ShowFormat) -> Result<Outcome, Failure> {
+    let text = match format {
+        ShowFormat::Table => export::sides::for_terminal(data, terminal::width()),
+        ShowFormat::Markdown => export::sides::as_markdown(data),
+        ShowFormat::Latex => export::sides::as_latex(data),
+        ShowFormat::Csv => export::sides::as_csv(data),
+        ShowFormat::Json => export::sides::as_json(data),
+        ShowFormat::Bmf | ShowFormat::Github | ShowFormat::Reframe => {
+            return Err(Failure::Usage("--sides is for table, markdown, latex, csv and json".to_owned()));
+        }
+    };
+    let missing = "no operation of this run was measured on both CPU and GPU; measure with `syncscope run`";
+    terminal::show_as_is(&text.ok_or_else(|| Failure::CouldNot(missing.to_owned()))?)
 }
 
 /// Tests the claims on each run.

@@ -134,6 +134,21 @@ impl Grid {
         String::from_utf8_lossy(&text).trim_end().to_owned()
     }
 
+    /// A table with rules of the package booktabs.
+    pub(super) fn as_latex(&self, caption: &str) -> String {
+        let line = |cells: Vec<String>| format!("{} \\\\", cells.join(" & "));
+        let columns: String = self.0.iter().map(|column| if column.is_number { 'r' } else { 'l' }).collect();
+        let body = self.lines().map(|cells| line(cells.map(|(_, cell)| latex(cell)).collect()));
+        let head = line(self.names().map(latex).collect());
+        let body: Vec<String> = body.collect();
+        format!(
+            "\\begin{{table}}\n\\caption{{{}}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n{}\n\\bottomrule\n\
+             \\end{{tabular}}\n\\end{{table}}",
+            latex(caption),
+            body.join("\n")
+        )
+    }
+
     /// As Markdown.
     pub fn as_markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
@@ -142,6 +157,30 @@ impl Grid {
         lines.extend(self.lines().map(|cells| line(cells.map(|(_, cell)| markdown(cell)).collect())));
         lines.join("\n")
     }
+}
+
+/// The text so that LaTeX shows it as it is.
+fn latex(text: &str) -> String {
+    let escaped = |letter: char| match letter {
+        '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{letter}"),
+        '\\' => "\\textbackslash{}".to_owned(),
+        '~' => "\\textasciitilde{}".to_owned(),
+        '^' => "\\textasciicircum{}".to_owned(),
+        '<' | '>' | '±' | '×' | '−' => format!(
+            "\\ensuremath{{{}}}",
+            match letter {
+                '±' => "\\pm",
+                '×' => "\\times",
+                '−' => "-",
+                '<' => "<",
+                _ => ">",
+            }
+        ),
+        'µ' => "\\textmu{}".to_owned(),
+        '–' => "--".to_owned(),
+        _ => letter.to_string(),
+    };
+    plain(text).chars().map(escaped).collect()
 }
 
 /// The text so that Markdown shows it as it is.
@@ -205,6 +244,14 @@ mod tests {
         let text = grid().as_markdown();
         assert!(text.starts_with("| cost | case |\n| ---: | --- |\n| 2.03 ns | cpu.atomic.add |\n"), "{text}");
         assert!(text.ends_with("| &lt;b&gt;\\|\u{fffd}\\[31m\\`x\\` |"), "{text}");
+    }
+
+    #[test]
+    fn latex_shows_names_as_they_are() {
+        let text = of([("a_b", false), ("cost", true)], &[["x\\y{1}", "~2 % ±1 µs"]]).as_latex("50 % & more");
+        assert!(text.contains("\\caption{50 \\% \\& more}") && text.contains("{lr}"), "{text}");
+        let line = "x\\textbackslash{}y\\{1\\} & \\textasciitilde{}2 \\% \\ensuremath{\\pm}1 \\textmu{}s \\\\";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

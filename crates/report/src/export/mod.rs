@@ -5,6 +5,7 @@
 //! - [`comparison`]: two runs side by side
 //! - [`findings`]: published claims, and what becomes of them on runs
 //! - [`rows`]: the rows of a run
+//! - [`sides`]: CPU beside GPU
 //! - [`trackers`]: resolved rows for tools that follow figures over time
 //!
 //! Names come from files of others. No format lets them do harm: control characters are replaced, Markdown is escaped, and
@@ -15,4 +16,5 @@ pub mod comparison;
 pub mod findings;
 pub mod grid;
 pub mod rows;
+pub mod sides;
 pub mod trackers;

@@ -20,6 +20,11 @@ pub fn as_markdown(data: &RunData) -> String {
     format!("{}\n\n{}", markdown(&heading(data)), grid_of(&data.rows).as_markdown())
 }
 
+/// All rows as a table of LaTeX.
+pub fn as_latex(data: &RunData) -> String {
+    grid_of(&data.rows).as_latex(&heading(data))
+}
+
 /// All rows with the columns of `measurements.csv`.
 pub fn as_csv(data: &RunData) -> String {
     let grid = COLUMNS
@@ -40,7 +45,7 @@ pub fn sort_by_cost(rows: &mut [Row]) {
     rows.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
 }
 
-fn heading(data: &RunData) -> String {
+pub(super) fn heading(data: &RunData) -> String {
     let (machine, run) = (naming::machine(&data.run.machine), &data.run);
     format!("{machine}, {} preset, {}, {} rows", run.preset, run.started, data.rows.len())
 }

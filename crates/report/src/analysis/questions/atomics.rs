@@ -12,35 +12,8 @@ use crate::figure::grouped;
 pub(super) const SENTENCES: Sentences = &[
     sentence(float_against_int, &[On::Thread]),
     sentence(sequential_store, &[On::Placement]),
-    sentence(contended_on_both_sides, &[]),
     sentence(lost_updates, &[]),
 ];
-
-/// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
-/// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
-fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
-    let cpu = Total::of(data, rung(data, "add.threads")?.row, Basis::Machine)?;
-    let default = rung(data, "add.device")?.row;
-    // A CPU's compiler sums no warp first, so neither does the GPU's, where the run has both forms.
-    let index = row_not_aggregated(data, &data.rows.get(default)?.case).unwrap_or(default);
-    let gpu = Total::of(data, index, Basis::Machine)?;
-    let (winner, less, more) = if cpu.rate < gpu.rate { ("the GPU", &cpu, &gpu) } else { ("the CPU", &gpu, &cpu) };
-    let ratio = more.over(less);
-    if !ratio.is_above_one() {
-        let question = "whether CPU or GPU threads add more often to one variable";
-        return Some(Outcome::open(format!("{question} ({cpu} and {gpu} a second)")));
-    }
-    let summed = data.rows.get(default).filter(|_| default != index).and_then(|row| row.ops_per_s_total);
-    let summed = summed.map(|rate| format!(" ({} a second where the compiler sums each warp first)", count(rate)));
-    let summed = summed.unwrap_or_default();
-    let (many, few) = (grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
-    let text = format!(
-        "On one variable, {winner} does {ratio} as many atomic adds: {many} GPU threads add {gpu} times a second, \
-         {few} CPU threads {cpu} times{summed}."
-    );
-    let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
-    Some(Outcome::holds(text, rows))
-}
 
 /// That additions by CPU and GPU at once are no atomic operations of both sides: the driver says so of the link. The run
 /// skips the cases, in which updates would be lost.
@@ -53,19 +26,19 @@ fn lost_updates(data: &RunData) -> Option<Outcome> {
 }
 
 /// The rate of all threads together, of a row whose cost has a figure.
-struct Total<'a> {
-    known: Known<'a>,
+pub(super) struct Total<'a> {
+    pub(super) known: Known<'a>,
     rate: f64,
 }
 
 impl<'a> Total<'a> {
-    fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+    pub(super) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
         let known = Known::with_figure(data, index, basis)?;
         Some(Self { known, rate: known.row.ops_per_s_total? })
     }
 
     /// This rate over the other one, both of all threads together: as uncertain as the costs of their operations.
-    fn over(&self, other: &Self) -> Ratio {
+    pub(super) fn over(&self, other: &Self) -> Ratio {
         let [own, other] = [self, other].map(|total| total.known.with_cost(1.0 / total.rate));
         other.over(&own)
     }
@@ -168,7 +141,7 @@ fn rows_of(data: &RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec
 }
 
 /// One variable, or variables that share no line.
-fn is_apart(case: &Case) -> bool {
+pub(super) fn is_apart(case: &Case) -> bool {
     case.bytes_apart().is_none_or(|bytes| bytes >= SEPARATE_BYTES)
 }
 
@@ -387,7 +360,10 @@ mod tests {
 
     #[test]
     fn many_grids_are_one_line_without_zigzag() {
-        let add = |(blocks, threads)| with_rate(row(on_blocks("gpu.atomic.add", blocks, threads), 10.0, 0.02), 1e9);
+        let add = |(blocks, threads)| Row {
+            ops_per_s_total: Some(1e9),
+            ..row(on_blocks("gpu.atomic.add", blocks, threads), 10.0, 0.02)
+        };
         let grids = [(1, 32), (1, 1024), (2, 32), (2, 1024), (66, 32), (66, 1024)];
         let points = |count: usize| {
             let found = decision("decide-atomics", &data(grids[..count].iter().copied().map(add).collect())).unwrap();
@@ -395,37 +371,6 @@ mod tests {
         };
         assert_eq!(points(4), [32.0, 64.0, 1024.0, 2048.0]);
         assert_eq!(points(6), [32.0, 1024.0, 2048.0, 67_584.0]);
-    }
-
-    fn with_rate(row: Row, rate: f64) -> Row {
-        Row { ops_per_s_total: Some(rate), ..row }
-    }
-
-    #[test]
-    fn rates_of_both_sides_are_compared() {
-        let cpu = with_rate(row(case("cpu.atomic.add", 16), 366.0, 0.17), 43.8e6);
-        let gpu = with_rate(row(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
-        let sentence = "On one variable, the GPU does 31 times as many atomic adds: 135,168 GPU threads add 1.37 billion times a \
-                        second, 16 CPU threads 43.8 million times.";
-        assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
-        let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
-        let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
-        let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
-        let Some(Outcome { sentence: text, rows, .. }) = contended_on_both_sides(&run) else { panic!("no answer") };
-        assert!(text.starts_with("On one variable, the GPU does 9.1 times as many atomic adds"), "{text}");
-        assert!(text.ends_with("(1.37 billion a second where the compiler sums each warp first)."), "{text}");
-        assert_eq!(rows, [0, 2, 1], "a row for each figure");
-        assert_eq!(said(contended_on_both_sides, vec![cpu.clone()]), None);
-        assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
-        let close = with_rate(row(case_of(&gpu), 99_000.0, 0.02), 50e6);
-        assert!(said(contended_on_both_sides, vec![cpu.clone(), close]).unwrap().is_err(), "17 % may swap them");
-        let noisy = |half: f64| {
-            let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
-            vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
-        };
-        let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
-        assert!(sentence.ends_with("16 CPU threads ~43.8 million times."), "{sentence}");
-        assert_eq!(said(contended_on_both_sides, noisy(100.0)), None, "the table has no figure");
     }
 
     #[test]
@@ -443,10 +388,6 @@ mod tests {
         let Some(Outcome { sentence: text, rows, .. }) = lost_updates(&data) else { panic!("no answer") };
         assert!(text.starts_with("Additions by CPU and GPU at once lose updates here"), "{text}");
         assert_eq!(rows, [1]);
-    }
-
-    fn case_of(row: &Row) -> Case {
-        row.case.clone()
     }
 
     #[test]

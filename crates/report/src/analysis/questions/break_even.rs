@@ -153,7 +153,7 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<Spec> {
             value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
             text: if known.has_figure() && best_cost.has_figure() { signed(more) } else { "no number".to_owned() },
             detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
-            row: known.index,
+            ..Cell::note(String::new(), known.index)
         })
     };
     let shortest = ways.iter().filter_map(|way| way.launch.first()).map(|(length, _)| *length).min()?;
@@ -164,10 +164,8 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<Spec> {
         let names = words(id);
         let words = |of: fn(&BreakEven) -> String| joined(points.iter().map(|one| Some(of(one))), ", ");
         let break_even = Cell {
-            value: None,
-            text: words(|one| microseconds(one.at_us)).unwrap_or_else(|| "none".to_owned()),
             detail: words(|one| format!("{} to {} µs", one.between.0, one.between.1)),
-            row: first.index,
+            ..Cell::note(words(|one| microseconds(one.at_us)).unwrap_or_else(|| "none".to_owned()), first.index)
         };
         Some(Line { label: names.1.to_owned(), cells: vec![Some(break_even), at(shortest), at(longest)] })
     };

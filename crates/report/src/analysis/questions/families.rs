@@ -117,7 +117,7 @@ impl<'a> Contrast<'a> {
 
     /// A cell with words about the other row.
     pub(super) fn note(&self, text: String) -> Cell {
-        Cell { value: None, text, detail: None, row: self.rows[1] }
+        Cell::note(text, self.rows[1])
     }
 }
 
@@ -160,8 +160,7 @@ fn said<'a>(
 
 /// The cell of a cost.
 pub(super) fn cell(data: &RunData, index: usize) -> Cell {
-    let row = &data.rows[index];
-    Cell { value: Point::cost(row, index, 0.0).y, text: Reading::of(row).figure, detail: None, row: index }
+    Cell::of(&data.rows[index], index)
 }
 
 /// A family of threads in two teams, each a placement and a number of threads.

@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(columns, &["CPU"], "no column without a cell");
         let cell = |line: usize| lines[line].cells[0].clone();
         assert_eq!(cell(0).map(|cell| (cell.value, cell.text)), Some((None, "no instruction".to_owned())));
-        let expected = Cell { value: Some(6.44), text: "6.44 ns".into(), detail: Some("lock or".into()), row: 1 };
+        let expected = Cell { value: Some(6.44), detail: Some("lock or".into()), ..Cell::note("6.44 ns".into(), 1) };
         assert_eq!((cell(1), cell(3)), (None, Some(expected)));
     }
 

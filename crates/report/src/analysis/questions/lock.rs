@@ -241,7 +241,7 @@ fn cheapest_of(entrants: &[Entrant<'_>]) -> Option<Cell> {
         [one, others @ ..] => format!("{one} or {} others", others.len()),
         [] => return None,
     };
-    Some(Cell { value: Some(best.ns), text, detail: Some(best.to_string()), row: best.index })
+    Some(Cell { value: Some(best.ns), detail: Some(best.to_string()), ..Cell::note(text, best.index) })
 }
 
 #[cfg(test)]

@@ -21,11 +21,13 @@ mod fences;
 mod handoff;
 mod levels;
 mod lock;
+mod own;
 mod placement;
 mod prelude;
 mod reduce;
 mod relaunch;
 mod rows;
+pub(crate) mod sides;
 mod smt;
 mod wait;
 
@@ -59,7 +61,9 @@ const fn question(id: &'static str, title: &'static str, sentences: Sentences, p
 }
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 15] = [
+const QUESTIONS: [Question; 17] = [
+    question("decide-own", "How does my code compare?", own::SENTENCES, own::picture),
+    question("decide-sides", "CPU and GPU", sides::SENTENCES, sides::picture),
     question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
     question("decide-lock", "Which lock?", lock::SENTENCES, lock::picture),
     question("decide-lock-work", "Which lock for how much work?", &[], lock::map_of_work),
@@ -75,11 +79,11 @@ const QUESTIONS: [Question; 15] = [
     question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
     question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
     question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
-    question("decide-smt", "What does a busy sibling cost?", smt::SENTENCES, smt::picture),
+    question("decide-smt", "Hyperthreads: what does a busy sibling cost?", smt::SENTENCES, smt::picture),
     question("decide-kinds", "Performance or efficiency cores?", core_kinds::SENTENCES, core_kinds::picture),
     question(
         "decide-levels",
-        "What does it cost to leave a cache, a node, a socket?",
+        "NUMA, sockets, caches: what does it cost to leave one?",
         levels::SENTENCES,
         levels::picture,
     ),
@@ -275,7 +279,7 @@ fn lacks_intervals(data: &RunData) -> bool {
 
 /// What the tests of several questions need.
 #[cfg(test)]
-pub(super) mod testing {
+pub(crate) mod testing {
     use syncscope_core::machine::{CpuMachine, GpuMachine};
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype, Layout, Nanoseconds, Row, Verdict};
@@ -285,7 +289,7 @@ pub(super) mod testing {
     use crate::chart::{Series, Spec};
 
     /// A machine with 16 CPUs and a device of 132 multiprocessors.
-    pub(in crate::analysis) fn data(rows: Vec<Row>) -> RunData {
+    pub(crate) fn data(rows: Vec<Row>) -> RunData {
         let mut data = crate::testing::data(rows);
         data.run.machine.cpu = CpuMachine { hardware_threads: 16, ..CpuMachine::default() };
         data.run.machine.gpus = vec![GpuMachine { multiprocessors: 132, ..GpuMachine::default() }];
@@ -340,11 +344,12 @@ pub(super) mod testing {
     }
 
     /// The series of a chart; a table has none.
-    pub(super) fn series(chart: &Spec) -> &[Series] {
+    pub(super) fn series(chart: &Spec) -> Vec<&Series> {
         match chart {
-            Spec::Lines { series, .. } => series,
-            Spec::Dots { rows, .. } => rows,
-            Spec::Rectangles { .. } | Spec::Table { .. } => &[],
+            Spec::Lines { series, .. } => series.iter().collect(),
+            Spec::Dots { rows, .. } => rows.iter().collect(),
+            Spec::Panels { panels, .. } => panels.iter().flat_map(series).collect(),
+            Spec::Rectangles { .. } | Spec::Table { .. } => Vec::new(),
         }
     }
 
@@ -364,7 +369,7 @@ pub(super) mod testing {
     }
 
     /// Additions of CPU threads to 32-bit integers, with the rate of all threads.
-    pub(super) fn add(layout: Layout, threads: u32, ns: f64, rate: f64) -> Row {
+    pub(crate) fn add(layout: Layout, threads: u32, ns: f64, rate: f64) -> Row {
         let case = Case { layout: Some(layout), dtype: Some(Dtype::I32), ..case("cpu.atomic.add", threads) };
         Row { ops_per_s_total: Some(rate), ..row(case, ns, 0.2) }
     }
@@ -389,8 +394,19 @@ mod tests {
 
     #[test]
     fn stored_runs_answer_every_question_that_their_machine_has() {
-        let all = ["relaunch", "lock", "false-sharing", "atomics", "barrier", "fences", "handoff", "wait", "placement"];
-        let without_gpu: Vec<&str> = all.into_iter().filter(|id| *id != "relaunch").collect();
+        let all = [
+            "sides",
+            "relaunch",
+            "lock",
+            "false-sharing",
+            "atomics",
+            "barrier",
+            "fences",
+            "handoff",
+            "wait",
+            "placement",
+        ];
+        let without_gpu: Vec<&str> = all.into_iter().filter(|id| !["sides", "relaunch"].contains(id)).collect();
         let mut of_cpus = stored("h200");
         of_cpus.run.machine.gpus.clear();
         of_cpus.rows.retain(|row| row.case.is_on_cpus());

@@ -296,7 +296,7 @@ mod tests {
         let lengths =
             vec![kernel("graph", 2, 900.0), kernel("graph", 5, 468.0), kernel("stream", 5, 1530.0), grid.clone()];
         let several = decision("decide-relaunch", &data(lengths)).unwrap();
-        let level = series(&several.charts[0]).iter().find(|one| one.label == "grid barrier, counter").unwrap();
+        let level = series(&several.charts[0]).into_iter().find(|one| one.label == "grid barrier, counter").unwrap();
         assert_eq!(level.points.iter().filter_map(|point| point.x).collect::<Vec<_>>(), [2.0, 5.0]);
         assert_eq!(decision("decide-relaunch", &data(vec![grid])), None, "nothing to compare");
     }

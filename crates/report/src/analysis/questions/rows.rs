@@ -6,7 +6,6 @@ use syncscope_core::run::IMPORTED;
 
 use super::prelude::*;
 use crate::analysis::contest::{Open, Win};
-use crate::chart::share_vertical_axis;
 use crate::sets::in_groups;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
@@ -101,20 +100,19 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     Some(format!("Rough or without a number: {} of {} cases ({counted}).", words.len(), rows.len()))
 }
 
-/// Two charts with one vertical axis: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
+/// Two charts with one vertical axis, side by side as one picture: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
 /// the label of its horizontal axis. `None` where neither has a figure.
 pub(super) fn both_sides(
     data: &RunData,
     y: &Axis,
     (cpu_x, cpu): (&'static str, Vec<Series>),
     (gpu_x, gpu): (&'static str, Vec<Series>),
-) -> [Option<Spec>; 2] {
+) -> Vec<Option<Spec>> {
     let chart = |x, series, title: &str| Some(Spec::lines(Axis::log(x, Unit::Count), y.clone(), series)?.titled(title));
     let rules = cpu_rules(data, &cpu);
     let cpu = chart(cpu_x, cpu, "CPU").map(|chart| chart.ruled(rules));
-    let mut charts = [cpu, chart(gpu_x, gpu, "GPU")];
-    share_vertical_axis(&mut charts);
-    charts
+    let charts = [cpu, chart(gpu_x, gpu, "GPU")].into_iter().flatten().collect();
+    Spec::side_by_side(charts).into_iter().map(Some).collect()
 }
 
 /// Whether each certainly costs more than the one before it.
