@@ -22,7 +22,8 @@ fn main() -> io::Result<()> {
 
 /// The style sheets in the order in which they override each other.
 fn styles() -> io::Result<String> {
-    read("css/order.txt")?.lines().map(|name| read(&format!("css/{name}"))).collect()
+    let sheets: io::Result<String> = read("css/order.txt")?.lines().map(|name| read(&format!("css/{name}"))).collect();
+    Ok(modules::without_comments(&sheets?))
 }
 
 fn joined(entry: &str) -> io::Result<String> {

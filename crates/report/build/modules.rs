@@ -50,12 +50,26 @@ impl<Read: Fn(&str) -> Result<String, String>> Joined<'_, Read> {
                 return Err(format!("{path} and {other} both export {twice}"));
             }
         }
-        let body = body.replace("\nexport ", "\n");
+        let body = without_comments(&body.replace("\nexport ", "\n"));
         self.text.extend(["const ", &variable(path), " = (function () {\n", &head, &body]);
         self.text.extend(["\nreturn { ", &exported.join(", "), " };\n}());\n"]);
         self.exports.insert(path.to_owned(), exported);
         Ok(())
     }
+}
+
+/// The lines that are no comments: readers of the page need none. A comment has lines of its own.
+pub(crate) fn without_comments(text: &str) -> String {
+    let mut is_within = false;
+    let lines = text.lines().filter(|line| {
+        let line = line.trim_start();
+        let is_whole = !line.contains("*/") || line.ends_with("*/");
+        let begins = !is_within && line.starts_with("/*") && is_whole;
+        let is_comment = is_within || begins || line.starts_with("//");
+        is_within = (is_within || begins) && !line.ends_with("*/");
+        !is_comment && !line.is_empty()
+    });
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// The imports of a module, and the rest of it.
@@ -120,6 +134,12 @@ mod tests {
         assert_eq!(text.matches("const $two =").count(), 1);
         assert!(text.contains("const { a, b } = $x_one;") && text.contains("return { a, b };"), "{text}");
         assert!(!text.contains("import") && !text.contains("export"), "{text}");
+    }
+
+    #[test]
+    fn comments_stay_behind() {
+        let text = "// a\nb(\"//\"); // c\n\n  /** d */\n  /* e\n  f */\n  g(\"/* */\");";
+        assert_eq!(without_comments(text), "b(\"//\"); // c\n  g(\"/* */\");\n");
     }
 
     #[test]

@@ -4,11 +4,13 @@
 //! - [`contest`] is the one judge of which row is certainly the cheapest.
 //! - [`ladder`] holds the rungs of the cost ladder. Its [`row_query`] selects one row for each.
 //! - [`usual`] says which cases are the usual ones of a machine.
+//! - [`topics`] are words that people search, with the study that answers them.
 //! - [`trust`] says how far to trust a run.
 //! - [`anchors`] are figures of stored runs on other machines.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - `phrases` join words.
 //! - [`placements`] say which placement of CPU threads is shown, and what its teams use of the machine.
+//! - [`paper_figures`] are figures of papers as states of the explorer.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`findings`] holds published claims as predicates that rows decide; [`claim`] is what becomes of one.
@@ -20,6 +22,7 @@ pub(crate) mod contest;
 pub(crate) mod findings;
 pub(crate) mod ladder;
 pub(crate) mod matrix;
+pub(crate) mod paper_figures;
 pub(crate) mod paper_tables;
 mod phrases;
 pub(crate) mod placements;
@@ -27,5 +30,6 @@ pub(crate) mod questions;
 pub(crate) mod row_query;
 #[cfg(test)]
 mod statements;
+pub(crate) mod topics;
 pub(crate) mod trust;
 pub(crate) mod usual;

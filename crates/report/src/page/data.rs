@@ -15,7 +15,7 @@ use crate::analysis::ladder::{self, LADDER};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::questions::{self, Answer};
 use crate::analysis::row_query::{Rung, Selected};
-use crate::analysis::{anchors, placements, trust, usual};
+use crate::analysis::{anchors, paper_figures, placements, topics, trust, usual};
 use crate::reading::{self, Reading, State};
 use crate::run_data::families;
 use crate::section::Section;
@@ -59,6 +59,8 @@ pub(super) fn json(
         "primitives": primitives(runs),
         // The forms that are not the default: the word of the column, and the words for people.
         "forms": Form::ALL.iter().map(|form| (form, naming::form(*form))).collect::<Vec<_>>(),
+        // Figures of papers as ready states of the explorer.
+        "figures": paper_figures::states(runs),
         "signs": reading::SIGNS,
         "verdicts": reading::VERDICTS,
         "marks": reading::MARKS,
@@ -131,6 +133,7 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
 fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)) -> PageRun<'a> {
     let mut answers = questions::answers(data);
     let decisions = questions::decisions(data, &answers);
+    let topics = topics::topics(data, &decisions.iter().map(|one| one.id).collect::<Vec<_>>());
     answers.certain.extend(sections.iter().flat_map(of_section));
     let mut run = json!(data.run);
     // With what is wrong with its files.
@@ -153,6 +156,8 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
         "verdicts": data.verdicts(),
         // What the rows make certain, in sentences, and how far to trust them.
         "answers": { "certain": answers.certain, "open": answers.open, "trust": trust::trust(data) },
+        // Words of a search that a study answers.
+        "topics": topics,
         "decisions": decisions,
         // The cheapest barrier at each size of the maps.
         "winners": questions::winners(data),
@@ -255,10 +260,10 @@ fn stored() -> impl Iterator<Item = &'static columns::Column> {
 }
 
 /// What a row says, beside its columns: see [`Reading`].
-const READ: [&str; 4] = ["state", "figure", "interval", "bound"];
+const READ: [&str; 5] = ["state", "figure", "interval", "bound", "case_id"];
 
-/// The cells of [`READ`].
-fn readings(rows: &[Row]) -> [Cells; 4] {
+/// The cells of [`READ`]. The ids join the files that the page saves with those of the run.
+fn readings(rows: &[Row]) -> [Cells; 5] {
     let readings: Vec<Reading> = rows.iter().map(Reading::of).collect();
     let column = |of: &dyn Fn(&Reading) -> String| readings.iter().map(of).collect::<Vec<String>>();
     let state = column(&|one| json!(one.state).as_str().unwrap_or_default().to_owned());
@@ -268,7 +273,8 @@ fn readings(rows: &[Row]) -> [Cells; 4] {
     let bounds: Vec<String> = bounds.map(|bound| bound.map_or_else(String::new, significant)).collect();
     let texts = |cells: &[String]| words(cells.iter().map(String::as_str));
     let bounds = numbers(bounds.iter().map(String::as_str));
-    [texts(&state), texts(&figure), texts(&interval), bounds]
+    let ids = rows.iter().map(|row| row.case.id().to_string()).collect();
+    [texts(&state), texts(&figure), texts(&interval), bounds, Cells::Texts(ids)]
 }
 
 /// The columns with a title, which need no words of their own in the script.
@@ -286,6 +292,8 @@ enum Cells {
     Empty,
     /// A number, or `null`, for each row.
     Numbers(Vec<Option<Number>>),
+    /// A text of its own for each row.
+    Texts(Vec<String>),
     /// The distinct texts, and for each row the index of its text, or `null`.
     Words { words: Vec<String>, at: Vec<Option<usize>> },
 }

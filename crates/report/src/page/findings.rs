@@ -2,6 +2,7 @@
 
 use super::html::escape;
 use crate::analysis::findings::{Finding, Paper, Truth, findings};
+use crate::analysis::paper_figures;
 use crate::export::findings::by_paper;
 use crate::{RunData, naming, section};
 
@@ -62,10 +63,29 @@ fn item(run: usize, finding: &Finding) -> String {
         "<dt>{} {} <span class=\"note\">{}</span></dt><dd>{}{}</dd>",
         section::badge(outcome.verdict),
         escape(&finding.text),
-        escape(&finding.place),
+        place(finding),
         escape(&outcome.sentence),
         link(run, finding)
     )
+}
+
+/// Where the paper says it. A figure or table that the explorer can draw is a link.
+fn place(finding: &Finding) -> String {
+    let mut words = finding.place.split(' ').map(|word| escape(word)).collect::<Vec<_>>();
+    let plain: Vec<&str> = finding.place.split(' ').collect();
+    for at in 1..plain.len() {
+        let number = plain[at].trim_matches(|letter: char| !letter.is_ascii_digit());
+        let number = match plain[at - 1] {
+            "table" => format!("table {number}"),
+            "figure" | "figures" | "and" => number.to_owned(),
+            _ => continue,
+        };
+        if paper_figures::has(finding.paper, &number) {
+            let id = paper_figures::id(finding.paper, &number);
+            words[at] = format!("<a href=\"#{id}\" data-figure=\"{id}\">{}</a>", words[at]);
+        }
+    }
+    words.join(" ")
 }
 
 /// The link to the rows; without scripts it leads to the table of all rows.

@@ -1,0 +1,77 @@
+//! The words that people search, and the study that answers them: where it is on the page, or why this machine has none and which
+//! stored run of another machine shows it.
+
+use serde::Serialize;
+
+use crate::RunData;
+
+/// Words of a search, and where they lead.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Topic {
+    /// What a word of the search begins with.
+    words: &'static [&'static str],
+    text: String,
+    /// The part of the page.
+    figure: Option<&'static str>,
+}
+
+/// A study: its words, its card, and where the machine has none what it would show and which stored run shows it.
+type Study = (&'static [&'static str], &'static str, fn(&RunData) -> bool, &'static str);
+
+const SMT: &[&str] = &["hyperthread", "hyper-thread", "smt", "sibling"];
+const PLACES: &[&str] = &["numa", "socket", "package", "ccx", "chiplet"];
+
+const STUDIES: [Study; 2] = [
+    (
+        SMT,
+        "decide-smt",
+        |data| data.run.machine.cpu.hardware_threads > data.run.machine.cpu.cores,
+        "every core shows one hardware thread (a virtual machine may hide others). With several, a card compares one thread on each \
+         core with all hardware threads, and a hand-off on one core with one between cores: see results/core-to-core (Ryzen 5950X) \
+         and results/published-system1",
+    ),
+    (
+        PLACES,
+        "decide-levels",
+        |data| data.run.machine.cpu.numa_nodes.max(data.run.machine.cpu.packages) > 1,
+        "there is one NUMA node and one socket. With several, a card compares hand-offs, teams and lines of memory within and \
+         across them: see results/core-to-core (EPYC 7742, two sockets)",
+    ),
+];
+
+/// The topics of a run. `decided` are the cards of its page.
+pub(crate) fn topics(data: &RunData, decided: &[&'static str]) -> Vec<Topic> {
+    let of = |(words, card, has_parts, without): Study| {
+        let has_matrix = || data.rows.iter().any(|row| row.case.primitive == super::matrix::PRIMITIVE);
+        let figure = decided.iter().copied().find(|id| *id == card);
+        let figure = figure.or_else(|| (has_parts(data) && has_matrix()).then_some("core-to-core"));
+        let text = match figure {
+            Some(_) => "The study is here:".to_owned(),
+            None if has_parts(data) => {
+                "This machine has them, and the run has no study of them: measure with `syncscope run`.".to_owned()
+            }
+            None => format!("This run has no such study: {without}."),
+        };
+        Topic { words, text, figure }
+    };
+    // Who described no machine is not told what it lacks.
+    if data.run.machine.cpu.cores == 0 { Vec::new() } else { STUDIES.into_iter().map(of).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_lead_to_a_study_or_say_what_one_would_show() {
+        let mut data = crate::testing::data(Vec::new());
+        assert_eq!(topics(&data, &[]), [], "nothing is known of the machine");
+        (data.run.machine.cpu.cores, data.run.machine.cpu.hardware_threads) = (16, 16);
+        let found = topics(&data, &[]);
+        assert!(found.iter().all(|one| one.figure.is_none() && one.text.contains("see results/")), "{found:?}");
+        data.run.machine.cpu.hardware_threads = 32;
+        let [smt, _] = &topics(&data, &["decide-smt"])[..] else { panic!("two studies") };
+        assert_eq!(smt.figure, Some("decide-smt"));
+        assert!(topics(&data, &[])[0].text.contains("measure with"));
+    }
+}
