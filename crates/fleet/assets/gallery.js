@@ -190,7 +190,7 @@ function savePicture(root, title) {
   root.append(picture);
   const scale = root.querySelector("th.strip");
   const named = scale ? `${title}, ${scale.textContent}; grey: published` : title;
-  savePng(svgText({ drawing: { root: picture }, root, spec: { title: named } }), root.id, 2);
+  savePng(svgText({ drawing: { root: picture }, root, below: el("div") }, named, []), root.id, 2);
   picture.remove();
 }
 

@@ -1,6 +1,7 @@
 // The decisions: a question, a sentence with what the intervals make certain, and its charts.
 
 import { drawChart } from "./chart/chart.js";
+import { tableButtons } from "./chart/export.js";
 import { COLOURS } from "./chart/marks.js";
 import { domainFor } from "./chart/values.js";
 import { byId, el, unbroken } from "./dom.js";
@@ -13,12 +14,13 @@ const MOST_CHARTED_RUNS = 3;
 
 /** The chart with the rows of its points named by run and index. */
 function located(spec, run) {
-  const named = (points) => points.map((point) => ({ ...point, row: [run, point.row] }));
+  const named = (points) => points.map((point) => ({ ...point, ...colour(point), row: [run, point.row] }));
   const colour = (one) => (one.colour === undefined ? {} : { colour: `var(--s${one.colour % COLOURS})` });
   const before = (series, at) =>
     series.slice(0, at).filter(({ primitive }) => primitive && primitive === series[at].primitive).length;
   const all = (series) =>
     series.map((one, at) => ({ ...one, ...colour(one), variant: before(series, at), points: named(one.points) }));
+  if (spec.kind === "panels") return { ...spec, panels: spec.panels.map((panel) => located(panel, run)) };
   return spec.kind === "lines" ? { ...spec, series: all(spec.series) } : { ...spec, rows: all(spec.rows) };
 }
 
@@ -32,8 +34,24 @@ function cellShade(value, values) {
 /** The room of the names of lines, in letters. */
 const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.62 * label.length + 1.6));
 
+const rowsOfCell = ({ row, also }) => (also === undefined ? [row] : [also, row]);
+
+/** A table as texts, for files. */
+function textsOf({ columns, lines }, run) {
+  const text = (cell) => (cell ? [cell.text, cell.detail].filter(Boolean).join(", ") : "–");
+  const ofLine = ({ label, cells }) =>
+    cells.flatMap((cell, at) =>
+      cell ? [{ row: [run, cell.row], texts: [label, columns[at], cell.text, cell.detail] }] : [],
+    );
+  return {
+    columns: [["", false], ...columns.map((title) => [title, true])],
+    lines: lines.map(({ label, cells }) => [label, ...cells.map(text)]),
+    cells: lines.flatMap(ofLine),
+  };
+}
+
 /** A table with a cost and an instruction in each cell. A press shows the row. */
-function costTable(spec, run) {
+function costTable(spec, run, name) {
   const cells = spec.lines.flatMap((line) => line.cells).filter(Boolean);
   const values = cells.map((cell) => cell.value).filter((value) => value > 0);
   const content = (cell, line, column) =>
@@ -42,7 +60,11 @@ function costTable(spec, run) {
       {
         type: "button",
         class: "quiet",
-        click: () => showRows([ROWS_OF[run][cell.row]], `${line.label}, ${spec.columns[column]}`),
+        click: () =>
+          showRows(
+            rowsOfCell(cell).map((row) => ROWS_OF[run][row]),
+            `${line.label}, ${spec.columns[column]}`,
+          ),
       },
       el("b", null, cell.text),
       cell.detail ? el("span", null, cell.detail) : null,
@@ -59,7 +81,12 @@ function costTable(spec, run) {
   return el(
     "table",
     { class: "cost-table" },
-    spec.title ? el("caption", null, spec.title) : null,
+    el(
+      "caption",
+      null,
+      spec.title || "",
+      tableButtons({ ...textsOf(spec, run), about: RUNS[run], name, title: spec.title }),
+    ),
     el(
       "thead",
       null,
@@ -80,17 +107,24 @@ function costTable(spec, run) {
   );
 }
 
-function drawDecisionChart(host, spec, run, question) {
-  if (spec.kind === "table") host.append(costTable(spec, run));
-  else drawChart(host, { ...located(spec, run), label: [question, spec.title].filter(Boolean).join(" ") });
+function drawDecisionChart(host, spec, run, { id, question, charts }) {
+  const name = [id.replace(/^decide-/, ""), charts.length > 1 && (spec.title || spec.kind)].filter(Boolean).join("-");
+  if (spec.kind === "table") host.append(costTable(spec, run, name));
+  else {
+    const label = [question, spec.title].filter(Boolean).join(" ");
+    drawChart(host, { ...located(spec, run), label, question, name, about: RUNS[run] });
+  }
 }
+
+/** The lines or rows of a chart, of all its panels. */
+const linesOf = (spec) => (spec.panels || [spec]).flatMap((one) => one.series || one.rows);
 
 /** The rows that a decision stands on. */
 function rowsOfDecision({ charts }, run) {
   const ofChart = (spec) =>
     spec.kind === "table"
       ? spec.lines.flatMap((line) => line.cells).filter(Boolean)
-      : (spec.series || spec.rows).flatMap((one) => one.points);
+      : linesOf(spec).flatMap((one) => one.points);
   return [...new Set(charts.flatMap(ofChart).map((one) => one.row))].map((index) => ROWS_OF[run][index]);
 }
 
@@ -103,7 +137,7 @@ function claimOf({ id, sentence }, run) {
 }
 
 /** One decision of one run. */
-function decisionCard(decision, run, isWide) {
+function decisionCard(decision, run, isWide, heading = "h3") {
   // Lines need more room than dots.
   const mixed =
     decision.charts.length === 2 && decision.charts[0].kind === "lines" && decision.charts[1].kind === "dots";
@@ -119,7 +153,7 @@ function decisionCard(decision, run, isWide) {
           el("i", { class: "swatch" }),
           RUNS[run].label,
         )
-      : el("h3", null, decision.question),
+      : el(heading, null, decision.question),
     el(
       "p",
       { class: "claim" },
@@ -134,7 +168,7 @@ function decisionCard(decision, run, isWide) {
     decision.note ? el("p", { class: "fixed" }, decision.note) : null,
   );
   if (RUNS.length <= MOST_CHARTED_RUNS)
-    decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run, decision.question));
+    decision.charts.forEach((spec) => drawDecisionChart(charts, spec, run, decision));
   return card;
 }
 
@@ -142,7 +176,7 @@ function decisionCard(decision, run, isWide) {
 function openDecision(decision) {
   const rows = rowsOfDecision(decision, 0);
   const charts = el("div", { class: "decision-charts" });
-  decision.charts.forEach((spec) => drawDecisionChart(charts, spec, 0, decision.question));
+  decision.charts.forEach((spec) => drawDecisionChart(charts, spec, 0, decision));
   const show = el(
     "button",
     { type: "button", click: () => showRows(rows, decision.question) },
@@ -164,14 +198,17 @@ function openDecision(decision) {
 
 /** Charts of several runs that stand side by side have one axis: that of all their points. */
 function shareAxes(decisions) {
-  const all = decisions.filter(Boolean).map(({ charts }) => charts.filter(({ kind }) => kind !== "table"));
+  const flat = (chart) => chart.panels || [chart];
+  const all = decisions
+    .filter(Boolean)
+    .map(({ charts }) => charts.flatMap(flat).filter(({ kind }) => kind !== "table"));
   const most = Math.max(0, ...all.map((charts) => charts.length));
   for (let at = 0; at < most; at += 1) {
     const specs = all.map((charts) => charts[at]).filter(Boolean);
     for (const axis of ["x", "y"]) {
       const own = specs.filter((spec) => spec[axis] && spec[axis].unit && !spec[axis].values);
-      const points = own.flatMap((spec) => (spec.series || spec.rows).flatMap((one) => one.points));
-      const domain = own.length > 1 ? domainFor(own[0][axis], points, axis) : null;
+      const points = own.flatMap((spec) => linesOf(spec).flatMap((one) => one.points));
+      const domain = own.length > 1 ? domainFor({ ...own[0][axis], domain: undefined }, points, axis) : null;
       if (domain) for (const spec of own) spec[axis] = { ...spec[axis], domain };
     }
   }
@@ -192,7 +229,7 @@ function decisionsOfSeveral({ id, question, own }) {
   return el("div", { id, class: "decision-group" }, el("h3", null, question), el("div", { class: "decisions" }, cards));
 }
 
-const hasWholeRow = ({ charts }) => charts.length > 1;
+const hasWholeRow = ({ charts }) => charts.length > 1 || charts[0].kind === "panels";
 
 /** The cards of one chart in pairs, so that no row is half empty: one is followed by the next. */
 function inPairs(decisions) {
@@ -219,11 +256,25 @@ function decisionsOfOne(all) {
   ];
 }
 
+const isSides = ({ id }) => id === "decide-sides";
+
+/** CPU beside GPU stands before everything else that explains a figure. */
+function drawSides() {
+  const found = SEVERAL ? null : RUNS[0].decisions.find(isSides);
+  if (found)
+    byId("overview").after(
+      el("section", { id: "sides", "aria-label": found.question }, decisionCard(found, 0, true, "h2")),
+    );
+}
+
 /** The section stands after the cost ladder. */
 export function drawDecisions() {
   const groups = decisionGroups();
   if (groups.length === 0) return;
-  const cards = SEVERAL ? groups.map(decisionsOfSeveral) : decisionsOfOne(RUNS[0].decisions);
+  const cards = SEVERAL
+    ? groups.map(decisionsOfSeveral)
+    : decisionsOfOne(RUNS[0].decisions.filter((one) => !isSides(one)));
+  drawSides();
   const section = el(
     "section",
     { id: "decisions", "aria-labelledby": "decisions-title" },

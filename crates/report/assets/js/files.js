@@ -61,23 +61,71 @@ export function copyStyles(from, to, around = {}) {
 /** The space around the drawing in a file. */
 const MARGIN = 14;
 
-/** The drawing as text of an SVG file, with its title and its ground. */
-export function svgText(chart) {
+/** A text in lines of so many letters. */
+function wrapped(text, most) {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.length - 1;
+    if (lines[last] && lines[last].length + word.length >= most) lines.push(word);
+    else lines[last] += (lines[last] ? " " : "") + word;
+  }
+  return lines;
+}
+
+const LETTER = 6.4;
+const LINE = 17;
+
+/** The legend and the caption of a drawing, from the top of the space below it: {nodes, height}. */
+function footOf(chart, caption, width, ink) {
+  const [nodes, text] = [[], { fill: ink, "font-size": 12, "font-family": "sans-serif" }];
+  let [x, y] = [0, LINE];
+  for (const key of chart.below.querySelectorAll(".key")) {
+    const [sample] = key.querySelectorAll("svg, .swatch");
+    const label = key.textContent.trim();
+    const wide = 40 + label.length * LETTER;
+    if (x > 0 && x + wide > width) [x, y] = [0, y + LINE];
+    if (sample && sample.localName === "svg") {
+      const copy = sample.cloneNode(true);
+      copyStyles(sample, copy);
+      for (const [name, value] of Object.entries({ x, y: y - 11 })) copy.setAttribute(name, value);
+      nodes.push(copy);
+    } else if (sample) {
+      const fill = plainColour(getComputedStyle(sample).backgroundColor);
+      nodes.push(svg("rect", { x, y: y - 9, width: 10, height: 10, fill }));
+    }
+    nodes.push(words({ x: x + (sample && sample.localName === "svg" ? 32 : 15), y, ...text }, label));
+    x += wide;
+  }
+  if (x > 0) y += LINE + 3;
+  for (const line of caption.flatMap((one) => wrapped(one, Math.floor(width / LETTER)))) {
+    nodes.push(words({ x: 0, y, ...text, opacity: 0.75 }, line));
+    y += LINE;
+  }
+  return { nodes, height: y };
+}
+
+/** The drawing as text of an SVG file, with its title, its legend, what is to know of it, and its ground. */
+export function svgText(chart, title, caption) {
   const { root } = chart.drawing;
   const copy = root.cloneNode(true);
   copyStyles(root, copy);
   const { width, height } = root.viewBox.baseVal;
-  const title = chart.spec.title || chart.spec.label || "";
-  const above = title ? 34 : 0;
-  const box = [-MARGIN, -above - MARGIN, width + 2 * MARGIN, height + above + 2 * MARGIN];
   const ground = plainColour(getComputedStyle(chart.root).getPropertyValue("background-color"));
   const solid = /rgba\(0, 0, 0, 0\)|transparent/.test(ground) ? surfaceColour() : ground;
   copy.querySelectorAll("style, .ring").forEach((node) => node.remove());
   const ink = plainColour(getComputedStyle(document.body).color);
+  const foot = footOf(chart, caption, width, ink);
+  const heading = wrapped(title, Math.floor(width / 9)).filter(Boolean);
+  const above = heading.length * 20 + 14;
+  const box = [-MARGIN, -above - MARGIN, width + 2 * MARGIN, height + above + foot.height + 2 * MARGIN];
+  const bold = { fill: ink, "font-size": 16, "font-weight": 600, "font-family": "sans-serif" };
   copy.prepend(
+    svg("title", null, title),
+    svg("desc", null, caption.join("\n")),
     svg("rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: solid }),
-    words({ x: 0, y: -14, fill: ink, "font-size": 16, "font-weight": 600, "font-family": "sans-serif" }, title),
+    ...heading.map((line, at) => words({ x: 0, y: -14 - 20 * (heading.length - 1 - at), ...bold }, line)),
   );
+  copy.append(svg("g", { transform: `translate(0,${height})` }, foot.nodes));
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("viewBox", box.join(" "));
   copy.setAttribute("width", box[2]);
@@ -107,7 +155,7 @@ export function savePng(text, name, scale) {
 }
 
 /** A text without characters that steer a terminal, hide text or reorder it. */
-export const plainText = (value) => String(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
+const plainText = (value) => String(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
 
 /** A cell of a CSV file. A text that a spreadsheet would take for a formula begins with an apostrophe. */
 function csvCell(value) {
@@ -116,6 +164,55 @@ function csvCell(value) {
   const plain = plainText(value);
   const text = /^[\s\ufffd]*[=+\-@＝＋－＠﹦﹢﹣﹫]/.test(plain) ? `'${plain}` : plain;
   return /[",]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+}
+
+/** Text that stays text in Markdown and in the HTML that is made of it. */
+const markdownCell = (value) =>
+  plainText(value ?? "")
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/([\\`*_[\]|~])/g, "\\$1");
+
+const MATHS = { "±": "\\pm", "×": "\\times", "−": "-", "<": "<", ">": ">", "≥": "\\geq", "≈": "\\approx" };
+const ESCAPED = {
+  "\\": "\\textbackslash{}",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+  µ: "\\textmu{}",
+  "–": "--",
+  "\u00a0": "~",
+};
+
+/** Text that stays text in LaTeX. */
+const latexCell = (value) =>
+  plainText(value ?? "").replace(/[\\~^µ–\u00a0&%$#_{}±×−<>≥≈]/g, (letter) =>
+    MATHS[letter] ? `\\ensuremath{${MATHS[letter]}}` : ESCAPED[letter] || `\\${letter}`,
+  );
+
+/** `columns` are [title, whether they are numbers]. */
+export function markdownTable(caption, columns, lines) {
+  const line = (cells) => `| ${cells.map(markdownCell).join(" | ")} |`;
+  const rule = `| ${columns.map(([, right]) => (right ? "---:" : "---")).join(" | ")} |`;
+  const said = caption ? [`${markdownCell(caption)}`, ""] : [];
+  return [...said, line(columns.map(([title]) => title)), rule, ...lines.map(line)].join("\n") + "\n";
+}
+
+/** A table of LaTeX with the rules of the package booktabs. */
+export function latexTable(caption, columns, lines) {
+  const line = (cells) => `${cells.map(latexCell).join(" & ")} \\\\`;
+  return [
+    "\\begin{table}",
+    `\\caption{${latexCell(caption)}}`,
+    `\\begin{tabular}{${columns.map(([, right]) => (right ? "r" : "l")).join("")}}`,
+    "\\toprule",
+    line(columns.map(([title]) => title)),
+    "\\midrule",
+    ...lines.map(line),
+    "\\bottomrule",
+    "\\end{tabular}",
+    "\\end{table}",
+    "",
+  ].join("\n");
 }
 
 export const csvText = (lines) => lines.map((line) => line.map(csvCell).join(",")).join("\n") + "\n";

@@ -18,11 +18,12 @@ import { drawTheme } from "./theme.js";
 import { hideTooltip, tooltip } from "./tooltip.js";
 
 /** The most links of the bar: the first answer is to be near for the keyboard. */
-const MOST_LINKS = 7;
+const MOST_LINKS = 8;
 
 function drawNavigation() {
   const targets = [
     ["overview", SEVERAL ? "Compared" : "Answers"],
+    ["sides", "CPU and GPU"],
     ["changes", "Changes"],
     ["machine", "Machine"],
     ["decisions", "Decisions"],
@@ -79,7 +80,7 @@ function hasKeyboardTooltip(chart) {
 /** Draws every question of the explorer, each in a place of its own. */
 function drawQuestions() {
   for (const question of QUESTIONS) {
-    const host = el("div", { class: "explored", "data-drawn": question.id });
+    const host = el("div", { class: question.paper ? "explored paper" : "explored", "data-drawn": question.id });
     explorer.host.parentNode.append(host);
     drawContent(host, stateOfQuestion(question));
   }
@@ -93,8 +94,10 @@ function selfTest() {
   drawEverything();
   const count = (selector) => String(document.querySelectorAll(selector).length);
   dataset.charts = count("svg.chart");
-  dataset.decided = count("#decisions svg.chart");
-  dataset.questions = String(QUESTIONS.length);
+  dataset.decided = count("#decisions svg.chart, #sides svg.chart");
+  dataset.drawnFigures = count(".paper svg.chart");
+  dataset.questions = String(QUESTIONS.filter(({ paper }) => !paper).length);
+  dataset.figures = String(QUESTIONS.filter(({ paper }) => paper).length);
   dataset.lines = count(".drawn .line path");
   dataset.bands = count(".drawn .band path");
   dataset.marks = count(".drawn .mark path");

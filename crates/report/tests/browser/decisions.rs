@@ -34,7 +34,10 @@ fn sentence(page: &Value, id: &str) -> String {
 
 /// The series of one chart of a decision.
 fn series<'a>(page: &'a Value, id: &str, chart: usize) -> &'a [Value] {
-    let chart = &decision(page, id)["charts"][chart];
+    let charts = decision(page, id)["charts"].as_array().unwrap();
+    let panels =
+        charts.iter().flat_map(|one| one["panels"].as_array().map_or(std::slice::from_ref(one), Vec::as_slice));
+    let chart = panels.collect::<Vec<_>>()[chart];
     let name = if chart["kind"] == "dots" { "rows" } else { "series" };
     chart[name].as_array().unwrap()
 }
@@ -85,7 +88,7 @@ fn ten_questions_of_a_reader() {
 
     // 6. CPU and GPU side by side? Barriers and additions on both, with the same axes.
     for id in ["decide-atomics", "decide-barrier"] {
-        let charts = decision(&page, id)["charts"].as_array().unwrap();
+        let charts = decision(&page, id)["charts"][0]["panels"].as_array().unwrap();
         assert_eq!([&charts[0]["title"], &charts[1]["title"]], ["CPU", "GPU"]);
         assert!(charts[0]["y"]["domain"].is_array());
         assert_eq!(charts[0]["y"], charts[1]["y"]);
@@ -139,8 +142,11 @@ const COMPARE: &str = "
         const card = page.getElementById(decision.id);
         const charts = [...card.querySelectorAll('svg.chart, table')];
         if (charts.length !== decision.charts.length) wrong.push(decision.id + ': ' + charts.length + ' charts');
-        decision.charts.forEach((spec, at) => {
-            const chart = charts[at];
+        const parts = (spec, at) => {
+            const inner = spec.panels && charts[at].querySelectorAll(':scope > svg');
+            return spec.panels ? spec.panels.map((panel, one) => [panel, inner[one]]) : [[spec, charts[at]]];
+        };
+        decision.charts.flatMap(parts).forEach(([spec, chart]) => {
             drawn += 1;
             if (spec.kind === 'table') {
                 const cells = spec.lines.flatMap((line) => line.cells).filter(Boolean).length;
@@ -170,7 +176,7 @@ const COMPARE: &str = "
 fn every_chart_has_the_series_of_its_data() {
     let Some((counts, _)) = open_undrawn(&[stored("h100-x4")], 390, COMPARE, "") else { return };
     assert_eq!((counts.get("errors"), counts["wrong"].as_str()), (None, ""), "{counts:?}");
-    assert_eq!(number(&counts, "drawn"), 13);
+    assert_eq!(number(&counts, "drawn"), 15);
     // One package with its cache, and four devices.
     assert_eq!(number(&counts, "boxes"), 2 + 4);
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
@@ -182,7 +188,7 @@ fn labels_of_close_rules_touch_nothing_on_a_phone() {
         const touch = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
         let touching = 0;
         let labels = 0;
-        for (const chart of page.querySelectorAll('#decisions svg.chart.lines')) {
+        for (const chart of page.querySelectorAll('#decisions svg.lines')) {
             const own = boxes(chart.querySelectorAll('.rules text'));
             const others = boxes(chart.querySelectorAll('.mark path, .mark circle, .axis-title, .end-label'));
             labels += own.length;
@@ -245,5 +251,5 @@ fn the_decisions_of_several_runs_stand_together() {
         root.dataset.machines = page.querySelectorAll('.machine').length;";
     let Some((counts, _)) = open_and(&[stored("h200"), stored("h100")], 1280, script) else { return };
     assert_eq!(counts.get("errors"), None, "{counts:?}");
-    assert_eq!((number(&counts, "groups"), number(&counts, "locks"), number(&counts, "machines")), (9, 2, 2));
+    assert_eq!((number(&counts, "groups"), number(&counts, "locks"), number(&counts, "machines")), (10, 2, 2));
 }

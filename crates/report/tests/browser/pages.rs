@@ -34,7 +34,7 @@ fn assert_sound(counts: &Counts, runs: &[RunData]) {
 /// The charts besides those of the decisions, which `decisions.rs` compares with their data.
 fn beside_decisions(counts: &Counts) -> i64 {
     assert!(number(counts, "decided") > 0, "{counts:?}");
-    number(counts, "charts") - number(counts, "decided")
+    number(counts, "charts") - number(counts, "decided") - number(counts, "drawn-figures")
 }
 
 #[test]
@@ -43,10 +43,11 @@ fn one_machine_on_a_desktop_and_a_phone() {
     for width in [DESKTOP, PHONE] {
         let Some((counts, _)) = open(&runs, width) else { return };
         assert_sound(&counts, &runs);
-        // Five CPU families, seven GPU families and atomic additions on both sides; barriers of several devices have no figure.
-        assert_eq!(number(&counts, "questions"), 5 + 7 + 1);
-        // The ladder, the explorer, and two charts side by side for the additions.
-        assert_eq!(beside_decisions(&counts), 1 + 1 + 5 + 6 + 2);
+        // Five CPU families, seven GPU families, and additions, barriers and fences of both sides; barriers of several devices have no
+        // figure.
+        assert_eq!(number(&counts, "questions"), 5 + 7 + 3);
+        // The ladder, the explorer, a chart for each family, and for each operation of both sides.
+        assert_eq!(beside_decisions(&counts), 1 + 1 + 5 + 6 + 3);
         assert!(number(&counts, "lines") >= 30, "{counts:?}");
         assert_eq!(number(&counts, "bands"), number(&counts, "lines"), "{counts:?}");
         assert!(number(&counts, "hollow") > 0, "unresolved figures have hollow marks");
@@ -133,6 +134,27 @@ fn nothing_resolved_and_nothing_measured() {
     assert_sound(&counts, &empty);
     assert_eq!(number(&counts, "charts"), 0);
     assert!(dom.contains("No case was finished in this run."));
+}
+
+/// Each figure of a paper has its rows on the page of one of the paper's own systems.
+#[test]
+fn every_figure_of_a_paper_is_drawn() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/published-system3");
+    let run = RunData::load(&path, synthetic::catalogue()).unwrap();
+    let script = "const empty = [...page.querySelectorAll('.explored.paper')].filter((one) => !one.querySelector('svg.chart :is(.mark, .line) path'));
+        root.dataset.empty = empty.map((one) => one.dataset.drawn).join(' ');
+        const chips = [...page.querySelectorAll('.strip .chip')];
+        root.dataset.absent = chips.filter((one) => one.classList.contains('absent')).length;
+        root.dataset.chips = chips.length;
+        const chip = chips.find((one) => one.textContent.startsWith('9 atomicAdd'));
+        chip.click();
+        const titles = [...page.querySelectorAll('#explore .explored:not(.paper) figcaption')].map((one) => one.textContent);
+        root.dataset.shown = titles.slice(0, 2).join('|') + ' ' + page.defaultView.location.hash.includes('scale=logx');";
+    let Some((counts, _)) = open_and(&[run], DESKTOP, script) else { return };
+    assert_eq!((counts.get("errors"), counts["empty"].as_str()), (None, ""), "{counts:?}");
+    let known = number(&counts, "chips") - number(&counts, "absent");
+    assert!(number(&counts, "figures") >= 15 && known >= number(&counts, "figures"), "{counts:?}");
+    assert_eq!(plain(&counts["shown"]), "2 blocks|SMs × 0.5 true", "as in the paper");
 }
 
 /// The page of an experiment, after these runs.

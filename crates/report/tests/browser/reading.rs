@@ -115,7 +115,7 @@ fn charts_and_rows_become_files() {
         root.dataset.header = lines[0];
         root.dataset.points = lines.length - 1;
         root.dataset.marks = figure.querySelectorAll('.mark path').length;
-        root.dataset.ragged = lines.filter((line) => line.replace(/\"[^\"]*\"/g, '').split(',').length !== 12).length;
+        root.dataset.ragged = lines.filter((line) => line.replace(/\"[^\"]*\"/g, '').split(',').length !== 18).length;
         root.dataset.image = saved[2] ? saved[2].type + ' ' + (saved[2].size > 2000) : 'none';
         const button = (name) => [...page.querySelectorAll('#rows .controls button')].find((one) => one.textContent === name);
         button('Save as CSV').click();
@@ -137,7 +137,10 @@ fn charts_and_rows_become_files() {
     assert_eq!((number(&counts, "broken"), counts["named"].as_str()), (0, "true"), "{counts:?}");
     assert!(number(&counts, "lines") > 20, "{counts:?}");
     assert_eq!(counts["variables"], "false", "a file has no style sheet of the page");
-    assert!(counts["header"].starts_with("line,x,y,low,high,p05,p95,state,run,primitive"), "{counts:?}");
+    assert!(
+        counts["header"].ends_with("machine,primitive,parameters,verdict,case_id,run,started,version"),
+        "{counts:?}"
+    );
     assert_eq!((number(&counts, "points"), number(&counts, "ragged")), (number(&counts, "marks"), 0), "{counts:?}");
     assert_eq!(counts["image"], "image/png true");
     assert_eq!((number(&counts, "rows"), number(&counts, "copied")), (count, count));

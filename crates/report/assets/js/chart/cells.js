@@ -41,7 +41,9 @@ function cellBox(spec, width) {
   const left = Math.min(Math.round(longest * CHARACTER + 14), Math.round(width * 0.4));
   // A square fits the window.
   const most = spec.square ? Math.min(46, Math.max(16, (0.85 * innerHeight) / spec.lines.length)) : MOST_CELL_WIDTH;
-  const wide = Math.min(most, (width - left - 4) / Math.max(1, spec.columns.length));
+  const room = Math.min(most, (width - left - 4) / Math.max(1, spec.columns.length));
+  // Of many cells each has whole pixels: parts of them would be seams.
+  const wide = spec.cells.length > MOST_CELLS && room > 1 ? Math.floor(room) : room;
   const high = spec.square ? wide : CELL_HEIGHT;
   const top = 26;
   return { left, top, wide, high, right: left + wide * spec.columns.length, bottom: top + high * spec.lines.length };
@@ -82,7 +84,7 @@ function joinedCells(cells, box) {
   }
   return svg(
     "g",
-    { class: "cell" },
+    { class: "cell", "shape-rendering": "crispEdges" },
     [...paths].map(([fill, d]) => svg("path", { fill, d })),
   );
 }
@@ -91,8 +93,9 @@ function joinedCells(cells, box) {
 function cellAxes(spec, box) {
   const root = svg("g", { class: "axes" });
   const longest = Math.max(1, ...spec.columns.map((text) => text.length));
-  const everyColumn = Math.max(1, Math.ceil((longest * CHARACTER + 4) / box.wide));
-  const everyLine = Math.max(1, Math.ceil(15 / box.high));
+  const steps = [(longest * CHARACTER + 4) / box.wide, 15 / box.high].map((step) => Math.max(1, Math.ceil(step)));
+  // A square has one order, and so the same titles on both sides.
+  const [everyColumn, everyLine] = spec.square ? [Math.max(...steps), Math.max(...steps)] : steps;
   spec.columns.forEach((text, at) => {
     if (at % everyColumn !== 0) return;
     const x = round(box.left + (at + 0.5) * box.wide);

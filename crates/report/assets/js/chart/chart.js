@@ -3,6 +3,7 @@
 //   { kind: "lines", title, label, note, x: axis, y: axis, series: [line], rules: [{ x, label }], height }
 //   { kind: "dots", title, label, note, x: axis, rows: [row], columns: [title], rules: [{ x, label }] }
 //   { kind: "cells", title, label, note, columns: [text], lines: [text], xTitle, yTitle, cells: [cell], range: [low, high] }
+//   { kind: "panels", title, label, note, panels: [lines or dots] }, with one vertical axis
 //   { kind: "rectangles", title, label, note, x: axis, y: axis, names: [text], rectangles: [rectangle], legend: [{ colour,
 //     label }], rules: [{ x, label }], height }
 //
@@ -36,6 +37,7 @@ import { dotChart, dotHeight } from "./dots.js";
 import { exportButtons } from "./export.js";
 import { lineChart, lineHeight, withoutLoneFigures } from "./lines.js";
 import { markLegend } from "./marks.js";
+import { panelChart, panelHeight } from "./panels.js";
 import { addNavigation } from "./navigation.js";
 import { rectangleChart, rectangleHeight } from "./rectangles.js";
 import { el } from "../dom.js";
@@ -46,6 +48,7 @@ const KINDS = {
   lines: { draw: lineChart, height: lineHeight },
   dots: { draw: dotChart, height: dotHeight },
   cells: { draw: cellChart, height: cellHeight },
+  panels: { draw: panelChart, height: panelHeight },
   rectangles: { draw: rectangleChart, height: rectangleHeight },
 };
 

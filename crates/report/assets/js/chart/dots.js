@@ -1,7 +1,7 @@
 // A chart with a row for each case: points with intervals on one axis, and numbers beside them or in columns.
 
 import { CHARACTER, highlighter, nothingHere, ruleMarks, shortened } from "./lines.js";
-import { paintOf, pointMarks, round, styleOf } from "./marks.js";
+import { colourLegend, paintOf, pointMarks, round, styleOf } from "./marks.js";
 import { domainFor, fittingTicks, hasPlace, isNumber, positionOn, ticksOf, unitOf } from "./values.js";
 import { svg, words } from "../dom.js";
 import { rowOfPoint, RUNS } from "../model/data.js";
@@ -304,5 +304,5 @@ export function dotChart(spec, width) {
     ].flat(),
   });
   // The points come first, for the keyboard: at one place a point hides a tick.
-  return { root, spots: spots.concat(behind), highlight: highlighter(root) };
+  return { root, spots: spots.concat(behind), legend: colourLegend(spec.legend), highlight: highlighter(root) };
 }

@@ -1,6 +1,6 @@
 // A chart of lines with bands: a figure against threads, blocks or devices.
 
-import { isHollow, keySample, pointMarks, round, styleOf } from "./marks.js";
+import { isHollow, keySample, pointMarks, round, stylesOf } from "./marks.js";
 import { domainFor, fittingTicks, hasPlace, isNumber, positionOn, ticksOf, unitOf } from "./values.js";
 import { el, svg, words } from "../dom.js";
 import { rowOfPoint } from "../model/data.js";
@@ -46,6 +46,28 @@ function segmentsOf(points) {
 
 /** Points that say how much. */
 const figuresOf = ({ points }) => points.filter((point) => hasPlace(point) && isNumber(point.y));
+
+/** A chart of more lines has the colours of the best few alone. */
+const MOST_COLOURED = 8;
+const LEADERS = 3;
+const GREY = { colour: "color-mix(in oklab, var(--muted) 45%, var(--surface))", dash: null };
+
+/** Of many lines, those with the least cost or the highest rate at the right end; null for few. */
+function leadersOf({ series, y }) {
+  if (series.length <= MOST_COLOURED) return null;
+  const last = (one) => figuresOf(one).at(-1);
+  const end = Math.max(...series.flatMap((one) => figuresOf(one).map(({ x }) => x)));
+  const atEnd = series.filter((one) => last(one)?.x === end && last(one).state !== "bound");
+  const rank = (one) => last(one).y * (y.unit === "time" || y.unit === "cycles" ? 1 : -1);
+  return atEnd.sort((a, b) => rank(a) - rank(b)).slice(0, LEADERS);
+}
+
+const leadersNote = ({ y }) =>
+  `In colour: the ${LEADERS} ${y.unit === "time" || y.unit === "cycles" ? "lowest" : "highest"} at the right end. Point at a grey line to see its name.`;
+
+/** Grey lines lie below the others. */
+const greyFirst = (series) =>
+  [...series.entries()].map(([at, one]) => [one, at]).sort(([a], [b]) => b.isGrey - a.isGrey);
 
 /** The text of a figure, as beside a dot. */
 const pointText = (point, axis) => figureText(point, rowOfPoint(point), axis);
@@ -224,10 +246,10 @@ function seriesMarks(series, few, floor) {
   const lines = hasGap
     ? [Plot.line(told, { x: "x", y: "y", z: part, ...guide, className: `series ${name} guide` })]
     : [];
-  if (drawn.some(withSpread)) {
+  if (!series.isGrey && drawn.some(withSpread)) {
     lines.push(Plot.areaY(drawn, { ...area("p05", "p95"), fill: style.colour, fillOpacity: 0.1, className: spread }));
   }
-  if (alone.some(withSpread)) {
+  if (!series.isGrey && alone.some(withSpread)) {
     const wide = { stroke: style.colour, strokeWidth: 9, strokeOpacity: 0.18, className: spread };
     lines.push(Plot.link(alone.filter(withSpread), { ...ends("p05", "p95"), ...wide }));
   }
@@ -245,12 +267,22 @@ function seriesMarks(series, few, floor) {
       Plot.line(drawn, { x: "x", y: "y", z: "segment", ...stroke, ariaLabel, className: `series ${name} line` }),
     );
   }
-  if (alone.length) {
+  if (alone.length && !series.isGrey) {
     const whisker = { stroke: style.colour, strokeOpacity: 0.7, strokeWidth: 1.5, className: `series ${name} whisker` };
     lines.push(Plot.link(alone, { ...ends("low", "high"), ...whisker }));
   }
   const placed = marked.map((point) => (hasPlace(point) ? point : { ...point, y: floor }));
-  return [...lines, ...pointMarks(placed, { x: "x", y: "y", style, size: 3.6, ariaLabel, name: `series ${name}` })];
+  return [
+    ...lines,
+    ...pointMarks(placed, {
+      x: "x",
+      y: "y",
+      style,
+      size: series.isGrey ? 2.4 : 3.6,
+      ariaLabel,
+      name: `series ${name}`,
+    }),
+  ];
 }
 
 /** The box of the drawing within the chart. */
@@ -262,7 +294,7 @@ export function lineBox(spec, width, domain, labelled, longest) {
   const box = {
     left: Math.round(widest * CHARACTER + 12),
     right: Math.round(width - room),
-    top: ruleRoom(spec.rules || [], width),
+    top: spec.top || ruleRoom(spec.rules || [], width),
     bottom: height - 46,
   };
   return { ...box, width, height };
@@ -297,7 +329,7 @@ export function lineAxes(spec, domains, box) {
 const RULE_CHARACTER = 6.3;
 
 /** The room above a chart: for its title, and for one or two lines of labels of rules. */
-function ruleRoom(rules, width) {
+export function ruleRoom(rules, width) {
   const letters = rules.reduce((sum, { label }) => sum + label.length + 2, 0);
   return rules.length === 0 ? 30 : letters * RULE_CHARACTER > width - 40 ? 56 : 42;
 }
@@ -354,15 +386,24 @@ function xDomain(spec, points) {
 }
 
 export function lineChart(spec, width) {
-  const series = spec.series.map((one, at) => ({ ...one, style: styleOf(one, at), name: `line-${at}` }));
+  const styles = stylesOf(spec.series);
+  const leaders = leadersOf(spec);
+  const series = spec.series.map((one, at) => ({
+    ...one,
+    style: leaders && !leaders.includes(one) ? { ...styles[at], ...GREY } : styles[at],
+    isGrey: leaders !== null && !leaders.includes(one),
+    name: `line-${at}`,
+  }));
   const points = series.flatMap((one) => one.points);
   const known = domainFor(spec.y, points, "y");
   const domains = { x: xDomain(spec, points), y: known || [1, 10] };
   const groups = mergedLabels(series);
-  const longest = Math.max(0, ...groups.map((group) => groupLabel(group, LONGEST_LABEL).length));
+  // Of many lines, the name of a grey one stands in the legend.
+  const named = groups.length > MOST_LABELS ? groups.filter((group) => group.some(({ isGrey }) => !isGrey)) : groups;
+  const longest = Math.max(0, ...named.map((group) => groupLabel(group, LONGEST_LABEL).length));
   // Names that are cut may be alike: a legend has all of each.
-  const isCut = groups.some((group) => groupLabel(group, LONGEST_LABEL).includes("…"));
-  const fits = groups.length <= MOST_LABELS && longest * LABEL_CHARACTER + 20 <= width * 0.4;
+  const isCut = named.some((group) => groupLabel(group, LONGEST_LABEL).includes("…"));
+  const fits = named.length <= MOST_LABELS && longest * LABEL_CHARACTER + 20 <= width * 0.4;
   const labelled = series.length > 0 && fits && !isCut;
   const box = lineBox(spec, width, domains.y, labelled, longest);
   const xLog = Boolean(spec.x.log) && domains.x[0] > 0;
@@ -387,9 +428,9 @@ export function lineChart(spec, width) {
     marks: [
       ...lineAxes({ ...spec, x: { ...spec.x, log: xLog } }, domains, box),
       ...ruleMarks(spec.rules, position.x, box),
-      ...series.flatMap((one, at) => seriesMarks(one, series.length <= MOST_SPREADS, floorOf(at))),
+      ...greyFirst(series).flatMap(([one, at]) => seriesMarks(one, series.length <= MOST_SPREADS, floorOf(at))),
       known ? [] : () => nothingHere(box),
-      labelled ? () => drawLabels(groups, box, position, most) : [],
+      labelled ? () => drawLabels(named, box, position, most) : [],
     ].flat(),
   });
   const spots = series.flatMap((one, at) =>
@@ -400,8 +441,9 @@ export function lineChart(spec, width) {
       series: one.name,
     })),
   );
-  const note = coincidenceNotes(groups);
-  return { root, spots, note, legend: labelled ? null : lineLegend(series), highlight: highlighter(root) };
+  const unnamed = labelled ? groups.filter((group) => !named.includes(group)).flat() : series;
+  const note = [leaders ? leadersNote(spec) : [], coincidenceNotes(groups)].flat();
+  return { root, spots, note, legend: unnamed.length ? lineLegend(unnamed) : null, highlight: highlighter(root) };
 }
 
 export const nothingHere = (box) =>

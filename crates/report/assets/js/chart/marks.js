@@ -116,6 +116,19 @@ export function styleOf({ primitive, colour, variant, run }, at) {
   };
 }
 
+/** The styles of the lines of a chart. Lines of one run never share a colour while another is free. */
+export function stylesOf(series) {
+  const taken = new Set();
+  return series.map((one, at) => {
+    const style = styleOf(one, at);
+    if (one.run) return style;
+    const free = [...Array(COLOURS).keys()].map((number) => `var(--s${number})`).find((colour) => !taken.has(colour));
+    const own = taken.has(style.colour) && free ? { ...style, colour: free, dash: null } : style;
+    taken.add(own.colour);
+    return own;
+  });
+}
+
 /** Whether a mark is hollow: a rough figure, or an estimate that is too wide for one. */
 export const isHollow = (state) => state === "rough" || state === "open";
 
@@ -164,7 +177,7 @@ export function keySample(point, shape, colour) {
 export const round = (value) => Math.round(value * 10) / 10;
 
 export function markLegend(spec) {
-  const all = spec.kind === "lines" ? spec.series : spec.kind === "dots" ? spec.rows : [];
+  const all = (spec.panels || [spec]).flatMap((one) => one.series || one.rows || []);
   const points = all.flatMap((one) => one.points || []);
   const found = [...MARK_WORDS.keys()].filter((state) => points.some((point) => point.state === state));
   if (found.length === 0) return null;
@@ -192,3 +205,20 @@ export function markLegend(spec) {
     );
   return el("p", { class: "keys" }, keys.map(key));
 }
+
+/** What the numbers of colours mean; null without any. */
+export const colourLegend = (legend) =>
+  legend && legend.length > 0
+    ? el(
+        "p",
+        { class: "keys" },
+        legend.map(({ colour, label }) =>
+          el(
+            "span",
+            { class: "key" },
+            el("i", { class: "swatch", style: `--c: var(--s${colour % COLOURS})` }),
+            ` ${label}`,
+          ),
+        ),
+      )
+    : null;

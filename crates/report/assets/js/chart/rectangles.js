@@ -1,9 +1,9 @@
 // A chart of rectangles: bars over a number, or what lasts for a time, with a line for each name.
 
 import { CHARACTER, lineAxes, lineBox, ruleMarks, shortened } from "./lines.js";
-import { COLOURS, round } from "./marks.js";
+import { colourLegend, COLOURS, round } from "./marks.js";
 import { fittingTicks, positionOn, ticksOf, unitOf } from "./values.js";
-import { el, svg, words } from "../dom.js";
+import { svg, words } from "../dom.js";
 
 const NAME_STEP = 22;
 const RECTANGLE_TOP = 30;
@@ -41,20 +41,6 @@ function namedAxes(spec, box, position) {
       ),
   ];
 }
-
-const rectangleLegend = (legend) =>
-  el(
-    "p",
-    { class: "keys" },
-    legend.map(({ colour, label }) =>
-      el(
-        "span",
-        { class: "key" },
-        el("i", { class: "swatch", style: `--c: var(--s${colour % COLOURS})` }),
-        ` ${label}`,
-      ),
-    ),
-  );
 
 export function rectangleChart(spec, width) {
   const { names } = spec;
@@ -97,5 +83,5 @@ export function rectangleChart(spec, width) {
     point,
     series: `line-${Math.floor(names.length ? point.y1 : 0)}`,
   }));
-  return { root, spots, legend: spec.legend.length ? rectangleLegend(spec.legend) : null };
+  return { root, spots, legend: colourLegend(spec.legend) };
 }

@@ -26,6 +26,8 @@ export const FACETS = [
   "mode",
   "devices",
   "blocks",
+  "grid",
+  "gridStride",
   "run",
 ];
 
@@ -101,7 +103,7 @@ const valueNamed = (dim, text, values) => values.find((value) => String(value ??
 /** Decides each parameter that varies: a part of the lines, or one value. */
 function decide(state, rows, x) {
   const covered = x ? [x, ...(COVERED[x] || [])] : [];
-  const taken = [...covered, state.facet, "run", "name"];
+  const taken = [...covered, state.facet, ...(COVERED[state.facet] || []), "run", "name"];
   const dims = PICKABLE.filter((id) => !taken.includes(id) && (id !== "perUnit" || x === "warps")).map(dimension);
   const choices = [];
   const identity = [];

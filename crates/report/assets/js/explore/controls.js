@@ -2,8 +2,8 @@
 
 import { el } from "../dom.js";
 import { drawContent, queryTitle } from "./draw.js";
-import { QUESTIONS, SPECIAL, stateOfQuestion } from "./questions.js";
-import { firstState, hashOf, isExplorer, remember, stateOfHash } from "./state.js";
+import { FIGURES, QUESTIONS, SPECIAL, stateOfQuestion } from "./questions.js";
+import { firstState, hashOf, isExplorer, remember, SCALES, stateOfHash } from "./state.js";
 import { copyText } from "../files.js";
 import { groupedBy } from "../model/data.js";
 import { dimension, valueText } from "../model/dimensions.js";
@@ -35,6 +35,9 @@ export function explore(state) {
 
 const change = (part) => explore({ ...EXPLORE, ...part });
 
+/** Whether the explorer shows this figure as the paper does. */
+const isPressed = (figure) => !figure.missing && !figure.part && hashOf(EXPLORE) === hashOf(stateOfQuestion(figure));
+
 function chip(question) {
   const state = stateOfQuestion(question);
   const isCurrent =
@@ -50,20 +53,48 @@ function chip(question) {
       type: "button",
       class: "chip",
       "data-question": question.id,
-      "aria-pressed": String(own),
+      "aria-pressed": String(question.paper ? isPressed(question) : own),
       click: () => explore(state),
     },
     question.label,
   );
 }
 
+/** The figures of papers: those that these rows draw, and what measures the others. */
+function figureStrip() {
+  if (FIGURES.length === 0) return null;
+  const one = (figure) => {
+    if (figure.missing)
+      return el("span", { class: "chip absent", title: `To measure it: ${figure.missing}` }, figure.label);
+    return figure.part ? el("a", { class: "chip", href: `#${figure.part}` }, figure.label) : chip(figure);
+  };
+  const papers = [...groupedBy(FIGURES, ({ paper }) => paper)];
+  return el(
+    "details",
+    { class: "strip", open: Boolean(explorer.chips.querySelector("details[open]")) || FIGURES.some(isPressed) },
+    el("summary", null, "Figures of the papers"),
+    papers.map(([paper, figures]) =>
+      el("div", { class: "chip-group" }, el("span", { class: "chip-title" }, paper), figures.map(one)),
+    ),
+    el(
+      "p",
+      { class: "fixed" },
+      "Drawn as in the paper. Its own systems stand beside these rows in: syncscope report RUN results/published-system3.",
+    ),
+  );
+}
+
 function drawChips() {
-  const groups = groupedBy(QUESTIONS, ({ group }) => group);
+  const groups = groupedBy(
+    QUESTIONS.filter(({ paper }) => !paper),
+    ({ group }) => group,
+  );
   const focused = document.activeElement && document.activeElement.dataset.question;
   explorer.chips.replaceChildren(
     ...[...groups].map(([group, questions]) =>
       el("div", { class: "chip-group" }, el("span", { class: "chip-title" }, group), questions.map(chip)),
     ),
+    ...[figureStrip()].filter(Boolean),
   );
   const redrawn = [...explorer.chips.querySelectorAll("button")].find((one) => one.dataset.question === focused);
   if (focused && redrawn) redrawn.focus();
@@ -107,12 +138,9 @@ function drawControls() {
     selector({
       label: "scale",
       key: "scale",
-      values: [
-        ["log", "logarithmic"],
-        ["linear", "linear"],
-      ],
-      current: EXPLORE.log ? "log" : "linear",
-      choose: (scale) => change({ log: scale === "log" }),
+      values: SCALES,
+      current: EXPLORE.scale,
+      choose: (scale) => change({ scale }),
     }),
     content.facetDims.length
       ? selector({

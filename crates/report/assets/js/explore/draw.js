@@ -38,7 +38,9 @@ function seriesOf(line, x, measure, facet) {
   const points = line.rows
     .map((row) => ({ x: x.of(row), ...figureOf(row, measure), row }))
     .filter((point) => point.state !== "missing")
-    .sort((a, b) => a.x - b.x);
+    .sort((a, b) => a.x - b.x)
+    // Grids of several shapes have as many threads.
+    .filter((point, at, all) => x.id !== "actors" || at === 0 || all[at - 1].x !== point.x);
   return {
     label: line.label,
     primitive: line.primitive,
@@ -75,7 +77,8 @@ function dotRowsOf(lines, measure) {
 /** The charts of a content: {specs, left}: what did not fit. */
 function specsOf(content, state) {
   const { x, measure, facet, facets, rows } = content;
-  const log = state.log && !measure.domain;
+  const log = state.scale === "log" && !measure.domain;
+  const xLog = state.scale !== "linear";
   const y = { label: measure.axis, unit: measure.unit, log, domain: measure.domain };
   const axis = x && dimension(x);
   const titleOf = (value) => (facet ? (value === null ? "none" : valueWords(facet, value)) : "");
@@ -113,7 +116,7 @@ function specsOf(content, state) {
     kind: "lines",
     title: facet ? titleOf(value) : heading,
     label: `${label(value)}: ${measure.axis} against ${axis.title}`,
-    x: { label: xTitleOf(x, rows), unit: "count", log: state.log, values: xs, domain: spanOf(xs, state.log) },
+    x: { label: xTitleOf(x, rows), unit: "count", log: xLog, values: xs, domain: spanOf(xs, xLog) },
     y: { ...y, domain },
     series,
     rules: machineRules(rows, x, xs),
@@ -124,8 +127,11 @@ function specsOf(content, state) {
 
 /** The question of a state in words, or its filter. */
 export function queryTitle(state) {
-  const question = QUESTIONS.find(({ q, y, x }) => q === state.q && (!y || y === state.y) && (!x || x === state.x));
-  return question ? question.label : state.q || "All rows";
+  const question = QUESTIONS.find(
+    ({ q, y, x, scale }) =>
+      q === state.q && (!y || y === state.y) && (!x || x === state.x) && (!scale || scale === state.scale),
+  );
+  return question ? question.title || question.label : state.q || "All rows";
 }
 
 /** The same with the side of the machine. */

@@ -2,17 +2,25 @@
 
 import { DATA, detailOf, ROWS } from "../model/data.js";
 
+/** Whether a row fits a filter of one parameter. */
+function isOf(q, row) {
+  const [name, values] = q.split(":");
+  return values.split(",").includes(row[name]);
+}
+
 /** Questions that are no family. `holds`: whether the rows can answer it. */
 export const SPECIAL = [
-  {
-    id: "side-by-side",
-    group: "Both",
-    label: "Atomic add on both sides",
-    q: "primitive:cpu.atomic.add,gpu.atomic.add",
-    x: "threads",
-    facet: "domain",
-    needs: [(row) => row.primitive === "cpu.atomic.add", (row) => row.primitive === "gpu.atomic.add"],
-  },
+  ...[
+    ["side-by-side", "Atomic add on both sides", "primitive:cpu.atomic.add,gpu.atomic.add"],
+    ["both-exchange", "Exchange", "primitive:cpu.atomic.exchange,gpu.atomic.exchange"],
+    ["both-cas", "CAS", "primitive:cpu.atomic.cas_pass,gpu.atomic.cas_pass"],
+    ["both-barriers", "Barriers", "family:barrier,block,grid,multi", "ns"],
+    ["both-locks", "Locks", "family:lock"],
+    ["both-fences", "Fences", "primitive:cpu.fence.seq_cst,gpu.fence.device"],
+  ].map(([id, label, q, y]) => ({
+    ...{ id, group: "Both", label, q, x: "actors", y: y || "total", facet: "none" },
+    needs: ["cpu", "gpu"].map((domain) => (row) => row.domain === domain && isOf(q, row)),
+  })),
   {
     id: "explore-fairness",
     group: "CPU",
@@ -54,16 +62,24 @@ function makeQuestions() {
   }));
   const special = SPECIAL.filter(({ needs }) => needs.every((holds) => ROWS.some(holds)));
   const all = [...families, ...special];
-  return [...new Set(all.map(({ group }) => group))].flatMap((group) => all.filter((one) => one.group === group));
+  const groups = [...new Set(all.map(({ group }) => group))];
+  const drawn = FIGURES.filter(({ missing, part }) => !missing && !part);
+  return [...groups.flatMap((group) => all.filter((one) => one.group === group)), ...drawn];
 }
+
+/** Figures and tables of papers. */
+export const FIGURES = DATA.figures.map((figure) => ({
+  ...figure,
+  title: `${figure.paper}, ${/^\d/.test(figure.label) ? "figure " : ""}${figure.label}`,
+}));
 
 export const QUESTIONS = makeQuestions();
 export const questionNamed = (id) => QUESTIONS.find((question) => question.id === id);
-export const stateOfQuestion = ({ q, x, y, facet }) => ({
+export const stateOfQuestion = ({ q, x, y, facet, scale }) => ({
   q,
   x: x || "",
   y: y || "ns",
-  log: true,
+  scale: scale || "log",
   facet: facet || "",
   picks: {},
 });

@@ -5,6 +5,13 @@ import { questionNamed, QUESTIONS, stateOfQuestion } from "./questions.js";
 import { AXES } from "../model/dimensions.js";
 import { measureNamed } from "../model/measures.js";
 
+/** The scales of the axes, and what they are called. */
+export const SCALES = [
+  ["log", "logarithmic"],
+  ["logx", "x logarithmic"],
+  ["linear", "linear"],
+];
+
 export const isExplorer = (hash) => /^#?explore(\?|$)/.test(hash);
 
 export function hashOf(state) {
@@ -12,7 +19,7 @@ export function hashOf(state) {
   parts.set("q", state.q);
   if (state.x) parts.set("x", state.x);
   if (state.y !== "ns") parts.set("y", state.y);
-  if (!state.log) parts.set("scale", "linear");
+  if (state.scale !== "log") parts.set("scale", state.scale);
   if (state.facet) parts.set("facet", state.facet);
   for (const [name, value] of Object.entries(state.picks)) parts.set(name, value);
   // These letters are readable in an address, and allowed there.
@@ -32,7 +39,7 @@ export function stateOfHash(hash) {
     q: parts.get("q") || "",
     x: AXES.includes(parts.get("x")) ? parts.get("x") : "",
     y: measureNamed(parts.get("y")).id,
-    log: parts.get("scale") !== "linear",
+    scale: SCALES.some(([scale]) => scale === parts.get("scale")) ? parts.get("scale") : "log",
     facet: [...FACETS, "none"].includes(parts.get("facet")) ? parts.get("facet") : "",
     picks,
   };
@@ -41,7 +48,7 @@ export function stateOfHash(hash) {
 /** The question that opens with the page: the one that most readers have. */
 export function firstState() {
   const usual = ["cpu.lock", "gpu.atomic", "cpu.atomic", "gpu.grid"].map(questionNamed).find(Boolean) || QUESTIONS[0];
-  return usual ? stateOfQuestion(usual) : { q: "", x: "", y: "ns", log: true, facet: "", picks: {} };
+  return usual ? stateOfQuestion(usual) : { q: "", x: "", y: "ns", scale: "log", facet: "", picks: {} };
 }
 
 /** Replaces the address, so that a reload and a copy of it show the same. */

@@ -26,6 +26,16 @@ export const groupNumber = (row) => {
   return found ? Number(found[1]) : null;
 };
 
+/** The number of threads on all devices together. */
+export const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
+
+/** Blocks as the papers count them: `2 blocks`, or multiples of the multiprocessors. */
+function gridText(blocks, units) {
+  if (blocks === null) return null;
+  const times = blocks / units;
+  return blocks > 2 && Number.isInteger(2 * times) ? `SMs × ${times}` : plural(blocks, "block");
+}
+
 function rowFrom(columns, run, index) {
   const row = { run, index };
   DATA.columns.forEach((column, at) => {
@@ -49,6 +59,9 @@ function rowFrom(columns, run, index) {
   const units = domain === "gpu" && RUNS[run].run.machine.gpus[0] ? RUNS[run].run.machine.gpus[0].multiprocessors : 0;
   const fills = units > 0 && row.blocks > 0 && row.blocks % units === 0 && row.threads % 32 === 0;
   row.perUnit = fills ? row.blocks / units : null;
+  row.actors = actors(row);
+  row.grid = gridText(row.blocks, units);
+  row.gridStride = row.stride === null ? row.grid : `${row.grid}, stride ${row.stride}`;
   row.warps = fills && row.threads > 0 ? (row.perUnit * row.threads) / 32 : null;
   return row;
 }
@@ -76,9 +89,6 @@ export const intervalWithinRun = (row) => [row.within_low, row.within_high];
 
 /** Whether the cost of a row is written as a number. */
 export const hasFigure = ({ state }) => state === "resolved" || state === "rough";
-
-/** The number of threads on all devices together. */
-export const actors = (row) => (row.threads || 1) * (row.blocks || 1) * (row.devices || 1);
 
 export const ROWS_OF = RUNS.map(rowsFrom);
 export const ROWS = ROWS_OF.flat();

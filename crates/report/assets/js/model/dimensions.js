@@ -25,6 +25,9 @@ const DIMENSIONS = [
   column("perUnit", "blocks per SM"),
   column("clusterSize", "blocks in the cluster"),
   column("devices", "devices"),
+  column("actors", "threads in all"),
+  column("grid", "blocks of the papers"),
+  column("gridStride", "blocks and stride"),
   column("elements", "elements"),
   {
     ...column("placement", "placement"),
@@ -42,13 +45,16 @@ const DIMENSIONS = [
 ];
 export const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
-export const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices", "elements"];
+export const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices", "elements", "actors"];
 /** What an axis says already: these parameters differ only with it. */
 export const COVERED = {
   distance: ["variables"],
   warps: ["threads", "blocks"],
   clusterSize: ["group"],
   elements: ["blocks"],
+  actors: ["threads", "blocks", "devices"],
+  grid: ["blocks"],
+  gridStride: ["blocks", "variables"],
 };
 export const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
 

@@ -57,6 +57,16 @@ export const MEASURES = [
     applies: (row) => row.ops_per_s_total !== null,
   },
   {
+    id: "warps",
+    label: "Rate, warps of an SM",
+    axis: "warps through a barrier per second, each multiprocessor",
+    unit: "rate",
+    rate: true,
+    ...COST,
+    scale: (row) => row.warps * 1e9,
+    applies: (row) => row.family === "block" && row.warps !== null,
+  },
+  {
     id: "fairness",
     label: "Fairness",
     axis: "Jain’s index: 1 is fair, 1/n if one of n threads gets all",

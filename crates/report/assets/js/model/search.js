@@ -70,9 +70,14 @@ const PHRASES = [
 
 /** Parameters by name, as in `threads:16 type:u64`, or one of several as in `threads:1,2`. */
 const NAMES =
-  "threads blocks devices stride dtype layout placement scope space order mode group form elements inside outside family domain primitive";
+  "threads blocks devices stride dtype layout placement scope space order mode group elements inside outside family domain primitive grid";
 const FIELDS = Object.fromEntries(NAMES.split(" ").map((name) => [name, (row) => row[name]]));
-Object.assign(FIELDS, { type: FIELDS.dtype, memory: FIELDS.space, verdict: (row) => verdictText(row.verdict) });
+Object.assign(FIELDS, {
+  type: FIELDS.dtype,
+  form: (row) => row.form || "default",
+  memory: FIELDS.space,
+  verdict: (row) => verdictText(row.verdict),
+});
 
 /** A parameter with its value, which may stand in quotes: `verdict:"below resolution"`. */
 const FIELD = new RegExp(
@@ -257,6 +262,13 @@ function ranked(rows, conditions, missing) {
   const worth = (row) => conditions.reduce((sum, one) => sum + (one.worth ? one.worth(row) : 0), 0);
   const ofRank = groupedBy(rows, (row) => worth(row) - 0.1 * distanceOf(row, missing));
   return [...ofRank.keys()].sort((a, b) => b - a).flatMap((rank) => ofRank.get(rank));
+}
+
+/** The study that answers a word of a query: {text, figure}; null without one. */
+export function topicOf(query) {
+  const words = query.toLowerCase().split(/[\s,]+/);
+  const isMeant = ({ words: starts }) => starts.some((start) => words.some((word) => word.startsWith(start)));
+  return SEVERAL ? null : RUNS.flatMap(({ topics }) => topics).find(isMeant) || null;
 }
 
 /** The rows that a query finds among others, the most telling first unless these are sorted: {rows, note}. Without a row that

@@ -1,7 +1,11 @@
 // The rows of the table, as filtered and sorted, for other programs and for people.
 
-import { copyText, csvText, plainText, saveAs } from "../files.js";
 import { cellText } from "./kinds.js";
+import { fileName } from "../chart/export.js";
+import { copyText, csvText, markdownTable, saveAs } from "../files.js";
+
+/** What joins a row with the files of its run, and the ends of its interval. */
+const JOINED = ["case_id", "ns_low", "ns_high"];
 
 /** Numbers are whole in CSV: the key of a cell, in the unit of the file. */
 export function saveRows(columns, rows) {
@@ -9,23 +13,12 @@ export function saveRows(columns, rows) {
     const value = column.key(row);
     return column.number ? value : cellText(column, row);
   };
-  const lines = rows.map((row) => columns.map((column) => cell(column, row)));
-  saveAs("rows.csv", csvText([columns.map(({ id }) => id), ...lines]), "text/csv");
+  const lines = rows.map((row) => [...columns.map((column) => cell(column, row)), ...JOINED.map((name) => row[name])]);
+  saveAs(`${fileName(null, "rows")}.csv`, csvText([[...columns.map(({ id }) => id), ...JOINED], ...lines]), "text/csv");
 }
 
-/** Text that stays text in Markdown and in the HTML that is made of it. */
-const markdownCell = (value) =>
-  plainText(value ?? "")
-    .replace(/&/g, "&amp;")
-    .replace(/</g, "&lt;")
-    .replace(/([\\`*_[\]|~])/g, "\\$1");
-
-function markdownText(columns, rows) {
-  const line = (cells) => `| ${cells.join(" | ")} |`;
-  const titles = columns.map(({ title }) => markdownCell(title));
-  const rule = columns.map(({ number: right }) => (right ? "---:" : "---"));
-  const body = rows.map((row) => line(columns.map((column) => markdownCell(cellText(column, row)))));
-  return [line(titles), line(rule), ...body].join("\n") + "\n";
+export function copyRows(columns, rows, button) {
+  const lines = rows.map((row) => columns.map((column) => cellText(column, row)));
+  const titles = columns.map(({ title, number }) => [title, number]);
+  copyText(markdownTable("", titles, lines), button);
 }
-
-export const copyRows = (columns, rows, button) => copyText(markdownText(columns, rows), button);

@@ -5,7 +5,7 @@ import { byId, el } from "../dom.js";
 import { runSamples } from "../explore/keys.js";
 import { ROWS, ROWS_OF, SEVERAL, VERDICTS, verdictText } from "../model/data.js";
 import { formatCount, plural } from "../model/format.js";
-import { search } from "../model/search.js";
+import { search, topicOf } from "../model/search.js";
 import { cellNodes, knownColumns } from "./columns.js";
 import { copyRows, saveRows } from "./save.js";
 
@@ -111,6 +111,18 @@ function followKey({ key }) {
   if (key === "End") drawRange(Math.max(0, length - PORTION), length);
 }
 
+/** Where the study is that answers a word of the filter. */
+function topicNodes(words) {
+  const topic = topicOf(words);
+  if (!topic) return [];
+  const title = topic.figure && (byId(topic.figure)?.querySelector("h3, summary b")?.textContent || topic.figure);
+  return [
+    el("b", null, topic.text, " "),
+    topic.figure ? el("a", { href: `#${topic.figure}` }, title) : null,
+    " ",
+  ].filter(Boolean);
+}
+
 function drawTable(first = PORTION) {
   drawOnly();
   const { rows, note } = foundRows();
@@ -123,6 +135,7 @@ function drawTable(first = PORTION) {
       ? `. At most ${MOST_DRAWN} are in the page at a time: the filter finds all, the browser’s own search these alone.`
       : "";
   tableCount.replaceChildren(
+    ...topicNodes(TABLE.words),
     ...(note ? [el("b", null, `${note} `)] : []),
     `${filtered}${plural(ROWS.length, "row")}${part}`,
   );

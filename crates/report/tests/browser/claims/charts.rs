@@ -251,7 +251,7 @@ fn words_of_a_cost_table_are_whole() {
     );
     // A text on two lines has two boxes.
     let script = "
-        const words = [...page.querySelectorAll('.cost-table th[scope=row], .cost-table b, .cost-table button span')];
+        const words = [...page.querySelectorAll('#decide-fences table :is(th[scope=row], b, td span)')];
         const inner = (node) => { const range = page.createRange(); range.selectNodeContents(node); return range.getClientRects().length; };
         root.dataset.words = words.length;
         root.dataset.cut = words.filter((node) => inner(node) > 1).length;";

@@ -1,13 +1,16 @@
 //! Sentences, and where they lead.
 
-use syncscope_core::Row;
+use syncscope_core::{Case, Dtype, Layout, Row};
 
 use super::{DESKTOP, case, exact, grid, run, synthetic, text};
 use crate::chromium::{number, open_and, plain};
 
 #[test]
 fn contended_figures_have_their_total_rate() {
-    let total = |row: Row, rate| Row { ops_per_s_total: Some(rate), ..row };
+    let total = |row: Row, rate| {
+        let case = Case { layout: Some(Layout::Shared), dtype: Some(Dtype::I32), ..row.case.clone() };
+        Row { case, ops_per_s_total: Some(rate), ..row }
+    };
     let rows = vec![
         total(exact(case("cpu.atomic.add", 16), 2310.0), 27.7e6),
         total(exact(grid("gpu.atomic.add", 132, 1024), 98_800.0), 1.37e9),
