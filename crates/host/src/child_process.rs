@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::end::{Before, End};
+use crate::end::End;
 pub use crate::guard::wait_within;
 use crate::guard::{Guarded, send};
 use crate::shared_memory::memory_file;
@@ -104,12 +104,11 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
     // A group of its own: an interrupt from the terminal is for this process alone.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone()?).process_group(0);
     limit_files(command);
-    let before = Before::now();
     let mut child = Guarded::spawn(command)?;
     let (started, mut pause) = (Instant::now(), FIRST_LOOK);
     let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break Ok(before.end_of(status));
+        if let Some(end) = child.try_wait()? {
+            break Ok(end);
         }
         let reasons = [
             (started.elapsed() > limit, Killed::Late),
@@ -127,7 +126,7 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
     let mut bytes = Vec::new();
     messages.take(MOST_BYTES).read_to_end(&mut bytes)?;
     let messages = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Ended { status: status.map(|end| before.of_driver(end, &messages)), messages })
+    Ok(Ended { status: status.map(|end| child.before.of_driver(end, &messages)), messages })
 }
 
 /// Lets no file that the child writes grow for ever.

@@ -1,9 +1,9 @@
 //! How a child process ended, and what ended it.
 
-use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
+use std::process::{Child, ExitStatus};
 use std::time::Duration;
+use std::{fmt, io};
 
 use crate::limits;
 
@@ -49,12 +49,31 @@ impl Before {
         Self { out_of_memory_kills: limits::out_of_memory_kills(), cpu_time: limits::cpu_time_of_children() }
     }
 
-    /// How a child ended that was started then.
-    pub fn end_of(self, status: ExitStatus) -> End {
-        status.signal().map_or_else(|| End::Code(status.code().unwrap_or(1)), |signal| self.of_signal(signal))
+    /// How a child ended that was started then; waits until it has.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn wait(self, child: &mut Child) -> io::Result<End> {
+        has_ended(child.id(), 0);
+        self.reap(child)
     }
 
-    fn of_signal(self, signal: i32) -> End {
+    /// The same; `None` where it goes on.
+    pub(crate) fn try_wait(self, child: &mut Child) -> io::Result<Option<End>> {
+        if has_ended(child.id(), libc::WNOHANG) { self.reap(child).map(Some) } else { Ok(None) }
+    }
+
+    /// Whoever has ended has limits until it is waited for. Somebody may have given it others than this process has.
+    fn reap(self, child: &mut Child) -> io::Result<End> {
+        let memory = limits::memory_of(child.id().cast_signed());
+        child.wait().map(|status| self.end_of(status, memory))
+    }
+
+    fn end_of(self, status: ExitStatus, memory: Option<u64>) -> End {
+        status.signal().map_or_else(|| End::Code(status.code().unwrap_or(1)), |signal| self.of_signal(signal, memory))
+    }
+
+    fn of_signal(self, signal: i32, memory: Option<u64>) -> End {
         let spent = limits::cpu_time_of_children().saturating_sub(self.cpu_time) + TICKS;
         let is_at_limit = |limit: &Duration| spent >= *limit;
         match signal {
@@ -65,12 +84,22 @@ impl Before {
                 End::Outside(Outside::OutOfMemory)
             }
             // What becomes of a process that gets no memory.
-            libc::SIGABRT | libc::SIGSEGV if limits::memory().is_some() => {
-                End::Outside(Outside::MemoryLimit(signal, limits::memory().unwrap_or_default()))
+            libc::SIGABRT | libc::SIGSEGV => {
+                memory.map_or(End::Signal(signal), |limit| End::Outside(Outside::MemoryLimit(signal, limit)))
             }
             _ if is_of_fault(signal) => End::Signal(signal),
             _ => End::Outside(Outside::Signal(signal)),
         }
+    }
+}
+
+/// Whether a child has ended, which is not waited for. Where nothing is known of it, waiting says why.
+fn has_ended(process: u32, options: libc::c_int) -> bool {
+    // SAFETY: zeros are a valid value, which the call replaces where the child has ended; the process number is zero where it has not.
+    unsafe {
+        let mut found = std::mem::zeroed::<libc::siginfo_t>();
+        let called = libc::waitid(libc::P_PID, process, &raw mut found, libc::WEXITED | libc::WNOWAIT | options);
+        called != 0 || found.si_pid() != 0
     }
 }
 
@@ -85,7 +114,7 @@ impl Before {
         ];
         let said = FROM_OUTSIDE.iter().find(|(text, _)| messages.contains(text));
         match (end, said) {
-            (End::Code(1..), Some((_, signal))) => self.of_signal(*signal),
+            (End::Code(1..), Some((_, signal))) => self.of_signal(*signal, limits::memory()),
             _ => end,
         }
     }
@@ -149,7 +178,7 @@ mod tests {
 
     #[test]
     fn who_sends_a_signal_is_told_by_what_it_is_for() {
-        let end = |status| Before::now().end_of(ExitStatus::from_raw(status));
+        let end = |status| Before::now().end_of(ExitStatus::from_raw(status), None);
         assert_eq!(end(3 << 8), End::Code(3));
         assert_eq!(end(libc::SIGFPE), End::Signal(libc::SIGFPE));
         for signal in [libc::SIGKILL, libc::SIGTERM, libc::SIGXCPU, libc::SIGALRM, 34] {
@@ -158,6 +187,6 @@ mod tests {
         let before = Before { out_of_memory_kills: Some(0), ..Before::now() };
         let is_counted = limits::out_of_memory_kills().is_some_and(|kills| kills > 0);
         let expected = if is_counted { Outside::OutOfMemory } else { Outside::Signal(libc::SIGKILL) };
-        assert_eq!(before.end_of(ExitStatus::from_raw(libc::SIGKILL)), End::Outside(expected));
+        assert_eq!(before.end_of(ExitStatus::from_raw(libc::SIGKILL), None), End::Outside(expected));
     }
 }

@@ -21,7 +21,8 @@ use std::{env, fs, io, ptr, thread};
 
 use tempfile::TempDir;
 
-use crate::done;
+use crate::end::{Before, End};
+use crate::{done, limits};
 
 /// The signal that makes a guard kill all. Others end nothing: `SIGTERM` is passed to the child.
 const END: libc::c_int = libc::SIGQUIT;
@@ -43,7 +44,10 @@ const NAME: &CStr = c"syncscope-guard";
 
 /// A child with its guard.
 #[derive(Debug)]
-pub struct Guarded(Child);
+pub struct Guarded {
+    guard: Child,
+    pub(crate) before: Before,
+}
 
 impl Guarded {
     /// Starts a command once, behind a guard.
@@ -69,41 +73,41 @@ impl Guarded {
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         // SAFETY: `divide` makes system calls. What comes back from it allocates nothing.
         unsafe { command.pre_exec(move || divide(parent, folder.as_deref())) };
-        command.spawn().map(Self)
+        let before = Before::now();
+        Ok(Self { guard: command.spawn()?, before })
     }
 
     /// The number of the guard.
     pub fn id(&self) -> u32 {
-        self.0.id()
+        self.guard.id()
     }
 
     /// How the child ended, once all that it started has ended too.
     ///
     /// # Errors
     /// What the operating system says.
-    pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
-        let ended = self.0.try_wait()?;
+    pub fn try_wait(&mut self) -> io::Result<Option<End>> {
+        let ended = self.before.try_wait(&mut self.guard)?;
         if ended.is_none() {
-            continue_if_stopped(self.0.id());
+            continue_if_stopped(self.id());
         }
         Ok(ended)
     }
 
     /// Asks the child to end (`SIGTERM`).
     pub fn ask_to_end(&self) {
-        send(self.0.id().cast_signed(), libc::SIGTERM);
+        send(self.id().cast_signed(), libc::SIGTERM);
     }
 
-    /// Kills the child and all that it started; `None` where something is left after `limit`.
+    /// Kills the child and all that it started. `false` where something is left after `limit`.
     ///
     /// # Errors
     /// What the operating system says.
-    pub fn end(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
-        if let Some(status) = self.try_wait()? {
-            return Ok(Some(status));
+    pub fn end(&mut self, limit: Duration) -> io::Result<bool> {
+        if self.try_wait()?.is_none() {
+            send(self.id().cast_signed(), END);
         }
-        send(self.0.id().cast_signed(), END);
-        wait_within(&mut self.0, limit)
+        Ok(wait_within(&mut self.guard, limit)?.is_some())
     }
 }
 
@@ -111,7 +115,7 @@ impl Drop for Guarded {
     /// Waits for nobody.
     fn drop(&mut self) {
         if let Ok(None) = self.try_wait() {
-            send(self.0.id().cast_signed(), END);
+            send(self.id().cast_signed(), END);
         }
     }
 }
@@ -192,8 +196,11 @@ fn divide(parent: libc::pid_t, folder: Option<&Path>) -> io::Result<()> {
 /// What a guard does: it waits for the end of the child or of the parent, ends the rest, and ends as the child did.
 fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -> ! {
     let signals = prepare();
-    let (mut status, mut is_ending, mut rounds) = (None, false, 0);
+    let (mut status, mut memory, mut is_ending, mut rounds) = (None, None, false, 0);
     loop {
+        if status.is_none() {
+            memory = limits::memory_of(child);
+        }
         let is_left = reap(child, &mut status);
         // SAFETY: the call takes nothing.
         is_ending |= status.is_some() || unsafe { libc::getppid() } != parent;
@@ -203,6 +210,7 @@ fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -
                     // Where it fails, the parent may have done it.
                     let _ = fs::remove_dir_all(folder);
                 }
+                limits::have_at_end(memory);
                 end_like(status.unwrap_or_default());
             }
             kill_children(child, rounds < ROUNDS_OF_GUARDS);
@@ -301,6 +309,7 @@ fn end_like(status: libc::c_int) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::end::Outside;
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::process::ExitStatusExt as _;
@@ -350,18 +359,42 @@ mod tests {
             [("exit 0", (Some(0), None)), ("exit 3", (Some(3), None)), ("kill -9 $$", (None, Some(9)))]
         {
             let mut child = Guarded::spawn(&mut shell(script)).unwrap();
-            let status = wait_within(&mut child.0, Duration::from_secs(60)).unwrap().unwrap();
+            let status = wait_within(&mut child.guard, Duration::from_secs(60)).unwrap().unwrap();
             assert_eq!((status.code(), status.signal()), expected, "{script}");
         }
-        let status = Guarded::spawn(&mut shell("kill -SEGV $$")).unwrap().0.wait().unwrap();
+        let status = Guarded::spawn(&mut shell("kill -SEGV $$")).unwrap().guard.wait().unwrap();
         assert_eq!(status.signal(), Some(libc::SIGSEGV));
         assert_eq!(Guarded::spawn(&mut Command::new("/nowhere")).unwrap_err().kind(), io::ErrorKind::NotFound);
-        let asked = Guarded::spawn(&mut shell("trap 'exit 7' TERM; while :; do sleep 0.01; done")).unwrap();
-        sleep(Duration::from_millis(300));
+        let file = env::temp_dir().join(format!("syncscope-asked-{}", std::process::id()));
+        let script = "trap 'exit 7' TERM; echo $$ >FILE; while :; do sleep 0.01; done";
+        let mut asked = Guarded::spawn(&mut shell(&script.replace("FILE", file.to_str().unwrap()))).unwrap();
+        numbers(&file, 1);
         asked.ask_to_end();
-        let mut asked = asked;
-        let status = wait_within(&mut asked.0, Duration::from_secs(60)).unwrap().unwrap();
-        assert!(status.code() == Some(7) || status.signal() == Some(libc::SIGTERM), "{status}");
+        let status = wait_within(&mut asked.guard, Duration::from_secs(60)).unwrap().unwrap();
+        assert_eq!(status.code(), Some(7), "{status}");
+        fs::remove_file(&file).unwrap();
+    }
+
+    /// Whoever lets a child have less memory than this process has is not the child.
+    #[test]
+    fn a_limit_that_somebody_gave_a_child_is_the_childs() {
+        let limit = 1 << 30;
+        for (script, limited, expected) in [
+            ("kill -ABRT $$", true, End::Outside(Outside::MemoryLimit(libc::SIGABRT, limit))),
+            ("kill -ABRT $$", false, End::Signal(libc::SIGABRT)),
+            ("exit 3", true, End::Code(3)),
+        ] {
+            let script = if limited { format!("ulimit -v {}; {script}", limit >> 10) } else { script.to_owned() };
+            let mut guarded = Guarded::spawn(&mut shell(&script)).unwrap();
+            let mut end = None;
+            within_a_minute("the child goes on", || {
+                end = guarded.try_wait().unwrap();
+                end.is_some()
+            });
+            let before = Before::now();
+            let alone = before.wait(&mut shell(&script).spawn().unwrap()).unwrap();
+            assert_eq!((end, alone), (Some(expected), expected), "{script}");
+        }
     }
 
     #[test]
@@ -375,9 +408,9 @@ mod tests {
             let all = numbers(&file, 4);
             if then.starts_with("exec") {
                 assert!(child.try_wait().unwrap().is_none());
-                assert!(child.end(Duration::from_secs(60)).unwrap().is_some());
+                assert!(child.end(Duration::from_secs(60)).unwrap());
             } else {
-                child.0.wait().unwrap();
+                child.guard.wait().unwrap();
             }
             assert!(!all.iter().any(|process| is_there(*process)), "{then}: {all:?}");
         }
@@ -410,7 +443,7 @@ mod tests {
         let path = folder.path().to_owned();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
         let script = "mkdir $TMPDIR/a && echo x >$TMPDIR/a/b";
-        Guarded::spawn_in(&mut shell(script), &folder).unwrap().0.wait().unwrap();
+        Guarded::spawn_in(&mut shell(script), &folder).unwrap().guard.wait().unwrap();
         assert!(!path.exists(), "the guard is the last");
         let folder = temporary_folder().unwrap();
         let path = folder.path().to_owned();
@@ -429,7 +462,7 @@ mod tests {
         let all = numbers(&file, 6);
         let temporary = PathBuf::from(OsStr::from_bytes(&fs::read(file.with_extension("folder")).unwrap()));
         assert!(temporary.is_dir());
-        child.end(Duration::from_secs(60)).unwrap().unwrap();
+        assert!(child.end(Duration::from_secs(60)).unwrap());
         assert!(!temporary.exists() && !all.iter().any(|process| is_there(*process)));
         for left in [file.with_extension("folder"), file] {
             fs::remove_file(left).unwrap();
@@ -444,6 +477,6 @@ mod tests {
         let folder = temporary_folder().unwrap();
         fs::write(file.with_extension("folder"), folder.path().as_os_str().as_bytes()).unwrap();
         let mut child = Guarded::spawn_in(&mut shell(&script), &folder).unwrap();
-        let _ = child.0.wait();
+        let _ = child.guard.wait();
     }
 }

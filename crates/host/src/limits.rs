@@ -12,12 +12,27 @@ pub fn report_full_files() {
 
 /// The CPU time after which the kernel ends a process (`ulimit -t`), if there is such a limit.
 pub fn cpu_time() -> Option<Duration> {
-    of(libc::RLIMIT_CPU).map(Duration::from_secs)
+    bounded(get(0, libc::RLIMIT_CPU)).map(Duration::from_secs)
 }
 
-/// The bytes of memory that a process may have (`ulimit -v`, `-d`), if there is such a limit. What asks for more gets none.
+/// The limits on the memory of a process (`ulimit -v`, `-d`). What asks for more gets none.
+const OF_MEMORY: [Resource; 2] = [libc::RLIMIT_AS, libc::RLIMIT_DATA];
+
+/// The bytes of memory that this process may have, if there is such a limit.
 pub fn memory() -> Option<u64> {
-    [of(libc::RLIMIT_AS), of(libc::RLIMIT_DATA)].into_iter().flatten().min()
+    memory_of(0)
+}
+
+/// The same of a child, which may have been given another limit (`prlimit`), or have ended without being waited for.
+pub(crate) fn memory_of(process: libc::pid_t) -> Option<u64> {
+    OF_MEMORY.into_iter().filter_map(|resource| bounded(get(process, resource))).min()
+}
+
+/// Gives this process, which ends, the limits on memory that a child of its own had, so that who waits for it sees them.
+pub(crate) fn have_at_end(memory: Option<u64>) {
+    let limit = libc::rlimit { rlim_cur: memory.unwrap_or(libc::RLIM_INFINITY), ..get(0, libc::RLIMIT_AS) };
+    // SAFETY: the structure is valid for the call.
+    unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) };
 }
 
 #[cfg(target_env = "gnu")]
@@ -25,10 +40,15 @@ type Resource = libc::__rlimit_resource_t;
 #[cfg(not(target_env = "gnu"))]
 type Resource = libc::c_int;
 
-fn of(resource: Resource) -> Option<u64> {
+/// A limit of a process, zero being this one; no limit where there is no such process.
+fn get(process: libc::pid_t, resource: Resource) -> libc::rlimit {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the structure is valid for the call.
-    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    // SAFETY: the structure is valid for the call, which sets no limit.
+    unsafe { libc::prlimit(process, resource, std::ptr::null(), &raw mut limit) };
+    limit
+}
+
+fn bounded(limit: libc::rlimit) -> Option<u64> {
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::run::Status;
@@ -17,6 +17,7 @@ use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
 use syncscope_core::{Row, Run};
 use syncscope_host::cpu_list;
+use syncscope_host::end::End;
 use syncscope_host::guard::Guarded;
 
 use crate::args::{CpuList, RunArguments};
@@ -188,14 +189,14 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
             }
             cancel.is_cancelled()
         })?;
-        match ended.and_then(|ended| ended.code()) {
-            Some(0) => {}
-            Some(3) => outcome = Outcome::SomeCasesFailed,
+        match ended {
+            Some(End::Code(0)) => {}
+            Some(End::Code(3)) => outcome = Outcome::SomeCasesFailed,
             _ if cancel.is_cancelled() => {
                 status = Status::Interrupted;
                 break;
             }
-            code => return Err(ended_early(&request, number, code)),
+            ended => return Err(ended_early(&request, number, ended)),
         }
         if status == Status::Done {
             status = RunDirectory::open(&child_folder)?.read_run()?.status;
@@ -213,16 +214,16 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
 }
 
 /// What to do when one of the runs ends without a result.
-fn ended_early(request: &Request, number: u32, code: Option<i32>) -> Failure {
+fn ended_early(request: &Request, number: u32, ended: Option<End>) -> Failure {
     let has_none = !request.folders().any(|folder| has_begun(&folder));
     let is_taken_back = request.arguments.resume.is_none() && !request.folders().any(|folder| folder.exists());
     if is_taken_back {
         request.take_back();
     }
-    if code == Some(2) {
+    if ended == Some(End::Code(2)) {
         return Failure::Usage("the options are not valid; see the message above".to_owned());
     }
-    let how = code.map_or_else(|| "by a signal".to_owned(), |code| format!("exit code {code}"));
+    let how = ended.map_or_else(|| "was ended".to_owned(), |end| end.to_string());
     let folder = &request.folder;
     let go_on = match join(request, Status::Interrupted) {
         _ if is_taken_back => "nothing was measured".to_owned(),
@@ -231,7 +232,7 @@ fn ended_early(request: &Request, number: u32, code: Option<i32>) -> Failure {
         }
         _ => format!("go on with: {}", terminal::resume_command(folder)),
     };
-    Failure::CouldNot(format!("run {number} of {} ended early ({how}); {go_on}", request.count))
+    Failure::CouldNot(format!("run {number} of {} {how}; {go_on}", request.count))
 }
 
 /// Whether there is something to resume.
@@ -279,16 +280,13 @@ fn remove_empty_start(folder: &Path) {
 
 /// Waits for a child, and asks again and again whether to end. Then it asks the child to end, and gives it some time; `None`
 /// if that was not enough.
-pub(super) fn wait(
-    command: &mut Command,
-    mut is_cancelled: impl FnMut() -> bool,
-) -> Result<Option<ExitStatus>, Failure> {
+pub(super) fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result<Option<End>, Failure> {
     let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
     let mut child = Guarded::spawn(command).map_err(could_not)?;
     let mut cancelled_at: Option<Instant> = None;
     loop {
-        if let Some(status) = child.try_wait().map_err(could_not)? {
-            return Ok(Some(status));
+        if let Some(end) = child.try_wait().map_err(could_not)? {
+            return Ok(Some(end));
         }
         if is_cancelled() && cancelled_at.is_none() {
             cancelled_at = Some(Instant::now());

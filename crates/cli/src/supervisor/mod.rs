@@ -18,7 +18,7 @@ use syncscope_core::own::is_own;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::session::observer::Observer;
 use syncscope_core::{Cancel, Case};
-use syncscope_host::end::{Before, End, Outside};
+use syncscope_host::end::{End, Outside};
 use syncscope_host::guard::{Guarded, temporary_folder};
 
 use self::board::{Board, Instructions, Step};
@@ -177,7 +177,6 @@ impl Worker {
         if self.keeps_directory {
             launcher::keep_directory(&mut command);
         }
-        let before = Before::now();
         // Where there is no room for it, that is told when one is needed.
         let folder = temporary_folder().ok();
         let child = match &folder {
@@ -185,7 +184,7 @@ impl Worker {
             None => Guarded::spawn(&mut command),
         };
         let mut child = child.map_err(could_not)?;
-        let (step, end) = watch(&mut child, before, &board, cancel).map_err(could_not)?;
+        let (step, end) = watch(&mut child, &board, cancel).map_err(could_not)?;
         if child.try_wait().map_err(could_not)?.is_none() {
             return Err(Failure::CouldNot(format!(
                 "what process {} started hangs in a call of the operating system or a driver and cannot be ended; see `dmesg`, and go \
@@ -198,14 +197,14 @@ impl Worker {
 }
 
 /// Looks at a worker until it has ended, a step took too long and it was killed, or the user does not wait for it.
-fn watch(child: &mut Guarded, before: Before, board: &Board, cancel: &Cancel) -> std::io::Result<(Step, End)> {
+fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result<(Step, End)> {
     let asked = std::env::var(STEP_LIMIT).ok().and_then(|text| humantime::parse_duration(&text).ok());
     let (mut last, mut age, mut pause) = ((0, Step::Starting), Duration::ZERO, FIRST_LOOK);
     let mut was_asked = false;
     loop {
-        if let Some(status) = child.try_wait()? {
+        if let Some(end) = child.try_wait()? {
             let (_, step) = board.step().unwrap_or(last);
-            return Ok((step, before.end_of(status)));
+            return Ok((step, end));
         }
         // Pauses are counted, not the time: a process that is stopped and continued has not been waiting.
         age += pause;

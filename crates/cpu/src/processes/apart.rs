@@ -75,7 +75,7 @@ fn ask(asked: &Request<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Resul
         // Nobody reads what else it finds. That it has ended by itself is no error.
         let _ = child.kill();
     }
-    let ended = before.end_of(child.wait()?);
+    let ended = before.wait(&mut child)?;
     Ok((found?, ended))
 }
 

@@ -106,7 +106,7 @@ impl ProcessTeam {
 
     /// The error of a worker that has ended.
     fn ended(&mut self, worker: usize) -> TeamError {
-        let end = self.workers.get_mut(worker).and_then(|worker| Some(worker.before.end_of(worker.child.wait().ok()?)));
+        let end = self.workers.get_mut(worker).and_then(|worker| worker.before.wait(&mut worker.child).ok());
         let Some(end) = end.filter(|end| self.serves || !matches!(end, End::Code(_))) else {
             return does_not_serve("ended");
         };
@@ -194,7 +194,7 @@ impl Drop for Worker {
 
 fn not_started(error: &io::Error) -> TeamError {
     TeamError::Prevented(format!(
-        "could not start this program again as a worker process: {error}; check `ulimit -u -n`"
+        "could not start this program again as a worker process: {error}; check `ulimit -u -n -v`"
     ))
 }
 

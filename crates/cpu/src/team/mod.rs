@@ -231,7 +231,7 @@ impl Team {
         let spawned = thread::Builder::new().name(name).spawn(move || serve(&shared, &batches));
         let failed = |error| {
             TeamError::Prevented(format!(
-                "could not start thread {thread}: {error}; check the limit on processes (`ulimit -u`, pids.max)"
+                "could not start thread {thread}: {error}; check the limits on processes and memory (`ulimit -u -v`, pids.max)"
             ))
         };
         self.started.push(spawned.map_err(failed)?);
