@@ -4,7 +4,8 @@
 //! The values replace those of the preset. Cases without such a parameter are left out: who asks for `f64` does not mean barriers.
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use syncscope_core::limits::{MOST_BLOCKS, MOST_STRIDE, MOST_THREADS};
 use syncscope_core::words::UnknownWord;
 use syncscope_core::{Axes, Dtype, Placement, Work};
 
@@ -13,7 +14,7 @@ use syncscope_core::{Axes, Dtype, Placement, Work};
 #[command(next_help_heading = "Filters by parameter (cases without the parameter are skipped)")]
 pub(crate) struct AxisArguments {
     /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = counts(MOST_THREADS))]
     pub(crate) threads: Vec<u32>,
     /// Measure only these placements, of cores (one thread on each), close, spread
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser(), hide_possible_values = true)]
@@ -22,10 +23,10 @@ pub(crate) struct AxisArguments {
     #[arg(long, visible_alias = "type", value_name = "LIST", value_delimiter = ',', value_parser = dtype_parser(), hide_possible_values = true)]
     pub(crate) dtype: Vec<Dtype>,
     /// Measure only private elements at these distances, such as 1,16
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = counts(MOST_STRIDE))]
     pub(crate) stride: Vec<u32>,
     /// Measure only grids of these numbers of thread blocks, such as 1,132
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = counts(MOST_BLOCKS))]
     pub(crate) blocks: Vec<u32>,
     /// Work in each critical section of a lock, such as 0,100ns,4KiB
     ///
@@ -36,6 +37,11 @@ pub(crate) struct AxisArguments {
     /// Work between a release and the next acquisition, such as 0,1us,64KiB
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = work)]
     pub(crate) outside: Vec<Option<Work>>,
+}
+
+/// A larger one would be refused where the rows of the run are read.
+fn counts(most: u32) -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=i64::from(most))
 }
 
 fn work(text: &str) -> Result<Option<Work>, UnknownWord> {
@@ -78,6 +84,8 @@ pub(crate) fn shortened(values: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::{Case, Layout};
+
     use super::*;
     use crate::args::Arguments;
 
@@ -94,6 +102,28 @@ mod tests {
             let words = ["syncscope", "run", "--resume", "run", option, value.unwrap()].map(str::to_owned);
             let refused = Arguments::of_command(&words).unwrap_err();
             assert!(refused.contains(&format!("'--resume <DIR>' cannot be used with '{option} ")), "{refused}");
+        }
+    }
+
+    /// A count of the command line comes back from the table of the run, or is refused before anything is measured.
+    #[test]
+    fn a_count_that_is_taken_is_read_in_a_row() {
+        let is_taken = |option: &str, count: u32| {
+            Arguments::of_command(&["syncscope", "run", option, &count.to_string()].map(str::to_owned)).is_ok()
+        };
+        let case = |option: &str, count: u32| match option {
+            "--threads" => Case { threads: Some(count), ..Case::new("cpu.barrier.std") },
+            "--blocks" => Case { blocks: Some(count), ..Case::new("gpu.grid.counter") },
+            _ => Case { layout: Some(Layout::Private { stride: count }), ..Case::new("cpu.atomic.add") },
+        };
+        for option in ["--threads", "--blocks", "--stride"] {
+            let is_read =
+                |count: u32| serde_json::from_value::<Case>(serde_json::to_value(case(option, count)).unwrap()).is_ok();
+            let counts: Vec<u32> = (0..32).flat_map(|bit| [1 << bit, (1 << bit) + 1]).chain([u32::MAX]).collect();
+            assert!(counts.iter().any(|count| !is_read(*count)), "{option}");
+            for count in counts {
+                assert_eq!(is_taken(option, count), is_read(count), "{option} {count}");
+            }
         }
     }
 

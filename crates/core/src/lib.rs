@@ -47,7 +47,7 @@ pub use model::own::{Inspected, OwnCheck, OwnCode, OwnOperation, OwnUse};
 pub use model::primitive::{Catalogue, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};
 pub use model::verdict::Verdict;
-pub use model::{case, detail, evidence, language, own, primitive, sample, sweep, verdict};
+pub use model::{case, detail, evidence, language, limits, own, primitive, sample, sweep, verdict};
 pub use run::directory as run_directory;
 pub use run::directory::{RunDirectory, RunDirectoryError};
 pub use run::row::Row;

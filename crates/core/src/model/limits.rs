@@ -4,19 +4,19 @@
 use std::str::FromStr;
 
 /// Threads of a team or of a block, or processes of an MPI program.
-pub(crate) const MOST_THREADS: u32 = 1 << 16;
+pub const MOST_THREADS: u32 = 1 << 16;
 
 /// CPUs, processes, states: whatever has a number in a file.
 pub(crate) const MOST_OF_ONE_KIND: u32 = 1 << 20;
 
 /// Blocks of a grid: a vector of a gigabyte has half a million.
-pub(crate) const MOST_BLOCKS: u32 = 1 << 24;
+pub const MOST_BLOCKS: u32 = 1 << 24;
 
 /// Devices of one program.
 pub(crate) const MOST_DEVICES: u32 = 1 << 10;
 
 /// Elements between those of two threads.
-pub(crate) const MOST_STRIDE: u32 = 1 << 30;
+pub const MOST_STRIDE: u32 = 1 << 30;
 
 /// Elements of a vector.
 pub(crate) const MOST_ELEMENTS: u64 = 1 << 40;

@@ -10,7 +10,7 @@ pub mod estimate;
 pub mod evidence;
 pub mod facts;
 pub mod language;
-pub(crate) mod limits;
+pub mod limits;
 pub mod own;
 pub mod parameter;
 pub mod primitive;

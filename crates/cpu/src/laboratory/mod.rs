@@ -328,6 +328,7 @@ impl CpuLaboratory {
     /// Makes a workload on a CPU, so that its memory comes from the NUMA node of that CPU. If the CPU cannot be used, the
     /// team will report it.
     fn workload_made_on(&self, cpu: Option<u32>, case: &Case) -> Result<Workload, Refusal> {
+        primitives::room_for(case, || memory::free(&self.system))?;
         // A new thread for that would take as long to start as the samples of a measurement block take.
         let _affinity = cpu.map(AffinityGuard::bind_to);
         self.own.workload_of(case).unwrap_or_else(|| primitives::workload_of(case))

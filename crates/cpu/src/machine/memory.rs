@@ -12,8 +12,9 @@ use std::ptr::{self, NonNull};
 use std::{fmt, io, slice};
 
 use syncscope_core::Refusal;
-use syncscope_host::cpu_list;
+use syncscope_host::{cpu_list, limits};
 
+use super::system::System;
 use super::topology::Topology;
 use crate::sync::BetweenProcesses;
 
@@ -88,6 +89,11 @@ impl<T> Drop for Pages<T> {
         // SAFETY: the range is the mapping, which nothing refers to any more.
         unsafe { libc::munmap(self.first.as_ptr().cast(), bytes) };
     }
+}
+
+/// The bytes that this process can have without taking them from another one; `None` where nothing says.
+pub(crate) fn free(system: &System) -> Option<u64> {
+    [system.available_bytes(), limits::memory()].into_iter().flatten().min()
 }
 
 /// The smallest page of any system that Linux runs on.

@@ -99,6 +99,11 @@ impl System {
         bytes(&self.field("proc/meminfo", ':', "MemTotal")?)
     }
 
+    /// What of it can be had without swapping.
+    pub(super) fn available_bytes(&self) -> Option<u64> {
+        bytes(&self.field("proc/meminfo", ':', "MemAvailable")?)
+    }
+
     /// The most memory that this process had at a time.
     pub fn peak_memory_bytes(&self) -> Option<u64> {
         bytes(&self.field("proc/self/status", ':', "VmHWM")?)

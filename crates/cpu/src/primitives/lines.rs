@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use syncscope_core::{Case, Layout};
+use syncscope_core::{Case, Dtype, Layout, Refusal};
 
 use super::operation::SLOTS;
 use crate::machine::inherited;
@@ -20,6 +20,27 @@ pub(crate) struct Elements<T> {
     per_slot: usize,
     layout: Layout,
     threads: u32,
+}
+
+/// So many bytes are not asked for.
+const ALWAYS_THERE: u64 = 64 << 20;
+
+/// Whether there is room for the elements of a case. What an allocator finds out later ends the process, or the machine.
+///
+/// # Errors
+/// Where they take more bytes than are free, if that is known: another time more may be.
+pub(crate) fn room_for(case: &Case, free: impl FnOnce() -> Option<u64>) -> Result<(), Refusal> {
+    let (Some(Layout::Private { stride }), Some(threads)) = (case.layout, case.threads) else { return Ok(()) };
+    let size = case.dtype.map_or(ALIGNMENT, Dtype::size_bytes) as u64;
+    let bytes = [stride.into(), threads.into(), SLOTS as u64].into_iter().fold(size, u64::saturating_mul);
+    match Some(bytes).filter(|bytes| *bytes > ALWAYS_THERE).and_then(|_| free()).filter(|free| bytes > *free) {
+        Some(free) => Err(Refusal::Prevented(format!(
+            "its elements take {} MiB of memory, and {} MiB are free (MemAvailable of /proc/meminfo, `ulimit -v`, `-d`)",
+            bytes >> 20,
+            free >> 20
+        ))),
+        None => Ok(()),
+    }
 }
 
 impl<T: Default> Elements<T> {
@@ -86,6 +107,7 @@ impl<T: Default> Elements<T> {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicU32, AtomicU64};
+    use syncscope_core::limits::MOST_STRIDE;
 
     #[test]
     fn slots_are_aligned_and_share_no_line() {
@@ -103,6 +125,16 @@ mod tests {
                 assert!(addresses.windows(2).all(|pair| pair[1] >= pair[0] + ALIGNMENT));
             }
         }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_before_it_is_touched() {
+        let case = |layout, threads| Case { layout: Some(layout), threads, dtype: Some(Dtype::U64), ..Case::new("a") };
+        let far = Layout::Private { stride: MOST_STRIDE };
+        let refused = |case: &Case, free| matches!(room_for(case, || free), Err(Refusal::Prevented(_)));
+        assert!(refused(&case(far, Some(2)), Some(1 << 33)) && refused(&case(far, Some(u32::MAX)), Some(1 << 60)));
+        assert!(!refused(&case(far, Some(1)), Some(SLOTS as u64 * 8 * u64::from(MOST_STRIDE))));
+        assert!(!refused(&case(far, Some(2)), None) && !refused(&case(Layout::Shared, Some(2)), Some(0)));
     }
 
     #[test]

@@ -40,6 +40,7 @@ use std::sync::LazyLock;
 use syncscope_core::{Actor, Case, Evidence, Primitive, Refusal};
 
 pub(crate) use self::entry::{Entry, InQuick};
+pub(crate) use self::lines::room_for;
 pub use self::lock::OwnLock;
 pub use self::operation::{Executed, Operation, SLOTS, UNROLL};
 pub(crate) use self::workload::Blocking;
