@@ -1,7 +1,6 @@
 //! Ctrl-C and SIGTERM: the first one says what is awaited, the second one ends at once, and the run can be resumed.
 
 use std::process::Command;
-use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use syncscope_core::run::Status;
@@ -10,19 +9,20 @@ use syncscope_core::run_directory::RunDirectory;
 use crate::common::{program, stderr};
 use crate::traces::{LONG, Place, code_within, is_there, send, until};
 
-/// Presses again once the first one is answered, where it is not enough. How long the second one took; the code is that of an interruption.
+/// Presses again once the first one is answered, where it is not enough: who measures is at a step that does not end. What comes right
+/// after the first is a part of it. How long the others took; the code is that of an interruption.
 fn press_twice(place: &Place, child: &mut std::process::Child, signal: i32) -> Duration {
     // The terminal signals a group, `kill` one process.
     let whom = child.id().cast_signed() * if signal == libc::SIGINT { -1 } else { 1 };
-    // A step begins before it hangs.
-    sleep(Duration::from_millis(300));
     send(whom, signal);
     until("the first is answered", || place.errors().contains("again ends at once"));
-    sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "it waits: {}", place.errors());
     let started = Instant::now();
-    send(whom, signal);
-    assert_eq!(code_within(child, LONG, place), Some(1), "{}", place.errors());
+    until("it ends", || {
+        send(whom, signal);
+        child.try_wait().unwrap().is_some()
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{}", place.errors());
     started.elapsed()
 }
 
@@ -32,7 +32,7 @@ fn the_second_ends_a_case_that_hangs() {
         let place = Place::new();
         let words = ["run", "--only", "cpu.lock.*", "--only", "cpu.atomic.read", "--seed", "1"];
         let mut child = place.command(&words).env("SYNCSCOPE_FAKE", "fault=hangs").spawn().unwrap();
-        until("a case hangs", || place.is_at("cpu.lock."));
+        until("a case hangs", || place.sleeps_at("cpu.lock."));
         // The limit of the step is two minutes.
         assert!(press_twice(&place, &mut child, signal) < Duration::from_secs(60));
         let errors = place.errors();
@@ -103,7 +103,7 @@ fn the_second_ends_runs_that_are_repeated() {
     let place = Place::new();
     let words = ["run", "--only", "cpu.lock.*", "--repeat", "2"];
     let mut child = place.command(&words).env("SYNCSCOPE_FAKE", "fault=hangs").spawn().unwrap();
-    until("a case hangs", || place.is_at("cpu.lock."));
+    until("a case hangs", || place.sleeps_at("cpu.lock."));
     assert!(press_twice(&place, &mut child, libc::SIGINT) < Duration::from_secs(60));
     place.assert_empty("the second press");
 }

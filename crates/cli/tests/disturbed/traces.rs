@@ -75,14 +75,19 @@ impl Place {
         .collect()
     }
 
-    /// Whether one of its processes is at a step of this name, as the memory says that the command shares with who measures.
-    pub(crate) fn is_at(&self, name: &str) -> bool {
-        let step = |process: i32| {
+    /// Whether one of its processes sleeps at a step of this name, which the memory holds that the command shares with who measures.
+    pub(crate) fn sleeps_at(&self, name: &str) -> bool {
+        let is_asleep = |process: i32| {
+            let call = fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
+            let number = call.split(' ').next().and_then(|number| number.parse().ok());
+            number.is_some_and(|number: i64| [libc::SYS_nanosleep, libc::SYS_clock_nanosleep].contains(&number))
+        };
+        let is_at = |process: i32| {
             let mut begin = [0; 512];
             let count = fs::File::open(format!("/proc/{process}/fd/0")).and_then(|board| board.read_at(&mut begin, 0));
             count.is_ok_and(|count| String::from_utf8_lossy(&begin[..count]).contains(name))
         };
-        self.processes().into_iter().any(|(process, _)| step(process))
+        self.processes().into_iter().any(|(process, _)| is_at(process) && is_asleep(process))
     }
 
     /// Fails if anything is left within a few seconds: what was killed needs a moment.

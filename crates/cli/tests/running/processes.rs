@@ -91,7 +91,6 @@ fn rows_after(signal: &str) -> Vec<Row> {
     let mut run =
         run("standard", "cpu.process.pthread_*", out.to_str().unwrap()).stderr(Stdio::null()).spawn().unwrap();
     let all = workers(&run);
-    sleep(Duration::from_millis(200));
     assert!(Command::new("kill").args([signal, &all[0].to_string()]).status().unwrap().success());
     let killed = Instant::now();
     while run.try_wait().unwrap().is_none() {
