@@ -11,7 +11,8 @@ use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Axes, Case, CaseId, Domain, Dtype, Form, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row, Run, Verdict,
+    Axes, Case, CaseId, Disturbance, Domain, Dtype, Form, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row,
+    Run, Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_orderings::Saving;
@@ -192,7 +193,7 @@ impl OwnRequest {
             for other in of_domain {
                 let [a, b] = self.both(data, [first, other]);
                 let by_loops = self.are_compared_by_loops([first, other]);
-                let of_cases = ratios_of_cases([&a, &b], &pairs, domain, by_loops);
+                let (of_cases, beside) = ratios_of_cases([&a, &b], &pairs, domain, by_loops);
                 let comparison = compare_in_turn(&b.0, &a.0, threshold, &of_cases);
                 if comparison.cases.is_empty() {
                     let text = format!("{first} and {other} have no case in common");
@@ -200,7 +201,7 @@ impl OwnRequest {
                     gate.leave_open(text);
                     continue;
                 }
-                texts.push(in_words(&comparison, first, other, by_loops));
+                texts.push(in_words(&comparison, &beside, [first, other], by_loops));
                 ratios.extend(by_case(&comparison).into_iter().map(|compared| OwnComparison {
                     first: first.clone(),
                     other: other.clone(),
@@ -210,7 +211,7 @@ impl OwnRequest {
                     ratio: compared.ratio,
                     low: compared.low,
                     high: compared.high,
-                    words: change_in_words(&comparison, compared, first, other),
+                    words: change_in_words(&comparison, &beside, compared, [first, other]),
                 }));
                 json.push(export::comparison::as_json(&comparison));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
@@ -261,7 +262,7 @@ impl OwnRequest {
         let pairs = directory.read_samples()?;
         let domain = if first.starts_with(Domain::Cpu.as_str()) { Domain::Cpu } else { Domain::Gpu };
         let [a, b] = self.both(data, [first, other]);
-        let ratios = ratios_of_cases([&a, &b], &pairs, domain, self.are_compared_by_loops([first, other]));
+        let (ratios, _) = ratios_of_cases([&a, &b], &pairs, domain, self.are_compared_by_loops([first, other]));
         let comparison = compare_in_turn(&b.0, &a.0, 0.0, &ratios);
         let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
         cases.sort_by_key(|compared| &compared.a.case);
@@ -321,7 +322,12 @@ fn by_case<'c, 'a>(comparison: &'c Comparison<'a>) -> Vec<&'c ComparedCase<'a>> 
 }
 
 /// How the first operation compares with another one in a case: `1.032 times (1.012 to 1.051) as expensive`.
-fn change_in_words(comparison: &Comparison<'_>, compared: &ComparedCase<'_>, first: &str, other: &str) -> String {
+fn change_in_words(
+    comparison: &Comparison<'_>,
+    beside: &HashSet<CaseId>,
+    compared: &ComparedCase<'_>,
+    [first, other]: [&str; 2],
+) -> String {
     let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
     let times = |invert: bool| {
         let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
@@ -346,13 +352,19 @@ fn change_in_words(comparison: &Comparison<'_>, compared: &ComparedCase<'_>, fir
     };
     let ends = |[low, high]: [Option<f64>; 2]| format!("{} to {}", factor(low), factor(high));
     let equal_work = compared.equal_work.map(|(ratio, both)| format!("; equal work {ratio:.3} times ({})", ends(both)));
-    what + &equal_work.unwrap_or_default()
+    let neighbours = if beside.contains(&compared.a.case.id()) { ", both beside neighbours on the cores" } else { "" };
+    format!("{what}{neighbours}{}", equal_work.unwrap_or_default())
 }
 
 /// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
-fn in_words(comparison: &Comparison<'_>, first: &str, other: &str, by_loops: bool) -> String {
+fn in_words(
+    comparison: &Comparison<'_>,
+    beside: &HashSet<CaseId>,
+    [first, other]: [&str; 2],
+    by_loops: bool,
+) -> String {
     let line = |compared: &ComparedCase<'_>| {
-        format!("{}: {}", parameters(compared), change_in_words(comparison, compared, first, other))
+        format!("{}: {}", parameters(compared), change_in_words(comparison, beside, compared, [first, other]))
     };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();
@@ -483,33 +495,44 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> Part {
 type Part = (RunData, HashMap<CaseId, CaseId>);
 
 /// For each case of the second operation the ratios of the cost of the first one to its own: the first is the one that the user asks
-/// about.
+/// about. And the cases in which both had neighbours on their cores.
 fn ratios_of_cases(
     [(_, ids_of_a), (_, ids_of_b)]: [&Part; 2],
     pairs: &HashMap<CaseId, Vec<StoredPair>>,
     domain: Domain,
     by_loops: bool,
-) -> BTreeMap<CaseId, Vec<f64>> {
-    let ratio = |(id, of_b): (&CaseId, &CaseId)| {
-        let pairs = [pairs.get(ids_of_a.get(id)?)?, pairs.get(of_b)?];
-        Some((id.clone(), ratios(pairs, domain, by_loops)))
-    };
-    ids_of_b.iter().filter_map(ratio).collect()
+) -> (BTreeMap<CaseId, Vec<f64>>, HashSet<CaseId>) {
+    let (mut found, mut beside) = (BTreeMap::new(), HashSet::new());
+    for (id, of_b) in ids_of_b {
+        let Some(pairs) = ids_of_a.get(id).and_then(|of_a| Some([pairs.get(of_a)?, pairs.get(of_b)?])) else {
+            continue;
+        };
+        let (ratios, is_beside) = ratios(pairs, domain, by_loops);
+        beside.extend(is_beside.then(|| id.clone()));
+        found.insert(id.clone(), ratios);
+    }
+    (found, beside)
 }
 
-/// The ratios of two costs in each layout of the code, or in each pass.
-fn ratios(pairs: [&Vec<StoredPair>; 2], domain: Domain, by_loops: bool) -> Vec<f64> {
+/// The ratios of two costs in each layout of the code, or in each pass. Rows are about threads that are alone on their cores. Where
+/// neighbours leave few such moments, both operations have the neighbours, one right after the other, and their ratio is known
+/// better there: it is of the moments that more passes have of both, and whether those are beside neighbours.
+fn ratios(pairs: [&Vec<StoredPair>; 2], domain: Domain, by_loops: bool) -> (Vec<f64>, bool) {
     let cost = if by_loops { time_of_loops } else { |pair: &StoredPair| pair.ns };
-    let [a, b] = pairs.map(|pairs| costs_of_passes(pairs, cost));
-    let in_layouts = if domain == Domain::Cpu { layouts::ratios(&a, &b) } else { Vec::new() };
-    let in_passes = || layouts::of_passes(&a, &b).into_iter().map(|(_, ratio)| ratio).collect();
-    if in_layouts.is_empty() { in_passes() } else { in_layouts }
+    let of = |set_aside: Option<&str>| {
+        let [a, b] = pairs.map(|pairs| costs_of_passes(pairs, set_aside, cost));
+        let in_passes: Vec<f64> = layouts::of_passes(&a, &b).into_iter().map(|(_, ratio)| ratio).collect();
+        let in_layouts = if domain == Domain::Cpu { layouts::ratios(&a, &b) } else { Vec::new() };
+        (in_passes.len(), if in_layouts.is_empty() { in_passes } else { in_layouts })
+    };
+    let [alone, beside] = [None, Some(Disturbance::SmtInterference.as_str())].map(of);
+    if beside.0 > alone.0 { (beside.1, true) } else { (alone.1, false) }
 }
 
-/// The cost of a case in each pass over the cases, of which every operation has a block.
-fn costs_of_passes(pairs: &[StoredPair], cost: fn(&StoredPair) -> f64) -> BTreeMap<u32, f64> {
+/// The cost of a case in each pass over the cases, of which every operation has a block, by the pairs that were set aside for this.
+fn costs_of_passes(pairs: &[StoredPair], set_aside: Option<&str>, cost: fn(&StoredPair) -> f64) -> BTreeMap<u32, f64> {
     let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for pair in pairs.iter().filter(|pair| pair.set_aside.is_none()) {
+    for pair in pairs.iter().filter(|pair| pair.set_aside.as_deref() == set_aside) {
         passes.entry(pair.block).or_default().push(cost(pair));
     }
     passes.into_iter().filter_map(|(pass, costs)| Some((pass, median(&costs)?))).collect()
@@ -528,10 +551,8 @@ mod tests {
 
     use super::*;
 
-    /// Loops that hold an operation once and twice, and samples that say less of their difference than of themselves.
-    #[test]
-    fn operations_are_compared_by_their_loops() {
-        let pair = |block, baseline, test| StoredPair {
+    fn stored(block: u32, baseline: u64, test: u64) -> StoredPair {
+        StoredPair {
             pair: 0,
             baseline_first: true,
             baseline_ticks: Ticks(baseline),
@@ -541,22 +562,52 @@ mod tests {
             set_aside: None,
             block,
             beside: None,
-        };
+        }
+    }
+
+    /// Loops that hold an operation once and twice, and samples that say less of their difference than of themselves.
+    #[test]
+    fn operations_are_compared_by_their_loops() {
         let of = |factor: f64, lie: fn(u32) -> u64| -> Vec<StoredPair> {
             let ticks = |of: u64| (of as f64 * factor) as u64;
-            (1..=layouts::LAYOUTS).map(|pass| pair(pass, ticks(10_000) + lie(pass), ticks(20_000))).collect()
+            (1..=layouts::LAYOUTS).map(|pass| stored(pass, ticks(10_000) + lie(pass), ticks(20_000))).collect()
         };
         let [one, more] = [of(1.0, |pass| u64::from(pass % 5) * 300), of(1.02, |pass| u64::from(pass % 3) * 300)];
         let spread =
             |ratios: &[f64]| ratios.iter().copied().fold(0.0, f64::max) / ratios.iter().copied().fold(9.0, f64::min);
-        let [by_loops, by_cost] = [true, false].map(|by_loops| ratios([&more, &one], Domain::Cpu, by_loops));
+        let [by_loops, by_cost] = [true, false].map(|by_loops| ratios([&more, &one], Domain::Cpu, by_loops).0);
         assert_eq!(by_loops.len(), layouts::LAYOUTS as usize);
         assert!(spread(&by_loops) < 1.07 && spread(&by_cost) > 1.18, "{} {}", spread(&by_loops), spread(&by_cost));
         assert!(
-            (time_of_loops(&pair(1, 100, 300)) - 4.0).abs() < 1e-9
-                && (time_of_loops(&pair(1, 300, 100)) - 4.0).abs() < 1e-9
+            (time_of_loops(&stored(1, 100, 300)) - 4.0).abs() < 1e-9
+                && (time_of_loops(&stored(1, 300, 100)) - 4.0).abs() < 1e-9
         );
-        assert!((time_of_loops(&pair(1, 0, 300)) - 3.0).abs() < 1e-9, "in a window the test alone takes time");
+        assert!((time_of_loops(&stored(1, 0, 300)) - 3.0).abs() < 1e-9, "in a window the test alone takes time");
+    }
+
+    /// On a machine whose neighbours use its cores nearly all the time, with 2 % more in one operation, and more or less in all.
+    #[test]
+    fn operations_are_compared_beside_the_neighbours_that_both_have() {
+        let mut random = fastrand::Rng::with_seed(65);
+        let mut of = |factor: f64, alone: fn(u32) -> bool| -> Vec<StoredPair> {
+            let mut pair = |pass: u32| {
+                let neighbour = if alone(pass) { 1.0 } else { 1.5 + f64::from(pass % 40) / 100.0 };
+                let test = 20_000.0 * factor * neighbour * (1.0 + 0.1 * (random.f64() - 0.5));
+                let set_aside = (!alone(pass)).then(|| Disturbance::SmtInterference.to_string());
+                StoredPair { set_aside, ..stored(pass, 0, test as u64) }
+            };
+            (1..=10 * layouts::LAYOUTS).flat_map(|pass| [pair(pass), pair(pass), pair(pass)]).collect()
+        };
+        for alone in [|pass| pass % 64 == 0, |pass| pass % 64 != 0] {
+            let (found, is_beside) = ratios([&of(1.02, alone), &of(1.0, alone)], Domain::Cpu, true);
+            assert_eq!(is_beside, !alone(1));
+            let middle = median(&found).unwrap();
+            assert!(
+                found.len() == layouts::LAYOUTS as usize && (middle - 1.02).abs() < 0.005,
+                "{middle} {}",
+                found.len()
+            );
+        }
     }
 
     #[test]
