@@ -320,6 +320,19 @@ fn headers_of_the_toolkit_compile_beside_an_operation() {
     assert!(compiled > 50, "{compiled}");
 }
 
+/// What is compiled to be read is not assembled, which crashed on these.
+#[test]
+fn operations_on_narrow_types_have_evidence() {
+    for (header, name, one) in
+        [("cuda_fp16.h", "__half", "__float2half(1.0f)"), ("cuda_bf16.h", "__nv_bfloat16", "__float2bfloat16(1.0f)")]
+    {
+        let add = format!("atomicAdd(reinterpret_cast<{name} *>(&me.mine), {one});");
+        let text = format!("#include <{header}>\n__device__ void operation(Thread &me) {{ {add} }}");
+        let found = evidence(&function("operation", &text), "sm_90").unwrap();
+        assert!(found.contains("ATOM"), "{found}");
+    }
+}
+
 /// What the library waits by may read the global timer.
 #[test]
 fn operations_that_read_the_global_timer_have_evidence() {

@@ -203,7 +203,12 @@ impl Nvrtc {
         arch: &str,
         options: &[String],
     ) -> Result<Vec<u8>, NvrtcError> {
-        let architecture = format!("--gpu-architecture={arch}");
+        // Of text that is no machine code, nothing is assembled: assemblers crash on some of what is compiled to be read.
+        let target = match code {
+            Code::Cubin => arch.to_owned(),
+            Code::Ptx => arch.replacen("sm_", "compute_", 1),
+        };
+        let architecture = format!("--gpu-architecture={target}");
         let options: Vec<String> = std::iter::once(architecture).chain(options.iter().cloned()).collect();
         // All texts outlive the program, because the documentation does not say that the library copies them.
         let (file, text) = (c_string(source.file)?, c_string(source.text)?);
