@@ -129,10 +129,10 @@ fn run_of(
     command.args(words(own, variants, arguments, folder)?).arg("--trial-ms").arg(trial_ms.to_string());
     command.arg("--out").arg(place).stdout(Stdio::null());
     let cancel = terminal::cancel();
-    let status = repeat::wait(&mut command, || cancel.is_cancelled())?;
+    let ended = repeat::wait(&mut command, || cancel.is_cancelled())?;
     if RunDirectory::open(place).is_err() {
-        let why = status.map_or_else(|| "it was ended".to_owned(), |status| status.to_string());
-        terminal::warning(&format!("the variants could not be run ({why}, above)"));
+        let how = ended.map_or_else(|| "was ended".to_owned(), |end| end.to_string());
+        terminal::warning(&format!("the variants could not be run: their process {how}; see above"));
         return Ok(None);
     }
     Ok(Some(runs::load(place)?))
