@@ -31,6 +31,8 @@ pub(crate) struct Axes {
     pub(crate) has_cpu_groups: bool,
     /// CPUs that this process may use.
     pub(crate) cpus: u32,
+    /// Cores that this process may use.
+    pub(crate) cores: u32,
     /// Elements of vectors that are reduced. Beyond 2^24 their memory is all that counts.
     pub(crate) vectors: Vec<u64>,
     /// Numbers of processes.
@@ -148,6 +150,7 @@ impl Axes {
             chain_dtypes,
             has_cpu_groups,
             cpus,
+            cores: cores(topology),
             vectors: powers.iter().map(|power| 1 << power).collect(),
             processes,
             waits_us: if preset == Preset::Quick { vec![5] } else { vec![1, 5, 20, 50, 200] },

@@ -153,7 +153,7 @@ impl<'a> TeamExperiment<'a> {
         let (length, in_a_turn) = (windows.length, operations_in_turns(Side::Test, 1));
         let handovers = windows.handovers(self.clock).filter(|_| !self.workload.in_processes);
         self.samples(&tests(MORE_WINDOWS, 1))?;
-        let mut details = self.fairness.details(length, in_a_turn);
+        let mut details = self.fairness.details(length, in_a_turn, self.workload.timed);
         if let Some(handovers) = handovers {
             self.run_untimed(Purpose::Samples, &handovers.body, MORE_WINDOWS)?;
             let each = (handovers.acquisitions_per_handover)();
@@ -321,7 +321,8 @@ impl Experiment for TeamExperiment<'_> {
         };
         let counted = readings(|record| record.counted_per_tick);
         let cycles_per_tick = cycles::of_batch(&counted, &readings(|record| record.chained_per_tick));
-        let samples = self.samples_of(shots, &records);
+        let count = self.workload.timed.unwrap_or(records.len()).min(records.len());
+        let samples = self.samples_of(shots, &records[..count]);
         let samples = samples.ok_or_else(|| ExperimentError::Failed("the team has no threads".to_owned()))?;
         self.record_speed(shots, &samples);
         self.record_fairness(shots, &samples, &records);
@@ -403,11 +404,13 @@ impl Fairness {
     }
 
     /// The rate of each thread, and Jain's index of them, of windows of this length with so many operations in a turn.
-    pub(crate) fn details(&self, length: Duration, in_a_turn: u64) -> Vec<Detail> {
+    /// Of those that count, where not all do.
+    pub(crate) fn details(&self, length: Duration, in_a_turn: u64, timed: Option<usize>) -> Vec<Detail> {
         let seconds = length.as_secs_f64() * f64::from(self.windows);
         let rate = |turns: &f64| turns * in_a_turn as f64 / seconds;
         let of_actor = |(actor, turns)| Detail::of_actor("acquisitions_per_s", actor as u32, rate(turns));
-        let index = jain_index(&self.turns).map(|index| Detail::of_case("jain_index", index));
+        let timed = timed.unwrap_or(self.turns.len()).min(self.turns.len());
+        let index = jain_index(&self.turns[..timed]).map(|index| Detail::of_case("jain_index", index));
         let window = index.is_some().then(|| Detail::of_case("window_ns", length.as_nanos() as f64));
         self.turns.iter().enumerate().map(of_actor).chain(index).chain(window).collect()
     }
@@ -439,10 +442,10 @@ mod tests {
     #[test]
     fn details_hold_the_rate_of_each_thread_over_all_windows() {
         let mut fairness = Fairness::default();
-        assert!(fairness.details(Duration::from_micros(1), 1).is_empty(), "no window");
+        assert!(fairness.details(Duration::from_micros(1), 1, None).is_empty(), "no window");
         fairness.add(&[200.0, 50.0]);
         fairness.add(&[100.0, 50.0]);
-        let details = fairness.details(Duration::from_micros(100), 2);
+        let details = fairness.details(Duration::from_micros(100), 2, None);
         let of = |name: &str, actor| details.iter().find(|d| d.name == name && d.actor == actor).unwrap().value;
         let rates = [0, 1].map(|actor| of("acquisitions_per_s", Some(actor)));
         assert!((rates[0] - 3e6).abs() < 1e-3 && (rates[1] - 1e6).abs() < 1e-3, "{details:?}");

@@ -1,6 +1,7 @@
 //! What quick and standard leave out on large machines, where the fewest blocks of every case would take longer than the preset
 //! promises. One step after the other leaves out more, the least useful first, until the rest ends in time. What a step leaves out
-//! is measured where its threads are asked for (`--threads 48`) or by the paper preset, which leaves out nothing.
+//! is measured where its threads are asked for (`--threads 48`), where few primitives are (`--only 'cpu.lock.*'`), or by the paper
+//! preset, which leaves out nothing.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use syncscope_core::{Case, Dtype, Placement, Preset, Role};
 
 use crate::axes::filling;
+use crate::machine::placement::named;
 use crate::machine::topology::Topology;
 use crate::primitives::find;
 
@@ -85,20 +87,19 @@ const fn limit(preset: Preset) -> Duration {
     }
 }
 
-/// The cases that end in time, and what was left out for it, in words.
-pub(crate) fn within_time(
-    preset: Preset,
-    topology: &Topology,
-    usual: &Placement,
-    mut cases: Vec<Case>,
-) -> (Vec<Case>, Vec<&'static str>) {
+/// Those of the cases that end in time, and what was left out for it, in words.
+pub(crate) fn within_time(preset: Preset, topology: &Topology, mut cases: Vec<Case>) -> (Vec<Case>, Vec<&'static str>) {
+    if preset.planned_time(&cases) <= limit(preset) {
+        return (cases, Vec::new());
+    }
     let all = cases.clone();
     let mut first_types = HashMap::new();
     for case in &all {
         first_types.entry(case.primitive.as_str()).or_insert(case.dtype);
     }
     let (filling, [cores_of_a_socket, cores]) = filling(topology);
-    let machine = Machine { filling, cores_of_a_socket, cores, usual: Some(usual.clone()), first_types };
+    let machine =
+        Machine { filling, cores_of_a_socket, cores, usual: Some(named(topology, &Placement::Cores)), first_types };
     let mut left_out = Vec::new();
     for step in &STEPS {
         if preset.planned_time(&cases) <= limit(preset) {
@@ -127,7 +128,11 @@ mod tests {
 
     use super::*;
     use crate::machine::topology::tests::regular;
-    use crate::plan::plan_and_left_out;
+    use crate::plan::whole;
+
+    fn plan_and_left_out(preset: Preset, topology: &Topology) -> (Vec<Case>, Vec<&'static str>) {
+        within_time(preset, topology, whole(preset, topology))
+    }
 
     /// Packages, nodes of each, caches, cores, hardware threads: from a laptop to 512 hardware threads.
     const MACHINES: [[u32; 5]; 13] = [
@@ -186,6 +191,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The step looks at what is asked for, not at the whole preset.
+    #[test]
+    fn what_there_is_time_for_is_not_left_out() {
+        let topology = machine([2, 1, 1, 64, 2]);
+        let locks = |cases: Vec<Case>| -> Vec<Case> {
+            cases.into_iter().filter(|case| case.primitive.starts_with("cpu.lock.ti")).collect()
+        };
+        let (all, _) = plan_and_left_out(Preset::Quick, &topology);
+        let asked = locks(whole(Preset::Quick, &topology));
+        let (kept, left_out) = within_time(Preset::Quick, &topology, asked.clone());
+        assert!(locks(all).len() < asked.len(), "the preset has no time for all of it");
+        assert_eq!((kept, left_out), (asked, vec![]));
     }
 
     #[test]

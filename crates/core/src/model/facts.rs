@@ -4,7 +4,7 @@
 //! its figure is a figure of.
 
 use crate::words::words;
-use crate::{Actor, Case, Layout, MemoryOrder, Mode};
+use crate::{Actor, Case, Group, Layout, MemoryOrder, Mode};
 
 words! {
     /// What a primitive is taken for. Primitives of one role can replace each other.
@@ -15,6 +15,8 @@ words! {
         Update = "update",
         /// The same of numbers of 16 bits.
         HalfUpdate = "half-precision update",
+        /// A store that publishes what was stored before.
+        Publication = "store that publishes",
         /// Orders memory accesses.
         Fence = "fence",
         /// Orders accesses of different kinds to one memory.
@@ -41,6 +43,14 @@ words! {
         WaitHint = "wait hint",
         /// A thread that waits awake sees that another one has stored.
         Reaction = "reaction",
+        /// A construct of a parallel language, by how the threads of its runtime wait.
+        RuntimeWait = "construct by wait policy",
+        /// A thread that waits spins for a time before it sleeps.
+        SpinBudget = "wait by the time spun",
+        /// A lock that some threads read and others write, by what one of both pays.
+        SharedLock = "lock of readers and writers",
+        /// Work of known length, which shows how fast a core is.
+        CoreSpeed = "work of known length",
         /// A lock of several processes.
         ProcessLock = "process lock",
         /// A barrier of several processes.
@@ -149,6 +159,8 @@ pub enum OperationsAtOnce {
     OfBlocks(&'static str),
     /// One of as many threads of a warp as a group of this word has, else of the whole warp.
     OfEachWarp(&'static str),
+    /// One of as many threads as the case's group has: the others do something else.
+    OfGroup,
     /// Each thread but one, which has what the others operate on.
     OfAllButOne,
     /// One, whatever the number of threads.
@@ -253,6 +265,7 @@ impl Facts {
             OperationsAtOnce::OfEachBlock(parts) => of_blocks(number(parts)),
             OperationsAtOnce::OfBlocks(group) => of_blocks(1).div_ceil(u64::from(number(group))),
             OperationsAtOnce::OfEachWarp(group) => of_threads(case.group_number(group).unwrap_or(32)),
+            OperationsAtOnce::OfGroup => case.group.as_ref().and_then(Group::number).unwrap_or(1).into(),
             OperationsAtOnce::OfAllButOne => case.actors().saturating_sub(1).max(1),
             OperationsAtOnce::One => 1,
         }

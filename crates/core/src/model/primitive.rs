@@ -24,6 +24,10 @@ words! {
         Wait = "wait",
         /// Synchronization between processes.
         Process = "process",
+        /// Constructs of OpenMP by how the threads of the runtime wait.
+        OpenMp = "openmp",
+        /// The speed of each core.
+        Core = "core",
         /// Barriers of a thread block.
         Block = "block",
         /// Barriers within a warp.

@@ -54,6 +54,11 @@ pub trait Laboratory {
     /// The cases of `preset` on this machine, in the catalogue's order.
     fn plan(&self, preset: Preset) -> Vec<Case>;
 
+    /// Those of some of them that end within the time that the preset promises.
+    fn within_time(&self, _preset: Preset, cases: Vec<Case>) -> Vec<Case> {
+        cases
+    }
+
     /// The cases of the largest preset on a machine that has room for all: which values an axis can have besides those of a plan.
     fn variants(&self) -> Vec<Case> {
         self.plan(Preset::Paper)

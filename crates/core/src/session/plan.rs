@@ -14,9 +14,13 @@ pub struct Asked {
     pub refused: Vec<(Case, String)>,
 }
 
-/// The cases of `preset` that are meant, with the values of `axes` for those of the preset.
+/// The cases of `preset` that are meant, with the values of `axes` for those of the preset. What takes too long is left out of what
+/// is meant, not of the preset: where few primitives are meant, there is time for all of it.
 pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant: &dyn Fn(&Case) -> bool) -> Asked {
-    let meant: Vec<Case> = laboratory.plan(preset).into_iter().filter(is_meant).collect();
+    let mut meant: Vec<Case> = laboratory.plan(preset).into_iter().filter(is_meant).collect();
+    if axes.threads.is_empty() {
+        meant = laboratory.within_time(preset, meant);
+    }
     if axes.are_usual() || meant.is_empty() {
         return Asked { cases: meant, refused: Vec::new() };
     }

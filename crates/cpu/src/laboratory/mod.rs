@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
+use syncscope_core::own::is_own;
 use syncscope_core::session::{Apart, Share};
 use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::units::plural;
@@ -30,7 +31,7 @@ use crate::primitives::own::OwnPrograms;
 use crate::primitives::{self, Blocking, Entry, Workload};
 use crate::processes::{self, ProcessPool};
 use crate::studies::{self, core_to_core, inference};
-use crate::team::openmp::Runtime;
+use crate::team::openmp;
 use crate::team::pool::TeamPool;
 use crate::thinning;
 use crate::timing::clock::Clock;
@@ -181,7 +182,12 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn plan(&self, preset: Preset) -> Vec<Case> {
-        [plan::plan(preset, &self.topology), self.own.cases(&self.topology)].concat()
+        [plan::whole(preset, &self.topology), self.own.cases(&self.topology)].concat()
+    }
+
+    fn within_time(&self, preset: Preset, cases: Vec<Case>) -> Vec<Case> {
+        let (own, of_catalogue) = cases.into_iter().partition(|case| is_own(&case.primitive));
+        [thinning::within_time(preset, &self.topology, of_catalogue).0, own].concat()
     }
 
     fn variants(&self) -> Vec<Case> {
@@ -225,8 +231,9 @@ impl Laboratory for CpuLaboratory {
         let team = if workload.in_processes {
             self.teams.end_runtimes();
             let library = self.own.library_of(case).transpose()?;
-            self.processes.team_for(case, library, &placed.cpus)?
+            self.processes.team_for(case, library, &placed.cpus, workload.policy)?
         } else {
+            self.processes.end_runtimes();
             self.teams.team_on(workload.runtime, &placed.cpus, &self.clock)?
         };
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
@@ -239,6 +246,7 @@ impl Laboratory for CpuLaboratory {
     ) -> Option<Result<Vec<Apart>, String>> {
         // The threads of an OpenMP runtime spin.
         self.teams.end_runtimes();
+        self.processes.end_runtimes();
         self.is_watched.then(|| {
             self.return_to_its_cpus().map_err(|moved| moved.to_string())?;
             // The fresh process has loops of its own, which it stops where CPUs are to idle.
@@ -252,11 +260,21 @@ impl Laboratory for CpuLaboratory {
     }
 
     fn notes(&self, preset: Preset, cases: &[Case]) -> Vec<String> {
-        let (kept, left_out) = plan::plan_and_left_out(preset, &self.topology);
+        let asked: HashSet<&str> = cases.iter().map(|case| case.primitive.as_str()).collect();
+        let mut whole = plan::whole(preset, &self.topology);
+        whole.retain(|case| asked.contains(case.primitive.as_str()));
+        let (kept, left_out) = thinning::within_time(preset, &self.topology, whole);
         // Not where a user asked for cases by their parameters.
         let kept: HashSet<CaseId> = kept.iter().map(Case::id).collect();
         let of_plan = thinning::note(&left_out, preset).filter(|_| cases.iter().all(|case| kept.contains(&case.id())));
-        core_to_core::note(&self.topology, cases).into_iter().chain(of_plan).collect()
+        let asks = cases.iter().any(|case| case.domain_and_family().1 == primitives::OPENMP);
+        let not_found = if asks { openmp::not_found() } else { Vec::new() };
+        let publishes = cases.iter().any(|case| case.primitive.starts_with(primitives::PUBLISH));
+        let forms = self.system.atomic_forms().filter(|_| publishes);
+        let forms = forms.map(|forms| {
+            format!("this processor has {forms}; C11 and Rust publish by stlr or dmb ish, and no row has stilp or swpp")
+        });
+        core_to_core::note(&self.topology, cases).into_iter().chain(of_plan).chain(not_found).chain(forms).collect()
     }
 
     fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
@@ -382,7 +400,7 @@ impl CpuLaboratory {
 
 /// The remark where threads are those of an OpenMP runtime: how they wait decides what they cost.
 fn waiting(workload: &Workload) -> Option<String> {
-    workload.runtime.map(Runtime::waiting)
+    workload.runtime.map(|runtime| runtime.waiting(workload.policy))
 }
 
 #[cfg(test)]

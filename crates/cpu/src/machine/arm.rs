@@ -136,9 +136,36 @@ pub(super) fn processor(designs: &BTreeMap<u32, Design>, speeds: &HashMap<u32, u
     Some(words.collect::<Vec<_>>().join(" + "))
 }
 
+/// Extensions for atomic accesses, as the kernel names them, with what they are called and their instructions.
+const ATOMICS: [(&str, &str); 6] = [
+    ("atomics", "LSE (cas, swp, ldadd)"),
+    ("uscat", "LSE2"),
+    ("lrcpc", "RCpc (ldapr)"),
+    ("ilrcpc", "RCpc2 (ldapur, stlur)"),
+    ("lrcpc3", "RCpc3 (ldiapp, stilp)"),
+    ("lse128", "LSE128 (ldclrp, ldsetp, swpp)"),
+];
+
+/// The forms of ordered and atomic accesses that the processors have; `None` where `/proc/cpuinfo` names none.
+pub(super) fn atomic_forms(cpuinfo: &str) -> Option<String> {
+    let (_, features) =
+        cpuinfo.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.trim() == "Features")?;
+    let has = |name: &&str| features.split_whitespace().any(|feature| feature == *name);
+    let forms: Vec<&str> = ATOMICS.iter().filter(|(name, _)| has(name)).map(|(_, form)| *form).collect();
+    (!forms.is_empty()).then(|| forms.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forms_of_atomics_are_those_that_the_kernel_names() {
+        let features = |words: &str| atomic_forms(&format!("processor : 0\nFeatures : fp asimd {words}\n"));
+        assert_eq!(features("atomics lrcpc").unwrap(), "LSE (cas, swp, ldadd), RCpc (ldapr)");
+        assert_eq!(features("lse128 lrcpc3").unwrap(), "RCpc3 (ldiapp, stilp), LSE128 (ldclrp, ldsetp, swpp)");
+        assert_eq!((features("sve"), atomic_forms("flags : lrcpc")), (None, None));
+    }
 
     #[test]
     fn every_design_stands_once() {

@@ -127,6 +127,11 @@ impl System {
         arm::designs(&self.read(CPUINFO).unwrap_or_default(), self.online_cpus().into_iter().filter_map(register))
     }
 
+    /// The forms of ordered and atomic accesses that the processors have, on ARM.
+    pub(crate) fn atomic_forms(&self) -> Option<String> {
+        arm::atomic_forms(&self.read(CPUINFO)?)
+    }
+
     /// How fast the kernel says that the online CPUs are: their capacities or, without them, their highest frequencies. Empty where
     /// it does not say it of all.
     pub(super) fn speeds(&self) -> HashMap<u32, u32> {

@@ -5,6 +5,7 @@
 //! - [`Operation`]: from one operation to the two timed loops. [`Workload`]: a case made ready for a team.
 //! - `lines.rs`: variables at known distances. `number.rs`, `orders.rs`: types and memory orderings known to the
 //!   compiler. `opaque.rs`: what the optimizer must not remove. `wait.rs`: waits that time out inside a loop.
+//! - `core_speed.rs`: work of known length, on each core. `openmp.rs`: constructs of OpenMP by how the threads of the runtime wait.
 //! - `work.rs`: what threads do inside and outside of a critical section.
 //! - `window.rs`: threads that contend, timed in a window that they share. `workload.rs` has the runs after the samples,
 //!   too: percentiles of hand-offs and wake-ups.
@@ -15,6 +16,7 @@
 
 mod atomic;
 mod barrier;
+mod core_speed;
 mod entry;
 mod fence;
 mod handoff;
@@ -23,6 +25,7 @@ mod lines;
 mod lock;
 mod number;
 mod opaque;
+mod openmp;
 mod operation;
 mod orders;
 pub mod own;
@@ -39,28 +42,35 @@ use std::sync::LazyLock;
 
 use syncscope_core::{Actor, Case, Evidence, Primitive, Refusal};
 
+pub(crate) use self::atomic::publish::PREFIX as PUBLISH;
 pub(crate) use self::entry::{Entry, InQuick};
 pub(crate) use self::lines::room_for;
 pub use self::lock::OwnLock;
+pub(crate) use self::openmp::FAMILY as OPENMP;
 pub use self::operation::{Executed, Operation, SLOTS, UNROLL};
 pub(crate) use self::workload::Blocking;
 pub use self::workload::Workload;
 
 /// The families, in the order of the catalogue.
-static FAMILIES: [&[&Entry]; 13] = [
+static FAMILIES: [&[&Entry]; 18] = [
     atomic::ENTRIES,
+    atomic::publish::ENTRIES,
     fence::ENTRIES,
     barrier::own::ENTRIES,
     barrier::library::ENTRIES,
     lock::library::ENTRIES,
     lock::own::ENTRIES,
     lock::readers_writer::ENTRIES,
+    lock::roles::ENTRIES,
     handoff::ENTRIES,
     wake::ENTRIES,
     hint::ENTRIES,
     wake::spinning::ENTRIES,
+    wake::budget::ENTRIES,
     process::ENTRIES,
     reduction::ENTRIES,
+    openmp::ENTRIES,
+    core_speed::ENTRIES,
 ];
 
 /// The descriptions of all primitives, whether they can be measured here or not.

@@ -5,7 +5,7 @@ use super::window::{HandoverRun, Make, Windows, operations_in_turns};
 use super::work::LockWork;
 use crate::evidence::{self, Expected, LoopFunctions};
 use crate::team::Body;
-use crate::team::openmp::Runtime;
+use crate::team::openmp::{Policy, Runtime};
 use crate::timing::clock::Clock;
 use std::ops::Range;
 use std::sync::Arc;
@@ -57,10 +57,14 @@ pub struct Workload {
     pub(crate) extents: Vec<Range<usize>>,
     /// The OpenMP runtime whose threads run the job; `None` for threads of this program.
     pub(crate) runtime: Option<&'static Runtime>,
+    /// How these wait, in a process of their own; `None` where the environment of this process decides.
+    pub(crate) policy: Option<&'static Policy>,
     /// Whether threads block in the kernel while they wait for each other.
     pub(crate) blocking: Blocking,
     /// Whether processes run the job, each with one thread, instead of threads of this one.
     pub(crate) in_processes: bool,
+    /// How many threads count, the first of the team; `None` where all do.
+    pub(crate) timed: Option<usize>,
     /// How it is timed in windows, where its threads contend.
     pub(crate) windows: Option<Windows>,
     /// Whether it costs what it does because CPUs idle, so that nothing keeps them awake.
@@ -166,9 +170,11 @@ impl Workload {
             per_execution: 1,
             extents: Vec::new(),
             runtime: None,
+            policy: None,
             blocking: Blocking::No,
             lets_cpus_idle: false,
             in_processes: false,
+            timed: None,
             windows: None,
             follow_up: None,
         }
@@ -203,6 +209,12 @@ impl Workload {
     /// not read.
     pub(crate) fn in_processes(self) -> Self {
         Self { in_processes: true, follow_up: None, ..self }
+    }
+
+    /// Lets the runtime's threads wait by this policy, in a process of their own.
+    pub(crate) fn by_policy(self, policy: &'static Policy, case: &Case) -> Self {
+        let workload = Self { policy: Some(policy), lets_cpus_idle: true, ..self.in_processes() };
+        if policy.sleeps() { workload.long_blocking(case) } else { workload }
     }
 
     /// Sets the proof.

@@ -20,6 +20,9 @@
 //! worker: {"Ok": [readings of each shot]} | {"Err": "WaitTimeout" | {"Failed": "..."}}
 //! ```
 //!
+//! A case with a policy of an OpenMP runtime has one worker, whose variables set the policy and whose team are that runtime's
+//! threads; it answers with the readings of all.
+//!
 //! A worker has nothing at its standard input and output: code of a user may read and print.
 //!
 //! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
@@ -67,8 +70,8 @@ struct Start {
     number: usize,
     /// How many workers there are.
     workers: u32,
-    /// The CPU that it is bound to.
-    cpu: Option<u32>,
+    /// The CPU that it is bound to; those of all threads where they are those of an OpenMP runtime in one process.
+    cpus: Vec<Option<u32>>,
     /// The process that started it.
     parent: u32,
     /// The socket of this worker, and what all of them inherit, by their numbers.

@@ -19,6 +19,7 @@ use syncscope_host::end::{Before, End};
 use super::{ARGUMENT, IS_WORKER, Request, Start, send};
 use crate::machine::inherited::Inherited;
 use crate::primitives::own::Library;
+use crate::team::openmp::Policy;
 use crate::team::pool::kept_or_new;
 use crate::team::{Body, Executor, Numbered, Purpose, Record, Report, Stopped, TeamError, collect};
 
@@ -28,6 +29,8 @@ const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 /// Processes of one thread each, one for each CPU. Between two shots they sleep, as the threads of a team do.
 pub(super) struct ProcessTeam {
     cpus: Vec<Option<u32>>,
+    /// Of the runtime whose threads one worker has.
+    policy: Option<&'static Policy>,
     workers: Vec<Worker>,
     reports: Receiver<Numbered>,
     /// Whether all have said that they serve.
@@ -44,23 +47,25 @@ struct Worker {
 }
 
 impl ProcessTeam {
-    /// Starts a worker for each entry of `cpus`.
-    pub(super) fn start(cpus: &[Option<u32>]) -> Result<Self, TeamError> {
+    /// Starts a worker for each entry of `cpus`; with a policy, one for all.
+    pub(super) fn start(cpus: &[Option<u32>], policy: Option<&'static Policy>) -> Result<Self, TeamError> {
         if std::env::var_os(IS_WORKER).is_some() {
             return Err(does_not_serve("starts further processes"));
         }
         let inherited = Inherited::create().map_err(|error| not_started(&error))?;
         let (sender, reports) = mpsc::channel();
-        let mut team = Self { cpus: cpus.to_vec(), workers: Vec::new(), reports, serves: false, failed: false };
-        for (number, cpu) in cpus.iter().enumerate() {
+        let mut team = Self { cpus: cpus.to_vec(), policy, workers: Vec::new(), reports, serves: false, failed: false };
+        let of_each = cpus.chunks(if policy.is_some() { cpus.len().max(1) } else { 1 });
+        let workers = of_each.len() as u32;
+        for (number, cpus) in of_each.enumerate() {
             // Those that were started end with the team.
-            let (workers, parent) = (cpus.len() as u32, std::process::id());
-            let start = Start { number, workers, cpu: *cpu, parent, socket: 0, descriptors: inherited.numbers() };
-            let worker = Worker::start(start, &inherited, &sender);
+            let (cpus, parent) = (cpus.to_vec(), std::process::id());
+            let start = Start { number, workers, cpus, parent, socket: 0, descriptors: inherited.numbers() };
+            let worker = Worker::start(start, policy, &inherited, &sender);
             team.workers.push(worker.map_err(|error| not_started(&error))?);
         }
         drop(sender);
-        team.reports(0..cpus.len(), 0, STARTUP_TIMEOUT)?;
+        team.reports(0..team.workers.len(), 0, STARTUP_TIMEOUT)?;
         team.serves = true;
         Ok(team)
     }
@@ -142,13 +147,21 @@ impl Executor for ProcessTeam {
         if self.failed {
             return Err(TeamError::Poisoned);
         }
-        self.ask(&Request::Run(purpose, shots.to_vec()), 0..self.workers.len())?;
-        self.reports(0..self.workers.len(), shots.len(), limit)
+        let workers = 0..self.workers.len();
+        self.ask(&Request::Run(purpose, shots.to_vec()), workers.clone())?;
+        let of_each = shots.len() * (self.cpus.len() / workers.len().max(1));
+        let found = self.reports(workers, of_each, limit)?;
+        Ok(found.iter().flat_map(|records| records.chunks(shots.len().max(1))).map(<[Record]>::to_vec).collect())
     }
 }
 
 impl Worker {
-    fn start(start: Start, inherited: &Inherited, reports: &Sender<Numbered>) -> io::Result<Self> {
+    fn start(
+        start: Start,
+        policy: Option<&Policy>,
+        inherited: &Inherited,
+        reports: &Sender<Numbered>,
+    ) -> io::Result<Self> {
         let number = start.number;
         let (socket, of_child) = UnixStream::pair()?;
         let start = Start { socket: of_child.as_raw_fd(), ..start };
@@ -160,6 +173,7 @@ impl Worker {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        policy.inspect(|policy| policy.set_for(&mut command));
         child_process::inherit(&mut command, &[&inherited.descriptors()[..], &[of_child.as_fd()]].concat());
         let before = Before::now();
         let child = command.spawn()?;
@@ -220,12 +234,20 @@ impl ProcessPool {
         case: &Case,
         library: Option<Library>,
         cpus: &[Option<u32>],
+        policy: Option<&'static Policy>,
     ) -> Result<&mut dyn Executor, Refusal> {
-        self.0.retain(Executor::is_fit);
-        let (is_wanted, start) = (|team: &ProcessTeam| team.cpus() == cpus, || ProcessTeam::start(cpus));
+        let is_wanted = |team: &ProcessTeam| team.cpus() == cpus && team.policy == policy;
+        // The threads of a runtime spin.
+        self.0.retain(|team| team.is_fit() && (team.policy.is_none() || is_wanted(team)));
+        let start = || ProcessTeam::start(cpus, policy);
         let team = kept_or_new(&mut self.0, is_wanted, [cpus.len(), MAX_PROCESSES], start)?;
         team.renew(case, library)?;
         Ok(team)
+    }
+
+    /// Ends the processes of OpenMP runtimes, whose threads spin.
+    pub(crate) fn end_runtimes(&mut self) {
+        self.0.retain(|team| team.policy.is_none());
     }
 }
 
@@ -236,7 +258,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_serve_is_named_as_the_reason() {
         // The program of the tests does not know the argument.
-        let Err(error) = ProcessTeam::start(&[None, None]) else { panic!("the tests do not serve") };
+        let Err(error) = ProcessTeam::start(&[None, None], None) else { panic!("the tests do not serve") };
         assert!(error.to_string().contains("serve_if_asked"), "{error}");
     }
 }

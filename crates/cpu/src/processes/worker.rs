@@ -15,7 +15,7 @@ use crate::machine::system::System;
 use crate::primitives::own::{Adopted, Library};
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
-use crate::team::{Body, PEER_TIMEOUT, Purpose, Report, Stopped, TeamThread};
+use crate::team::{Body, Executor as _, PEER_TIMEOUT, Purpose, Report, Stopped, Team, TeamError, TeamThread};
 use crate::timing::clock::Clock;
 
 /// The process that a worker is.
@@ -24,6 +24,9 @@ struct Worker {
     workers: u32,
     clock: Clock,
     team_thread: TeamThread,
+    /// Those of a runtime's threads, and these.
+    cpus: Vec<Option<u32>>,
+    of_runtime: Option<Team>,
     inherited: &'static Inherited,
     adopted: Adopted,
     job: Option<Job>,
@@ -57,7 +60,7 @@ fn read<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 
 impl Worker {
     fn of(start: Start) -> Result<Self, String> {
-        let Start { number: thread, workers, cpu, parent, descriptors, .. } = start;
+        let Start { number: thread, workers, cpus, parent, descriptors, .. } = start;
         child_process::end_with_parent(parent).map_err(|error| error.to_string())?;
         // QEMU's emulation has a thread of its own.
         let at_start = 1 + usize::from(System::default().is_emulated_in_user_mode());
@@ -65,6 +68,7 @@ impl Worker {
         if threads > at_start {
             return Err(format!("the process has {threads} threads at its start; unset LD_PRELOAD"));
         }
+        let cpu = if let [cpu] = cpus[..] { cpu } else { None };
         if let Some(cpu) = cpu {
             scheduling::bind_to_one(cpu).map_err(|error| format!("could not bind to CPU {cpu}: {error}"))?;
         }
@@ -75,6 +79,8 @@ impl Worker {
             workers,
             clock: Clock::calibrate(),
             team_thread,
+            cpus,
+            of_runtime: None,
             inherited,
             adopted: Adopted::default(),
             job: None,
@@ -123,12 +129,23 @@ impl Worker {
         let Job { workload, windowed, barrier, sense } =
             self.job.as_mut().ok_or_else(|| failed("no case was named"))?;
         let body = match purpose {
-            Purpose::Samples => Some(workload.body.as_ref()),
-            Purpose::Windows => windowed.as_deref(),
-            Purpose::Proof => workload.proof.as_deref(),
+            Purpose::Samples => Some(&workload.body),
+            Purpose::Windows => windowed.as_ref(),
+            Purpose::Proof => workload.proof.as_ref(),
         };
         let body = body.ok_or_else(|| failed("the case has no such loops"))?;
-        self.team_thread.run_shots(&self.clock, &barrier[0], body, shots, sense)
+        let Some(runtime) = workload.runtime else {
+            return self.team_thread.run_shots(&self.clock, &barrier[0], body.as_ref(), shots, sense);
+        };
+        let stopped = |error: TeamError| match error {
+            TeamError::TimedOut(_) => Stopped::WaitTimeout,
+            other => Stopped::Failed(other.to_string()),
+        };
+        if self.of_runtime.is_none() {
+            self.of_runtime = Some(Team::of_runtime(runtime, &self.cpus, &self.clock).map_err(stopped)?);
+        }
+        let team = self.of_runtime.as_mut().ok_or(Stopped::Ended)?;
+        team.run_for(purpose, body, shots, PEER_TIMEOUT).map(|records| records.concat()).map_err(stopped)
     }
 }
 
@@ -142,8 +159,14 @@ mod tests {
     fn a_process_of_several_threads_measures_nothing() {
         let serve = |parent: u32| {
             let (here, there) = UnixStream::pair().unwrap();
-            let start =
-                Start { number: 0, workers: 1, cpu: None, parent, socket: there.as_raw_fd(), descriptors: vec![0] };
+            let start = Start {
+                number: 0,
+                workers: 1,
+                cpus: vec![None],
+                parent,
+                socket: there.as_raw_fd(),
+                descriptors: vec![0],
+            };
             let served = super::serve(&serde_json::to_string(&start).unwrap());
             drop(there);
             let said = BufReader::new(here).lines().next().unwrap().unwrap();

@@ -1,5 +1,7 @@
 //! Studies of one or two threads on chosen CPUs: a pair of each class, a core whose sibling is idle or busy, one CPU.
 
+use std::collections::HashSet;
+
 use syncscope_core::{Case, Group, Preset};
 
 use super::{Setting, Study, on_cpus};
@@ -61,6 +63,49 @@ impl Study for WaitingSibling {
         let group = Group::named(SIBLING_WAITS);
         let Some(pair) = setting.pair_of(PairClass::SameCore) else { return setting.lacking(templates, &group) };
         templates.iter().map(|case| on_cpus(case, group.clone(), &pair)).collect()
+    }
+}
+
+/// The group of a waiter that spins so long, beside a thread that works on its CPU.
+pub(crate) const COMPETITOR: &str = "spin # us beside a competitor";
+
+/// What the time that a thread spins before it sleeps takes from others, and they from it.
+pub(crate) struct Competing;
+
+impl Study for Competing {
+    /// Every template with the waker on one CPU, the waiter and its competitor on another, of the nearest pair that is not one core.
+    fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
+        let pair = setting.classes.iter().find(|(class, _)| *class != PairClass::SameCore);
+        let Some((_, [waker, waiter])) = pair.filter(|_| setting.preset != Preset::Quick) else { return Vec::new() };
+        let budget = |case: &Case| case.group.as_ref().and_then(Group::number);
+        let beside =
+            |case: &Case| Some(on_cpus(case, Group::numbered(COMPETITOR, budget(case)?), &[*waker, *waiter, *waiter]));
+        templates.iter().filter_map(beside).collect()
+    }
+}
+
+/// How fast each core is.
+pub(crate) struct EachCore;
+
+/// The group of one thread on a core that stands for itself.
+pub(crate) const EACH_CORE: &str = "each core";
+
+/// The most cores of the standard preset; more are sampled evenly. Paper has all.
+const MOST_CORES: usize = 64;
+
+impl Study for EachCore {
+    /// Every template on the first hardware thread of each core, beyond the quick preset.
+    fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
+        let mut cores = HashSet::new();
+        let first: Vec<u32> =
+            setting.topology.allowed().filter(|thread| cores.insert(thread.core)).map(|thread| thread.os).collect();
+        let step = match setting.preset {
+            Preset::Quick => return Vec::new(),
+            Preset::Standard => first.len().div_ceil(MOST_CORES).max(1),
+            Preset::Paper => 1,
+        };
+        let on = |cpu: u32| templates.iter().map(move |case| on_cpus(case, Group::named(EACH_CORE), &[cpu]));
+        first.into_iter().step_by(step).flat_map(on).collect()
     }
 }
 

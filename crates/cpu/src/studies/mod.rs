@@ -3,7 +3,7 @@
 //!
 //! - This file: what a study is, and how a primitive takes part in one. Start here.
 //! - `chosen_cpus.rs`: two threads, once for each class of CPU pairs (same core, same cache, same node, ...); one hardware
-//!   thread of a core with its sibling idle, busy and waiting; two threads on one CPU.
+//!   thread of a core with its sibling idle, busy and waiting; two threads on one CPU; each core.
 //! - [`core_to_core`]: the core-to-core matrix, two threads on many pairs of CPUs.
 //! - `core_kinds.rs`: one and two threads on cores of each kind, such as performance and efficiency cores.
 //! - `numa.rs`: a contended cache line on each NUMA node in turn.
@@ -21,7 +21,9 @@ mod numa;
 
 use syncscope_core::{Case, Group, Placement, Preset, Primitive};
 
-pub(crate) use self::chosen_cpus::{CpuPairs, OneCpu, SIBLING_WAITS, Smt, WaitingSibling};
+pub(crate) use self::chosen_cpus::{
+    COMPETITOR, Competing, CpuPairs, EachCore, OneCpu, SIBLING_WAITS, Smt, WaitingSibling,
+};
 use self::chosen_cpus::{SIBLING_BUSY, class_of};
 pub(crate) use self::core_kinds::CoreKinds;
 pub(crate) use self::core_to_core::CoreToCore;

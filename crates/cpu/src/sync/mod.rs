@@ -29,7 +29,7 @@ pub use self::barriers::*;
 #[cfg(not(loom))]
 pub(crate) use self::between_processes::BetweenProcesses;
 pub use self::locks::*;
-pub use self::pthread::{PthreadBarrier, PthreadMutex, PthreadSpin};
+pub use self::pthread::{PthreadBarrier, PthreadMutex, PthreadRwLock, PthreadSpin};
 pub use self::wait_limit::{WaitLimit, WaitTimeout};
 
 /// A value on cache lines of its own: 128 bytes on x86-64 and AArch64, because x86 prefetches lines in pairs and some ARM

@@ -56,6 +56,46 @@ unsafe impl RawLock for PthreadMutex {
     }
 }
 
+/// `pthread_rwlock_t` of the default kind around a count. Its waits have no time limit.
+pub struct PthreadRwLock(UnsafeCell<libc::pthread_rwlock_t>, UnsafeCell<u64>);
+
+// SAFETY: a lock is made to be shared; the C library's functions alone touch it, and the count is touched while it is held.
+unsafe impl Sync for PthreadRwLock {}
+// SAFETY: it belongs to no thread while it is free, and it can only be moved while no reference to it exists.
+unsafe impl Send for PthreadRwLock {}
+
+impl Default for PthreadRwLock {
+    fn default() -> Self {
+        // The static initializer is a value: the lock may be moved until it is first taken.
+        Self(UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER), UnsafeCell::new(0))
+    }
+}
+
+impl PthreadRwLock {
+    /// Reads the count beside other readers.
+    #[inline(always)]
+    pub(crate) fn read(&self) -> u64 {
+        // SAFETY: the lock is initialized and, being borrowed, stays where it is; while it is held for reading nobody writes.
+        unsafe {
+            libc::pthread_rwlock_rdlock(self.0.get());
+            let count = *self.1.get();
+            libc::pthread_rwlock_unlock(self.0.get());
+            count
+        }
+    }
+
+    /// Adds one, alone.
+    #[inline(always)]
+    pub(crate) fn add_one(&self) {
+        // SAFETY: as above; while it is held for writing nobody else has the count.
+        unsafe {
+            libc::pthread_rwlock_wrlock(self.0.get());
+            *self.1.get() += 1;
+            libc::pthread_rwlock_unlock(self.0.get());
+        }
+    }
+}
+
 /// `pthread_spinlock_t`. Its waits have no time limit and never yield: with more threads than CPUs, a whole time slice
 /// is lost whenever the holder is interrupted.
 pub struct PthreadSpin(UnsafeCell<libc::pthread_spinlock_t>);

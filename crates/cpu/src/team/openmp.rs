@@ -8,6 +8,7 @@
 #![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::process::Command;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, LazyLock};
 
@@ -46,8 +47,9 @@ pub struct Runtime {
     functions: Functions,
 }
 
-/// The runtimes: the name in the column `group`, and the file names that the library may have.
-const KNOWN: [(&str, &[&str]); 2] = [("libgomp", &["libgomp.so.1"]), ("libomp", &["libomp.so.5", "libomp.so"])];
+/// The runtimes: the name in the column `group`, and the file names that the library may have. Intel's is LLVM's.
+const KNOWN: [(&str, &[&str]); 2] =
+    [("libgomp", &["libgomp.so.1"]), ("libomp", &["libomp.so.5", "libomp.so", "libiomp5.so"])];
 
 /// The runtime of every system with GCC.
 pub(crate) const USUAL: &str = KNOWN[0].0;
@@ -69,9 +71,77 @@ pub(crate) fn installed() -> Result<(), String> {
     if runtimes().is_empty() { runtime(USUAL).map(drop) } else { Ok(()) }
 }
 
-/// The runtime that the group of a case names, if it is installed.
+/// The runtime that the first word of a case's group names, if it is installed.
 pub(crate) fn of_case(case: &Case) -> Option<&'static Runtime> {
-    runtime(&case.group.as_ref()?.to_string()).ok()
+    runtime(case.group_word().split(' ').next()?).ok()
+}
+
+/// A setting by which threads of a runtime wait. A runtime reads it when it is loaded, so its threads are those of a process of
+/// their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Policy {
+    /// The second word of the group.
+    word: &'static str,
+    /// The variable that sets it; none is the default.
+    set: Option<(&'static str, &'static str)>,
+}
+
+/// All variables that decide.
+const DECIDING: [&str; 3] = ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"];
+
+/// Of each runtime. The last spins shorter than by default: 10,000 rounds are some 0.1 to 0.4 ms, libomp counts milliseconds.
+const POLICIES: [[Policy; 4]; 2] = {
+    const fn of(brief: (&'static str, &'static str)) -> [Policy; 4] {
+        [
+            Policy { word: "default", set: None },
+            Policy { word: "active", set: Some((DECIDING[0], "active")) },
+            Policy { word: "passive", set: Some((DECIDING[0], "passive")) },
+            Policy { word: "brief", set: Some(brief) },
+        ]
+    }
+    [of((DECIDING[1], "10000")), of((DECIDING[2], "1"))]
+};
+
+/// The policies of a runtime.
+fn policies(runtime: &str) -> &'static [Policy] {
+    &POLICIES[usize::from(runtime != USUAL)]
+}
+
+/// The policy that the second word of a case's group names.
+pub(crate) fn policy_of(case: &Case) -> Option<&'static Policy> {
+    let mut words = case.group_word().split(' ');
+    let of_runtime = policies(words.next()?);
+    let word = words.next()?;
+    of_runtime.iter().find(|policy| policy.word == word)
+}
+
+impl Policy {
+    /// Lets a process that starts have it, whatever this one has.
+    pub(crate) fn set_for(&self, command: &mut Command) {
+        for name in DECIDING {
+            command.env_remove(name);
+        }
+        self.set.map(|(name, value)| command.env(name, value));
+    }
+
+    /// Whether its threads sleep when they wait for more than an instant.
+    pub(crate) fn sleeps(&self) -> bool {
+        self.word == "passive"
+    }
+}
+
+/// Each case with each policy of each installed runtime, and the words of `more` behind it.
+pub(crate) fn with_every_policy(cases: &[Case], more: &str) -> Vec<Case> {
+    let all = runtimes().iter().flat_map(|runtime| policies(runtime.name).iter().map(|policy| (runtime.name, policy)));
+    let named = |(name, policy): (&str, &Policy)| Some(Group::of_word(&format!("{name} {}{more}", policy.word)));
+    all.map(named)
+        .flat_map(|group| cases.iter().map(move |case| Case { group: group.clone(), ..case.clone() }))
+        .collect()
+}
+
+/// The runtimes that are not installed, for the reader of a run that measures others.
+pub(crate) fn not_found() -> Vec<String> {
+    KNOWN.iter().filter_map(|(name, _)| runtime(name).err()).collect()
 }
 
 /// The runtime of this name.
@@ -99,9 +169,12 @@ impl Runtime {
         Some(Self { name, functions })
     }
 
-    /// How its threads wait, as the environment has it.
-    pub(crate) fn waiting(&self) -> String {
-        waiting(self.name, |name| std::env::var(name).ok())
+    /// How its threads wait, as the policy or the environment has it.
+    pub(crate) fn waiting(&self, policy: Option<&Policy>) -> String {
+        waiting(self.name, |name| match policy {
+            Some(policy) => policy.set.filter(|(set, _)| *set == name).map(|(_, value)| value.to_owned()),
+            None => std::env::var(name).ok(),
+        })
     }
 
     /// `#pragma omp parallel num_threads(threads)`: runs `region(data)` on a team, the caller among it.
@@ -306,6 +379,27 @@ mod tests {
         assert_eq!(with("libgomp", both), "waiting threads spin for ever (GOMP_SPINCOUNT=infinity)");
         assert_eq!(with("libomp", both), "waiting threads spin, then sleep (KMP_BLOCKTIME=30)");
         assert!(!with("libgomp", &[("OMP_WAIT_POLICY", "alice")]).contains("alice"), "rows are passed on");
+    }
+
+    #[test]
+    fn the_group_names_the_runtime_and_its_policy() {
+        let of =
+            |group: &str| policy_of(&Case { group: Some(Group::of_word(group)), ..Case::new("cpu.openmp.barrier") });
+        assert_eq!(of("libgomp"), None, "that of this process");
+        let passive = of("libgomp passive gap 20 us").unwrap();
+        assert!(passive.sleeps() && !of("libomp active").unwrap().sleeps());
+        let mut command = Command::new("nothing");
+        passive.set_for(command.env("GOMP_SPINCOUNT", "7"));
+        let mut set: Vec<_> = command.get_envs().collect();
+        set.sort_unstable();
+        let [unset, none, policy] = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "OMP_WAIT_POLICY"].map(std::ffi::OsStr::new);
+        assert_eq!(set, [(unset, None), (none, None), (policy, Some(std::ffi::OsStr::new("passive")))]);
+        let cases = with_every_policy(&[Case::new("cpu.openmp.barrier")], "");
+        assert_eq!(cases.len(), 4 * runtimes().len());
+        assert!(cases.iter().all(|case| of_case(case).is_some() && policy_of(case).is_some()));
+        for runtime in runtimes() {
+            assert_eq!(runtime.waiting(Some(passive)), "waiting threads sleep at once (OMP_WAIT_POLICY=passive)");
+        }
     }
 
     const LIMIT: Duration = Duration::from_secs(20);

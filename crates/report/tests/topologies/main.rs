@@ -187,7 +187,8 @@ fn made_up(name: &str) -> RunData {
             ..Row::unmeasured(case, Verdict::Resolved)
         }
     };
-    let rows: Vec<Row> = laboratory.plan(Preset::Quick).into_iter().map(row).collect();
+    let planned = laboratory.within_time(Preset::Quick, laboratory.plan(Preset::Quick));
+    let rows: Vec<Row> = planned.into_iter().map(row).collect();
     run.planned = rows.len() as u64;
     RunData {
         name: name.to_owned(),

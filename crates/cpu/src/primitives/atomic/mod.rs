@@ -3,6 +3,7 @@
 //! This file holds what the read-modify-write operations share: the variables, the checks, the cases. Start with
 //! [`update::ADD`]. `read.rs` and `write.rs` have loops of their own.
 
+pub(super) mod publish;
 mod read;
 mod update;
 mod write;

@@ -134,7 +134,7 @@ static OPENMP: Entry = barrier::of_openmp(
 )
 .requiring(openmp::installed);
 
-fn workload_of_runtime(case: &Case) -> Option<Workload> {
+pub(in crate::primitives) fn workload_of_runtime(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
     let expected = Expected::Uncounted("the barrier is a function of the runtime, behind a call");
     Some(Workload { runtime: Some(runtime), ..barrier::workload(case, |_| OpenMpBarrier(runtime), expected)? })

@@ -5,10 +5,10 @@ use crate::machine::placement::{place, topology_of_teams};
 use crate::machine::topology::Topology;
 use crate::primitives::barrier;
 use crate::primitives::prelude::*;
-use crate::sync::{ClusterBarrier, DisseminationBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
+use crate::sync::{ClusterBarrier, DisseminationBarrier, FlatBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
 
 /// In the order of the catalogue.
-pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, &TREE, &FUTEX, &CLUSTERS];
+pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, &TREE, &FLAT, &FUTEX, &CLUSTERS];
 
 /// In theory: n atomic decrements of one line, one after the other, then n - 1 threads fetch one line. The cost is
 /// linear in the number of threads. There is no system call as long as every thread has a CPU.
@@ -40,6 +40,17 @@ static TREE: Entry = barrier::spins(
     of_teams,
     |case| barrier::workload(case, |threads| TreeBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
 );
+
+/// In theory: n - 1 lines that thread 0 fetches, whose transfers overlap where the core has several misses under way, then n - 1
+/// fetches of one line. No atomic read-modify-write, two transfers on the critical path for few threads.
+static FLAT: Entry = barrier::spins(
+    "cpu.barrier.flat",
+    "Flat barrier: each thread stores to a line of its own, thread 0 reads all, one line lets the others go on",
+    "Hoefler, Mehlan, Mietke and Rehm, A Survey of Barrier Algorithms, CSR-04-03, 2004 (linear barrier)",
+    of_teams,
+    |case| barrier::workload(case, |threads| FlatBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
+)
+.with_most_threads_in_quick();
 
 /// In theory: n atomic decrements of one line, a system call of each waiter to sleep and one of the last thread to wake
 /// all of them, who become runnable one after the other. No mutex, which `cpu.barrier.std` takes twice in each thread.

@@ -145,7 +145,7 @@ static OPENMP_CRITICAL: Entry = lock::of_openmp(
 )
 .requiring(openmp::installed);
 
-fn openmp_workload(case: &Case) -> Option<Workload> {
+pub(in crate::primitives) fn openmp_workload(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
     let workload = lock::workload(case, &Raw(|_| Critical(runtime)), lock::IN_A_LIBRARY)?;
     Some(Workload { runtime: Some(runtime), ..workload })

@@ -4,7 +4,7 @@
 //! check. A lock is a [`LockKind`]: [`Raw`] makes one of a `sync::RawLock`, and `library_lock!` one of a library's.
 //!
 //! - `handovers.rs`: how often a lock passes to another thread. `own.rs`: locks written out in `sync/locks`. `library.rs`: mutexes of libraries. `readers_writer.rs`: locks that many
-//!   readers may hold together.
+//!   readers may hold together. `roles.rs`: the same, read and written at the same time.
 //!
 //! A new lock is a block in one of these files, and a name in its `ENTRIES`. An algorithm of our own comes first, in
 //! `sync/locks`.
@@ -13,6 +13,7 @@ mod handovers;
 pub(super) mod library;
 pub(super) mod own;
 pub(super) mod readers_writer;
+pub(super) mod roles;
 
 use std::ops::AddAssign;
 use std::sync::Arc;

@@ -92,7 +92,7 @@ reductions! {
         "Results are joined in pairs, a barrier after each level: that of the OpenMP runtime",
         openmp::installed;
     OPENMP_ATOMIC: "openmp_atomic", FACTS.waiting(Waits::AsConfigured), by_runtime,
-        |case| on_runtime(case, |_, runtime| Atomically { barrier: OpenMpBarrier(runtime), each_element: false }),
+        openmp_atomic,
         "What GCC makes of reduction(max:) of one integer: an atomic compare-and-swap of every thread, and the barrier of the region",
         openmp::installed;
     OPENMP_CRITICAL: "openmp_critical", FACTS.waiting(Waits::AsConfigured), by_runtime,
@@ -131,6 +131,11 @@ fn workload<J: Joining>(case: &Case, joining: impl Fn(u32) -> J) -> Option<Workl
     let chain: fn(&Job<J>, &Shot, usize) = Job::<J>::reduce;
     let workload = Workload::of_chain(Arc::new(job), chain as usize, MOST_REDUCTIONS / 3);
     Some(workload.expecting(Expected::Uncounted("a reduction reads the vector in a loop of its own")))
+}
+
+/// What GCC makes of `reduction(max:)` of one integer.
+pub(super) fn openmp_atomic(case: &Case) -> Option<Workload> {
+    on_runtime(case, |_, runtime| Atomically { barrier: OpenMpBarrier(runtime), each_element: false })
 }
 
 fn on_runtime<J: Joining>(case: &Case, joining: fn(u32, &'static Runtime) -> J) -> Option<Workload> {

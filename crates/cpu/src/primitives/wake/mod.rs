@@ -2,7 +2,7 @@
 //!
 //! - `ways.rs`: what a way to wake a thread is, and all of them. Start here.
 //! - `spinning.rs`: waiters that stay awake, by what they do between two looks (`cpu.wait`), and what
-//!   they leave to the other hardware thread of their core.
+//!   they leave to the other hardware thread of their core. `budget.rs`: waiters that spin for a time, then sleep.
 //! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
 //!
@@ -13,6 +13,7 @@
 //! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before the waiter has slept for as long as the group
 //! says, and CPUs are not kept awake: what a wake-up costs depends on how deeply the waiter's CPU sleeps.
 
+pub(super) mod budget;
 mod latencies;
 pub(super) mod spinning;
 mod wake_pair;

@@ -231,7 +231,7 @@ impl<W: Way> WakePair<W> {
 
 /// Lets this time pass, a quarter less to a quarter more: a waiter that looks at fixed times must not be met at one point between
 /// two looks. Whether the waiter sleeps then is not looked at.
-fn lets_wait(wait: Duration, number: u32) -> bool {
+pub(super) fn lets_wait(wait: Duration, number: u32) -> bool {
     // Multiples of the golden ratio are spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
     let share = f64::from(number.wrapping_mul(0x9E37_79B9)) / f64::from(u32::MAX);
     spin_until(Instant::now(), wait.mul_f64(0.75 + share / 2.0));

@@ -1,6 +1,6 @@
 //! The barriers. Start with `sense.rs`, which also starts the shots of every team.
 //!
-//! - `sense.rs`: central. `signals.rs`: plain stores to partners, and up and down two trees.
+//! - `sense.rs`: central. `signals.rs`: plain stores to partners, up and down two trees, and to lines that one thread reads.
 //! - `clusters.rs`: within the clusters of a machine, then across.
 //! - `futex.rs`: central, and waiters sleep.
 //!
@@ -18,7 +18,7 @@ use super::{CachePadded, WaitLimit, WaitTimeout, shim};
 pub use self::clusters::ClusterBarrier;
 pub use self::futex::FutexBarrier;
 pub use self::sense::{LocalSense, SenseBarrier};
-pub use self::signals::{DisseminationBarrier, TreeBarrier};
+pub use self::signals::{DisseminationBarrier, FlatBarrier, TreeBarrier};
 
 /// A barrier for a fixed number of threads.
 pub trait Barrier: Send + Sync + 'static {
@@ -48,6 +48,7 @@ pub fn visit_barriers(visitor: &mut impl BarrierVisitor) {
     visitor.visit("sense", SenseBarrier::new, 3);
     visitor.visit("dissemination", DisseminationBarrier::new, 2);
     visitor.visit("tree", TreeBarrier::new, 3);
+    visitor.visit("flat", FlatBarrier::new, 3);
     let in_two =
         |threads, limit| ClusterBarrier::new(&(0..threads as usize).map(|one| one % 2).collect::<Vec<_>>(), limit);
     visitor.visit("clusters", in_two, 2);

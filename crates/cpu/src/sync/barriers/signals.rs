@@ -1,5 +1,5 @@
 //! Barriers of plain stores to flags that one thread each waits for: the dissemination barrier and the tree barrier of
-//! Mellor-Crummey and Scott.
+//! Mellor-Crummey and Scott; and a flat one.
 
 use std::time::Duration;
 
@@ -67,6 +67,51 @@ impl Barrier for DisseminationBarrier {
             self.threads[partner].signalled[round].store(episode, Ordering::Release);
             self.wait_limit.wait(|| has_reached(&own.signalled[round], episode))?;
         }
+        Ok(())
+    }
+}
+
+/// Every thread reports on a line of its own, thread 0 looks at one line after the other, and one line tells all others to go on.
+#[derive(Debug)]
+pub struct FlatBarrier {
+    /// The last episode that each thread has reached, each on a line of its own.
+    arrived: Box<[CachePadded<AtomicU32>]>,
+    /// The last episode that all may leave.
+    left: CachePadded<AtomicU32>,
+    wait_limit: WaitLimit,
+}
+
+impl FlatBarrier {
+    /// A barrier for `threads` threads, of which none waits longer than `limit`.
+    pub fn new(threads: u32, limit: Duration) -> Self {
+        let arrived = (0..threads).map(|_| CachePadded::new(AtomicU32::new(0))).collect();
+        Self { arrived, left: CachePadded::new(AtomicU32::new(0)), wait_limit: WaitLimit::new(limit) }
+    }
+}
+
+impl Barrier for FlatBarrier {
+    /// The thread's number.
+    type Local = usize;
+
+    fn join(&self, thread: usize) -> usize {
+        thread
+    }
+
+    #[inline(always)]
+    fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
+        let (own, others) = (&self.arrived[*thread], &self.arrived[1..]);
+        // Relaxed: no other thread writes it.
+        let episode = own.load(Ordering::Relaxed).wrapping_add(1);
+        // Release: what this thread did before. Nobody reads that of thread 0.
+        own.store(episode, Ordering::Release);
+        if *thread > 0 {
+            return self.wait_limit.wait(|| has_reached(&self.left, episode));
+        }
+        for flag in others {
+            self.wait_limit.wait(|| has_reached(flag, episode))?;
+        }
+        // Release: all that thread 0 acquired, passed on.
+        self.left.store(episode, Ordering::Release);
         Ok(())
     }
 }

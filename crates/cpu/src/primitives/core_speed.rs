@@ -1,0 +1,64 @@
+//! How fast each core is: a chain of additions, each of which takes one cycle of it. Firmware names kinds of cores, or does not; the
+//! time of the chain on each core is measured.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use syncscope_core::ActorRule;
+
+use crate::primitives::prelude::*;
+use crate::studies::EachCore;
+use crate::timing::chains::{self, LONG_STEP};
+
+/// In the order of the catalogue.
+pub(super) static ENTRIES: &[&Entry] = &[&ADDITION];
+
+/// The longest loop of a sample: some milliseconds.
+const MOST_ITERATIONS: u64 = 1 << 16;
+
+/// In theory: one cycle of the core, at the frequency that it runs at then.
+static ADDITION: Entry = Entry::of(
+    Primitive {
+        id: "cpu.core.addition",
+        summary: "An addition that needs the result of the one before, on each core",
+        operation: "one addition of two registers in a chain: one cycle",
+        source: "uops.info, ADD_R64_R64; Arm Software Optimization Guides, arithmetic, basic",
+        facts: Facts {
+            run_effect: facts::on_variables,
+            actor: ActorRule::Median,
+            orders_memory: false,
+            ..Facts::of(Role::CoreSpeed)
+        },
+    },
+    |_, _| Vec::new(),
+    |_| {
+        let chain: extern "C" fn(u64) -> u64 = chains::long_steps_of_additions;
+        let workload = Workload::of_chain(Arc::new(Chain::default()), chain as usize, MOST_ITERATIONS);
+        let workload = Workload { per_execution: LONG_STEP, ..workload };
+        Some(workload.expecting(Expected::Uncounted("one loop, executed as often and twice as often")))
+    },
+)
+.in_studies(&[Participation::plain(&EachCore)])
+.beyond_quick()
+.requiring(|| if chains::ARE_WRITTEN { Ok(()) } else { Err("no chain is written for this architecture".to_owned()) });
+
+/// The sum of the last chain.
+#[derive(Default)]
+struct Chain(AtomicU64);
+
+fn iterations(shot: &Shot) -> u64 {
+    shot.iterations * (1 + shot.side.copies())
+}
+
+impl Body for Chain {
+    fn prepare(&self, _: &Shot, _: usize) {}
+
+    fn run(&self, shot: &Shot, _: usize) {
+        self.0.store(chains::long_steps_of_additions(iterations(shot)), Ordering::Relaxed);
+    }
+
+    fn verify(&self, shot: &Shot, _: usize) -> Result<(), String> {
+        let (expected, found) = (iterations(shot) * LONG_STEP, self.0.load(Ordering::Relaxed));
+        if found == expected { Ok(()) } else { Err(format!("{expected} additions of one made {found}")) }
+    }
+}
