@@ -61,7 +61,7 @@ pub(crate) fn machine(machine: &Machine) -> String {
 }
 
 /// The families in the order of the reports, each with its heading.
-const FAMILIES: [(&str, &str); 21] = [
+const FAMILIES: [(&str, &str); 23] = [
     ("atomic", "Atomics"),
     ("barrier", "Barriers"),
     ("lock", "Locks"),
@@ -82,6 +82,8 @@ const FAMILIES: [(&str, &str); 21] = [
     ("launch", "Kernel launches"),
     ("flag", "Flags"),
     ("reduction", "Reductions"),
+    ("openmp", "OpenMP by wait policy"),
+    ("core", "Speed of cores"),
     ("own", "Own operations"),
 ];
 

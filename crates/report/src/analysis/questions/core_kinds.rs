@@ -8,7 +8,7 @@ use super::families::{Contrast, by_groups, line_of, name, take_instead, take_lon
 use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences =
-    &[sentence(one_thread, &[]), sentence(two_threads, &[]), sentence(between, &[])];
+    &[sentence(one_thread, &[]), sentence(two_threads, &[]), sentence(between, &[]), sentence(speeds, &[])];
 
 /// How many kinds the cores have; two in files that do not say it.
 fn count(data: &RunData) -> usize {
@@ -79,6 +79,46 @@ fn between(data: &RunData) -> Option<Outcome> {
     take_instead(&all, text)
 }
 
+/// Cores whose chains differ by less are of one speed.
+const ONE_SPEED: f64 = 1.05;
+
+/// The cores by the time of a chain of known length, the fastest first: a group ends where the next core is slower by more than
+/// noise and both intervals.
+fn by_speed(data: &RunData) -> Vec<Vec<Known<'_>>> {
+    let rows = data.rows_where(|row| has_role(data, &row.case, Role::CoreSpeed));
+    let mut known: Vec<Known<'_>> = rows.filter_map(|row| Known::with_figure(data, row, Basis::Run)).collect();
+    known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
+    let alike = |a: &Known<'_>, b: &Known<'_>| b.ns <= ONE_SPEED * a.ns || b.bounds.low <= a.bounds.high;
+    known.chunk_by(alike).map(<[_]>::to_vec).collect()
+}
+
+/// How fast the cores are, whatever the system says of them: an addition takes one cycle.
+fn speeds(data: &RunData) -> Option<Outcome> {
+    let groups = by_speed(data);
+    let cores: u32 = groups.iter().map(|group| group.len() as u32).sum();
+    let gigahertz = |known: &Known<'_>| format!("{:.2}", 1.0 / known.ns);
+    let one = |group: &Vec<Known<'_>>| {
+        let (fastest, slowest) = (gigahertz(group.first()?), gigahertz(group.last()?));
+        let range = if fastest == slowest { fastest } else { format!("{slowest} to {fastest}") };
+        Some(format!("{} at {range} GHz", plural(group.len() as u32, "core")))
+    };
+    let each: Vec<String> = groups.iter().filter_map(one).collect();
+    let named = data.run.machine.cpu.core_kinds.len().max(1);
+    let text = match groups.len() {
+        0 => return None,
+        1 if named == 1 => format!("All {} measured are of one speed: {}.", plural(cores, "core"), enumeration(&each)),
+        found => {
+            let kinds = plural(named as u32, "kind");
+            format!(
+                "The cores are of {}: {}; the system names {kinds}.",
+                plural(found as u32, "speed"),
+                enumeration(&each)
+            )
+        }
+    };
+    Some(Outcome::holds(text, groups.iter().flatten().map(|known| known.index)))
+}
+
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let label = |case: &Case| format!("{}{}", name(case), if case.threads == Some(1) { ", one thread" } else { "" });
     let lines = rows(data).iter().filter_map(|rows| line_of(data, rows, label)).collect();
@@ -89,9 +129,17 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let columns: Vec<String> = places(count).iter().map(|kinds| heading(kinds)).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let table = Spec::table("One thread on a core of each kind, and two on two cores", &columns, lines)?;
-    let note = "The pairs of cores share the same cache where the machine has such pairs.".to_owned();
-    Picture::of([Some(table)], "What the kinds of cores cost is undecided in this run.", [Some(note)])
+    let table = Spec::table("One thread on a core of each kind, and two on two cores", &columns, lines);
+    let note =
+        table.is_some().then(|| "The pairs of cores share the same cache where the machine has such pairs.".to_owned());
+    let chains: Vec<usize> = by_speed(data).into_iter().flatten().map(|known| known.index).collect();
+    let core = |case: &Case| case.placement.as_ref().map_or(0, |cpu| 1 + cpu.to_string().parse().unwrap_or(0));
+    let speeds = Spec::lines(
+        Axis::log("CPU, from 1", Unit::Count),
+        Axis::log("one addition in a chain", Unit::Time),
+        series(data, &chains, |_| "addition".to_owned(), core, Point::cost),
+    );
+    Picture::of([table, speeds], "What the kinds of cores cost is undecided in this run.", [note])
 }
 
 #[cfg(test)]
@@ -134,6 +182,21 @@ mod tests {
         let blurred = vec![rows[0].clone(), within(rows[1].clone(), 4.0, 9.0)];
         assert!(said(one_thread, blurred).unwrap().is_err());
         assert_eq!(said(one_thread, rows[4..].to_vec()), None);
+    }
+
+    #[test]
+    fn cores_are_of_so_many_speeds_whatever_the_system_says() {
+        let chain = |cpu: u32, ns: f64| {
+            let placement = Some(Placement::List(vec![cpu]));
+            row(Case { group: Some(Group::named("each core")), placement, ..case("cpu.core.addition", 1) }, ns, 0.002)
+        };
+        let rows: Vec<Row> = (0..6).map(|cpu| chain(cpu, if cpu < 4 { 0.25 } else { 0.4 })).collect();
+        let text = "The cores are of 2 speeds: 4 cores at 4.00 GHz and 2 cores at 2.50 GHz; the system names 1 kind.";
+        assert_eq!(said(speeds, rows.clone()), Some(Ok(text.into())));
+        let text = "All 4 cores measured are of one speed: 4 cores at 4.00 GHz.";
+        assert_eq!(said(speeds, rows[..4].to_vec()), Some(Ok(text.into())));
+        assert_eq!(said(speeds, vec![]), None);
+        assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);
     }
 
     #[test]

@@ -85,7 +85,16 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         .then(|| "One warp executes the fences of the GPU. __threadfence(), __threadfence_block() and __threadfence_system() are sequentially \
              consistent.".to_owned());
     let stores = Some("A fence that waits for more stores costs more.".to_owned());
-    let picture = Picture::of([Some(chart)], "Too few fences have a figure in this run.", [cpu, gpu, stores])?;
+    let published: Vec<usize> = data.rows_where(|row| takes_part(data, row, Role::Publication)).collect();
+    let behind = |case: &Case| case.group.as_ref().and_then(Group::number).map_or(1, |stores| 1 + u64::from(stores));
+    let name = |case: &Case| short_name(&case.primitive).to_owned();
+    let publishing = Spec::lines(
+        Axis::log("stores, with those to other lines before it", Unit::Count),
+        Axis::log("time of the store that publishes", Unit::Time),
+        series(data, &published, name, behind, Point::cost),
+    );
+    let picture =
+        Picture::of([Some(chart), publishing], "Too few fences have a figure in this run.", [cpu, gpu, stores])?;
     Some(picture.saying(cpu_sentence(data)))
 }
 

@@ -12,6 +12,7 @@ mod atomics;
 mod barrier;
 mod block;
 mod break_even;
+mod budget;
 mod condition;
 mod core_kinds;
 mod counters;
@@ -26,6 +27,7 @@ mod placement;
 mod prelude;
 mod reduce;
 mod relaunch;
+mod roles;
 mod rows;
 pub(crate) mod sides;
 mod smt;
@@ -61,7 +63,7 @@ const fn question(id: &'static str, title: &'static str, sentences: Sentences, p
 }
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 17] = [
+const QUESTIONS: [Question; 19] = [
     question("decide-own", "How does my code compare?", own::SENTENCES, own::picture),
     question("decide-sides", "CPU and GPU", sides::SENTENCES, sides::picture),
     question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
@@ -78,6 +80,8 @@ const QUESTIONS: [Question; 17] = [
     question("decide-fences", "Which fence?", fences::SENTENCES, fences::picture),
     question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
     question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
+    question("decide-budget", "How long to spin before sleeping?", budget::SENTENCES, budget::picture),
+    question("decide-readers", "Readers beside writers?", roles::SENTENCES, roles::picture),
     question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
     question("decide-smt", "Hyperthreads: what does a busy sibling cost?", smt::SENTENCES, smt::picture),
     question("decide-kinds", "Performance or efficiency cores?", core_kinds::SENTENCES, core_kinds::picture),

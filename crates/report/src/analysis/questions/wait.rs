@@ -209,6 +209,7 @@ fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decisio
             "where the wait is not known before: spin for {at}, then sleep; that costs at most twice the better choice"
         ),
     ];
+    let notes = notes.into_iter().chain(super::budget::curve(inquiry.data));
     Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| choice.notes.extend(notes)))
 }
 

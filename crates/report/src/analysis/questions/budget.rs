@@ -1,0 +1,198 @@
+//! How long to spin before sleeping? The cost of waits of unknown length by the time spun, and OpenMP's constructs by the policy that
+//! decides it there.
+
+use super::prelude::*;
+
+pub(super) const SENTENCES: Sentences =
+    &[sentence(least_budget, &[]), sentence(beside_a_competitor, &[]), sentence(by_policy, &[])];
+
+/// Whether a third thread works on the waiter's CPU.
+fn competes(case: &Case) -> bool {
+    case.threads == Some(3)
+}
+
+/// How long a waiter spins, in microseconds.
+fn spun_us(case: &Case) -> Option<u32> {
+    case.group.as_ref()?.number()
+}
+
+/// The rows of each way to sleep, by the time spun, the shortest first.
+fn curves(data: &RunData, beside: bool) -> Vec<(String, Vec<usize>)> {
+    let is_one =
+        |row: &Row| has_role(data, &row.case, Role::SpinBudget) && competes(&row.case) == beside && !is_absent(row);
+    let mut rows: Vec<usize> = data.rows_where(is_one).collect();
+    rows.sort_by_key(|index| spun_us(data.case(*index)));
+    let name = |index: &usize| short_name(&data.case(*index).primitive).trim_start_matches("budget_").to_owned();
+    sets(rows.iter().map(|index| (name(index), *index))).into_iter().collect()
+}
+
+/// "at once", "after 10.0 µs".
+fn spun(case: &Case) -> String {
+    match spun_us(case) {
+        None | Some(0) => "at once".to_owned(),
+        Some(us) => format!("after {}", figure::time(f64::from(us) * 1000.0)),
+    }
+}
+
+/// One way to sleep with each budget.
+fn contest<'a>(data: &'a RunData, rows: &[usize]) -> Contest<'a> {
+    let entrants =
+        rows.iter().map(|index| Entrant { name: spun(data.case(*index)), ..Entrant::of(data, *index, Basis::Run) });
+    Contest::of(entrants.collect(), Vec::new())
+}
+
+/// The way that a sentence is about: the first with a figure at both ends of its curve.
+fn sleeping(data: &RunData, beside: bool) -> Option<(String, Contest<'_>)> {
+    let known = |(name, rows): (String, Vec<usize>)| {
+        let contest = contest(data, &rows);
+        (rows.len() > 1 && name != "yield" && contest.least().is_some()).then_some((name, contest))
+    };
+    ["futex", "condvar"]
+        .iter()
+        .find_map(|way| curves(data, beside).into_iter().find(|(name, _)| name == way).and_then(known))
+}
+
+/// The budgets that may cost least, and what the ends of the curve cost.
+fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
+    let (way, contest) = sleeping(data, beside)?;
+    let (_, least) = contest.least()?;
+    let all: Vec<_> = contest.known().map(|(_, known)| known).collect();
+    let [first, .., last] = &all[..] else { return None };
+    let candidates = contest.candidates();
+    let text = format!(
+        "{begin}, a thread pays least if it sleeps {} ({way}, {least} a wait): {first} if it sleeps at once, {last} if it never does.",
+        either(&candidates),
+    );
+    Some(Outcome::holds(text, all.iter().map(|known| known.index)))
+}
+
+fn least_budget(data: &RunData) -> Option<Outcome> {
+    in_words(data, false, "For waits of unknown length, 1 to 512 µs, in CPU time and delay")
+}
+
+fn beside_a_competitor(data: &RunData) -> Option<Outcome> {
+    in_words(data, true, "Where another thread works on the waiter's CPU")
+}
+
+/// The curve in one line, for advice.
+pub(super) fn curve(data: &RunData) -> Option<String> {
+    let (way, contest) = sleeping(data, false)?;
+    let points = joined(contest.known().map(|(one, known)| Some(format!("{} {known}", one.name))), ", ")?;
+    Some(format!("by the time spun before sleeping ({way}), a wait of unknown length of 1 to 512 µs costs: {points}"))
+}
+
+/// The constructs of OpenMP by policy, as far as a gap stands before them.
+fn after_gaps(data: &RunData) -> Vec<usize> {
+    data.rows_where(|row| takes_part(data, row, Role::RuntimeWait) && spun_us(&row.case).is_some()).collect()
+}
+
+/// `libgomp passive`.
+fn policy(case: &Case) -> String {
+    case.group_word().split(' ').take(2).collect::<Vec<_>>().join(" ")
+}
+
+/// What the policies cost behind the longest serial part.
+fn by_policy(data: &RunData) -> Option<Outcome> {
+    let rows = after_gaps(data);
+    let longest = rows.iter().filter_map(|index| spun_us(data.case(*index))).max().filter(|us| *us > 0)?;
+    let asked = rows.into_iter().filter(|index| spun_us(data.case(*index)) == Some(longest));
+    let known: Vec<(String, Known<'_>)> = asked
+        .filter_map(|index| Some((policy(data.case(index)), Known::with_figure(data, index, Basis::Run)?)))
+        .collect();
+    let (_, first) = known.first()?;
+    let threads = plural(first.row.case.threads?, "thread");
+    let figures: Vec<String> = known.iter().map(|(name, known)| format!("{name} {known}")).collect();
+    let gap = figure::time(f64::from(longest) * 1000.0);
+    let text =
+        format!("Behind a serial part of {gap}, an empty parallel part of {threads} costs: {}.", enumeration(&figures));
+    Some(Outcome::holds(text, known.iter().map(|(_, known)| known.index)))
+}
+
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
+    // A logarithmic axis has no zero.
+    let spun = |case: &Case| spun_us(case).map_or(1, |us| u64::from(us.max(1)));
+    let of = |beside: bool| -> Vec<usize> { curves(data, beside).into_iter().flat_map(|(_, rows)| rows).collect() };
+    let draw = |rows: &[usize], name: fn(&Case) -> String, [title, x, y]: [&'static str; 3]| {
+        let lines = plain(series(data, rows, name, spun, Point::cost));
+        Spec::lines(Axis::log(x, Unit::Count), Axis::log(y, Unit::Time), lines).map(|chart| chart.titled(title))
+    };
+    let way = |case: &Case| short_name(&case.primitive).trim_start_matches("budget_").to_owned();
+    let axes = ["microseconds spun before sleeping (1: at once)", "CPU time and delay of a wait"];
+    let (idle, beside, openmp) = (of(false), of(true), after_gaps(data));
+    let charts = [
+        draw(&idle, way, ["Waits of 1 to 512 µs", axes[0], axes[1]]),
+        draw(&beside, way, ["The same beside a thread that works on the waiter's CPU", axes[0], axes[1]]),
+        draw(
+            &openmp,
+            policy,
+            [
+                "OpenMP: an empty parallel part",
+                "microseconds of the serial part before it (1: none)",
+                "time of both barriers",
+            ],
+        ),
+    ];
+    let all = [idle, beside, openmp].concat();
+    Picture::of(charts, "How long to spin is undecided in this run.", [unreliable(data, &all)])
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::{Placement, Row};
+
+    use super::super::testing::{case, data, decision, labels, row, said_of};
+    use super::*;
+
+    fn budget(way: &str, us: u32, beside: bool, ns: f64) -> Row {
+        let (word, threads, placement) = match beside {
+            true => ("spin # us beside a competitor", 3, Placement::List(vec![0, 1, 1])),
+            false => ("spin # us", 2, Placement::Close),
+        };
+        let group = Some(Group::numbered(word, us));
+        let case = case(&format!("cpu.wait.budget_{way}"), threads);
+        row(Case { group, placement: Some(placement), ..case }, ns, 0.02)
+    }
+
+    fn part(policy: &str, us: u32, ns: f64) -> Row {
+        let group = Some(Group::of_word(&format!("{policy} gap {us} us")));
+        let case = case("cpu.openmp.parallel_part", 8);
+        row(Case { group, placement: Some(Placement::Close), ..case }, ns, 0.02)
+    }
+
+    fn run() -> RunData {
+        data(vec![
+            budget("futex", 1000, false, 100_000.0),
+            budget("futex", 0, false, 9_000.0),
+            budget("futex", 5, false, 7_000.0),
+            budget("yield", 0, false, 100_000.0),
+            budget("futex", 0, true, 20_000.0),
+            budget("futex", 1000, true, 3e6),
+            part("libgomp active", 200, 900.0),
+            part("libgomp passive", 200, 15_000.0),
+            part("libgomp passive", 0, 9_000.0),
+        ])
+    }
+
+    #[test]
+    fn the_least_budget_and_the_ends_of_its_curve_are_named() {
+        let said = |sentence| said_of(sentence, &run()).unwrap().unwrap();
+        let text = "if it sleeps after 5.00 µs (futex, 7.00 µs a wait): 9.00 µs if it sleeps at once, 100 µs if it never does.";
+        assert!(said(least_budget).ends_with(text), "{}", said(least_budget));
+        assert!(said(beside_a_competitor).contains("sleeps at once (futex, 20.0 µs"), "{}", said(beside_a_competitor));
+        let text = "Behind a serial part of 200 µs, an empty parallel part of 8 threads costs: libgomp active 900 ns and \
+                    libgomp passive 15.0 µs.";
+        assert_eq!(said(by_policy), text);
+        assert!(curve(&run()).unwrap().ends_with("at once 9.00 µs, after 5.00 µs 7.00 µs, after 1.00 ms 100 µs"));
+        assert!(
+            [least_budget, beside_a_competitor, by_policy].iter().all(|one| said_of(*one, &data(vec![])).is_none())
+        );
+    }
+
+    #[test]
+    fn budgets_and_policies_are_lines() {
+        let found = decision("decide-budget", &run()).unwrap();
+        let drawn: Vec<_> = found.charts.iter().map(labels).collect();
+        assert_eq!(drawn, [vec!["futex", "yield"], vec!["futex"], vec!["libgomp active", "libgomp passive"]]);
+        assert!(decision("decide-budget", &data(vec![])).is_none());
+    }
+}

@@ -1,0 +1,122 @@
+//! Readers beside writers: what each role of a shared lock pays.
+
+use syncscope_core::detail::value_of;
+
+use super::families::{cell, line};
+use super::prelude::*;
+
+pub(super) const SENTENCES: Sentences = &[sentence(unequal, &[On::Placement])];
+
+/// One lock with so many threads, of which so many write: the rows of its readers and of its writers.
+struct Mix<'a> {
+    like: &'a Case,
+    writers: u32,
+    of_role: [Option<usize>; 2],
+}
+
+/// How many threads write, and whether the row is theirs.
+fn writers(case: &Case) -> Option<(u32, bool)> {
+    let readers = case.group_number("# readers").and_then(|readers| case.threads?.checked_sub(readers));
+    readers.map(|writers| (writers, false)).or_else(|| Some((case.group_number("# writers")?, true)))
+}
+
+fn mixes(data: &RunData) -> Vec<Mix<'_>> {
+    let mut found: Vec<Mix<'_>> = Vec::new();
+    for index in data.rows_where(|row| takes_part(data, row, Role::SharedLock)) {
+        let case = data.case(index);
+        let Some((writers, is_writer)) = writers(case) else { continue };
+        let key = |case: &Case| (case.primitive.clone(), case.threads, case.placement.clone());
+        let place = found.iter().position(|mix| key(mix.like) == key(case) && mix.writers == writers);
+        let place = place.unwrap_or_else(|| {
+            found.push(Mix { like: case, writers, of_role: [None; 2] });
+            found.len() - 1
+        });
+        found[place].of_role[usize::from(is_writer)] = Some(index);
+    }
+    found
+}
+
+impl Mix<'_> {
+    fn name(&self) -> String {
+        short_name(&self.like.primitive).trim_start_matches("shared_").to_owned()
+    }
+
+    /// "15 readers, 1 writer".
+    fn words(&self) -> String {
+        let readers = self.like.threads.unwrap_or(0).saturating_sub(self.writers);
+        format!("{}, {}", plural(readers, "reader"), plural(self.writers, "writer"))
+    }
+
+    fn known<'a>(&self, data: &'a RunData) -> Option<[Known<'a>; 2]> {
+        let of = |index: Option<usize>| Known::with_figure(data, index?, Basis::Run);
+        Some([of(self.of_role[0])?, of(self.of_role[1])?])
+    }
+}
+
+/// The mix in which one role certainly pays the most more than the other.
+fn unequal(data: &RunData) -> Option<Outcome> {
+    let all: Vec<_> = mixes(data).into_iter().filter_map(|mix| Some((mix.known(data)?, mix))).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let apart = |[read, write]: &[Known<'_>; 2]| (read.ns / write.ns).ln().abs();
+    let certain = all.iter().filter(|(known, _)| known[0].across(known[1]).is_some_and(|both| both.is_certain()));
+    let Some((known, mix)) = certain.max_by(|(a, _), (b, _)| apart(a).total_cmp(&apart(b))) else {
+        return Some(Outcome::open("whether readers or writers of a shared lock wait longer".to_owned()));
+    };
+    let [read, write] = known;
+    let ratio = read.across(*write)?.ratio;
+    let (longer, other) = if read.ns > write.ns { ("read", "write") } else { ("write", "read") };
+    let text = format!(
+        "With {} of {}, a {longer} takes {ratio} as long as a {other} (a read {read}, a write {write}).",
+        mix.words(),
+        mix.name()
+    );
+    Some(Outcome::holds(text, [read.index, write.index]))
+}
+
+pub(super) fn picture(data: &RunData) -> Option<Picture> {
+    let tail = |index: usize| {
+        let ns = value_of(&data.details, data.case(index), "p99_ns", None)?;
+        Some(Cell { value: Some(ns), text: figure::time(ns), detail: None, row: index, also: None })
+    };
+    let line = |mix: &Mix<'_>| {
+        let of = |index: &Option<usize>| [index.map(|index| cell(data, index)), index.and_then(tail)];
+        line(format!("{}: {}", mix.name(), mix.words()), mix.of_role.iter().flat_map(of))
+    };
+    let lines: Vec<Line> = mixes(data).iter().map(line).collect();
+    let table = Spec::table("Each role", &["a read", "99th percentile", "a write", "99th percentile"], lines)?;
+    Picture::of([Some(table)], "What readers and writers pay is undecided in this run.", [None::<String>])
+}
+
+#[cfg(test)]
+mod tests {
+    use syncscope_core::Row;
+
+    use super::super::testing::{case, data, decision, row, said};
+    use super::*;
+
+    fn role(threads: u32, group: &str, ns: f64) -> Row {
+        let case = case("cpu.lock.shared_std", threads);
+        row(Case { group: Some(Group::of_word(group)), placement: Some(Placement::Close), ..case }, ns, 0.02)
+    }
+
+    #[test]
+    fn the_role_that_waits_longer_is_named() {
+        let rows = vec![
+            role(4, "3 readers", 200.0),
+            role(4, "1 writers", 3000.0),
+            role(4, "2 readers", 500.0),
+            role(4, "2 writers", 600.0),
+        ];
+        let text = "With 3 readers, 1 writer of std, a write takes 15 times as long as a read (a read 200 ns, a write 3.00 µs).";
+        assert_eq!(said(unequal, rows.clone()), Some(Ok(text.into())));
+        assert!(said(unequal, vec![role(4, "2 readers", 500.0), role(4, "2 writers", 510.0)]).unwrap().is_err());
+        assert_eq!(said(unequal, vec![role(4, "3 readers", 200.0)]), None);
+        let Spec::Table { lines, .. } = &decision("decide-readers", &data(rows)).unwrap().charts[0] else {
+            panic!("a table")
+        };
+        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+        assert_eq!(labels, ["std: 3 readers, 1 writer", "std: 2 readers, 2 writers"]);
+    }
+}
