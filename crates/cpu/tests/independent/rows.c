@@ -86,7 +86,7 @@ static struct line { _Alignas(128) _Atomic int32_t word; _Alignas(8) _Atomic int
 static struct { _Alignas(128) pthread_mutex_t mutex; uint64_t by_mutex; _Alignas(128) pthread_spinlock_t spin; uint64_t by_spin; } locks[LINES];
 static struct { _Alignas(128) uint64_t word; } guarded_apart[LINES];
 static int apart;
-static _Alignas(128) _Atomic double sums[LINES];
+static _Alignas(128) _Atomic uint64_t sums[LINES];
 
 #define FOUR(op) op op op op
 #define SIXTEEN(op) FOUR(FOUR(op))
@@ -124,9 +124,15 @@ static int is_alone(void) {
     return ratio < 1.15 * best;
 }
 
-static void add_double(_Atomic double *sum) {
-    double found = atomic_load_explicit(sum, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(sum, &found, found + 1, memory_order_relaxed, memory_order_relaxed)) {}
+/* By its bits: what is found in a `_Atomic double` takes the way over the stack in each try (gcc 12). */
+static void add_double(_Atomic uint64_t *sum) {
+    uint64_t found = atomic_load_explicit(sum, memory_order_relaxed), next;
+    do {
+        double value;
+        memcpy(&value, &found, sizeof value);
+        value += 1;
+        memcpy(&next, &value, sizeof next);
+    } while (!atomic_compare_exchange_weak_explicit(sum, &found, next, memory_order_relaxed, memory_order_relaxed));
 }
 
 static void ttas_take(_Atomic int32_t *held) {
@@ -202,10 +208,12 @@ static struct member {
     double ns;
     uint64_t count;
 } members[MOST];
+/* 1: the run-in is over; 2: the window is. */
 static _Alignas(128) atomic_int waiting, stop;
 static _Alignas(128) _Atomic int32_t elements[LINES][MOST];
 static enum team_op team_op;
 static double window_ns;
+static const double RUN_IN_NS = 4e5;
 /* Lines that the holder of a lock changes. */
 static int inside;
 static struct { _Alignas(64) volatile uint64_t word; } protected[64];
@@ -219,8 +227,8 @@ static void meet(void) {
     do { \
         op op op op op op op op op op op op op op op op \
         count += 16; \
-        if (self->number == 0 && (count & 63) == 0 && now() - begin > window_ns) atomic_store(&stop, 1); \
-    } while (!atomic_load_explicit(&stop, memory_order_relaxed))
+        if (self->number == 0 && (count & 63) == 0 && now() - begin > (level == 1 ? RUN_IN_NS : window_ns)) atomic_store(&stop, level); \
+    } while (atomic_load_explicit(&stop, memory_order_relaxed) < level)
 #define WORK for (int w = 0; w < inside; w++) protected[w].word++;
 
 static void *contend(void *argument) {
@@ -231,18 +239,22 @@ static void *contend(void *argument) {
     _Atomic int32_t *own = &elements[slot][self->number];
     uint64_t *beside = team_op == MUTEX ? &locks[slot].by_mutex : team_op == SPIN ? &locks[slot].by_spin : &l->guarded;
     uint64_t *number = apart ? &guarded_apart[slot].word : beside;
-    uint64_t count = 0;
+    uint64_t count;
+    double begin;
     meet();
     self->interrupted = -switches();
-    double begin = now();
-    switch (team_op) {
-    case ADD: UNTIL_STOPPED(__asm__ volatile("lock incl %0" : "+m"(l->word));); break;
-    case ADD_F64: UNTIL_STOPPED(add_double(&sums[slot]);); break;
-    case FALSE_SHARING: UNTIL_STOPPED(__asm__ volatile("lock incl %0" : "+m"(*own));); break;
-    case TTAS: UNTIL_STOPPED(ttas_take(&l->word); COUNT_OF(number) WORK ttas_give(&l->word);); break;
-    case TICKET: UNTIL_STOPPED(ticket_take(l); COUNT_OF(number) WORK ticket_give(l);); break;
-    case MUTEX: UNTIL_STOPPED(pthread_mutex_lock(&locks[slot].mutex); COUNT_OF(number) WORK pthread_mutex_unlock(&locks[slot].mutex);); break;
-    default: UNTIL_STOPPED(pthread_spin_lock(&locks[slot].spin); COUNT_OF(number) WORK pthread_spin_unlock(&locks[slot].spin););
+    /* Threads of a mutex spin at first, and then take turns to sleep. */
+    for (int level = 1; level <= 2; level++) {
+        count = 0, begin = now();
+        switch (team_op) {
+        case ADD: UNTIL_STOPPED(__asm__ volatile("lock incl %0" : "+m"(l->word));); break;
+        case ADD_F64: UNTIL_STOPPED(add_double(&sums[slot]);); break;
+        case FALSE_SHARING: UNTIL_STOPPED(__asm__ volatile("lock incl %0" : "+m"(*own));); break;
+        case TTAS: UNTIL_STOPPED(ttas_take(&l->word); COUNT_OF(number) WORK ttas_give(&l->word);); break;
+        case TICKET: UNTIL_STOPPED(ticket_take(l); COUNT_OF(number) WORK ticket_give(l);); break;
+        case MUTEX: UNTIL_STOPPED(pthread_mutex_lock(&locks[slot].mutex); COUNT_OF(number) WORK pthread_mutex_unlock(&locks[slot].mutex);); break;
+        default: UNTIL_STOPPED(pthread_spin_lock(&locks[slot].spin); COUNT_OF(number) WORK pthread_spin_unlock(&locks[slot].spin););
+        }
     }
     self->ns = now() - begin;
     self->count = count;

@@ -73,8 +73,9 @@ __device__ __forceinline__ void body(T *memory, int iterations, unsigned never) 
     }
     if (never) *memory = me.value;
 }
-template <typename Op, typename T, int COPIES>
-__global__ void __launch_bounds__(1024) loop(T *memory, int iterations, unsigned never) { body<Op, T, COPIES>(memory, iterations, never); }
+// By the threads of the launch the compiler knows how many registers there are.
+template <typename Op, typename T, int COPIES, int THREADS>
+__global__ void __launch_bounds__(THREADS) loop(T *memory, int iterations, unsigned never) { body<Op, T, COPIES>(memory, iterations, never); }
 template <typename Op, typename T, int BLOCKS, int COPIES>
 __global__ void __cluster_dims__(BLOCKS, 1, 1) clustered(T *memory, int iterations, unsigned never) { body<Op, T, COPIES>(memory, iterations, never); }
 
@@ -113,9 +114,9 @@ static void row(const char *name, const char *type, void (*few)(T *, int, unsign
     fflush(stdout);
 }
 
-template <typename Op, typename T, int COPIES>
+template <typename Op, typename T, int COPIES, int MOST = 1024>
 static void looped(const char *name, const char *type, int threads, int blocks) {
-    row<COPIES, T>(name, type, loop<Op, T, COPIES>, loop<Op, T, 2 * COPIES>, threads, blocks);
+    row<COPIES, T>(name, type, loop<Op, T, COPIES, MOST>, loop<Op, T, 2 * COPIES, MOST>, threads, blocks);
 }
 template <typename Op, int BLOCKS>
 static void in_cluster(const char *name) {
@@ -127,7 +128,7 @@ int main() {
     CHECK(cudaMemset(memory, 0, 64 << 20));
     CHECK(cudaEventCreate(&begin));
     CHECK(cudaEventCreate(&end));
-    for (int i = 0; i < 300; i++) once(loop<OfBlock, int, 16>, 132, 1024, 128);  // the clock rises
+    for (int i = 0; i < 300; i++) once(loop<OfBlock, int, 16, 1024>, 132, 1024, 128);  // the clock rises
     for (int blocks : {1, 132}) {
         looped<BlockSum, int, 8>("block_sum", "i32", 256, blocks);
         looped<BlockSum, float, 8>("block_sum", "f32", 256, blocks);
@@ -143,7 +144,7 @@ int main() {
     looped<Bins, float, 16>("bins", "f32", 1024, 132);
     looped<Mine, int, 128>("helper", "i32", 32, 1);
     looped<Mine, int, 128>("helper", "i32", 256, 1);
-    looped<Exchanges, int, 2>("exchanges", "i32", 32, 1);
-    looped<Exchanges, int, 2>("exchanges", "i32", 1024, 1);
+    looped<Exchanges, int, 4, 32>("exchanges", "i32", 32, 1);
+    looped<Exchanges, int, 4>("exchanges", "i32", 1024, 1);
     printf("# %s\n", cudaGetErrorString(cudaDeviceSynchronize()));
 }
