@@ -14,6 +14,15 @@ use crate::studies::Setting;
 use crate::thinning::within_time;
 
 /// The cases of `preset` on a machine that is described so, as far as it is regular.
+///
+/// ```
+/// use syncscope_core::{Preset, machine::CpuMachine};
+///
+/// let machine = CpuMachine { packages: 1, cores: 8, hardware_threads: 16, ..CpuMachine::default() };
+/// let quick = syncscope_cpu::cases(Preset::Quick, &machine);
+/// assert!(quick.iter().any(|case| case.primitive == "cpu.lock.ticket"));
+/// assert!(quick.len() < syncscope_cpu::cases(Preset::Standard, &machine).len());
+/// ```
 pub fn cases(preset: Preset, machine: &CpuMachine) -> Vec<Case> {
     plan(preset, &Topology::described(machine))
 }

@@ -49,6 +49,11 @@ pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
 
 /// The primitives, with or without a GPU.
+///
+/// ```
+/// let ids = syncscope_gpu::primitives().iter().map(|primitive| primitive.id);
+/// assert!(ids.into_iter().any(|id| id == "gpu.grid.cooperative"));
+/// ```
 pub fn primitives() -> &'static [syncscope_core::Primitive] {
     static PRIMITIVES: std::sync::LazyLock<Vec<syncscope_core::Primitive>> = std::sync::LazyLock::new(|| {
         let mut primitives: Vec<_> = catalogue::primitives().collect();

@@ -236,6 +236,15 @@ impl CaseId {
 }
 
 /// One point of a sweep. `None` means that the parameter does not apply.
+///
+/// ```
+/// use syncscope_core::Case;
+///
+/// let case = Case { threads: Some(4), ..Case::new("cpu.barrier.std") };
+/// assert_eq!(case.domain_and_family(), ("cpu", "barrier"));
+/// // The identity is the same on every machine.
+/// assert_eq!(case.id(), case.clone().id());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Case {
     /// The full id of the primitive.

@@ -188,6 +188,16 @@ impl RunEffect {
 }
 
 /// What is known of a primitive. A family states its facts once, with [`Self::of`], and an entry what differs.
+///
+/// ```
+/// use syncscope_core::{Case, Facts, Mode, Role};
+///
+/// let facts = Facts { mode: Mode::Throughput, ..Facts::of(Role::Update) };
+/// assert_eq!(facts.mode_of(&Case::new("cpu.atomic.add")), Mode::Throughput);
+/// // A case says otherwise.
+/// let chain = Case { mode: Some(Mode::Latency), ..Case::new("cpu.atomic.add") };
+/// assert_eq!(facts.mode_of(&chain), Mode::Latency);
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     /// What it is taken for.

@@ -111,6 +111,21 @@ impl Primitive {
 // The primitives that are known: the command joins the lists of the hardware crates.
 
 /// Primitives, in the order in which lists and reports show them.
+///
+/// ```
+/// use syncscope_core::{Catalogue, Facts, Primitive, Role};
+///
+/// let barrier = Primitive {
+///     id: "cpu.barrier.mine",
+///     summary: "A barrier of all threads",
+///     operation: "one barrier of all threads",
+///     source: "mine.rs",
+///     facts: Facts::of(Role::ThreadBarrier),
+/// };
+/// let catalogue: Catalogue = [barrier].into_iter().collect();
+/// assert_eq!(catalogue.with_role(Role::ThreadBarrier).count(), 1);
+/// assert!(catalogue.facts("cpu.barrier.other").is_none());
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     primitives: Vec<Primitive>,

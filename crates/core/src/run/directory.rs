@@ -27,6 +27,14 @@ use crate::{CaseId, Row, Run};
 pub const LICENSE: &str = "LICENSE";
 
 /// A folder that holds one run.
+///
+/// ```no_run
+/// use syncscope_core::run::directory::RunDirectory;
+///
+/// let directory = RunDirectory::open("syncscope-runs/latest".as_ref())?;
+/// println!("{} measured {} cases", directory.read_run()?.version, directory.read_rows()?.len());
+/// # Ok::<(), syncscope_core::run::directory::RunDirectoryError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDirectory(PathBuf);
 

@@ -70,6 +70,16 @@ fn lower_rank(count: usize, tail: f64) -> Option<usize> {
 // Intervals, and how sure they are.
 
 /// An interval of values, both ends included.
+///
+/// ```
+/// use syncscope_core::stats::Interval;
+///
+/// let cost = Interval { low: 9.0, high: 11.0 };
+/// assert!(cost.contains(10.5) && cost.half_width() == 1.0);
+/// // Two independent uncertainties of 3 and 4 are one of 5.
+/// let wider = Interval { low: 7.0, high: 13.0 }.widened(10.0, 4.0);
+/// assert_eq!(wider, Interval { low: 5.0, high: 15.0 });
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Lower end.

@@ -74,6 +74,11 @@ static FAMILIES: [&[&Entry]; 18] = [
 ];
 
 /// The descriptions of all primitives, whether they can be measured here or not.
+///
+/// ```
+/// let ticket = syncscope_cpu::catalogue().iter().find(|primitive| primitive.id == "cpu.lock.ticket");
+/// assert!(ticket.is_some_and(|primitive| !primitive.source.is_empty()));
+/// ```
 pub fn catalogue() -> &'static [Primitive] {
     static CATALOGUE: LazyLock<Vec<Primitive>> = LazyLock::new(|| entries().map(|entry| entry.primitive).collect());
     &CATALOGUE

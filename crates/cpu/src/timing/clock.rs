@@ -8,6 +8,16 @@ use syncscope_core::{Hertz, Ruler, Ticks, machine};
 use syncscope_host::clock::raw_ns;
 
 /// A clock and its measured properties.
+///
+/// ```
+/// use syncscope_cpu::timing::clock::Clock;
+///
+/// let clock = Clock::calibrate();
+/// let begin = clock.start();
+/// let sum: u64 = (0..1000).sum();
+/// let ns = clock.stop().saturating_sub(begin) as f64 * clock.ns_per_tick();
+/// assert!(sum == 499_500 && ns >= 0.0);
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clock {
     /// Why the operating system's `CLOCK_MONOTONIC_RAW` is read; `None` where the processor's counter is.

@@ -20,6 +20,15 @@ pub(crate) fn primitives() -> impl Iterator<Item = Primitive> {
 }
 
 /// The cases of `preset`, in the catalogue's order.
+///
+/// ```
+/// use syncscope_core::Preset;
+/// use syncscope_gpu::{DeviceLimits, cases};
+///
+/// let h100 = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+/// let quick = cases(Preset::Quick, &h100);
+/// assert!(quick.iter().any(|case| case.primitive == "gpu.block.syncthreads" && case.threads == Some(1024)));
+/// ```
 pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
     entries().flat_map(|entry| entry.planned(preset, *limits)).collect()
 }
