@@ -233,7 +233,7 @@ impl OwnRequest {
     }
 
     /// The rows of two operations as those of runs of their own, in which the same cases have the same names.
-    fn both(&self, data: &RunData, [first, other]: [&str; 2]) -> [Part; 2] {
+    fn both(&self, data: &RunData, [first, other]: [&str; 2]) -> [OperationRows; 2] {
         // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
         let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
         let has_type = self.operations.iter().all(is_typed);
@@ -463,7 +463,7 @@ fn pairs<'a>(some: &'a [u32], others: &'a [u32]) -> impl Iterator<Item = (u32, u
 
 /// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
 /// are those within the run. And for each of its cases the one of the run.
-fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> Part {
+fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> OperationRows {
     let mut ids = HashMap::new();
     let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
     let is_usual = |case: &Case| {
@@ -485,19 +485,18 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> Part {
             part.details.insert(case.id(), details.clone());
         }
         ids.insert(case.id(), row.case.id());
-        let (ns_interval, cycles_interval) = (row.ns_within, row.cycles_within);
-        part.rows.push(Row { case, ns_interval, cycles_interval, allowance: None, run_to_run: None, ..row.clone() });
+        part.rows.push(Row { case, ..row.within_run() });
     }
     (part, ids)
 }
 
 /// The rows of one operation, and for each of its cases the one of the run.
-type Part = (RunData, HashMap<CaseId, CaseId>);
+type OperationRows = (RunData, HashMap<CaseId, CaseId>);
 
 /// For each case of the second operation the ratios of the cost of the first one to its own: the first is the one that the user asks
 /// about. And the cases in which both had neighbours on their cores.
 fn ratios_of_cases(
-    [(_, ids_of_a), (_, ids_of_b)]: [&Part; 2],
+    [(_, ids_of_a), (_, ids_of_b)]: [&OperationRows; 2],
     pairs: &HashMap<CaseId, Vec<StoredPair>>,
     domain: Domain,
     by_loops: bool,

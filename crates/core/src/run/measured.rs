@@ -97,6 +97,12 @@ impl Row {
         Some(interval.widened(ns, self.allowance.unwrap_or(0.0) * ns.abs()))
     }
 
+    /// The same row for a comparison within its run, where other runs do not matter.
+    pub fn within_run(&self) -> Self {
+        let (ns_interval, cycles_interval) = (self.ns_within, self.cycles_within);
+        Self { ns_interval, cycles_interval, allowance: None, run_to_run: None, ..self.clone() }
+    }
+
     /// The same row with the cost of equal work in place of the mean over unequal actors, where that is another one.
     pub fn of_equal_work(&self) -> Option<Self> {
         let (ns, within, cycles) = (self.equal_work_ns?, self.equal_work_within?, self.equal_work_cycles);
