@@ -51,7 +51,7 @@ pub(crate) fn has_directory() -> bool {
 
 /// What a process does of a run that a launcher started.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum Duty {
     /// It was started alone and measures.
     Alone,
     /// It measures its node, into this directory.
@@ -68,14 +68,14 @@ pub(crate) enum Part {
 /// # Errors
 /// When a launcher started several processes and there is no common directory, or when some of what is asked for is measured
 /// by all processes together and the rest by nodes.
-pub(crate) fn part(arguments: &RunArguments) -> Result<Part, Failure> {
-    let Some(process) = Process::of_environment() else { return Ok(Part::Alone) };
+pub(crate) fn part(arguments: &RunArguments) -> Result<Duty, Failure> {
+    let Some(process) = Process::of_environment() else { return Ok(Duty::Alone) };
     let node = node_name().filter(|_| !arguments.anonymous);
     if process.rank > 0 {
         terminal::silence(&process.directory(node.as_deref()));
     }
     if has_directory() {
-        return Ok(Part::Alone);
+        return Ok(Duty::Alone);
     }
     let folder = arguments.out.as_deref().or(arguments.resume.as_deref());
     // The directory of a common run is that of `--out` itself.
@@ -83,7 +83,7 @@ pub(crate) fn part(arguments: &RunArguments) -> Result<Part, Failure> {
     let only = resumed.map_or_else(|| arguments.only.clone(), |run| run.only);
     match between_processes(&only) {
         0 => part_of(process, folder, node.as_deref()),
-        count if count == only.len() => Ok(Part::Together(process)),
+        count if count == only.len() => Ok(Duty::Together(process)),
         _ => Err(Failure::Usage(
             "primitives between processes (mpi.*) are measured by all processes together, the others on each node; \
              name one of both with --only"
@@ -97,14 +97,14 @@ fn between_processes(only: &[String]) -> usize {
     only.iter().filter(|glob| glob.split('.').next() == Some(Domain::Mpi.as_str())).count()
 }
 
-fn part_of(process: Process, folder: Option<&Path>, node: Option<&str>) -> Result<Part, Failure> {
+fn part_of(process: Process, folder: Option<&Path>, node: Option<&str>) -> Result<Duty, Failure> {
     let Some(folder) = folder else {
         return Err(Failure::Usage(format!(
             "{} started {} processes; name the common directory of their runs with --out",
             process.launcher, process.size
         )));
     };
-    Ok(if process.local == 0 { Part::Node(folder.join(process.directory(node))) } else { Part::Nothing })
+    Ok(if process.local == 0 { Duty::Node(folder.join(process.directory(node))) } else { Duty::Nothing })
 }
 
 #[cfg(test)]
@@ -125,11 +125,11 @@ mod tests {
     fn the_first_process_of_a_node_measures_it_under_the_common_directory() {
         let of = |rank, local| Process { rank, size: 128, local, launcher: "Slurm" };
         let part = |rank, node| part_of(rank, Some(Path::new("runs")), node).unwrap();
-        assert_eq!(part(of(7, 0), Some("cn042")), Part::Node(PathBuf::from("runs/cn042")));
-        assert_eq!(part(of(7, 0), None), Part::Node(PathBuf::from("runs/node-007")));
-        assert_eq!(part(of(7, 1), Some("cn042")), Part::Nothing);
+        assert_eq!(part(of(7, 0), Some("cn042")), Duty::Node(PathBuf::from("runs/cn042")));
+        assert_eq!(part(of(7, 0), None), Duty::Node(PathBuf::from("runs/node-007")));
+        assert_eq!(part(of(7, 1), Some("cn042")), Duty::Nothing);
         for hostile in ["..", ".", "", "/"] {
-            let Part::Node(path) = part(of(7, 0), Some(hostile)) else { panic!("{hostile}") };
+            let Duty::Node(path) = part(of(7, 0), Some(hostile)) else { panic!("{hostile}") };
             assert_eq!((path.parent(), path.components().count()), (Some(Path::new("runs")), 2), "{hostile}");
         }
         let error = part_of(of(0, 0), None, None).unwrap_err();

@@ -20,14 +20,14 @@ pub(super) struct Matrix {
 }
 
 /// A line of the file: its number, from 1, and its fields.
-type Line<'a> = (usize, Vec<&'a str>);
+type NumberedFields<'a> = (usize, Vec<&'a str>);
 
 impl Matrix {
     /// Reads a matrix. Text in front of it and after it, such as the messages of the tool, is passed over with a warning.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_end();
         let lines = text.lines().map(|line| line.split(',').map(str::trim).collect());
-        let lines: Vec<Line> = (1..).zip(lines).collect();
+        let lines: Vec<NumberedFields> = (1..).zip(lines).collect();
         let Some(start) = lines.iter().position(is_of_matrix) else {
             return Err("line 1: neither here nor below are comma-separated times".to_owned());
         };
@@ -41,7 +41,8 @@ impl Matrix {
                 .push(format!("skipped {} lines that are not of the matrix, from line {first}", skipped.len()));
         }
         let from = usize::from(found.is_numbered);
-        let cells: Vec<Line> = matrix[from..].iter().map(|(line, cells)| (*line, cells[from..].to_vec())).collect();
+        let cells: Vec<NumberedFields> =
+            matrix[from..].iter().map(|(line, cells)| (*line, cells[from..].to_vec())).collect();
         if cells.len() > MOST_CPUS {
             return Err(format!("it has {} CPUs, and the most that are read are {MOST_CPUS}", cells.len()));
         }
@@ -51,7 +52,7 @@ impl Matrix {
         Ok(found)
     }
 
-    fn read_pairs(&mut self, cells: &[Line]) -> Result<(), String> {
+    fn read_pairs(&mut self, cells: &[NumberedFields]) -> Result<(), String> {
         let mut differing = 0;
         for (second, (line, below)) in cells.iter().enumerate() {
             for (first, (upper_line, above)) in cells[..second].iter().enumerate() {
@@ -96,13 +97,15 @@ fn why_missing(both: [(usize, &str); 2]) -> String {
 }
 
 /// Whether most fields of a line are those of a matrix: numbers, or empty.
-fn is_of_matrix((_, cells): &Line) -> bool {
+fn is_of_matrix((_, cells): &NumberedFields) -> bool {
     let usual = cells.iter().filter(|cell| cell.is_empty() || cell.parse::<f64>().is_ok()).count();
     cells.len() > 1 && 2 * usual > cells.len()
 }
 
 /// The lines of the matrix that begins here, and those after it.
-fn square<'a, 'b>(lines: &'b [Line<'a>]) -> Result<(&'b [Line<'a>], &'b [Line<'a>]), String> {
+fn square<'a, 'b>(
+    lines: &'b [NumberedFields<'a>],
+) -> Result<(&'b [NumberedFields<'a>], &'b [NumberedFields<'a>]), String> {
     let (first, width) = (lines[0].0, lines[0].1.len());
     let due = format!("line {first} has {width}, so {width} lines of {width} fields are due");
     if let Some((line, cells)) = lines.iter().take(width).find(|(_, cells)| cells.len() != width) {
@@ -125,7 +128,7 @@ fn numbers(cells: &[&str]) -> Option<Vec<u32>> {
 }
 
 /// Whether the first line and the first field of each line are the numbers of CPUs.
-fn is_numbered(matrix: &[Line]) -> Result<bool, String> {
+fn is_numbered(matrix: &[NumberedFields]) -> Result<bool, String> {
     let (line, header) = (matrix[0].0, &matrix[0].1);
     let column: Vec<&str> = matrix[1..].iter().map(|(_, cells)| cells[0]).collect();
     let corner = header[0];

@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_secs(20);
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// What each of the runs measures.
-struct Request {
+struct RepeatRequest {
     folder: PathBuf,
     /// How many runs.
     count: u32,
@@ -50,7 +50,7 @@ struct Request {
     command: Vec<String>,
 }
 
-impl Request {
+impl RepeatRequest {
     /// From the command line, or from the folder that is resumed.
     fn new(arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
         match &arguments.resume {
@@ -156,7 +156,7 @@ fn joined_runs(row: &Row) -> u64 {
 /// Runs the plan `count` times, or the runs that are left of a folder that was begun.
 pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failure> {
     let started = Instant::now();
-    let request = Request::new(arguments, count)?;
+    let request = RepeatRequest::new(arguments, count)?;
     let cancel = cancel_on_signal();
     let mut outcome = Outcome::Done;
     let mut status = Status::Done;
@@ -214,7 +214,7 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
 }
 
 /// What to do when one of the runs ends without a result.
-fn ended_early(request: &Request, number: u32, ended: Option<End>) -> Failure {
+fn ended_early(request: &RepeatRequest, number: u32, ended: Option<End>) -> Failure {
     let has_none = !request.folders().any(|folder| has_begun(&folder));
     let is_taken_back = request.arguments.resume.is_none() && !request.folders().any(|folder| folder.exists());
     if is_taken_back {
@@ -241,7 +241,7 @@ fn has_begun(folder: &Path) -> bool {
 }
 
 /// The command that measures once, or goes on with what was begun.
-fn command(request: &Request, folder: &Path, number: u32, budget: Option<Duration>) -> Result<Command, Failure> {
+fn command(request: &RepeatRequest, folder: &Path, number: u32, budget: Option<Duration>) -> Result<Command, Failure> {
     let missing = |error| Failure::CouldNot(format!("the file of this program cannot be found: {error}"));
     let (mut child, arguments) = (syncscope_host::this_program().map_err(missing)?, &request.arguments);
     child.arg("run").stdin(Stdio::null()).stdout(Stdio::null());
@@ -305,7 +305,7 @@ pub(super) fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool
 ///
 /// # Errors
 /// When there is no run, or a file cannot be read or written.
-fn join(request: &Request, status: Status) -> Result<RunDirectory, Failure> {
+fn join(request: &RepeatRequest, status: Status) -> Result<RunDirectory, Failure> {
     let runs = request.runs()?;
     let Some((first, run)) = runs.first() else {
         return Err(Failure::CouldNot(format!("no run in {} has begun", request.folder.display())));

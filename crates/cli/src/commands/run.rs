@@ -23,7 +23,7 @@ use crate::commands::{paper, repeat, written_code};
 use crate::failure::{Failure, Outcome};
 use crate::history;
 use crate::laboratories::Laboratories;
-use crate::launcher::{self, Part, Together};
+use crate::launcher::{self, Duty, Together};
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
 use crate::runs;
@@ -35,14 +35,14 @@ use crate::terminal::{self, cancel_on_signal};
 /// Measures this machine.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     match launcher::part(arguments)? {
-        Part::Alone => measure_run(arguments, None),
-        Part::Nothing => Ok(Outcome::Done),
-        Part::Together(process) => {
+        Duty::Alone => measure_run(arguments, None),
+        Duty::Nothing => Ok(Outcome::Done),
+        Duty::Together(process) => {
             let together = launcher::join(process, arguments)?;
             together.map_or(Ok(Outcome::Done), |together| measure_run(arguments, Some(together)))
         }
-        Part::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => Ok(Outcome::Done),
-        Part::Node(directory) => measure_run(&in_directory(arguments, directory), None),
+        Duty::Node(directory) if arguments.resume.is_some() && is_complete(&directory) => Ok(Outcome::Done),
+        Duty::Node(directory) => measure_run(&in_directory(arguments, directory), None),
     }
 }
 
@@ -132,7 +132,7 @@ fn measure_here(
         profile::enable();
     }
     // Checked first, because opening the laboratories takes time.
-    let request = Request::new(arguments, own)?;
+    let request = RunRequest::new(arguments, own)?;
     request.arguments.cpus.as_ref().map_or(Ok(()), |CpuList(cpus)| restrict_to(cpus))?;
     let mut progress = Progress::new("inspecting this machine");
     let mut laboratories = profile::time(Phase::Open, || request.open(processes)).inspect_err(|_| progress.finish())?;
@@ -162,7 +162,7 @@ fn measure_here(
 
 /// Measures the plan, and the experiments that were asked for.
 fn measure_all(
-    request: &Request,
+    request: &RunRequest,
     session: &mut Session,
     laboratories: &mut Laboratories,
     limits: &Limits,
@@ -192,7 +192,7 @@ struct Measured {
 
 /// Writes what the run says, and shows it.
 fn finish(
-    request: &Request,
+    request: &RunRequest,
     mut session: Session,
     Measured { start, status }: Measured,
     laboratories: &mut Laboratories,
@@ -212,7 +212,7 @@ fn finish(
 }
 
 /// The plan. What was asked for and is not in it is warned of, or refused where nothing else was asked for.
-fn planned(request: &Request, laboratories: &mut Laboratories, progress: &mut Progress) -> Result<Plan, Failure> {
+fn planned(request: &RunRequest, laboratories: &mut Laboratories, progress: &mut Progress) -> Result<Plan, Failure> {
     let (plan, refused) = request.selection.plan(laboratories, request.arguments.preset, request.seed)?;
     for value in request.selection.missing_values(&plan, &refused) {
         if request.own.is_some() {
@@ -300,7 +300,7 @@ fn show_profile(elapsed: Duration) {
 }
 
 /// The requested measurement, from the command line or from the run that is resumed.
-struct Request {
+struct RunRequest {
     arguments: RunArguments,
     selection: Selection,
     seed: u64,
@@ -329,7 +329,7 @@ impl Target {
     }
 }
 
-impl Request {
+impl RunRequest {
     fn new(arguments: &RunArguments, own: Option<&OwnRequest>) -> Result<Self, Failure> {
         let (arguments, own, target) = if let Some(path) = &arguments.resume {
             let (directory, run) = resumable(path)?;
@@ -393,7 +393,7 @@ fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
     scheduling::bind_to(cpus).map_err(|error| Failure::CouldNot(format!("--cpus {}: {error}", cpu_list::format(cpus))))
 }
 
-fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, SessionError> {
+fn begin(request: &RunRequest, laboratories: &mut Laboratories, plan: Plan) -> Result<Session, SessionError> {
     profile::time(Phase::Crosscheck, || laboratories.check_chains(request.seed));
     let preset = request.arguments.preset;
     let mut session = match &request.target {
@@ -427,7 +427,7 @@ fn begin(request: &Request, laboratories: &mut Laboratories, plan: Plan) -> Resu
     Ok(session)
 }
 
-fn new_run(request: &Request, laboratories: &mut Laboratories, plan: &Plan) -> Run {
+fn new_run(request: &RunRequest, laboratories: &mut Laboratories, plan: &Plan) -> Run {
     let mut run = provenance::new_run(request.arguments.preset, request.seed, laboratories);
     run.warnings.extend(laboratories.notes(request.arguments.preset, plan));
     Run {

@@ -15,7 +15,7 @@ use crate::{Disturbance, Interval, Level, Nanoseconds, Observation, Population};
 /// one to the other as the share passes a half.
 #[derive(Debug)]
 pub(crate) struct Cost {
-    parts: Vec<Part>,
+    parts: Vec<WeightedStratum>,
     /// The share of the pairs with SMT interference in each measurement block.
     shares: Vec<f64>,
     /// The costs of the parts of the run, in their order.
@@ -29,7 +29,7 @@ pub(crate) struct Cost {
 const PARTS_OF_RUN: usize = 6;
 
 #[derive(Debug)]
-struct Part {
+struct WeightedStratum {
     weight: f64,
     costs: Clustered,
     median: f64,
@@ -57,9 +57,9 @@ impl Cost {
         let (beside, alone): (Vec<_>, Vec<_>) = values.iter().partition(|(o, _)| is_beside(o));
         let part = |of: Vec<&(&Observation, f64)>| {
             let costs = Clustered::of(&of.iter().map(|(o, cost)| (o.block, *cost)).collect::<Vec<_>>())?;
-            Some(Part { weight: of.len() as f64 / values.len() as f64, median: costs.median()?, costs })
+            Some(WeightedStratum { weight: of.len() as f64 / values.len() as f64, median: costs.median()?, costs })
         };
-        let parts: Vec<Part> = [alone, beside].into_iter().filter_map(part).collect();
+        let parts: Vec<WeightedStratum> = [alone, beside].into_iter().filter_map(part).collect();
         let shares = if parts.len() == 2 { shares_of(values) } else { Vec::new() };
         (!parts.is_empty()).then_some(Self { parts, shares, course: Vec::new(), count: values.len() })
     }
@@ -88,7 +88,7 @@ impl Cost {
         let share = share_interval(&self.shares, level);
         let (fewer, more) = ((beside.weight - share.low).max(0.0), (share.high - beside.weight).max(0.0));
         let (cheaper, more_expensive) = if gap >= 0.0 { (fewer, more) } else { (more, fewer) };
-        let side = |of_share: f64, distance: fn(&Part, Interval) -> f64| {
+        let side = |of_share: f64, distance: fn(&WeightedStratum, Interval) -> f64| {
             let of_parts =
                 self.parts.iter().map(|part| part.weight * distance(part, part.costs.interval_or_range(level)));
             of_parts.fold((of_share * gap).abs(), f64::hypot)

@@ -61,7 +61,7 @@ impl Header {
         if record.len() != self.len() {
             return Err(format!("it has {} cells and not {}", record.len(), self.len()));
         }
-        let line = Line(self, record);
+        let line = CellsOfLine(self, record);
         let mut row = Row::default();
         for (column, cell) in self.0.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {
             if let Some(column) = column.filter(|column| column.read(&mut row, cell, &line).is_none()) {
@@ -84,9 +84,9 @@ impl Header {
 }
 
 /// A line of a table.
-struct Line<'a>(&'a Header, &'a StringRecord);
+struct CellsOfLine<'a>(&'a Header, &'a StringRecord);
 
-impl Cells for Line<'_> {
+impl Cells for CellsOfLine<'_> {
     fn cell(&self, column: &str) -> Option<&str> {
         let place = self.0.0.iter().position(|known| known.is_some_and(|known| known.name == column))?;
         self.1.get(place).filter(|cell| !cell.is_empty())

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-    struct Line {
+    struct Cost {
         what: String,
         time_ns: Option<f64>,
         repeats: u32,
@@ -117,26 +117,26 @@ mod tests {
     fn what_is_not_known_is_an_empty_cell_and_stays_unknown() {
         let (_folder, directory) = directory();
         let rows = [
-            Line { what: "a, b".into(), time_ns: Some(0.1 + 0.2), repeats: 3 },
-            Line { what: "c \"d\"".into(), time_ns: None, repeats: 0 },
+            Cost { what: "a, b".into(), time_ns: Some(0.1 + 0.2), repeats: 3 },
+            Cost { what: "c \"d\"".into(), time_ns: None, repeats: 0 },
         ];
         write(&directory, "costs", &rows).unwrap();
         let text = std::fs::read_to_string(directory.path().join("costs.csv")).unwrap();
         assert_eq!(text.lines().next(), Some("what,time_ns,repeats"));
         assert!(text.lines().nth(2).unwrap().ends_with(",,0"), "{text}");
-        assert_eq!(read::<Line>(&directory, "costs", &mut Vec::new()).unwrap(), rows);
+        assert_eq!(read::<Cost>(&directory, "costs", &mut Vec::new()).unwrap(), rows);
     }
 
     #[test]
     fn a_missing_table_has_no_rows_and_a_damaged_line_costs_its_own_row() {
         let (_folder, directory) = directory();
         let mut warnings = Vec::new();
-        let mut read = || read::<Line>(&directory, "costs", &mut warnings).unwrap();
+        let mut read = || read::<Cost>(&directory, "costs", &mut warnings).unwrap();
         assert_eq!(read(), []);
         let lines = "what,time_ns,repeats\na,fast,1\n\0\0\nb,2,3\nc,,4294967295\nd,,1\ne,";
         std::fs::write(directory.path().join("costs.csv"), lines).unwrap();
         assert_eq!(read().iter().map(|line| line.what.as_str()).collect::<Vec<_>>(), ["b", "d"]);
-        let error = read_file::<Line>(&directory.path().join("costs.csv")).unwrap_err().to_string();
+        let error = read_file::<Cost>(&directory.path().join("costs.csv")).unwrap_err().to_string();
         assert!(error.contains("costs.csv: 4 lines (2, 3, 5, 7; line 2: "), "{error}");
         assert_eq!(warnings.len(), 1);
         assert!(

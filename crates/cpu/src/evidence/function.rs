@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::fmt::Write as _;
 
-use super::{Architecture, Line, TimedLoop};
+use super::{Architecture, CodeLine, TimedLoop};
 
 /// No timed loop is longer. Decoding ends here.
 const MAX_BYTES: usize = 64 * 1024;
@@ -105,7 +105,7 @@ pub(super) fn loop_of(function: &[Decoded], architecture: Architecture) -> Optio
             let _ = write!(text, " {:x}", if is_inside { target.wrapping_sub(start) } else { target });
         }
         let next = graph.next[*index].iter().filter_map(|next| line_of(*next)).collect();
-        Line { offset: instruction.address - start, text, next }
+        CodeLine { offset: instruction.address - start, text, next }
     };
     Some(TimedLoop { architecture, lines: indices.iter().map(line).collect(), head: line_of(head).unwrap_or_default() })
 }

@@ -103,7 +103,7 @@ impl Architecture {
     }
 
     /// Whether an instruction may write memory, as far as its text shows. The destination is the first operand of x86-64.
-    fn may_write(self, line: &Line) -> bool {
+    fn may_write(self, line: &CodeLine) -> bool {
         let name = line.name();
         let writes = match self {
             Self::X86_64 => {
@@ -120,14 +120,14 @@ impl Architecture {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimedLoop {
     architecture: Architecture,
-    lines: Vec<Line>,
+    lines: Vec<CodeLine>,
     /// The line where the loop is entered.
     head: usize,
 }
 
 /// One instruction. Addresses count from the loop's first byte, so that equal loops at different addresses are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
+struct CodeLine {
     offset: u64,
     text: String,
     /// The lines that may follow within the loop.
@@ -145,8 +145,8 @@ impl TimedLoop {
 
     /// The path through the loop with the fewest instructions that begin with one of the texts, and of these paths the shortest
     /// (Dijkstra's algorithm).
-    fn shortest_path(&self, any_of: &[&str]) -> impl Iterator<Item = &Line> {
-        let weight = |line: &Line| (u32::from(line.is_one_of(any_of)), 1u32);
+    fn shortest_path(&self, any_of: &[&str]) -> impl Iterator<Item = &CodeLine> {
+        let weight = |line: &CodeLine| (u32::from(line.is_one_of(any_of)), 1u32);
         let mut open = BinaryHeap::new();
         open.extend(self.lines.get(self.head).map(|line| Reverse((weight(line), self.head, self.head))));
         let mut before: Vec<Option<usize>> = vec![None; self.lines.len()];
@@ -177,7 +177,7 @@ impl TimedLoop {
 
     /// Whether the loop calls another function.
     fn calls(&self) -> bool {
-        self.lines.iter().any(Line::is_call)
+        self.lines.iter().any(CodeLine::is_call)
     }
 
     /// All instructions, one in a line.
@@ -186,7 +186,7 @@ impl TimedLoop {
     }
 }
 
-impl Line {
+impl CodeLine {
     fn is_one_of(&self, any_of: &[&str]) -> bool {
         any_of.iter().any(|start| begins_with_words(&self.text, start))
     }
@@ -210,13 +210,13 @@ impl Line {
 
 /// All instructions of an operation on the shortest paths; `None` if a part of it is in a called function.
 fn receipt(loops: [&TimedLoop; 2], any_of: &[&str], unroll: u32) -> Option<Receipt> {
-    let calls = |timed: &&TimedLoop| timed.shortest_path(any_of).any(Line::is_call);
+    let calls = |timed: &&TimedLoop| timed.shortest_path(any_of).any(CodeLine::is_call);
     if loops.iter().any(calls) {
         return None;
     }
     let is_straight = loops.iter().all(|timed| timed.is_straight());
     let counted = if is_straight { Counted::Executed } else { Counted::ShortestPath };
-    let named = |line| (Line::name(line), Line::is_one_of(line, any_of));
+    let named = |line| (CodeLine::name(line), CodeLine::is_one_of(line, any_of));
     Receipt::of(loops.map(|timed| timed.shortest_path(any_of).map(named)), unroll, counted)
 }
 
@@ -292,7 +292,7 @@ fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
     let listing = listing_of(loops);
     let count = |timed: &TimedLoop, name: &str| timed.lines.iter().filter(|line| line.name() == name).count();
     let is_first = |name: &str| loops[1].architecture.is_costly(name);
-    let names: BTreeSet<&str> = loops[1].lines.iter().map(Line::name).collect();
+    let names: BTreeSet<&str> = loops[1].lines.iter().map(CodeLine::name).collect();
     let more = names.into_iter().map(|name| (name, count(loops[0], name), count(loops[1], name)));
     let more = more.filter(|(_, baseline, test)| test > baseline);
     let Some((name, baseline, test)) = more.max_by_key(|(name, baseline, test)| (is_first(name), test - baseline))
@@ -333,13 +333,13 @@ mod tests {
     }
 
     fn lines(count: u32, line: &str) -> TimedLoop {
-        let step = |index| Line { offset: 0, text: line.to_owned(), next: vec![(index + 1) % count as usize] };
+        let step = |index| CodeLine { offset: 0, text: line.to_owned(), next: vec![(index + 1) % count as usize] };
         TimedLoop { architecture: Architecture::X86_64, lines: (0..count as usize).map(step).collect(), head: 0 }
     }
 
     #[test]
     fn the_path_with_the_fewest_counts() {
-        let line = |text: &str, next: &[usize]| Line { offset: 0, text: text.to_owned(), next: next.to_vec() };
+        let line = |text: &str, next: &[usize]| CodeLine { offset: 0, text: text.to_owned(), next: next.to_vec() };
         // A compare-and-swap that is retried, then two branches with one compare-and-swap each, one of them with a
         // second.
         let lines = vec![
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn receipts_are_of_the_shortest_path() {
-        let line = |text: &str, next: &[usize]| Line { offset: 0, text: text.to_owned(), next: next.to_vec() };
+        let line = |text: &str, next: &[usize]| CodeLine { offset: 0, text: text.to_owned(), next: next.to_vec() };
         let timed = |operations: usize| {
             let step = |index: usize| {
                 let (next, retry) = ((3 * index + 4) % (3 * operations + 1), 3 * index + 1);

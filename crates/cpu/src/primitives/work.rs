@@ -66,10 +66,10 @@ fn duration(work: Option<Work>) -> Duration {
 
 /// A counter in a cache line of x86-64 and of most ARM64 processors.
 #[repr(align(64))]
-pub(super) struct Line(AtomicU64);
+pub(super) struct CacheLine(AtomicU64);
 
 fn lines_in(bytes: u32) -> usize {
-    (bytes as usize).div_ceil(size_of::<Line>())
+    (bytes as usize).div_ceil(size_of::<CacheLine>())
 }
 
 /// The work in one place.
@@ -77,14 +77,14 @@ pub(super) enum Task {
     /// So many iterations of the loop.
     Loop(u64),
     /// Adds one to the counter of every line.
-    Change(Pages<Line>),
+    Change(Pages<CacheLine>),
     /// Reads the counter of every line; and how often that was not 1 in each.
-    Read(Pages<Line>, AtomicU64),
+    Read(Pages<CacheLine>, AtomicU64),
 }
 
 impl Task {
     fn of(work: Option<Work>, reads: bool) -> Self {
-        let lines = |bytes| Pages::filled(lines_in(bytes), |_| Line(AtomicU64::new(1)));
+        let lines = |bytes| Pages::filled(lines_in(bytes), |_| CacheLine(AtomicU64::new(1)));
         match work {
             None => Self::Loop(0),
             Some(Work::Time(ns)) => Self::Loop(iterations(ns)),
@@ -98,7 +98,9 @@ impl Task {
     pub(super) fn run(&self) {
         match self {
             Self::Loop(iterations) => drop(black_box(steps_of_additions(*iterations))),
-            Self::Change(lines) => lines.iter().for_each(|Line(count)| count.store(count.load(Relaxed) + 1, Relaxed)),
+            Self::Change(lines) => {
+                lines.iter().for_each(|CacheLine(count)| count.store(count.load(Relaxed) + 1, Relaxed));
+            }
             Self::Read(lines, missed) => {
                 if sum(lines) != lines.len() as u64 {
                     missed.fetch_add(1, Relaxed);
@@ -109,7 +111,7 @@ impl Task {
 
     fn prepare(&self) {
         if let Self::Change(lines) = self {
-            lines.iter().for_each(|Line(count)| count.store(1, Relaxed));
+            lines.iter().for_each(|CacheLine(count)| count.store(1, Relaxed));
         }
     }
 
@@ -124,8 +126,8 @@ impl Task {
     }
 }
 
-fn sum(lines: &[Line]) -> u64 {
-    lines.iter().map(|Line(count)| count.load(Relaxed)).sum()
+fn sum(lines: &[CacheLine]) -> u64 {
+    lines.iter().map(|CacheLine(count)| count.load(Relaxed)).sum()
 }
 
 /// The iterations that take so long on the calling thread's core, calibrated once for each length.

@@ -26,7 +26,7 @@ const SAID_EVERY: Duration = Duration::from_secs(1);
 
 /// What such a process is asked. Its figures are pooled with those of the process that asks, so both have the same conditions.
 #[derive(Debug, Serialize, Deserialize)]
-struct Request<'a> {
+struct ShareRequest<'a> {
     share: Cow<'a, Share>,
     conditions: Conditions,
     /// Whether idle CPUs are kept awake.
@@ -52,12 +52,12 @@ pub(crate) fn measure(
     keeps_awake: bool,
     goes_on: &mut dyn FnMut(&Case) -> bool,
 ) -> Result<Vec<Apart>, String> {
-    let asked = Request { share: Cow::Borrowed(share), conditions: Conditions::here(cpus), keeps_awake };
+    let asked = ShareRequest { share: Cow::Borrowed(share), conditions: Conditions::here(cpus), keeps_awake };
     let (found, ended) = ask(&asked, goes_on).map_err(|error| format!("a fresh process could not measure: {error}"))?;
     if ended == End::Code(0) { Ok(found) } else { Err(format!("a fresh process {ended} before it had measured")) }
 }
 
-fn ask(asked: &Request<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<(Vec<Apart>, End)> {
+fn ask(asked: &ShareRequest<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<(Vec<Apart>, End)> {
     let mut request = shared_memory::memory_file()?;
     serde_json::to_writer(&mut request, asked)?;
     request.rewind()?;
@@ -111,7 +111,7 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     child_process::end_with_parent(number(parent)?)?;
     let mut text = String::new();
     File::from(child_process::inherited(number(request)?.cast_signed())?).read_to_string(&mut text)?;
-    let Request { share, conditions, keeps_awake } = serde_json::from_str(&text)?;
+    let ShareRequest { share, conditions, keeps_awake } = serde_json::from_str(&text)?;
     let mut laboratory = CpuLaboratory::open().map_err(io::Error::other)?;
     let here = Conditions::here(laboratory.topology().allowed_cpus());
     conditions.difference(&here).map_or(Ok(()), |difference| Err(io::Error::other(difference)))?;

@@ -81,7 +81,7 @@ struct Start {
 
 /// What a team asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Request {
+pub(super) enum WorkerRequest {
     /// To make a case ready: of the catalogue, or of code of the user.
     New(Case, Option<Box<Library>>),
     /// To run the shots.
@@ -124,10 +124,10 @@ mod tests {
         };
         let library = Library { own: OwnOperation::default(), file: "/tmp/operation.so".into() };
         for library in [None, Some(Box::new(library))] {
-            survives(&Request::New(case.clone(), library));
+            survives(&WorkerRequest::New(case.clone(), library));
         }
         for purpose in [Purpose::Samples, Purpose::Windows, Purpose::Proof] {
-            survives(&Request::Run(purpose, shots.clone()));
+            survives(&WorkerRequest::Run(purpose, shots.clone()));
         }
     }
 

@@ -16,7 +16,7 @@ use syncscope_core::{Case, Refusal, Shot};
 use syncscope_host::child_process;
 use syncscope_host::end::{Before, End};
 
-use super::{ARGUMENT, IS_WORKER, Request, Start, send};
+use super::{ARGUMENT, IS_WORKER, Start, WorkerRequest, send};
 use crate::machine::inherited::Inherited;
 use crate::primitives::own::Library;
 use crate::team::openmp::Policy;
@@ -72,7 +72,7 @@ impl ProcessTeam {
 
     /// Lets the workers make the workload of a case, or of the user's operation in a library, on new memory.
     pub(super) fn renew(&mut self, case: &Case, library: Option<Library>) -> Result<(), TeamError> {
-        let request = Request::New(case.clone(), library.map(Box::new));
+        let request = WorkerRequest::New(case.clone(), library.map(Box::new));
         for workers in [0..1, 1..self.workers.len()] {
             self.ask(&request, workers.clone())?;
             self.reports(workers, 0, STARTUP_TIMEOUT)?;
@@ -80,7 +80,7 @@ impl ProcessTeam {
         Ok(())
     }
 
-    fn ask(&mut self, request: &Request, workers: Range<usize>) -> Result<(), TeamError> {
+    fn ask(&mut self, request: &WorkerRequest, workers: Range<usize>) -> Result<(), TeamError> {
         for worker in workers {
             if send(&mut &self.workers[worker].socket, request).is_err() {
                 let error = self.ended(worker);
@@ -148,7 +148,7 @@ impl Executor for ProcessTeam {
             return Err(TeamError::Poisoned);
         }
         let workers = 0..self.workers.len();
-        self.ask(&Request::Run(purpose, shots.to_vec()), workers.clone())?;
+        self.ask(&WorkerRequest::Run(purpose, shots.to_vec()), workers.clone())?;
         let of_each = shots.len() * (self.cpus.len() / workers.len().max(1));
         let found = self.reports(workers, of_each, limit)?;
         Ok(found.iter().flat_map(|records| records.chunks(shots.len().max(1))).map(<[Record]>::to_vec).collect())

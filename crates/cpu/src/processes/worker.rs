@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
 
-use super::{Request, Start, send};
+use super::{Start, WorkerRequest, send};
 use crate::machine::inherited::{self, Inherited};
 use crate::machine::memory::Pages;
 use crate::machine::system::System;
@@ -94,8 +94,10 @@ impl Worker {
         for line in BufReader::new(socket).lines() {
             let line = line.map_err(|error| error.to_string())?;
             let report = match read(&line)? {
-                Request::New(case, library) => self.renew(&case, library).map(|()| Vec::new()).map_err(Stopped::Failed),
-                Request::Run(purpose, shots) => self.run(purpose, &shots),
+                WorkerRequest::New(case, library) => {
+                    self.renew(&case, library).map(|()| Vec::new()).map_err(Stopped::Failed)
+                }
+                WorkerRequest::Run(purpose, shots) => self.run(purpose, &shots),
             };
             send(&report)?;
             if report.is_err() {

@@ -41,14 +41,14 @@ impl Figure {
 
 /// A rung with what each machine has on it.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct Ranking {
     pub(super) rung: &'static Rung,
     pub(super) figures: Vec<Option<Figure>>,
     /// The machines whose hardware is certainly the cheapest.
     pub(super) cheapest: Vec<usize>,
 }
 
-impl Line {
+impl Ranking {
     /// Whether the machines have it at different sizes.
     pub(super) fn differs_in_size(&self) -> bool {
         let mut sizes =
@@ -61,12 +61,12 @@ impl Line {
 const SIZED: [&str; 3] = ["All threads", "Device", "System"];
 
 /// The rungs that some machine has a row for.
-pub(super) fn lines(columns: &[Column<'_, '_>]) -> Vec<Line> {
+pub(super) fn lines(columns: &[Column<'_, '_>]) -> Vec<Ranking> {
     LADDER.iter().filter_map(|rung| line(rung, columns)).collect()
 }
 
 /// The newest row of each machine that has a figure. The newest of all says which loop the rung is about.
-fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
+fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Ranking> {
     let found_in = columns.iter().enumerate().flat_map(|(at, column)| column.runs.iter().map(move |run| (at, *run)));
     let all: Vec<(usize, &Machine<'_>, Selected)> =
         found_in.filter_map(|(at, run)| Some((at, run, rung.find(run.data)?))).collect();
@@ -91,7 +91,7 @@ fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Line> {
         }
     }
     let is_there = figures.iter().any(Option::is_some);
-    is_there.then(|| Line { rung, figures, cheapest: cheapest_machines(&entrants) })
+    is_there.then(|| Ranking { rung, figures, cheapest: cheapest_machines(&entrants) })
 }
 
 fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected) -> Figure {

@@ -7,7 +7,7 @@ use syncscope_report::page::escape;
 use syncscope_report::{RunData, Rung, figure};
 
 use super::machine::{Column, Machine};
-use super::rung::{Figure, Line};
+use super::rung::{Figure, Ranking};
 
 /// One line for each run.
 pub(super) fn runs(machines: &[Machine<'_>]) -> String {
@@ -29,11 +29,11 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
 }
 
 /// For each operation the machines that have a figure.
-pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
+pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String {
     if lines.is_empty() {
         return "<p class=\"empty\">None of these runs has a row of the cost ladder.</p>".to_owned();
     }
-    let operation = |line: &Line| {
+    let operation = |line: &Ranking| {
         let Rung { id, level, title, .. } = line.rung;
         let ranked = ranked(line);
         // Published figures take no part where others have one.
@@ -58,14 +58,14 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
              <tbody>{rows}</tbody></table></div></details>"
         )
     };
-    let of_level = |lines: &[Line]| {
+    let of_level = |lines: &[Ranking]| {
         format!("<h3>{}</h3>", escape(lines[0].rung.level)) + &lines.iter().map(operation).collect::<String>()
     };
     lines.chunk_by(|one, next| one.rung.level == next.rung.level).map(of_level).collect()
 }
 
 /// The figures of an operation, the cheapest of the largest size first; those that cannot be compared last.
-fn ranked(line: &Line) -> Vec<(usize, &Figure)> {
+fn ranked(line: &Ranking) -> Vec<(usize, &Figure)> {
     let mut ranked: Vec<(usize, &Figure)> =
         line.figures.iter().enumerate().filter_map(|(index, figure)| Some((index, figure.as_ref()?))).collect();
     let place = |figure: &Figure| (!figure.is_compared(), Reverse(figure.threads));
@@ -75,7 +75,7 @@ fn ranked(line: &Line) -> Vec<(usize, &Figure)> {
 }
 
 /// A machine in the table of an operation.
-fn row(line: &Line, column: &Column<'_, '_>, index: usize, figure: &Figure, axis: Option<&Axis>) -> String {
+fn row(line: &Ranking, column: &Column<'_, '_>, index: usize, figure: &Figure, axis: Option<&Axis>) -> String {
     let mark = if line.cheapest.contains(&index) { " <span class=\"badge good\">cheapest</span>" } else { "" };
     let strip = axis.zip(figure.ns).filter(|_| figure.is_compared()).map_or_else(String::new, |(axis, ns)| {
         let whisker = figure.interval.map_or_else(String::new, |interval| {
@@ -113,9 +113,9 @@ fn note(figure: &Figure) -> String {
 }
 
 /// For each machine its runs, what is known to be wrong with them, and its operations.
-pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Line]) -> String {
+pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String {
     let machine = |(at, column): (usize, &Column<'_, '_>)| {
-        let of_line = |line: &Line| {
+        let of_line = |line: &Ranking| {
             let figure = line.figures.get(at)?.as_ref()?;
             let is_rival = |other: &Figure| other.is_compared() && other.threads == figure.threads;
             let compared = ranked(line).into_iter().filter(|(_, other)| is_rival(other)).collect::<Vec<_>>();
@@ -160,7 +160,7 @@ struct Axis {
 
 impl Axis {
     /// Around all costs and intervals of an operation; `None` without any.
-    fn around(line: &Line) -> Option<Self> {
+    fn around(line: &Ranking) -> Option<Self> {
         let ends = line.figures.iter().flatten().filter(|figure| figure.is_compared()).flat_map(|figure| {
             let interval = figure.interval.map(|interval| [interval.low, interval.high]);
             figure.ns.into_iter().chain(interval.into_iter().flatten())

@@ -59,7 +59,7 @@ fn end_with_parent() {
 }
 
 /// A source to compile: to what, architecture, file, text, headers and options.
-type Request = (Code, String, String, String, Vec<(String, String)>, Vec<String>);
+type Compilation = (Code, String, String, String, Vec<(String, String)>, Vec<String>);
 
 /// What became of it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -83,7 +83,7 @@ fn serve(library: &Path, input: impl Read, output: &mut impl Write) -> io::Resul
     Ok(())
 }
 
-fn compile(nvrtc: &Nvrtc, (code, arch, file, text, headers, options): &Request) -> Answer {
+fn compile(nvrtc: &Nvrtc, (code, arch, file, text, headers, options): &Compilation) -> Answer {
     let headers: Vec<(&str, &str)> = headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     match nvrtc.compile_to(*code, Source { file, text, headers: &headers }, arch, options) {
         Ok(compiled) => Answer::Compiled(compiled),

@@ -82,7 +82,7 @@ const EXACT_BLOCKS: u32 = 64;
 
 /// What a case asks for.
 #[derive(Debug)]
-pub(crate) struct Request {
+pub(crate) struct KernelRequest {
     pub(crate) parameters: Parameters,
     /// What all launches of the case have in common.
     pub(crate) arguments: BenchArguments,
@@ -141,7 +141,7 @@ impl Carried {
 pub(crate) struct KernelExperiment<'a> {
     bench: &'a mut Bench,
     setup: Setup<'a>,
-    request: Request,
+    request: KernelRequest,
     offsets: MemoryOffsets,
     /// Whether some threads were served far more often than others in the last sample.
     is_unequal: bool,
@@ -150,7 +150,12 @@ pub(crate) struct KernelExperiment<'a> {
 }
 
 impl<'a> KernelExperiment<'a> {
-    pub(crate) const fn new(bench: &'a mut Bench, setup: Setup<'a>, request: Request, offsets: MemoryOffsets) -> Self {
+    pub(crate) const fn new(
+        bench: &'a mut Bench,
+        setup: Setup<'a>,
+        request: KernelRequest,
+        offsets: MemoryOffsets,
+    ) -> Self {
         Self { bench, setup, request, offsets, is_unequal: false, clock_state: None }
     }
 
@@ -414,7 +419,7 @@ impl Experiment for KernelExperiment<'_> {
     }
 
     fn protocol(&self) -> Protocol {
-        let Request { sampling, is_own_context, unroll, .. } = &self.request;
+        let KernelRequest { sampling, is_own_context, unroll, .. } = &self.request;
         Protocol {
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,

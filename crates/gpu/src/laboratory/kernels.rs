@@ -14,7 +14,7 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
 use crate::cuda::error::Called;
 use crate::experiments::ThirdLoop;
-use crate::experiments::kernel::{KernelExperiment, Parameters, Request, Setup};
+use crate::experiments::kernel::{KernelExperiment, KernelRequest, Parameters, Setup};
 use crate::hard_limits::least_cycles;
 use crate::launch::arguments::{ArgumentKind, BenchArguments, RegisterArguments, UNROLL, VariableArguments};
 use crate::launch::bench::{Bench, Shape};
@@ -32,7 +32,7 @@ impl GpuLaboratory {
         let parameters =
             Parameters { shape: Shape { blocks: 1, threads: 32 }, dtype: None, stride: 0, arrays: 1, cluster: 0 };
         let evidence = Evidence::NotAvailable("a fault is not a primitive".to_owned());
-        let request = Request {
+        let request = KernelRequest {
             parameters,
             arguments: BenchArguments::Register(RegisterArguments::default()),
             proof: Proof::Trial,
@@ -64,7 +64,7 @@ impl GpuLaboratory {
             }
             other => return Err(Refusal::Failed(format!("{case} is not a loop in one kernel: {other:?}"))),
         };
-        let request = Request {
+        let request = KernelRequest {
             parameters,
             arguments,
             proof: entry.proof,
@@ -81,7 +81,7 @@ impl GpuLaboratory {
     }
 
     /// Loads a program, clears memory and makes the experiment.
-    fn set_up(&mut self, program: &Program, evidence: Evidence, mut request: Request) -> Made<'_> {
+    fn set_up(&mut self, program: &Program, evidence: Evidence, mut request: KernelRequest) -> Made<'_> {
         let parameters = request.parameters;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;

@@ -14,7 +14,7 @@ use crate::cuda::error::NvrtcError;
 use crate::experiments::ThirdLoop;
 use crate::experiments::grid_barrier::{GridBarrierExperiment, Setup};
 use crate::experiments::host_barrier::HostBarrierExperiment;
-use crate::experiments::reduction::{LEAST_ROOM, Queue, ReductionExperiment, Request};
+use crate::experiments::reduction::{LEAST_ROOM, Queue, ReductionExperiment, ReductionRequest};
 use crate::launch::bench::Shape;
 use crate::launch::offsets::MemoryOffsets;
 use crate::launch::runner::Outage;
@@ -129,7 +129,7 @@ impl GpuLaboratory {
         if !group.is_connected(count).map_err(failed)? {
             return Err(Refusal::Skipped(NO_ACCESS.to_owned()));
         }
-        let request = Request {
+        let request = ReductionRequest {
             recipe,
             operation,
             devices: count,

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::time::Duration;
 
 use crate::cuda::compile::Program;
-use crate::cuda::driver::{Context, Device, Function, Part, Stream, launch_together};
+use crate::cuda::driver::{Context, Device, DeviceLaunch, Function, Stream, launch_together};
 use crate::cuda::error::Called;
 use crate::launch::arguments::{DevicePointer, GridBarrierArguments};
 use crate::launch::bench::{Idle, Shape, words_of};
@@ -261,9 +261,9 @@ fn part<'a>(
     device: &'a DeviceContext,
     member: &Member,
     word: usize,
-) -> Part<'a, GridBarrierArguments> {
+) -> DeviceLaunch<'a, GridBarrierArguments> {
     let function = launch.side.map_or(member.kernels.check, |side| member.kernels.of(side));
     let memory = device.memory() + (program.layout.offsets + launch.offset) as u64;
     let common = device.addressed(launch.arguments.common, memory, word);
-    Part { stream: &device.stream, function, arguments: GridBarrierArguments { common, ..launch.arguments } }
+    DeviceLaunch { stream: &device.stream, function, arguments: GridBarrierArguments { common, ..launch.arguments } }
 }

@@ -56,7 +56,7 @@ fn drawing(data: &RunData) -> String {
     let gpus = if devices.is_empty() {
         String::new()
     } else {
-        let host = measured(&figures, Part::HostLink, "");
+        let host = measured(&figures, MachinePart::HostLink, "");
         let link = format!("<div class=\"link host-link\"><span>CPU and GPU</span>{host}</div>");
         format!("{link}{}", gpu_side(devices, &machine.links, &figures))
     };
@@ -66,12 +66,12 @@ fn drawing(data: &RunData) -> String {
     format!(
         "<div class=\"machine\"><div class=\"side cpu-side\">{}{}</div>{gpus}</div>",
         cpu_boxes(&machine.cpu),
-        measured(&figures, Part::Cpu, &contradictions),
+        measured(&figures, MachinePart::Cpu, &contradictions),
     )
 }
 
 /// The measured figures of one part as a list.
-fn measured(figures: &[MachineFigure], part: Part, more: &str) -> String {
+fn measured(figures: &[MachineFigure], part: MachinePart, more: &str) -> String {
     let item = |(_, figure, words): &MachineFigure| format!("<li><b>{}</b> {}</li>", escape(figure), escape(words));
     let items: String = figures.iter().filter(|(of, ..)| *of == part).map(item).collect();
     if items.is_empty() && more.is_empty() {
@@ -202,14 +202,14 @@ fn kinds_in_words(cpu: &CpuMachine) -> Option<String> {
 fn gpu_side(devices: &[GpuMachine], links: &[GpuLink], figures: &[MachineFigure]) -> String {
     let boxes: String = devices.iter().map(gpu_box).collect();
     let between = (devices.len() > 1).then(|| {
-        let (ways, figures) = (escape(&ways(links)), measured(figures, Part::GpuLink, ""));
+        let (ways, figures) = (escape(&ways(links)), measured(figures, MachinePart::GpuLink, ""));
         format!("<div class=\"link gpu-link\"><span>{ways}</span>{figures}</div>")
     });
     format!(
         "<div class=\"side gpu-side\"><h3>{}</h3><p class=\"claimed\">{}</p><div class=\"boxes\">{boxes}</div>{}{}</div>",
         escape(&naming::gpus(devices).join(" + ")),
         escape(&gpu_claims(devices)),
-        measured(figures, Part::Gpu, ""),
+        measured(figures, MachinePart::Gpu, ""),
         between.unwrap_or_default()
     )
 }
@@ -289,7 +289,7 @@ fn round(value: f64) -> f64 {
 
 /// A part of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum MachinePart {
     Cpu,
     /// Between CPU and GPU.
     HostLink,
@@ -299,28 +299,28 @@ enum Part {
 }
 
 /// A measured cost: the part, the figure such as `76.6 ns` or `~3.07 µs`, and what takes so long.
-type MachineFigure = (Part, String, String);
+type MachineFigure = (MachinePart, String, String);
 
 /// The rungs of the cost ladder that are drawn: the part, the id of the rung, and what the figure is.
-const DRAWN: [(Part, &str, &str); 18] = [
-    (Part::Cpu, "handoff.core", "hand-off between hardware threads of a core"),
-    (Part::Cpu, "handoff.l2", "hand-off within an L2 cache"),
-    (Part::Cpu, "handoff.l3", "hand-off within an L3 cache"),
-    (Part::Cpu, "handoff.node", "hand-off within a NUMA node"),
-    (Part::Cpu, "handoff.package", "hand-off between NUMA nodes of a package"),
-    (Part::Cpu, "handoff.across", "hand-off across packages"),
-    (Part::Cpu, "handoff.close", "hand-off of a close pair"),
-    (Part::Cpu, "wake", "to wake a sleeping thread"),
-    (Part::Cpu, "barrier.threads", "barrier of all threads"),
-    (Part::HostLink, "host.flag", "flag there and back"),
-    (Part::HostLink, "host.launch", "kernel launch and wait"),
-    (Part::Gpu, "warp.converged", "barrier of a warp on one path"),
-    (Part::Gpu, "block.1024", "barrier of a block of 1,024"),
-    (Part::Gpu, "cluster.8", "barrier of a cluster of 8"),
-    (Part::Gpu, "grid", "barrier of the grid"),
-    (Part::GpuLink, "devices.2", "barrier of 2 GPUs"),
-    (Part::GpuLink, "devices.4", "barrier of 4 GPUs"),
-    (Part::GpuLink, "devices.8", "barrier of 8 GPUs"),
+const DRAWN: [(MachinePart, &str, &str); 18] = [
+    (MachinePart::Cpu, "handoff.core", "hand-off between hardware threads of a core"),
+    (MachinePart::Cpu, "handoff.l2", "hand-off within an L2 cache"),
+    (MachinePart::Cpu, "handoff.l3", "hand-off within an L3 cache"),
+    (MachinePart::Cpu, "handoff.node", "hand-off within a NUMA node"),
+    (MachinePart::Cpu, "handoff.package", "hand-off between NUMA nodes of a package"),
+    (MachinePart::Cpu, "handoff.across", "hand-off across packages"),
+    (MachinePart::Cpu, "handoff.close", "hand-off of a close pair"),
+    (MachinePart::Cpu, "wake", "to wake a sleeping thread"),
+    (MachinePart::Cpu, "barrier.threads", "barrier of all threads"),
+    (MachinePart::HostLink, "host.flag", "flag there and back"),
+    (MachinePart::HostLink, "host.launch", "kernel launch and wait"),
+    (MachinePart::Gpu, "warp.converged", "barrier of a warp on one path"),
+    (MachinePart::Gpu, "block.1024", "barrier of a block of 1,024"),
+    (MachinePart::Gpu, "cluster.8", "barrier of a cluster of 8"),
+    (MachinePart::Gpu, "grid", "barrier of the grid"),
+    (MachinePart::GpuLink, "devices.2", "barrier of 2 GPUs"),
+    (MachinePart::GpuLink, "devices.4", "barrier of 4 GPUs"),
+    (MachinePart::GpuLink, "devices.8", "barrier of 8 GPUs"),
 ];
 
 /// The hand-off that is drawn only where the run has no class of pairs.
@@ -329,7 +329,7 @@ const WITHOUT_CLASS: &str = "handoff.close";
 /// The measured costs of the parts of a machine, in the order of [`DRAWN`]. Rows without a figure are left out.
 fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
     let mut has_class = false;
-    let figure = |(part, id, words): (Part, &str, &str)| {
+    let figure = |(part, id, words): (MachinePart, &str, &str)| {
         let selected = rung(data, id).filter(|_| id != WITHOUT_CLASS || !has_class)?;
         let row = &data.rows[selected.row];
         let cost = Reading::of(row);

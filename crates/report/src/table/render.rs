@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
-use super::sections::{Line, Section};
+use super::sections::{Section, TableLine};
 use super::{Text, Tone};
 use crate::reading::Reading;
 use crate::wrap::{clip, wrap};
@@ -88,7 +88,7 @@ impl Labels {
     }
 
     /// The lines of a label, and which of them has the figures.
-    fn parts(&self, line: &Line) -> (Vec<String>, usize) {
+    fn parts(&self, line: &TableLine) -> (Vec<String>, usize) {
         let names = self.names;
         if line.variant.is_empty() {
             return (vec![clip(&format!("  {}", line.name), self.label)], 0);
@@ -116,7 +116,7 @@ fn shown(section: &Section, columns: Columns) -> Vec<usize> {
 }
 
 /// The figures of a line, below so many lines of its label.
-fn figures(line: &Line, section: &Section, columns: Columns, above: usize) -> Vec<Cell> {
+fn figures(line: &TableLine, section: &Section, columns: Columns, above: usize) -> Vec<Cell> {
     if line.costs.is_empty() {
         return Vec::new();
     }

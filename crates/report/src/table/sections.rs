@@ -20,12 +20,12 @@ pub(super) struct Section {
     pub(super) title: String,
     /// `1 thread`, `4 threads`, `16 threads`.
     pub(super) sizes: Vec<String>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<TableLine>,
 }
 
 /// One variant of a primitive, or several variants of the same cost.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Line {
+pub(super) struct TableLine {
     /// `add`, the name of the primitive; empty if the line above has it.
     pub(super) name: String,
     /// `i32, u64 shared`: how this variant differs from others of the section.
@@ -200,7 +200,7 @@ fn primitive_lines(
     mut own: Vec<&Draft<'_>>,
     titled: &[Option<&[String]>],
     cheapest: &[&Row],
-) -> Vec<Line> {
+) -> Vec<TableLine> {
     // The default form comes first, and is among the lines that are shown.
     own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
     let line = |(index, draft): (usize, &&Draft<'_>)| {
@@ -210,11 +210,11 @@ fn primitive_lines(
             // A line without any word would seem to belong to the one above.
             variant = [joined(&draft.words[ORDER]), joined(&draft.words[MODE])].join(" ");
         }
-        Line { name, variant, costs: draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect() }
+        TableLine { name, variant, costs: draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect() }
     };
     let more = own.len().saturating_sub(MOST_VARIANTS);
     let variant = format!("{more} more on the page");
-    let more = (more > 0).then(|| Line { name: String::new(), variant, costs: vec![] });
+    let more = (more > 0).then(|| TableLine { name: String::new(), variant, costs: vec![] });
     own.iter().take(MOST_VARIANTS).enumerate().map(line).chain(more).collect()
 }
 

@@ -92,10 +92,10 @@ impl Loops {
 }
 
 /// A line of memory.
-type Line = CachePadded<[AtomicU64; 16]>;
+type CacheLine = CachePadded<[AtomicU64; 16]>;
 
 /// Bytes of a line.
-const LINE: usize = size_of::<Line>();
+const LINE: usize = size_of::<CacheLine>();
 
 /// Lines before those of `me->memory`.
 const BEFORE_MEMORY: usize = 3;
@@ -107,7 +107,7 @@ const MEMORY_LINES: usize = 4096 / LINE;
 /// elements of each.
 pub(super) struct OwnLoop {
     loops: &'static Loops,
-    lines: Pages<Line>,
+    lines: Pages<CacheLine>,
     per_slot: usize,
     /// Bytes from the element of a thread to the next.
     distance: usize,
@@ -137,7 +137,7 @@ impl OwnLoop {
         Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared, admits_several, work })
     }
 
-    fn slot(&self, slot: usize) -> &[Line] {
+    fn slot(&self, slot: usize) -> &[CacheLine] {
         &self.lines[slot * self.per_slot..(slot + 1) * self.per_slot]
     }
 

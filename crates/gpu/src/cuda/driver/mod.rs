@@ -25,5 +25,5 @@ pub(crate) use self::device::{Attribute, Device, DevicePointer, PeerAttribute, d
 pub(crate) use self::graph::{CapturedGraph, Event, ExecutableGraph, has_conditional_nodes};
 pub(crate) use self::library::{Driver, load, no_device};
 pub(crate) use self::module::{Function, KernelArguments, Module, Way};
-pub(crate) use self::stream::{Part, launch_together, launches_on_several_devices};
+pub(crate) use self::stream::{DeviceLaunch, launch_together, launches_on_several_devices};
 pub(crate) use self::stream::{Stream, host_calls};

@@ -230,7 +230,7 @@ const MULTI_DEVICE_LAUNCH: &str = "cuLaunchCooperativeKernelMultiDevice";
 
 /// The part of a launch on several devices that runs on one of them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'a, A> {
+pub(crate) struct DeviceLaunch<'a, A> {
     pub(crate) stream: &'a Stream,
     pub(crate) function: Function,
     pub(crate) arguments: A,
@@ -243,7 +243,7 @@ pub(crate) fn launches_on_several_devices() -> bool {
 
 /// Queues a kernel on each of several devices by one call, each grid with all its blocks at the same time. Only if
 /// [`launches_on_several_devices`].
-pub(crate) fn launch_together<A: KernelArguments>(parts: &[Part<'_, A>], blocks: u32, threads: u32) -> Called {
+pub(crate) fn launch_together<A: KernelArguments>(parts: &[DeviceLaunch<'_, A>], blocks: u32, threads: u32) -> Called {
     let parameters: Called<Vec<[*mut c_void; 1]>> =
         parts.iter().map(|part| part.function.parameters(&part.arguments)).collect();
     let mut parameters = parameters?;

@@ -23,7 +23,7 @@ use crate::launch::runner::Outage;
 use crate::launch::samples::operations;
 use crate::multi::LIMIT;
 
-pub(crate) use self::queue::{Queue, Request};
+pub(crate) use self::queue::{Queue, ReductionRequest};
 
 /// Reductions of the longest chain; each has a line for its result. A stream takes about 1,024 launches before one must wait
 /// for the end of an earlier one, and a reduction has two kernels at most.

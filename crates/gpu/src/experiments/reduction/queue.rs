@@ -68,7 +68,7 @@ const _: () = assert!(std::mem::offset_of!(ReductionArguments, count) == 56);
 
 /// What is reduced, and how.
 #[derive(Debug, Clone)]
-pub(crate) struct Request<'a> {
+pub(crate) struct ReductionRequest<'a> {
     pub(crate) recipe: Recipe,
     pub(crate) operation: Operation,
     pub(crate) devices: usize,
@@ -150,8 +150,8 @@ pub(crate) struct Queue<'a> {
 
 impl<'a> Queue<'a> {
     /// Loads the kernels, and fills in the vector on each of the devices, which are open.
-    pub(crate) fn new(group: &'a mut DeviceGroup, request: &Request<'_>) -> Result<Self, Outage> {
-        let Request { recipe, operation, devices, elements, multiprocessors, .. } = *request;
+    pub(crate) fn new(group: &'a mut DeviceGroup, request: &ReductionRequest<'_>) -> Result<Self, Outage> {
+        let ReductionRequest { recipe, operation, devices, elements, multiprocessors, .. } = *request;
         let layout = Layout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
         let runner = &mut group.runner;
         let members = runner.devices[..devices].iter_mut().map(|device| member(device, request, layout));
@@ -422,7 +422,7 @@ impl<'a> Queue<'a> {
 }
 
 /// Loads the kernels on a device and provides its memory, of which all but the vector is 0 with the next wait.
-fn member(device: &mut DeviceContext, request: &Request<'_>, layout: Layout) -> Called<Member> {
+fn member(device: &mut DeviceContext, request: &ReductionRequest<'_>, layout: Layout) -> Called<Member> {
     let recipe = request.recipe;
     device.make_current()?;
     let (program, cubin) = request.helper;
