@@ -75,6 +75,8 @@ words! {
         PartBarrier = "barrier of some blocks",
         /// A barrier of the grids of several devices.
         DeviceBarrier = "device barrier",
+        /// Devices send each other a few bytes.
+        DeviceExchange = "exchange between devices",
         /// An operation that combines values of several devices.
         DeviceCollective = "device collective",
         /// A lock of the threads of a device.

@@ -68,6 +68,33 @@ const BARRIER: Entry = Entry {
     ..Entry::of(Kernel::of("multi.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
+/// The group: so many bytes from each device to each other one.
+const BYTES: &str = "# bytes";
+
+fn exchange(case: &Case, is_released: bool) -> Vec<String> {
+    let bytes = case.group_number(BYTES).unwrap_or(8).clamp(8, 128) / 8 * 8;
+    vec![format!("RELEASED={}", u32::from(is_released)), format!("BYTES={bytes}")]
+}
+
+/// One warp of each device.
+const EXCHANGE: Entry = Entry {
+    operation: "one exchange: every device has what all others wrote in this turn",
+    facts: Facts { role: Role::DeviceExchange, has_designs: false, ..FACTS },
+    kernel: Kernel::of("exchange.cu", ArgumentKind::GridBarrier),
+    definitions: |case| exchange(case, false),
+    cases: |id, preset, _| {
+        let one = Sweep::of(id).blocks(&[1]).threads(&[32]).groups(&numbered(BYTES, &[8, 16, 32, 64, 128])).cases();
+        let on = |devices| one.iter().map(move |case| Case { devices: Some(devices), ..case.clone() });
+        if preset == Preset::Quick { Vec::new() } else { [2, 4].into_iter().flat_map(on).collect() }
+    },
+    limit: |case, _| {
+        let is_there = case.threads == Some(32) && case.blocks == Some(1) && matches!(case.devices, Some(2..=4));
+        (!is_there).then_some("one warp of each of two to four devices takes part")
+    },
+    unroll: |_| 8,
+    ..BARRIER
+};
+
 entries! {
     /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
     /// the release of the device's blocks.
@@ -119,6 +146,19 @@ entries! {
     },
     adds_across_devices: |case| case.in_group(DIRECT),
     cases: with_variants;
+
+    /// In theory: one way over the link and a poll of the own memory, with no fence: a store of 16 bytes arrives as a whole.
+    "gpu.multi.exchange" like EXCHANGE:
+    "Each of several devices writes a few bytes to all others, data and turn in one store of 16 bytes, and waits for theirs",
+    source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
+    expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]);
+
+    /// In theory: the same behind a fence for the whole system.
+    "gpu.multi.exchange_released" like EXCHANGE:
+    "Each of several devices writes a few bytes and a flag that releases them to all others, and waits for theirs",
+    source: "PTX ISA, st.release.sys and ld.acquire.sys",
+    definitions: |case| exchange(case, true),
+    expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]);
 
     /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
     "gpu.multi.host_barrier" like BARRIER:
