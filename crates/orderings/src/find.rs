@@ -154,7 +154,7 @@ impl Finder<'_> {
     fn add(&mut self, token: usize, name: String, changes: Vec<Change>) {
         let token = self.source.tokens[token].range.clone();
         let line = self.source.line_of(token.start);
-        let meeting = ["__syncthreads", "__syncwarp", "bar.", "barrier."];
+        let meeting = ["__syncthreads", "__syncwarp", "bar.", "barrier.sync", "barrier.cta"];
         let is_meeting = meeting.iter().any(|begin| name.starts_with(begin));
         self.found.orderings.push(Ordering { line, name, is_meeting, token, changes });
     }

@@ -46,11 +46,13 @@ pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, file: &str)
     // The threads of a block: all, or those of one of two blocks.
     let block = match span {
         Span::Block => "me->threads",
-        Span::Grid => "(me->threads > 3 ? me->threads / 2 : 1)",
-        Span::Cluster | Span::System => "1",
+        Span::Cluster | Span::Grid => "(me->threads > 3 ? me->threads / 2 : 1)",
+        Span::System => "1",
     };
     let file = number_of(ptx, file);
-    let mut text = format!("{HEAD}#define SYNCSCOPE_BLOCK {block}\n");
+    // Each thread is a device.
+    let devices = if span == Span::System { "me->threads" } else { "1" };
+    let mut text = format!("{HEAD}#define SYNCSCOPE_BLOCK {block}\n#define SYNCSCOPE_DEVICES {devices}\n");
     for (kernel, function) in kernels {
         let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler left nothing of it")?;
         let body = ptx[start..].find("\n}").map_or(&ptx[start..], |end| &ptx[start..start + end]);
@@ -100,8 +102,9 @@ impl Function<'_> {
         let registers: Vec<String> = self.registers.iter().map(|name| format!(", {name} = 0")).collect();
         Ok(format!(
             "void {name}(struct thread *me) {{\nstatic __thread uint64_t passed; uint64_t clock = 0{};\n\
-             const uint64_t block = SYNCSCOPE_BLOCK, tid = me->number % block, ctaid = me->number / block;\n\
-             (void)block, (void)tid, (void)ctaid, (void)clock, (void)passed;\n{}leave: passed++;\n}}\n",
+             const uint64_t block = SYNCSCOPE_BLOCK, tid = me->number % block, blocks = me->threads / block / SYNCSCOPE_DEVICES;\n\
+             const uint64_t device = me->number / block / blocks, ctaid = me->number / block % blocks;\n\
+             (void)tid, (void)ctaid, (void)device, (void)clock, (void)passed;\n{}leave: passed++;\n}}\n",
             registers.concat(),
             self.code
         ))
@@ -131,7 +134,7 @@ impl Function<'_> {
             "%tid.x" | "%laneid" => "tid",
             "%ctaid.x" | "%clusterid.x" | "%cluster_ctarank" => "ctaid",
             "%ntid.x" => "block",
-            "%nctaid.x" | "%cluster_nctarank" => "(me->threads / block)",
+            "%nctaid.x" | "%cluster_nctarank" => "blocks",
             "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => "0",
             "%ntid.y" | "%ntid.z" | "%nctaid.y" | "%nctaid.z" => "1",
             // It is late soon, so that pauses end.
@@ -160,14 +163,17 @@ impl Function<'_> {
 
     /// A kernel's parameter: they stand in the order of `own_model.cuh`.
     fn parameter(&self, operand: &str) -> Option<&'static str> {
-        const PARAMETERS: [&str; 7] = [
+        const PARAMETERS: [&str; 10] = [
             "(uint64_t)me->x",
             "(uint64_t)me->SYNCSCOPE_MINE",
             "(uint64_t)me->counter",
-            "(uint64_t)me->memory",
+            "(uint64_t)me->memory + 256 * device",
             "passed",
             "me->sent",
             "me->number",
+            "device",
+            "SYNCSCOPE_DEVICES",
+            "(uint64_t)me->memory + 2048",
         ];
         let number =
             operand.strip_prefix('[')?.strip_suffix(']')?.strip_prefix(self.kernel)?.strip_prefix("_param_")?;
@@ -180,7 +186,7 @@ impl Function<'_> {
             ("ret" | "exit", []) => Some("goto leave;".to_owned()),
             ("bra", [label]) => Some(format!("goto {};", identifier(label))),
             ("bar" | "barrier", [..]) if !has("cluster") && has("sync") && operands.len() == 1 => {
-                Some("syncscope_model_meet_part(ctaid * block, block);".to_owned())
+                Some("syncscope_model_meet_part(me->number - tid, block);".to_owned())
             }
             ("barrier", []) if has("cluster") && has("arrive") => {
                 let order = if has("relaxed") { "RELAXED" } else { "RELEASE" };

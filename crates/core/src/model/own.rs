@@ -51,6 +51,8 @@ words! {
         Clusters = "clusters",
         /// What tells which grid a thread is in, with which whole grids meet.
         Grids = "grids",
+        /// What the devices write for each other.
+        Devices = "devices",
         /// Shared memory whose size the launch gives.
         LaunchMemory = "launch_memory",
         /// So many instructions that many copies in a loop are more than a cache of instructions holds.

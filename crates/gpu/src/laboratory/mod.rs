@@ -30,7 +30,7 @@ use syncscope_core::machine::GpuMachine;
 use syncscope_core::session::additivity_sample;
 use syncscope_core::session::preset::GPU_CONTEXTS;
 use syncscope_core::{
-    Case, Evidence, Experiment, Laboratory, Listing, OwnCode, Preset, Primitive, Refusal, Ruler, Scope,
+    Case, Evidence, Experiment, Laboratory, Listing, OwnCode, OwnUse, Preset, Primitive, Refusal, Ruler, Scope,
 };
 
 mod host;
@@ -108,7 +108,10 @@ impl Laboratory for GpuLaboratory {
         let devices = self.machines.len();
         let is_there = |case: &Case| case.devices.is_none_or(|count| count as usize <= devices);
         let with_kernels = cases(preset, &self.limits).into_iter().filter(is_there).collect();
-        [self.place(with_kernels), self.nccl_cases(), own::cases(&self.own, self.limits)].concat()
+        let mut of_own = own::cases(&self.own, self.limits);
+        let is_on_all = |case: &&mut Case| self.own.find(&case.primitive).is_some_and(|own| own.uses(OwnUse::Devices));
+        of_own.iter_mut().filter(is_on_all).for_each(|case| case.devices = Some(devices as u32));
+        [self.place(with_kernels), self.nccl_cases(), of_own].concat()
     }
 
     fn variants(&self) -> Vec<Case> {

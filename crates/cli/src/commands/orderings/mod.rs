@@ -30,6 +30,10 @@ const TEST_TIME: Duration = Duration::from_secs(5);
 const LONGEST_MODEL: Duration = Duration::from_millis(1200);
 const LONGEST_TEST: Duration = Duration::from_millis(500);
 
+/// The same of the test on a GPU, which ends at once for most of the variants that fail.
+const TEST_TIME_OF_GPU: Duration = Duration::from_secs(24);
+const LONGEST_TEST_OF_GPU: Duration = Duration::from_secs(3);
+
 const NOT_MEASURED: &str = "not measured";
 
 /// One change of an operation.
@@ -326,6 +330,9 @@ fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model:
         price: if is_same { Price::SameInstructions } else { not_measured() },
         model: has_model.then(|| match change.words.as_str() {
             "__syncwarp" => Model::Cannot("the blocks of the model have one warp".to_owned()),
+            _ if ordering.is_meeting && !side.models_blocks(own) => {
+                Model::Cannot("the blocks of the model have one thread".to_owned())
+            }
             _ => side.model(of_variant),
         }),
         test: None,

@@ -11,7 +11,9 @@ use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::scheduling::allowed_cpus;
 use syncscope_orderings::{MODELLED, Model, Span, Test, ptx_as_c};
 
-use super::{LONGEST_MODEL, LONGEST_TEST, MODEL_TIME, TEST_TIME, Variant, pricing};
+use super::{
+    LONGEST_MODEL, LONGEST_TEST, LONGEST_TEST_OF_GPU, MODEL_TIME, TEST_TIME, TEST_TIME_OF_GPU, Variant, pricing,
+};
 use crate::args::MeasureArguments;
 use crate::failure::Failure;
 
@@ -65,7 +67,11 @@ impl<'a> Side<'a> {
             subject: subject.to_owned(),
             original: String::new(),
             model_time: (MODEL_TIME / count).min(LONGEST_MODEL),
-            test_time: (TEST_TIME / count).min(LONGEST_TEST),
+            test_time: if is_cpu {
+                (TEST_TIME / count).min(LONGEST_TEST)
+            } else {
+                (TEST_TIME_OF_GPU / count).min(LONGEST_TEST_OF_GPU)
+            },
         };
         side.original = side.code(own).map_err(|error| Failure::CouldNot(format!("{}: {error}", own.id)))?;
         Ok(side)
@@ -120,13 +126,30 @@ impl<'a> Side<'a> {
     }
 
     pub(super) fn model(&self, own: &OwnOperation) -> Model {
-        let said = match &self.kind {
-            Kind::Cpu { .. } => self.trials.model(own, self.model_time, SIZES),
-            Kind::Gpu { inspector, .. } => {
-                modelled(own, inspector).and_then(|(own, sizes)| self.trials.model(&own, self.model_time, sizes))
-            }
+        let parse = |said: Result<(String, Vec<i32>), String>| {
+            said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
         };
-        said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
+        let inspector = match &self.kind {
+            Kind::Cpu { .. } => return parse(self.trials.model(own, self.model_time, SIZES)),
+            Kind::Gpu { inspector, .. } => inspector,
+        };
+        // Of several devices: the blocks of one of them, and blocks of different ones.
+        let spans: &[Span] = if own.uses(OwnUse::Devices) { &[Span::Grid, Span::System] } else { &[span_of(own)] };
+        let mut bounds = Vec::new();
+        for span in spans {
+            let said = modelled(own, inspector, *span)
+                .and_then(|(own, sizes)| self.trials.model(&own, self.model_time / spans.len() as u32, sizes));
+            match parse(said) {
+                Model::NotRefuted(more) => bounds.extend(more),
+                other => return other,
+            }
+        }
+        Model::NotRefuted(bounds)
+    }
+
+    /// Whether the blocks of the model have several threads, so that it sees what a barrier of the block orders.
+    pub(super) fn models_blocks(&self, own: &OwnOperation) -> bool {
+        !self.is_gpu() || own.checked() == Some(OwnCheck::Barrier)
     }
 
     /// What the check finds under stress, of each operation.
@@ -144,6 +167,15 @@ impl<'a> Side<'a> {
             }
             Kind::Gpu { arguments, folder, .. } => pricing::tests(operations, arguments, folder, self.test_time),
         }
+    }
+}
+
+/// The threads between which an operation orders memory.
+fn span_of(own: &OwnOperation) -> Span {
+    match () {
+        () if own.is("grid_wait") || !own.is_barrier() || own.is("send") => Span::Grid,
+        () if own.is("cluster_wait") || own.uses(OwnUse::Clusters) => Span::Cluster,
+        () => Span::Block,
     }
 }
 
@@ -169,16 +201,15 @@ fn of_memory(listing: &str) -> Vec<String> {
 }
 
 /// An operation of a GPU as C for the model, and the sizes in which it is asked.
-fn modelled(own: &OwnOperation, inspector: &Inspector) -> Result<(OwnOperation, [(u32, u32); 2]), String> {
+fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(OwnOperation, [(u32, u32); 2]), String> {
     /// Two blocks, of one thread each and of two.
     const OF_GRID: [(u32, u32); 2] = [(2, 2), (4, 1)];
-    let (function, kind) = match own.checked() {
-        Some(OwnCheck::Barrier) => ("wait", if own.is("grid_wait") { Span::Grid } else { Span::Block }),
-        Some(OwnCheck::Lock) => ("acquire", Span::Grid),
-        Some(OwnCheck::Message) => ("send", Span::Grid),
+    let function = match own.checked() {
+        Some(OwnCheck::Barrier) => "wait",
+        Some(OwnCheck::Lock) => "acquire",
+        Some(OwnCheck::Message) => "send",
         _ => return Err("no pattern is declared that orders memory: a lock, a barrier, or a message".to_owned()),
     };
-    let span = if own.is("cluster_wait") || own.uses(OwnUse::Clusters) { Span::Cluster } else { kind };
     let (Some(file), Some(own_function)) = (&own.file, &own.function) else {
         return Err("it is a statement".to_owned());
     };
@@ -192,7 +223,8 @@ fn modelled(own: &OwnOperation, inspector: &Inspector) -> Result<(OwnOperation, 
     let helpers = pairs.iter().skip(1).map(|(_, name)| name.clone()).collect();
     let (file, function) = (Some(MODELLED.to_owned()), Some(function.to_owned()));
     let id = format!("{}.own.modelled", Domain::Cpu);
-    let sizes = if own.is("grid_wait") { OF_GRID } else { SIZES };
+    let is_wide = own.checked() == Some(OwnCheck::Barrier) && [Span::Cluster, Span::Grid].contains(&span);
+    let sizes = if is_wide { OF_GRID } else { SIZES };
     Ok((OwnOperation { id, text, file, function, helpers, ..OwnOperation::default() }, sizes))
 }
 

@@ -147,6 +147,7 @@ fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
         OwnUse::Loops => calls || has_loop(&all),
         OwnUse::Clusters => any(&is_of_clusters),
         OwnUse::Grids => all.contains("%envreg"),
+        OwnUse::Devices => marked(keep, "devices"),
         OwnUse::LaunchMemory => launch_memory(),
         OwnUse::Long => all.lines().filter(|line| line.ends_with(';')).count() > LONG,
     };

@@ -27,11 +27,12 @@ mod inspection;
 mod text;
 
 /// Barriers of the catalogue by their id, as a user would write them.
-pub const FORMS: [(&str, &str); 4] = [
+pub const FORMS: [(&str, &str); 5] = [
     ("gpu.grid.cooperative", include_str!("forms/cooperative.cuh")),
     ("gpu.grid.counter", include_str!("forms/counter.cuh")),
     ("gpu.grid.lock_free", include_str!("forms/lock_free.cuh")),
     ("gpu.grid.hierarchical", include_str!("forms/hierarchical.cuh")),
+    ("gpu.multi.flags", include_str!("forms/flags.cuh")),
 ];
 
 /// Entries of the operations that are for GPUs. They live as long as the process, as those of the catalogue do.

@@ -25,6 +25,8 @@
 // release, receive and setup may have the ending of an operation, too: release_fast belongs to acquire_fast.
 // Other functions than these mean nothing: the compiler tells which can be called with a Thread.
 // With --check barrier a statement is a barrier of the block, of the cluster if it has instructions of clusters.
+// A grid_wait with me.flags_on(device) runs on all devices (--device 0,1): 16 words in the memory of that device, zero at first, one
+// for each device that writes; me.device() is the own number, of me.devices().
 // Code with such instructions, or with --cluster N, runs in clusters. Shared memory that the launch gives
 // (`extern __shared__`) has --shared-bytes N. me.wait_until([&] { return ...; }) spins until a condition holds, and gives up
 // in a kernel that lasts too long. A kernel may have as many registers as its number of threads leaves.
@@ -52,6 +54,13 @@ struct Thread {
     u32 passed;    // grid_wait: barriers that each thread has passed before
     u32 sent;      // send and receive: messages so far, this one included
 #if SYNCSCOPE_MODEL
+    u32 number_of_device, count_of_devices;
+    u32 *flags;
+
+    __device__ __forceinline__ u32 device() const { return number_of_device; }
+    __device__ __forceinline__ u32 devices() const { return count_of_devices; }
+    __device__ __forceinline__ u32 *flags_on(u32 device) const { return flags + 16 * device; }
+
     template <typename Condition>
     __device__ __forceinline__ void wait_until(Condition holds) {
         while (!holds()) {
@@ -59,6 +68,11 @@ struct Thread {
     }
 #elif SYNCSCOPE_SPAN == 2
     WaitLimit limit;
+    u32 slot;
+
+    __device__ __forceinline__ u32 device() const { return device_table.device; }
+    __device__ __forceinline__ u32 devices() const { return device_table.devices; }
+    __device__ __forceinline__ u32 *flags_on(u32 device) const { return device_table.exchanges[device][slot].flags; }
 
     template <typename Condition>
     __device__ __forceinline__ void wait_until(Condition holds) {
@@ -66,6 +80,15 @@ struct Thread {
     }
 #else
     const volatile u32 *abort;
+
+    __device__ __forceinline__ u32 device() const { return 0; }
+    __device__ __forceinline__ u32 devices() const { return 1; }
+    // Only a kernel that is never run comes here.
+    __device__ __forceinline__ u32 *flags_on(u32) const {
+        u32 *address;
+        asm volatile("mov.u64 %0, 1; // syncscope devices" : "=l"(address));
+        return address;
+    }
 
     template <typename Condition>
     __device__ __forceinline__ void wait_until(Condition holds) {

@@ -54,7 +54,8 @@ struct Operation {
              state_of(arguments) + 128,
              (u32)arguments.barriers_passed,
              (u32)arguments.barriers_passed,
-             WaitLimit(arguments.abort)},
+             WaitLimit(arguments.abort),
+             arguments.slot},
           meeting(arguments) {
         meeting.state = state_of(arguments) + 32;
         begin(me);

@@ -1,4 +1,4 @@
-// Relaxed polls, and one fence at the end that acquires.
+// Relaxed polls, and one fence at the end that only acquires. Compute capability 9.0.
 __device__ void grid_wait_paused_acquire(Thread &me) {
     unsigned *const counter = static_cast<unsigned *>(me.memory);
     __syncthreads();
@@ -13,7 +13,7 @@ __device__ void grid_wait_paused_acquire(Thread &me) {
             asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(count) : "l"(counter) : "memory");
             return (int)(count - target) >= 0;
         });
-        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+        asm volatile("fence.acquire.gpu;" ::: "memory");
     }
     __syncthreads();
 }
@@ -36,7 +36,7 @@ __device__ void grid_wait_spread(Thread &me) {
                 return (int)(count - target) >= 0;
             });
         }
-        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+        asm volatile("fence.acquire.gpu;" ::: "memory");
     }
     __syncthreads();
 }
