@@ -4,13 +4,13 @@
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, parent_id};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::end::End;
+use crate::guard::Guarded;
 pub use crate::guard::wait_within;
-use crate::guard::{Guarded, send};
 use crate::shared_memory::memory_file;
 use crate::{done, opened};
 
@@ -64,13 +64,6 @@ pub fn end_with_parent(parent: u32) -> io::Result<()> {
     done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
     // It may have ended before the call.
     if parent_id() == parent { Ok(()) } else { Err(io::Error::other("the process that started this one has ended")) }
-}
-
-/// Asks a child to end (`SIGTERM`). One that has ended already hears nothing.
-pub fn ask_to_end(child: &Child) {
-    if let Ok(process) = libc::pid_t::try_from(child.id()) {
-        send(process, libc::SIGTERM);
-    }
 }
 
 /// Why a child with limits was killed.
@@ -147,7 +140,6 @@ mod tests {
     use super::*;
     use std::io::Write as _;
     use std::os::fd::AsFd as _;
-    use std::os::unix::process::ExitStatusExt as _;
 
     #[test]
     fn a_child_gets_the_descriptors_that_it_is_given_and_no_others() {
@@ -173,13 +165,6 @@ mod tests {
     #[test]
     fn a_process_of_another_parent_is_told() {
         std::thread::spawn(|| assert!(end_with_parent(u32::MAX).is_err())).join().unwrap();
-    }
-
-    #[test]
-    fn a_child_that_is_asked_ends() {
-        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-        ask_to_end(&child);
-        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
     }
 
     fn shell(script: &str) -> Command {

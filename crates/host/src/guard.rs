@@ -133,7 +133,7 @@ fn continue_if_stopped(guard: u32) {
 }
 
 /// Sends a signal to a child.
-pub(crate) fn send(process: libc::pid_t, signal: libc::c_int) {
+fn send(process: libc::pid_t, signal: libc::c_int) {
     // SAFETY: the call takes two numbers. A child has not been waited for by anyone but the owner of its `Child`, so the
     // number is still its own.
     unsafe { libc::kill(process, signal) };
