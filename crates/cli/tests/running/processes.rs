@@ -51,6 +51,28 @@ fn processes_check_their_work() {
     }
 }
 
+/// A policy of an OpenMP runtime holds in the process that has the runtime, whatever the environment says; its proof is made there.
+#[test]
+fn a_policy_of_openmp_has_a_process_of_its_own() {
+    if syncscope_cpu::team::openmp::runtime("libgomp").is_err() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut run = run("standard", "cpu.openmp.barrier", out.to_str().unwrap());
+    let done = run.args(["--threads", "2"]).env("GOMP_SPINCOUNT", "7").output().unwrap();
+    let rows = rows(&out);
+    let policies = [("passive", "sleep at once (OMP_WAIT_POLICY=passive)"), ("brief", "(GOMP_SPINCOUNT=10000)")];
+    for (policy, words) in policies {
+        let of_policy = |row: &&Row| row.case.group_word() == format!("libgomp {policy}");
+        let row = rows.iter().find(of_policy).unwrap_or_else(|| panic!("{}", stderr(&done)));
+        assert!(!matches!(row.verdict, Verdict::Failed(_) | Verdict::Skipped(_)), "{} {}", row.case, row.verdict);
+        assert!(row.verdict.is_failure() || row.check == Some(true), "{} {}", row.case, row.verdict);
+        let said = row.explanation();
+        assert!(said.contains(words), "{said}");
+    }
+}
+
 /// The worker processes of a run, once it has some that wait for requests or work.
 fn workers(of: &Child) -> Vec<u32> {
     let started = Instant::now();
