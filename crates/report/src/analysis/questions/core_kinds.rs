@@ -104,8 +104,10 @@ fn speeds(data: &RunData) -> Option<Outcome> {
     };
     let each: Vec<String> = groups.iter().filter_map(one).collect();
     let named = data.run.machine.cpu.core_kinds.len().max(1);
+    if cores < 2 {
+        return None;
+    }
     let text = match groups.len() {
-        0 => return None,
         1 if named == 1 => format!("All {} measured are of one speed: {}.", plural(cores, "core"), enumeration(&each)),
         found => {
             let kinds = plural(named as u32, "kind");

@@ -12,7 +12,6 @@ mod atomics;
 mod barrier;
 mod block;
 mod break_even;
-mod budget;
 mod condition;
 mod core_kinds;
 mod counters;
@@ -80,7 +79,7 @@ const QUESTIONS: [Question; 19] = [
     question("decide-fences", "Which fence?", fences::SENTENCES, fences::picture),
     question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
     question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
-    question("decide-budget", "How long to spin before sleeping?", budget::SENTENCES, budget::picture),
+    question("decide-budget", "How long to spin before sleeping?", wait::budget::SENTENCES, wait::budget::picture),
     question("decide-readers", "Readers beside writers?", roles::SENTENCES, roles::picture),
     question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
     question("decide-smt", "Hyperthreads: what does a busy sibling cost?", smt::SENTENCES, smt::picture),

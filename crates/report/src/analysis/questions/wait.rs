@@ -1,5 +1,7 @@
 //! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
 
+pub(super) mod budget;
+
 use std::collections::BTreeSet;
 
 use syncscope_core::Waits;
@@ -209,7 +211,7 @@ fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decisio
             "where the wait is not known before: spin for {at}, then sleep; that costs at most twice the better choice"
         ),
     ];
-    let notes = notes.into_iter().chain(super::budget::curve(inquiry.data));
+    let notes = notes.into_iter().chain(budget::curve(inquiry.data));
     Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| choice.notes.extend(notes)))
 }
 

@@ -1,9 +1,9 @@
 //! How long to spin before sleeping? The cost of waits of unknown length by the time spun, and OpenMP's constructs by the policy that
 //! decides it there.
 
-use super::prelude::*;
+use super::super::prelude::*;
 
-pub(super) const SENTENCES: Sentences =
+pub(in crate::analysis::questions) const SENTENCES: Sentences =
     &[sentence(least_budget, &[]), sentence(beside_a_competitor, &[]), sentence(by_policy, &[])];
 
 /// Whether a third thread works on the waiter's CPU.
@@ -108,7 +108,7 @@ fn by_policy(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, known.iter().map(|(_, known)| known.index)))
 }
 
-pub(super) fn picture(data: &RunData) -> Option<Picture> {
+pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {
     // A logarithmic axis has no zero.
     let spun = |case: &Case| spun_us(case).map_or(1, |us| u64::from(us.max(1)));
     let of = |beside: bool| -> Vec<usize> { curves(data, beside).into_iter().flat_map(|(_, rows)| rows).collect() };
@@ -140,7 +140,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 mod tests {
     use syncscope_core::{Placement, Row};
 
-    use super::super::testing::{case, data, decision, labels, row, said_of};
+    use super::super::super::testing::{case, data, decision, labels, row, said_of};
     use super::*;
 
     fn budget(way: &str, us: u32, beside: bool, ns: f64) -> Row {
