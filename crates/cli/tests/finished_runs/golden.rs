@@ -49,6 +49,14 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
+/// The charts of a question, those of one picture one after the other.
+fn charts(decision: &Value) -> impl Iterator<Item = &Value> {
+    items(&decision["charts"]).flat_map(|chart| {
+        let panels = chart["panels"].as_array().map_or(&[][..], Vec::as_slice);
+        if panels.is_empty() { std::slice::from_ref(chart) } else { panels }
+    })
+}
+
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("-")
 }
@@ -77,7 +85,7 @@ fn of_page(out: &mut String, data: &RunData, (page, drawing): &(Value, String)) 
     writeln!(out, "  open: {}\n  {}", text(&run["answers"]["open"]), text(&run["answers"]["trust"])).unwrap();
     for decision in items(&run["decisions"]) {
         writeln!(out, "{}: {}", text(&decision["id"]), text(&decision["sentence"])).unwrap();
-        for spec in items(&decision["charts"]) {
+        for spec in charts(decision) {
             writeln!(out, "  {}", chart(spec)).unwrap();
         }
         writeln!(out, "  note: {}", text(&decision["note"])).unwrap();
@@ -309,7 +317,7 @@ fn runs_of_teams(shown: &[Shown]) -> usize {
 
 /// The cases that the charts of a question draw.
 fn drawn(decision: &Value, rows: &[Row]) -> BTreeSet<String> {
-    let series = items(&decision["charts"]).flat_map(|chart| items(&chart["series"]).chain(items(&chart["rows"])));
+    let series = charts(decision).flat_map(|chart| items(&chart["series"]).chain(items(&chart["rows"])));
     let points = series.flat_map(|series| items(&series["points"])).filter_map(|point| point["row"].as_u64());
     points.map(|row| rows[usize::try_from(row).unwrap()].case.to_string()).collect()
 }

@@ -64,7 +64,6 @@ const fn question(id: &'static str, title: &'static str, sentences: Sentences, p
 /// The questions, the one that most programs need first.
 const QUESTIONS: [Question; 19] = [
     question("decide-own", "How does my code compare?", own::SENTENCES, own::picture),
-    question("decide-sides", "CPU and GPU", sides::SENTENCES, sides::picture),
     question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
     question("decide-lock", "Which lock?", lock::SENTENCES, lock::picture),
     question("decide-lock-work", "Which lock for how much work?", &[], lock::map_of_work),
@@ -90,6 +89,7 @@ const QUESTIONS: [Question; 19] = [
         levels::SENTENCES,
         levels::picture,
     ),
+    question("decide-sides", "CPU and GPU", sides::SENTENCES, sides::picture),
     question("gpu.warp", "What does divergence cost?", block::OF_WARPS, |_| None),
     question("gpu.block", "Which barrier of a block?", block::OF_BLOCKS, |_| None),
 ];
@@ -398,7 +398,6 @@ mod tests {
     #[test]
     fn stored_runs_answer_every_question_that_their_machine_has() {
         let all = [
-            "sides",
             "relaunch",
             "lock",
             "false-sharing",
@@ -408,6 +407,7 @@ mod tests {
             "handoff",
             "wait",
             "placement",
+            "sides",
         ];
         let without_gpu: Vec<&str> = all.into_iter().filter(|id| !["sides", "relaunch"].contains(id)).collect();
         let mut of_cpus = stored("h200");
