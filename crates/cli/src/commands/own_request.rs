@@ -208,7 +208,7 @@ impl OwnRequest {
                     parameters: parameters(compared),
                     threads: compared.a.case.threads,
                     blocks: compared.a.case.blocks,
-                    ratio: compared.ratio,
+                    ratio: compared.ratio.filter(|_| is_answered(compared.change)),
                     low: compared.low,
                     high: compared.high,
                     words: change_in_words(&comparison, &beside, compared, [first, other]),
@@ -312,6 +312,11 @@ struct Compared {
     gate: Gate,
     texts: Vec<String>,
     ratios: Vec<OwnComparison>,
+}
+
+/// Whether it says how both costs stand to each other.
+const fn is_answered(change: Change) -> bool {
+    !matches!(change, Change::NotComparable | Change::AnotherState)
 }
 
 /// The cases in the order of their parameters.

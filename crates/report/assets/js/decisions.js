@@ -108,7 +108,7 @@ function costTable(spec, run, name) {
 }
 
 function drawDecisionChart(host, spec, run, { id, question, charts }) {
-  const name = [id.replace(/^decide-/, ""), charts.length > 1 && (spec.title || spec.kind)].filter(Boolean).join("-");
+  const name = [id.replace(/^decide-/, ""), charts.length > 1 && spec.title].filter(Boolean).join("-");
   if (spec.kind === "table") host.append(costTable(spec, run, name));
   else {
     const label = [question, spec.title].filter(Boolean).join(" ");

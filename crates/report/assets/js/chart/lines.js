@@ -49,7 +49,8 @@ const figuresOf = ({ points }) => points.filter((point) => hasPlace(point) && is
 
 /** A chart of more lines has the colours of the best few alone. */
 const MOST_COLOURED = 8;
-const LEADERS = 3;
+/** The colours of the leaders differ the most. */
+const LEADING = [0, 1, 3].map((number) => ({ colour: `var(--s${number})`, dash: null }));
 const GREY = { colour: "color-mix(in oklab, var(--muted) 45%, var(--surface))", dash: null };
 
 /** Of many lines, those with the least cost or the highest rate at the right end; null for few. */
@@ -59,11 +60,11 @@ function leadersOf({ series, y }) {
   const end = Math.max(...series.flatMap((one) => figuresOf(one).map(({ x }) => x)));
   const atEnd = series.filter((one) => last(one)?.x === end && last(one).state !== "bound");
   const rank = (one) => last(one).y * (y.unit === "time" || y.unit === "cycles" ? 1 : -1);
-  return atEnd.sort((a, b) => rank(a) - rank(b)).slice(0, LEADERS);
+  return atEnd.sort((a, b) => rank(a) - rank(b)).slice(0, LEADING.length);
 }
 
 const leadersNote = ({ y }) =>
-  `In colour: the ${LEADERS} ${y.unit === "time" || y.unit === "cycles" ? "lowest" : "highest"} at the right end. Point at a grey line to see its name.`;
+  `In colour: the ${LEADING.length} ${y.unit === "time" || y.unit === "cycles" ? "lowest" : "highest"} at the right end. Point at a grey line to see its name.`;
 
 /** Grey lines lie below the others. */
 const greyFirst = (series) =>
@@ -390,7 +391,7 @@ export function lineChart(spec, width) {
   const leaders = leadersOf(spec);
   const series = spec.series.map((one, at) => ({
     ...one,
-    style: leaders && !leaders.includes(one) ? { ...styles[at], ...GREY } : styles[at],
+    style: leaders ? { ...styles[at], ...(LEADING[leaders.indexOf(one)] || GREY) } : styles[at],
     isGrey: leaders !== null && !leaders.includes(one),
     name: `line-${at}`,
   }));

@@ -59,6 +59,9 @@ function alikeText({ alike, pairs, possible }) {
   return `${which} cost about the same: ${costs}. The differences are noise.`;
 }
 
+const NO_GROUPS = "no groups: all pairs cost the same, or too few were measured";
+const NOT_GROUPED = "This run grouped no CPUs. In the picture, CPUs with fast hand-offs stand next to each other.";
+
 function topologyComparison(run) {
   const { run: details } = RUNS[run];
   const measured = details.measured_topology;
@@ -80,9 +83,7 @@ function topologyComparison(run) {
     el("h4", null, "Reported by the system"),
     list(reportedTopology(details)),
     el("h4", null, "Measured"),
-    groups.length
-      ? list(groups)
-      : el("p", { class: "fixed" }, "no groups: all pairs cost the same, or too few were measured"),
+    groups.length ? list(groups) : el("p", { class: "fixed" }, measured ? NO_GROUPS : NOT_GROUPED),
     measured && measured.contradictions.length === 0 && groups.length ? agreement(RUNS[run].matrix) : null,
   );
 }

@@ -40,6 +40,9 @@ fn in_turn(data: &RunData) -> Option<Outcome> {
         Some(format!("{} against {}: {}{}.", last.first, last.other, of(last), alone.unwrap_or_default()))
     };
     let text = joined(all.iter().map(said), " ")?;
+    if data.run.compared.iter().all(|one| one.ratio.is_none()) {
+        return Some(Outcome::open(text.trim_end_matches('.').to_owned()));
+    }
     let ids = all.iter().flat_map(|own| [&own[0].first, &own[0].other]);
     Some(Outcome::holds(text, ids.flat_map(|id| rows(data, id, None)).collect::<BTreeSet<usize>>()))
 }
@@ -96,6 +99,10 @@ mod tests {
         assert_eq!(points, [(Some(1.0), Some(1.5), Some(1.4), Some(0)), (Some(4.0), Some(2.0), Some(1.9), Some(1))]);
         assert_eq!(y.unit, Unit::Ratio);
         run.run.compared.truncate(1);
+        let unknown = OwnComparison { ratio: None, words: "not comparable".to_owned(), ..run.run.compared[0].clone() };
+        let open =
+            crate::RunData { run: syncscope_core::Run { compared: vec![unknown], ..run.run.clone() }, ..run.clone() };
+        assert!(said_of(in_turn, &open).unwrap().is_err());
         assert!(matches!(decision("decide-own", &run).unwrap().charts.as_slice(), [Spec::Dots { .. }]));
     }
 }
