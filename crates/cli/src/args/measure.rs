@@ -17,11 +17,12 @@ use crate::axes::AxisArguments;
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
                   syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%\n\n\
-                  Answers of --orderings, also about our own locks and barriers as C (--cpu cpu.lock.mcs --orderings); with --sass\n\
-                  ARCH, GPU code by its machine code alone:\n  \
+                  Answers of --orderings, also about our own locks and barriers (--cpu cpu.lock.mcs, --gpu gpu.grid.counter); with\n\
+                  --sass ARCH, GPU code without a GPU, by its machine code and the model:\n  \
                   same instructions        free here: the variant without it compiles to the same machine code\n  \
-                  yes: seen to fail        threads of this machine broke the check, with the first failure\n  \
-                  the model asks for it    an execution of two or three threads under C11 breaks it; this machine did not\n  \
+                  yes: seen to fail        threads of this machine broke the check, or wait for ever; with the first failure\n  \
+                  the model asks for it    an execution of a few threads under C11, or of the PTX in two blocks, breaks it; this\n  \
+                  \u{20}                        machine did not\n  \
                   not refuted              neither did, within the bound; deviations are interrupted threads, old values that\n  \
                   \u{20}                        are read, and stores that come before others. It does not mean needless"
 )]
