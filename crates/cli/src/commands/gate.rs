@@ -16,11 +16,11 @@ pub(super) struct Gate {
 
 impl Gate {
     /// Adds a case. `name` is only for cases without an answer.
-    pub(super) fn add(&mut self, case: &ComparedCase<'_>, threshold: f64, name: &str) {
+    pub(super) fn add(&mut self, case: &ComparedCase<'_>, name: &str) {
         match case.change {
             Change::Slower => self.slower += 1,
             Change::Faster | Change::Same => self.passed += 1,
-            Change::Undecided if least_slowdown(case, threshold).is_some() => self.passed += 1,
+            Change::Undecided if case.least_change.is_some() => self.passed += 1,
             Change::Undecided => self.leave_open(format!("{name}: no slowdown could have been seen")),
             Change::AnotherState => self.leave_open(format!("{name}: the machine was in another state")),
             Change::NotComparable => self.leave_open(format!("{name}: {}", case.remark)),
@@ -52,13 +52,6 @@ impl Gate {
     }
 }
 
-/// The smallest slowdown that would have been called one, as a factor, given how uncertain the ratio of a case is. `None` where
-/// its interval has no lower end.
-pub(super) fn least_slowdown(case: &ComparedCase<'_>, threshold: f64) -> Option<f64> {
-    let factor = (1.0 + threshold) * case.ratio? / case.low?;
-    factor.is_finite().then_some(factor)
-}
-
 #[cfg(test)]
 mod tests {
     use syncscope_core::{Case, Row, Verdict};
@@ -80,9 +73,10 @@ mod tests {
                 high: None,
                 equal_work: None,
                 p_value: None,
+                least_change: low.map(f64::recip),
                 remark: "elided in A".to_owned(),
             };
-            gate.add(&case, 0.02, "1 thread");
+            gate.add(&case, "1 thread");
         }
         gate.outcome(done).ok().map(Outcome::code)
     }
@@ -115,26 +109,5 @@ mod tests {
             assert!(!is_slower || same(done, code_of(3)));
         }
         assert!(code(&[], Done).is_none(), "no case at all");
-    }
-
-    #[test]
-    fn a_gate_names_the_slowdown_that_it_would_have_seen() {
-        let row = Row::unmeasured(Case::new("cpu.own.line"), Verdict::Resolved);
-        let case = |ratio, low| ComparedCase {
-            a: &row,
-            b: &row,
-            change: Change::Undecided,
-            ratio,
-            common_factor: 1.0,
-            low,
-            high: Some(1.1),
-            equal_work: None,
-            p_value: None,
-            remark: String::new(),
-        };
-        let seen = least_slowdown(&case(Some(1.0), Some(0.98)), 0.02).unwrap();
-        assert!((seen - 1.02 / 0.98).abs() < 1e-12);
-        assert_eq!(least_slowdown(&case(Some(1.0), None), 0.02), None);
-        assert_eq!(least_slowdown(&case(None, Some(0.9)), 0.02), None);
     }
 }

@@ -19,7 +19,7 @@ use syncscope_orderings::Saving;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
-use crate::commands::gate::{Gate, least_slowdown};
+use crate::commands::gate::Gate;
 use crate::commands::own_source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
@@ -211,12 +211,12 @@ impl OwnRequest {
                     ratio: compared.ratio.filter(|_| is_answered(compared.change)),
                     low: compared.low,
                     high: compared.high,
-                    words: change_in_words(&comparison, &beside, compared, [first, other]),
+                    words: change_in_words(&beside, compared, [first, other]),
                 }));
                 json.push(export::comparison::as_json(&comparison));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
                 for compared in &comparison.cases {
-                    gate.add(compared, threshold, &format!("{first} against {other}, {}", parameters(compared)));
+                    gate.add(compared, &format!("{first} against {other}, {}", parameters(compared)));
                 }
                 if comparison.only_b > 0 {
                     let more = plural(comparison.only_b as u32, "case");
@@ -327,27 +327,20 @@ fn by_case<'c, 'a>(comparison: &'c Comparison<'a>) -> Vec<&'c ComparedCase<'a>> 
 }
 
 /// How the first operation compares with another one in a case: `1.032 times (1.012 to 1.051) as expensive`.
-fn change_in_words(
-    comparison: &Comparison<'_>,
-    beside: &HashSet<CaseId>,
-    compared: &ComparedCase<'_>,
-    [first, other]: [&str; 2],
-) -> String {
+fn change_in_words(beside: &HashSet<CaseId>, compared: &ComparedCase<'_>, [first, other]: [&str; 2]) -> String {
     let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
     let times = |invert: bool| {
         let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
         let (low, high) = if invert { (compared.high, compared.low) } else { (compared.low, compared.high) };
         format!("{} times ({} to {})", of(compared.ratio), of(low), of(high))
     };
+    let seen = compared.least_change;
+    let seen = seen.map_or_else(String::new, |factor| format!(" (from {factor:.3} times on it would show)"));
     let what = match compared.change {
         Change::Slower => format!("{} as expensive", times(false)),
         Change::Faster => format!("{} as fast", times(true)),
-        Change::Same => format!("{} the cost: the same", times(false)),
-        Change::Undecided => {
-            let seen = least_slowdown(compared, comparison.threshold);
-            let seen = seen.map_or_else(String::new, |factor| format!(" (from {factor:.3} times on it would show)"));
-            format!("{} the cost: no difference shown{seen}", times(false))
-        }
+        Change::Same => format!("{} the cost: the same{seen}", times(false)),
+        Change::Undecided => format!("{} the cost: no difference shown{seen}", times(false)),
         Change::NotComparable => {
             // A is the other one: the ratio is that of the first to it.
             let remark = compared.remark.replace(" in A", &format!(" as {other}"));
@@ -369,7 +362,7 @@ fn in_words(
     by_loops: bool,
 ) -> String {
     let line = |compared: &ComparedCase<'_>| {
-        format!("{}: {}", parameters(compared), change_in_words(comparison, beside, compared, [first, other]))
+        format!("{}: {}", parameters(compared), change_in_words(beside, compared, [first, other]))
     };
     let compared: Vec<(&Case, Change)> =
         comparison.cases.iter().map(|compared| (&compared.a.case, compared.change)).collect();

@@ -1,6 +1,7 @@
 //! A comparison as text.
 
 use serde_json::{Map, Value, json};
+use syncscope_core::run::IMPORTED;
 use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::units::significant;
@@ -18,19 +19,25 @@ use crate::{RunData, figure, naming};
 /// The most changes of each direction that the terminal shows; the other formats have all of them.
 const MOST_CHANGES: usize = 20;
 
-/// For the terminal: differences first, then families and certain changes, and the summary at the end.
+/// The most same and undecided cases that the terminal and the page show.
+const MOST_OPEN: usize = 10;
+
+/// For the terminal: what changed first, then differences, families and single cases, and the summary at the end.
 pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
-    let mut parts = vec![runs(comparison).for_terminal(width)];
+    let indented = |text: &String| format!("\n  {}", wrap(text, width.saturating_sub(2), "    ").join("\n"));
+    let changes: String = comparison.changes.iter().map(indented).collect();
+    let mut parts = vec![runs(comparison).for_terminal(width), format!("What changed{changes}")];
     parts.push(match differences(comparison) {
         Some(differences) => format!("Differences\n{}", differences.for_terminal(width)),
         None => "Same machine and environment, as far as recorded.".to_owned(),
     });
     let wrapped = |text: &str, indent| wrap(text, width.saturating_sub(2), indent).join("\n");
-    let states: Vec<String> = states(comparison).iter().map(|line| format!("\n  {}", wrapped(line, "    "))).collect();
+    let states: Vec<String> = states(comparison).iter().map(indented).collect();
     parts.extend(states.first().map(|_| format!("State of the machine{}", states.concat())));
     parts.push(format!("Families\n{}", families(comparison).for_terminal(width)));
     let directions = directions(comparison, MOST_CHANGES);
-    parts.extend(directions.iter().map(|Changes { title, order, grid, left_out }| {
+    parts.extend(directions.iter().chain(&unchanged(comparison, MOST_OPEN)).map(|changes| {
+        let Changes { title, order, grid, left_out } = changes;
         let head = wrapped(&format!("{title}, {order}"), "");
         format!("{head}\n{}{}", grid.for_terminal(width), and_more(*left_out))
     }));
@@ -42,7 +49,9 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
 
 /// As Markdown, with all certain changes.
 pub fn as_markdown(comparison: &Comparison<'_>) -> String {
-    let mut parts = vec![format!("**{}**", summary(comparison)), runs(comparison).as_markdown()];
+    let changes: Vec<String> = comparison.changes.iter().map(|text| format!("\n- {}", grid::markdown(text))).collect();
+    let mut parts = vec![format!("**{}**", summary(comparison)), changes.concat().trim_start().to_owned()];
+    parts.push(runs(comparison).as_markdown());
     parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
     let states: Vec<String> = states(comparison).iter().map(|line| format!("\n- {}", grid::markdown(line))).collect();
     parts.extend(states.first().map(|_| format!("### State of the machine\n{}", states.concat())));
@@ -50,7 +59,7 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let directions = directions(comparison, usize::MAX);
     let direction =
         |Changes { title, order, grid, .. }: &Changes| format!("### {title}, {order}\n\n{}", grid.as_markdown());
-    parts.extend(directions.iter().map(direction));
+    parts.extend(directions.iter().chain(&unchanged(comparison, usize::MAX)).map(direction));
     parts.extend(directions.first().map(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")
@@ -82,7 +91,7 @@ fn runs(comparison: &Comparison<'_>) -> Grid {
         .text("machine", |(_, data)| naming::machine(&data.run.machine))
         .text("preset", |(_, data)| data.run.preset.clone())
         .number("cases", |(_, data)| data.rows.len().to_string())
-        .text("started", |(_, data)| data.run.started.clone())
+        .text("started", |(_, data)| if data.run.preset == IMPORTED { String::new() } else { data.run.started.clone() })
         .grid()
 }
 
@@ -95,9 +104,9 @@ pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
     all
 }
 
-/// What to know before any figure: the clock of the cores and the states of the machine.
+/// What changed, and what to know before any figure: the clock of the cores and the states of the machine.
 pub(crate) fn first(comparison: &Comparison<'_>) -> Vec<String> {
-    clocks(comparison).into_iter().chain(states(comparison)).collect()
+    comparison.changes.iter().cloned().chain(clocks(comparison)).chain(states(comparison)).collect()
 }
 
 /// The clocks of the cores, where both runs measured them.
@@ -174,12 +183,29 @@ pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Change
         (count > 0).then(|| Changes {
             title: format!("{} in B: {}", naming::capitalized(change.as_str()), naming::plural(count, "case")),
             order: format!("sorted by the {first} first{others}"),
-            grid: changes(of_change().take(most)),
+            grid: rows_of(of_change().take(most), false),
             left_out: count.saturating_sub(most),
         })
     };
     let slower = direction(Change::Slower, "lower end of the interval, largest");
     slower.into_iter().chain(direction(Change::Faster, "upper end of the interval, smallest")).collect()
+}
+
+/// The cases that are undecided, and those that are the same, at most `most` of each, with the change that would have been seen.
+pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
+    let of = |change: Change, title: &str| {
+        let mut cases: Vec<_> = comparison.cases.iter().filter(|case| case.change == change).collect();
+        let least = |case: &ComparedCase<'_>| case.least_change.unwrap_or(f64::INFINITY);
+        cases.sort_by(|one, other| least(other).total_cmp(&least(one)));
+        (!cases.is_empty()).then(|| Changes {
+            title: format!("{title}: {}", naming::plural(cases.len(), "case")),
+            order: "with the ratio from which on it would have been called slower, largest first".to_owned(),
+            grid: rows_of(cases.iter().copied().take(most), true),
+            left_out: cases.len().saturating_sub(most),
+        })
+    };
+    let same = format!("Same within {}", percent(comparison.threshold));
+    [of(Change::Undecided, "Undecided"), of(Change::Same, &same)].into_iter().flatten().collect()
 }
 
 /// What the printed intervals stand for, and what decides.
@@ -191,14 +217,20 @@ pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     )
 }
 
-fn changes<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>) -> Grid {
+/// A line for each case; of those that did not change, with the change that would have been seen.
+fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool) -> Grid {
     let remark = |case: &ComparedCase<'_>| {
         if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) }
     };
-    Grid::of(cases)
+    let grid = Grid::of(cases)
         .number("B/A", |case| ratio(case).map_or("–".to_owned(), figure::ratio))
-        .text("95 % interval", |case| figure::ends(case.low, case.high))
-        .number("A", |case| cost(case.a))
+        .text("95 % interval", |case| figure::ends(case.low, case.high));
+    let grid = if is_open {
+        grid.number("seen from", |case| case.least_change.map_or("none".to_owned(), figure::ratio))
+    } else {
+        grid
+    };
+    grid.number("A", |case| cost(case.a))
         .number("B", |case| cost(case.b))
         .text("case", |case| format!("{}{}", case.a.case, remark(case)))
         .grid()
@@ -231,7 +263,7 @@ fn parameters() -> impl Iterator<Item = &'static Column> {
 
 /// The columns of a comparison behind those that name the case; whether each holds numbers, and what.
 type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
-const NUMBERS: [(&str, Cells); 11] = [
+const NUMBERS: [(&str, Cells); 12] = [
     ("a_ns", |case| Some(case.a.ns?.value())),
     ("a_ns_low", |case| Some(case.a.ns_interval?.low)),
     ("a_ns_high", |case| Some(case.a.ns_interval?.high)),
@@ -243,6 +275,7 @@ const NUMBERS: [(&str, Cells); 11] = [
     ("ratio_high", |case| case.high),
     ("common_factor", |case| case.ratio.map(|_| case.common_factor)),
     ("p_value", |case| case.p_value),
+    ("least_change", |case| case.least_change),
 ];
 
 type Words = fn(&ComparedCase<'_>) -> String;
@@ -292,6 +325,7 @@ pub fn as_json(comparison: &Comparison<'_>) -> String {
         "only_b": comparison.only_b,
         "changes": comparison.counts(),
         "families": comparison.families,
+        "changed": comparison.changes,
         "remarks": comparison.remarks,
         "cases": comparison.cases.iter().map(json_case).collect::<Vec<_>>(),
     });
@@ -359,6 +393,10 @@ mod tests {
             "  A  before  EPYC + X1  standard      4  2026-11-21T07:00:00Z",
             "  B  after   EPYC + X2  standard      5  2026-11-21T07:00:00Z",
             "",
+            "What changed",
+            "  slower in B: gpu.cluster 1.50 times the cost (1 of 1 case)",
+            "  of the 2 others, same or undecided, half would have shown a cost from 1.07 times on",
+            "",
             "Differences",
             "  what  A   B",
             "  GPU   X1  X2",
@@ -372,6 +410,12 @@ mod tests {
             "Slower in B: 1 case, sorted by the lower end of the interval, largest first",
             "   B/A  95 % interval       A       B  case",
             "  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
+            "",
+            "Same within 5 %: 2 cases, with the ratio from which on it would have been called slower,",
+            "largest first",
+            "   B/A  95 % interval  seen from        A        B  case",
+            "  1.00  0.986 to 1.01       1.07  10.0 ns  10.0 ns  gpu.shuffle.idx 32 threads",
+            "  1.00  0.986 to 1.01       1.07  12.0 ns  12.0 ns  gpu.shuffle.xor i32 32 threads",
             "",
             "A printed interval is that of its case alone. The verdicts are corrected for 3 cases, so",
             "an undecided case can have an interval that is beyond the threshold.",
@@ -418,14 +462,14 @@ mod tests {
         let csv = as_csv(&comparison);
         let lines: Vec<&str> = csv.lines().collect();
         assert!(lines[0].starts_with("case_id,domain,family,primitive,dtype,"), "{}", lines[0]);
-        assert!(lines[0].ends_with(",form,elements,inside,outside,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,common_factor,p_value,change,a_verdict,b_verdict,class,remark"));
+        assert!(lines[0].ends_with(",form,elements,inside,outside,a_ns,a_ns_low,a_ns_high,b_ns,b_ns_low,b_ns_high,ratio,ratio_low,ratio_high,common_factor,p_value,least_change,change,a_verdict,b_verdict,class,remark"));
         assert!(
             lines[1].contains(",gpu.cluster.sync,") && lines[1].contains(",slower,Resolved,Resolved,"),
             "{}",
             lines[1]
         );
         let lock = lines.iter().find(|line| line.contains("gpu.lock.ticket")).unwrap();
-        assert!(lock.ends_with(",,,,,,not_comparable,Resolved,Failed,,\"resolved in A, failed in B\""), "{lock}");
+        assert!(lock.ends_with(",,,,,,,not_comparable,Resolved,Failed,,\"resolved in A, failed in B\""), "{lock}");
     }
 
     /// Forty cases that became slower, and one that became faster by less than each of them.

@@ -65,6 +65,11 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
         parts.push(Part::card(&changes.title, &note, vec![table(&changes.grid, 1)]));
     }
     parts.extend(directions.first().map(|_| Part::paragraph(comparison::about_intervals(found))));
+    for changes in comparison::unchanged(found, MOST_CHANGES) {
+        let more = if changes.left_out > 0 { "; syncscope compare A B --format csv has all" } else { "" };
+        let note = Part::paragraph(capitalized(&format!("{}{more}.", changes.order)));
+        parts.push(Part::Folded(changes.title, vec![note, table(&changes.grid, 1)]));
+    }
     parts.push(Part::Folded("By family".to_owned(), vec![table(&comparison::families(found), 0)]));
     parts.extend(comparison::differences(found).map(|differences| {
         let title = "What differs between machines and environments".to_owned();

@@ -50,6 +50,9 @@ pub struct ComparedCase<'a> {
     pub equal_work: Option<(f64, [Option<f64>; 2])>,
     /// The p-value, before the correction, of "changes by no more than the threshold".
     pub p_value: Option<f64>,
+    /// Of a case that is the same or undecided: the cost in B over the one in A from which on it would have been called slower, given
+    /// how uncertain both are and how many cases are tested. `None`: none, however large.
+    pub least_change: Option<f64>,
     /// Why it is not comparable, or what to know about the comparison; empty if nothing.
     pub remark: String,
 }

@@ -5,7 +5,7 @@
 //! tests is corrected for the number of its cases.
 
 use syncscope_core::stats::Level;
-use syncscope_core::{Detail, Row, Verdict, pairs_of_a_block};
+use syncscope_core::{Class, Detail, Row, Verdict, pairs_of_a_block};
 
 use super::case::{Change, ComparedCase};
 use super::machine_state::MachineStates;
@@ -33,6 +33,8 @@ struct Tests {
     same: f64,
     /// Whether one run each cannot make the case the same, however long they take.
     runs_differ_more: bool,
+    /// The costs in A and in B.
+    costs: [UncertainCost; 2],
 }
 
 impl<'a> Draft<'a> {
@@ -40,7 +42,7 @@ impl<'a> Draft<'a> {
         (a, a_blocks): (&'a Row, f64),
         (b, b_blocks): (&'a Row, f64),
         threshold: f64,
-        states: &MachineStates,
+        (states, class): (&MachineStates, Option<Class>),
         in_turn: Option<[UncertainCost; 2]>,
     ) -> Self {
         let not = |remark: String| ComparedCase {
@@ -53,6 +55,7 @@ impl<'a> Draft<'a> {
             high: None,
             equal_work: None,
             p_value: None,
+            least_change: None,
             remark,
         };
         if let Some(reason) = not_comparable(a, b) {
@@ -61,7 +64,9 @@ impl<'a> Draft<'a> {
         let whole = || Some((UncertainCost::of(a, a_blocks)?, UncertainCost::of(b, b_blocks)?, 1.0));
         let in_turn = in_turn.map(|[of_a, of_b]| (of_a, of_b, 1.0));
         let Some((of_a, of_b, common_factor)) = in_turn.or_else(|| states.costs(a, b)).or_else(whole) else {
-            return Self { case: not("a row has no interval".to_owned()), tests: None };
+            let both = a.ns.zip(b.ns).map(|(of_a, of_b)| of_b.value() / of_a.value());
+            let ratio = both.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+            return Self { case: ComparedCase { ratio, ..not("without intervals".to_owned()) }, tests: None };
         };
         let limit = 1.0 + threshold;
         let (slower, faster) = (ratio::p_at_most(&of_b, limit, &of_a), ratio::p_at_most(&of_a, limit, &of_b));
@@ -70,8 +75,8 @@ impl<'a> Draft<'a> {
         let different = (2.0 * slower.min(faster)).min(1.0);
         let of_runs = Level::P95.z * of_a.run_deviation().hypot(of_b.run_deviation());
         let direction = if slower < faster { Change::Slower } else { Change::Faster };
-        let if_different = if states.differ_for(a, b) { Change::AnotherState } else { direction };
-        let tests = Tests { different, if_different, same, runs_differ_more: of_runs > threshold };
+        let if_different = if states.differ_for(class) { Change::AnotherState } else { direction };
+        let tests = Tests { different, if_different, same, runs_differ_more: of_runs > threshold, costs: [of_a, of_b] };
         let both_above_zero = of_a.ns > 0.0 && of_b.ns > 0.0;
         let equal_work = equal_work((a, a_blocks), (b, b_blocks));
         let in_words = equal_work.map(|(ratio, [low, high])| {
@@ -97,17 +102,25 @@ impl<'a> Draft<'a> {
 }
 
 /// Gives each case that can be compared its verdict.
-pub(super) fn judge(drafts: &mut [Draft<'_>]) {
-    let tested: Vec<(&mut Change, Tests)> =
-        drafts.iter_mut().filter_map(|draft| Some((&mut draft.case.change, draft.tests?))).collect();
+pub(super) fn judge(drafts: &mut [Draft<'_>], threshold: f64) {
+    let tested: Vec<(&mut ComparedCase<'_>, Tests)> =
+        drafts.iter_mut().filter_map(|draft| Some((&mut draft.case, draft.tests?))).collect();
     let of = |p: fn(&Tests) -> f64| rejected(&tested.iter().map(|(_, tests)| p(tests)).collect::<Vec<_>>());
-    let verdicts = of(|tests| tests.different).into_iter().zip(of(|tests| tests.same));
-    for ((change, tests), verdict) in tested.into_iter().zip(verdicts) {
-        *change = match verdict {
+    let different = of(|tests| tests.different);
+    // As if one case more were different.
+    let count = 1 + different.iter().filter(|different| **different).count();
+    let level = FALSE_DISCOVERIES * count as f64 / different.len() as f64;
+    let same = of(|tests| tests.same);
+    for ((case, tests), verdict) in tested.into_iter().zip(different.into_iter().zip(same)) {
+        case.change = match verdict {
             (true, _) => tests.if_different,
             (false, true) => Change::Same,
             (false, false) => Change::Undecided,
         };
+        let [of_a, of_b] = &tests.costs;
+        if matches!(case.change, Change::Same | Change::Undecided) {
+            case.least_change = ratio::least_seen(of_b, 1.0 + threshold, of_a, level / 2.0);
+        }
     }
 }
 
@@ -127,7 +140,6 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
     Some(format!("the figure is of the population `{of_a}` in A, of `{of_b}` in B (SMT interference)"))
 }
 
-/// What to know about the comparison of a case.
 /// The ratio of what equal work costs in both, and its ends; `None` where it is the ratio of the means.
 fn equal_work(a: (&Row, f64), b: (&Row, f64)) -> Option<(f64, [Option<f64>; 2])> {
     let rows = [a, b].map(|(row, blocks)| (row.of_equal_work(), row, blocks));
@@ -138,6 +150,7 @@ fn equal_work(a: (&Row, f64), b: (&Row, f64)) -> Option<(f64, [Option<f64>; 2])>
     Some((of_b.ns / of_a.ns, ends))
 }
 
+/// What to know about the comparison of a case.
 fn remark(a: &Row, b: &Row) -> String {
     let instructions = a.evidence.as_ref().zip(b.evidence.as_ref()).filter(|(of_a, of_b)| of_a != of_b);
     let instructions = instructions.map(|(of_a, of_b)| format!("other instructions: {of_a} in A, {of_b} in B"));

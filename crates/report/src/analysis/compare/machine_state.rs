@@ -86,9 +86,9 @@ impl MachineStates {
         self.classes.iter().find(|change| change.class == class && of_rows.all(|other| other == class))
     }
 
-    /// Whether the rows are of two states of the machine.
-    pub(super) fn differ_for(&self, a: &Row, b: &Row) -> bool {
-        self.class_of(a, b).is_some_and(|change| change.is_another_state)
+    /// Whether the rows of a class are of two states of the machine, those that too few processes measured, too.
+    pub(super) fn differ_for(&self, class: Option<Class>) -> bool {
+        self.classes.iter().any(|change| Some(change.class) == class && change.is_another_state)
     }
 
     /// Whether any class is in another state.

@@ -6,6 +6,7 @@
 //! - `ratio`: the ratio of two costs and how sure it is
 //! - `differences`: what differs between the machines and their states
 //! - `remarks`: what to know about the comparison as a whole
+//! - `summary`: what changed, in a few sentences
 
 mod case;
 pub(crate) mod differences;
@@ -13,6 +14,7 @@ mod hypotheses;
 mod machine_state;
 pub(crate) mod ratio;
 mod remarks;
+mod summary;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -58,6 +60,8 @@ pub struct Comparison<'a> {
     pub differences: Vec<Difference>,
     /// The families, in the order of reports.
     pub families: Vec<FamilyChange>,
+    /// What changed, and what could not have been seen.
+    pub changes: Vec<String>,
     /// What to know about the comparison as a whole.
     pub remarks: Vec<String>,
 }
@@ -89,10 +93,11 @@ pub fn compare_in_turn<'a>(
     let draft = |(row, other): (&'a Row, &'a Row)| {
         let blocks = |data: &RunData, row: &Row| measurement_blocks(row, data.details.get(&row.case.id()));
         let in_turn = ratios.get(&row.case.id()).and_then(|ratios| UncertainCost::in_turn(ratios));
-        Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold, &states, in_turn)
+        let class = a.catalogue.facts(&row.case.primitive).map(|facts| facts.class_of(&row.case));
+        Draft::of((row, blocks(a, row)), (other, blocks(b, other)), threshold, (&states, class), in_turn)
     };
     let mut drafts: Vec<Draft<'a>> = both.into_iter().map(draft).collect();
-    judge(&mut drafts);
+    judge(&mut drafts, threshold);
     let common = drafts.len();
     let needs_repeats = drafts.iter().filter(|draft| draft.needs_repeats()).count();
     let mut cases: Vec<ComparedCase<'a>> = drafts.into_iter().map(|draft| draft.case).collect();
@@ -102,7 +107,7 @@ pub fn compare_in_turn<'a>(
     if same_machine {
         remarks.extend(remarks::common_changes(&cases, threshold));
     }
-    let families = case::families(&cases);
+    let (families, changes) = (case::families(&cases), summary::sentences(&cases, threshold));
     // What executes other instructions has changed by itself, whatever the machine does.
     cases.sort_by(|one, other| {
         let factors = other.certain_factor().total_cmp(&one.certain_factor());
@@ -119,6 +124,7 @@ pub fn compare_in_turn<'a>(
         states,
         differences: differences::of(&a.run, &b.run),
         families,
+        changes,
         remarks,
     }
 }

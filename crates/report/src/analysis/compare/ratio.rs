@@ -34,6 +34,9 @@ const PLACE: f64 = 0.004;
 /// No ratio of two costs of one case is larger.
 const LARGEST_RATIO: f64 = 1e9;
 
+/// No change of a cost that might be missed is larger.
+const LARGEST_CHANGE: f64 = 1e3;
+
 /// A cost, and how uncertain it is to either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct UncertainCost {
@@ -116,6 +119,13 @@ impl UncertainCost {
         Some([Self { ns: 1.0, below: none, above: none }, of_ratio])
     }
 
+    /// Another cost, as uncertain in proportion.
+    fn moved_to(&self, ns: f64) -> Self {
+        let square = (ns / self.ns).powi(2);
+        let side = |of: Uncertainty| Uncertainty { measured: square * of.measured, run: square * of.run, ..of };
+        Self { ns, below: side(self.below), above: side(self.above) }
+    }
+
     /// The standard deviation of the run, relative to the cost.
     pub(super) fn run_deviation(&self) -> f64 {
         self.below.run.max(self.above.run).sqrt() / self.ns.abs()
@@ -160,6 +170,26 @@ pub(in crate::analysis) fn lower_end(x: &UncertainCost, y: &UncertainCost) -> Op
         }
     }
     Some(low)
+}
+
+/// From how many times `y` on a cost as uncertain as `x`, relative to itself, is certainly above `limit` times `y`, at this level.
+/// `None` where no cost is.
+pub(super) fn least_seen(x: &UncertainCost, limit: f64, y: &UncertainCost, level: f64) -> Option<f64> {
+    let is_seen = |factor: f64| p_at_most(&x.moved_to(factor * y.ns), limit, y) <= level;
+    let is_cost = x.ns > 0.0 && y.ns > 0.0;
+    if !is_cost || !is_seen(LARGEST_CHANGE) {
+        return None;
+    }
+    let (mut low, mut high) = (limit, LARGEST_CHANGE);
+    for _ in 0..24 {
+        let middle = (low * high).sqrt();
+        if is_seen(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
 }
 
 #[cfg(test)]
@@ -284,6 +314,17 @@ mod tests {
         assert_eq!(lower_end(&nothing, &something), None);
         let below_zero = cost(-0.02, 0.05, 0.0);
         assert!(lower_end(&something, &below_zero).unwrap() > low);
+    }
+
+    #[test]
+    fn the_least_change_that_is_seen_grows_with_the_uncertainty() {
+        let seen = |within: f64, run: f64| least_seen(&cost(10.0, within, run), 1.05, &cost(8.0, within, run), 0.025);
+        let of = [seen(0.0, 0.0), seen(0.1, 0.0), seen(0.1, 0.02), seen(0.1, 0.1)].map(Option::unwrap);
+        assert!((of[0] - 1.05).abs() < 1e-6 && of.is_sorted() && of[3] > 1.3, "{of:?}");
+        // What is called one from there on, and not below.
+        let p = |factor: f64| p_at_most(&cost(10.0, 0.1, 0.02).moved_to(8.0 * factor), 1.05, &cost(8.0, 0.1, 0.02));
+        assert!(p(of[2] * 1.001) <= 0.025 && p(of[2] * 0.999) > 0.025);
+        assert_eq!(least_seen(&cost(1.0, 3.0, 0.0), 1.05, &cost(1.0, 0.1, 0.0), 0.025), None, "it may be zero");
     }
 
     #[test]

@@ -1,0 +1,167 @@
+//! What changed, in a few sentences: families and primitives that changed together, largest first, and what could not have been seen.
+
+use super::case::{Change, ComparedCase, by_family};
+use crate::figure::{self, percent};
+use crate::naming::{enumeration, plural};
+use crate::sets::sets;
+use syncscope_core::stats::median;
+
+/// So many groups are named of each direction; of more, the others are counted.
+const MOST_GROUPS: usize = 5;
+
+/// Cases that changed alike.
+struct Group<'c> {
+    name: String,
+    /// The median over those that changed.
+    ratio: f64,
+    changed: usize,
+    of: usize,
+    change: &'c Change,
+}
+
+/// What changed, for the head of a comparison.
+pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<String> {
+    let groups = groups(cases);
+    let direction = |change: Change| {
+        let named: Vec<String> = groups.iter().filter(|group| *group.change == change).map(in_words).collect();
+        let named = match named.split_at_checked(MOST_GROUPS) {
+            Some((first, rest)) if rest.len() > 1 => [first, &[format!("{} more", rest.len())]].concat(),
+            _ => named,
+        };
+        (!named.is_empty()).then(|| format!("{change} in B: {}", enumeration(&named)))
+    };
+    let changes: Vec<String> = [Change::Slower, Change::Faster].into_iter().filter_map(direction).collect();
+    let is_tested = cases.iter().any(|case| case.p_value.is_some());
+    let nothing = (changes.is_empty() && is_tested)
+        .then(|| format!("no cost is certainly another one by more than {}", percent(threshold)));
+    changes.into_iter().chain(nothing).chain(least_changes(cases)).chain(without_intervals(cases)).collect()
+}
+
+/// Families of which all changes have one direction; of others, their primitives.
+fn groups<'c>(cases: &'c [ComparedCase<'_>]) -> Vec<Group<'c>> {
+    let is_change = |case: &&&ComparedCase<'_>| matches!(case.change, Change::Slower | Change::Faster);
+    let group = |name: &str, of: &[&'c ComparedCase<'_>], change: &'c Change| {
+        let changed: Vec<f64> =
+            of.iter().filter(|case| case.change == *change).filter_map(|case| case.ratio.or(case.low)).collect();
+        let of = of.iter().filter(|case| case.change != Change::NotComparable).count();
+        Some(Group { name: name.to_owned(), ratio: median(&changed)?, changed: changed.len(), of, change })
+    };
+    let of_family = |(family, all): (String, Vec<&'c ComparedCase<'_>>)| -> Vec<Group<'c>> {
+        let mut changes: Vec<&Change> = all.iter().filter(is_change).map(|case| &case.change).collect();
+        changes.sort();
+        changes.dedup();
+        if let [change] = changes[..] {
+            return group(&family, &all, change).into_iter().collect();
+        }
+        let of_primitive = sets(all.iter().map(|case| (case.a.case.primitive.as_str(), *case)));
+        let each = of_primitive.iter().flat_map(|(primitive, of)| {
+            changes.iter().filter_map(|change| group(primitive, of, change)).collect::<Vec<_>>()
+        });
+        each.collect()
+    };
+    let mut groups: Vec<Group<'_>> = by_family(cases).into_iter().flat_map(of_family).collect();
+    groups.sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
+    groups
+}
+
+/// `gpu.cluster 0.50 times the cost (24 of 30 cases)`.
+fn in_words(group: &Group<'_>) -> String {
+    let Group { name, ratio, changed, of, .. } = group;
+    format!("{name} {} times the cost ({changed} of {})", figure::ratio(*ratio), plural(*of, "case"))
+}
+
+/// What these runs would have seen of what did not change for certain.
+fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
+    let is_open = |case: &&ComparedCase<'_>| matches!(case.change, Change::Same | Change::Undecided);
+    let mut seen: Vec<f64> =
+        cases.iter().filter(is_open).map(|case| case.least_change.unwrap_or(f64::INFINITY)).collect();
+    seen.sort_by(f64::total_cmp);
+    let at = |share: usize| seen.get((share * seen.len()).div_ceil(10).saturating_sub(1)).copied();
+    let from = |factor: f64| {
+        if factor.is_finite() { format!("{} times", figure::ratio(factor)) } else { "no change".to_owned() }
+    };
+    let (half, most) = (at(5)?, at(9)?);
+    let all = seen.len();
+    let others = if all > 2 { format!(", for nine in ten from {} on", from(most)) } else { String::new() };
+    Some(format!(
+        "of the {}, same or undecided, half would have shown a cost from {} on{others}",
+        plural(all, "other"),
+        from(half)
+    ))
+}
+
+/// Figures without an interval have ratios, and no verdict.
+fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
+    let of_family = |(family, of): (String, Vec<&ComparedCase<'_>>)| {
+        // Others that are not comparable have no ratio.
+        let open = of.iter().filter(|case| case.change == Change::NotComparable);
+        let ratios: Vec<f64> = open.filter_map(|case| case.ratio).collect();
+        let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+        Some(format!(
+            "without intervals, so not called slower or faster: {family} {} times the cost in the median of {} ({} to {})",
+            figure::ratio(median(&ratios)?),
+            plural(ratios.len(), "case"),
+            figure::ratio(least),
+            figure::ratio(most)
+        ))
+    };
+    by_family(cases).into_iter().filter_map(of_family).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_core::{Case, Row, Verdict};
+
+    fn said(cases: &[(&str, Change, f64, Option<f64>)]) -> Vec<String> {
+        let rows: Vec<Row> = cases.iter().map(|(id, ..)| Row::unmeasured(Case::new(id), Verdict::Resolved)).collect();
+        let of = |(row, (_, change, ratio, least_change)): (&'_ Row, &(&str, Change, f64, Option<f64>))| {
+            // Rows that outlive the cases.
+            let row: &'static Row = Box::leak(Box::new(row.clone()));
+            let is_open = *change == Change::NotComparable;
+            ComparedCase {
+                a: row,
+                b: row,
+                change: *change,
+                ratio: Some(*ratio),
+                common_factor: 1.0,
+                low: None,
+                high: None,
+                equal_work: None,
+                p_value: (!is_open).then_some(0.5),
+                least_change: *least_change,
+                remark: String::new(),
+            }
+        };
+        sentences(&rows.iter().zip(cases).map(of).collect::<Vec<_>>(), 0.05)
+    }
+
+    #[test]
+    fn families_that_change_together_are_named_first_and_others_by_primitive() {
+        use Change::{Faster, Same, Slower, Undecided};
+        let found = said(&[
+            ("gpu.fence.block", Faster, 0.8, None),
+            ("gpu.fence.device", Same, 1.0, Some(1.1)),
+            ("gpu.cluster.sync", Faster, 0.5, None),
+            ("gpu.cluster.arrive_wait", Faster, 0.48, None),
+            ("gpu.launch.stream", Slower, 1.3, None),
+            ("gpu.launch.programmatic", Faster, 0.4, None),
+            ("cpu.lock.mcs", Undecided, 1.02, None),
+            ("cpu.lock.ttas", Undecided, 1.02, Some(1.4)),
+        ]);
+        assert_eq!(found[0], "slower in B: gpu.launch.stream 1.30 times the cost (1 of 1 case)");
+        let faster = "faster in B: gpu.launch.programmatic 0.400 times the cost (1 of 1 case), gpu.cluster 0.490 times the cost \
+                      (2 of 2 cases) and gpu.fence 0.800 times the cost (1 of 2 cases)";
+        assert_eq!(found[1], faster);
+        let open = "of the 3 others, same or undecided, half would have shown a cost from 1.40 times on, for nine in ten from no change on";
+        assert_eq!(found[2..], [open]);
+    }
+
+    #[test]
+    fn imports_have_ratios_and_nothing_else_is_said_of_them() {
+        let one = |ratio| ("cpu.handoff.cas_pingpong", Change::NotComparable, ratio, None);
+        let expected = "without intervals, so not called slower or faster: cpu.handoff 0.900 times the cost in the median of 3 cases (0.400 to 2.00)";
+        assert_eq!(said(&[one(0.4), one(0.9), one(2.0)]), [expected]);
+        assert_eq!(said(&[]), [""; 0]);
+    }
+}
