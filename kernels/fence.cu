@@ -3,16 +3,13 @@
 // has only the two updates. With FENCED_CONTEXT, as the paper has it for the fence of a block, a fence follows each
 // update in both loops, and the test has one more, behind another.
 //
-// CONTEXT is what stands around the fence: the updates; the same behind eight stores of each thread; or nothing, and
-// then the baseline has one fence and the test two. With BY_ONE, one thread of the block executes it between two
-// barriers.
+// With IS_ALONE there are no updates: the baseline has one fence and the test two. With BY_ONE, one thread of the block
+// executes it between two barriers.
 //
 // VALUE is the type of the elements, FENCE the CUDA function. ELEMENT is VALUE, or volatile VALUE.
 #include "harness.cuh"
 
 using Arguments = VariableArguments;
-
-enum Context { UPDATES, STORES, NOTHING };
 
 // Whose accesses the fence orders.
 enum Reach { NOBODY, BLOCK, DEVICE };
@@ -47,13 +44,6 @@ struct Operation {
           one((Value)arguments.opaque_one) {}
 
     __device__ __forceinline__ void before() {
-        if constexpr (CONTEXT == STORES) {
-#pragma unroll
-            for (int store = 0; store < 4; store++) {
-                store_plain((u32 *)first, store);
-                store_plain((u32 *)second, store);
-            }
-        }
         if constexpr (!FENCED_CONTEXT) *first = *first + one;
     }
 
@@ -80,7 +70,7 @@ struct Operation {
     __device__ static void check(const Arguments &arguments) {
         Operation own(arguments);
         const Value updates = *own.first, others = *own.second;
-        if (CONTEXT != NOTHING && (updates != others || updates == 0)) report_mismatch(arguments, updates, others);
+        if (!IS_ALONE && (updates != others || updates == 0)) report_mismatch(arguments, updates, others);
         if (REACH == NOBODY) return;
         const volatile Value *first = own.first + arguments.stride * ((long long)partner() - grid_thread());
         const volatile Value *second = own.second + arguments.stride * ((long long)partner() - grid_thread());

@@ -30,12 +30,6 @@ constexpr bool IS_ORDERED = SYNCSCOPE_RELAXED == 0;
 template <u32 NUMBER>
 constexpr bool ORDERS = IS_ORDERED && SYNCSCOPE_WEAKENED != NUMBER;
 
-// How many neighbouring blocks a barrier is for; 0: the whole grid.
-#ifndef SYNCSCOPE_PART
-#define SYNCSCOPE_PART 0
-#endif
-__device__ __forceinline__ u32 blocks_of_part() { return SYNCSCOPE_PART != 0 ? SYNCSCOPE_PART : gridDim.x; }
-
 constexpr u32 MOST_DEVICES = 16;
 
 // What the checks of all launches counted; `multi/phase_counts.rs` has the same structure.
@@ -259,9 +253,8 @@ __device__ __forceinline__ u32 place_of(u32 thread, u32 round) {
 template <typename Operation>
 __device__ __forceinline__ void check_once(Operation &barrier, const GridBarrierArguments &arguments, u32 round,
                                            u32 repeats) {
-    const u32 value = arguments.generation * 64 + round % 64, blocks = blocks_of_part();
-    const u32 first = blockIdx.x / blocks * blocks, shift = blocks / 2 + round % 4;
-    const u32 partner = first + (blockIdx.x - first + shift) % blocks;
+    const u32 value = arguments.generation * 64 + round % 64, shift = gridDim.x / 2 + round % 4;
+    const u32 partner = (blockIdx.x + shift) % gridDim.x;
     const bool writes_flag = threadIdx.x == blockDim.x - 1;
     u32 *const flags = device_table.block_flags[device_table.device];
     u32 *const phases = device_table.phases;

@@ -17,7 +17,7 @@ struct BarrierOf {
     WaitLimit limit;
 
     __device__ __forceinline__ explicit BarrierOf(const GridBarrierArguments &arguments)
-        : state(state_of(arguments) + blockIdx.x / blocks_of_part() * 32), epoch((u32)arguments.barriers_passed), limit(arguments.abort) {}
+        : state(state_of(arguments)), epoch((u32)arguments.barriers_passed), limit(arguments.abort) {}
 
     __device__ __forceinline__ void run() {
         if (IS_ABSENT && blockIdx.x == gridDim.x - 1) return;
@@ -55,7 +55,7 @@ struct BarrierOf {
     __device__ __forceinline__ void counter() {
         __syncthreads();
         if (threadIdx.x == 0) {
-            const u32 target = epoch * blocks_of_part();
+            const u32 target = epoch * gridDim.x;
             if constexpr (ORDERS<1>) {
                 add_one_release_gpu(state);
             } else {

@@ -40,9 +40,11 @@ struct Operation {
         __syncthreads();
         if (threadIdx.x == 0) {
             shared = chosen(arguments, limit);
-            // Both begin with the same turn: their words hold that of an earlier launch.
+            // Both begin with the same turn and its data: their words hold those of an earlier launch.
             if (shared.role != NOBODY) {
-                store(shared.out + FLAG, turn);
+                choice = shared;
+                store(choice.out + FLAG, IS_STREAM ? turn : turn - 1);
+                if constexpr (!IS_STREAM) send();
                 limit.wait_for([&] { return reached(load_relaxed_gpu(shared.in + FLAG), turn); });
             }
         }

@@ -71,8 +71,6 @@ words! {
         ClusterBarrier = "cluster barrier",
         /// A barrier of all blocks of a grid.
         GridBarrier = "grid barrier",
-        /// A barrier of some blocks of a grid.
-        PartBarrier = "barrier of some blocks",
         /// A barrier of the grids of several devices.
         DeviceBarrier = "device barrier",
         /// Devices send each other a few bytes.

@@ -277,14 +277,8 @@ mod tests {
                 let planned: HashSet<_> = cases(*preset, &limits).into_iter().map(|case| case.primitive).collect();
                 // Reductions and hand-offs are made of what quick plans measure, and the cheapest launches stand for all.
                 let forms = ["programmatic_end", "programmatic_attribute", "programmatic_graph", "host_function"];
-                let families = [
-                    "gpu.reduction.",
-                    "gpu.handoff.",
-                    "gpu.fence.proxy",
-                    "gpu.atomic.add_",
-                    "gpu.grid.part",
-                    "gpu.multi.exchange",
-                ];
+                let families =
+                    ["gpu.reduction.", "gpu.handoff.", "gpu.fence.proxy", "gpu.atomic.add_", "gpu.multi.exchange"];
                 let of_host = ["sync_spin", "sync_yield", "sync_block", "event_block", "ask_"];
                 let is_beyond_quick = |id: &str| {
                     let launch = id.strip_prefix("gpu.launch.");

@@ -301,7 +301,9 @@ fn unroll(case: &Case, reduces: bool) -> u32 {
 fn sampling(case: &Case, reduces: bool) -> SamplingPolicy {
     if case.layout != Some(Layout::Shared) && threads(case).1 >= SEVERAL_TURNS {
         SamplingPolicy::MANY_THREADS
-    } else if waits_for_answers(case, reduces) || case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared)
+    } else if in_order(case).is_some()
+        || waits_for_answers(case, reduces)
+        || case.mode == Some(Mode::Latency) && case.space != Some(Space::Shared)
     {
         SamplingPolicy::SEVERAL_OFFSETS
     } else {

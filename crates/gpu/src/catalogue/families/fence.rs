@@ -11,12 +11,10 @@ const FACTS: Facts = Facts {
 };
 const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 
-/// The groups: no thread has written anything; each has eight stores under way; one thread executes the fence for its block, between
-/// two barriers of it.
+/// The groups: no thread has written anything; one thread executes the fence for its block, between two barriers of it.
 const NOTHING: &str = "nothing_written";
-const STORES: &str = "stores";
 const BY_ONE: &str = "by_one";
-const CONTEXTS: &[(&str, &[u32])] = &[(NOTHING, &[]), (STORES, &[]), (BY_ONE, &[])];
+const CONTEXTS: &[(&str, &[u32])] = &[(NOTHING, &[]), (BY_ONE, &[])];
 
 /// A fence, which the baseline has too where nothing else is in the loop.
 fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstructions {
@@ -51,14 +49,8 @@ fn unroll(case: &Case) -> u32 {
 fn definitions(case: &Case, function: &str, reach: &str) -> Vec<String> {
     let is_volatile = case.form == Some(Form::Volatile);
     let fenced_context = u32::from(case.form == Some(Form::Fenced));
-    let context = match case.group_word() {
-        NOTHING => "NOTHING",
-        STORES => "STORES",
-        _ => "UPDATES",
-    };
     vec![
         value_of(case),
-        format!("CONTEXT={context}"),
         format!("IS_ALONE={}", u32::from(case.in_group(NOTHING))),
         format!("BY_ONE={}", u32::from(case.in_group(BY_ONE))),
         format!("ELEMENT={}VALUE", if is_volatile { "volatile " } else { "" }),
@@ -135,10 +127,7 @@ const PROXY: Entry = Entry {
     needs: (9, 0),
     plan: &[
         on(BEYOND_QUICK, Grids::Few).dtypes(&[Dtype::I32]).layouts(&[private(1)]),
-        on(BEYOND_QUICK, Grids::Few)
-            .dtypes(&[Dtype::I32])
-            .layouts(&[private(1)])
-            .groups(&[(NOTHING, &[]), (STORES, &[])]),
+        on(BEYOND_QUICK, Grids::Few).dtypes(&[Dtype::I32]).layouts(&[private(1)]).groups(&[(NOTHING, &[])]),
     ],
     ..FENCE
 };

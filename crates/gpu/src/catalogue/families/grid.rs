@@ -27,17 +27,14 @@ pub(super) const NEAR_FLAGS: &str = "near_flags";
 /// A barrier with several counters, of which a block adds to one.
 const SPREAD: &str = "spread";
 
-/// The group: barriers of so many neighbouring blocks of the grid, all at once.
-const PART_OF: &str = "part #";
-
-/// Parts of a grid of a block on each multiprocessor, and the last ones that are whole.
-fn parts(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let of_size = |size: &u32| {
-        let blocks = (limits.multiprocessors / size).max(1) * size;
-        Sweep::of(id).blocks(&[blocks]).threads(&[32]).groups(&[Group::numbered(PART_OF, *size)]).cases()
-    };
-    let sizes: &[u32] = if preset == Preset::Quick { &[] } else { &[2, 8, 16, 33] };
-    sizes.iter().filter(|size| **size <= limits.multiprocessors.max(2)).flat_map(of_size).collect()
+/// Grids of some blocks, as parts of a device synchronize, beside those of one block on each multiprocessor.
+fn some_blocks(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
+    let blocks: Vec<u32> = [2, 8, 16, 33].into_iter().filter(|blocks| *blocks < limits.multiprocessors).collect();
+    if preset == Preset::Quick || blocks.is_empty() {
+        Vec::new()
+    } else {
+        Sweep::of(id).blocks(&blocks).threads(&[32]).cases()
+    }
 }
 
 /// One barrier takes a microsecond, so the loop contains only a few of them.
@@ -151,9 +148,6 @@ pub(crate) fn state_bytes(case: &Case, own: Option<&OwnEntry>) -> usize {
     if has_near_counters(case) || case.in_group(SPREAD) || is_handoff {
         return LINE + PAGES * PAGE_BYTES;
     }
-    if case.in_group(PART_OF) {
-        return LINE * case.blocks.unwrap_or(0) as usize;
-    }
     LINE + 2 * (case.blocks.unwrap_or(0) as usize).next_multiple_of(LINE)
 }
 
@@ -172,24 +166,9 @@ entries! {
      arrivals alone",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
              synchronization; PTX ISA, red.release and ld.acquire",
-    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[32]),
+    cases: |id, preset, limits| [with_relaxed(id, preset, limits, &[32]), some_blocks(id, preset, limits)].concat(),
     orderings: |_| &["addition releases", "poll acquires"],
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]);
-
-    /// In theory: as the counter of the whole grid, with fewer additions to wait for and other parts beside it.
-    "gpu.grid.part" like BARRIER: "Barrier of some neighbouring blocks of a grid with a counter of their own, as all others",
-    operation: "one barrier passed by all threads of its blocks",
-    source: "Xiao and Feng, IPDPS 2010, simple synchronization; PTX ISA, red.release and ld.acquire",
-    facts: Facts { role: Role::PartBarrier, at_once: OperationsAtOnce::OfBlocks(PART_OF), has_designs: false, ..FACTS },
-    definitions: |case| {
-        vec!["KIND=COUNTER".to_owned(), format!("SYNCSCOPE_PART={}", case.group_number(PART_OF).unwrap_or(0))]
-    },
-    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
-    limit: |case, _| {
-        let size = case.group_number(PART_OF).unwrap_or(1).max(1);
-        (!case.blocks.unwrap_or(0).is_multiple_of(size)).then_some("the blocks are no whole parts")
-    },
-    cases: parts;
 
     /// In theory: two ways through the cache, one flag to the first block and one back. No operation waits for its turn, however
     /// many blocks there are. (H200: slower than a counter up to 8 small blocks on each multiprocessor, 3,300 cycles against
@@ -265,7 +244,7 @@ mod tests {
             let cases = (entry.cases)(entry.id, preset, limits);
             cases.into_iter().filter(|case| case.order == Some(MemoryOrder::Relaxed)).collect::<Vec<_>>()
         };
-        let &[cooperative, counter, _, lock_free, _] = ENTRIES else { panic!("there are five") };
+        let &[cooperative, counter, lock_free, _] = ENTRIES else { panic!("there are four") };
         let [of_counter, of_lock_free] = [counter, lock_free].map(|entry| relaxed_ones(entry, Preset::Quick));
         assert_eq!(
             of_counter.iter().map(|case| (case.blocks, case.threads)).collect::<Vec<_>>(),
