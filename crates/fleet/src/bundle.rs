@@ -3,7 +3,7 @@
 //! A bundle is one compressed JSON object: what [`anonymous`] leaves of `run.json`, and two tables as in the folder of a run. It is
 //! no archive: no name in it becomes a path.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
@@ -90,7 +90,7 @@ impl Bundle {
     fn of(
         directory: &RunDirectory,
         run: &Run,
-        (extent, quick): (Extent, &HashSet<CaseId>),
+        (extent, quick): (Extent, &BTreeSet<CaseId>),
         known: &Catalogue,
     ) -> Result<Self, Box<dyn Error>> {
         let has_costs_alone = extent == Extent::QuickCosts;
@@ -123,7 +123,7 @@ pub struct Packed {
 pub fn pack(
     directory: &RunDirectory,
     run: &Run,
-    quick: &HashSet<CaseId>,
+    quick: &BTreeSet<CaseId>,
     known: &Catalogue,
 ) -> Result<Packed, Box<dyn Error>> {
     for extent in Extent::EACH {

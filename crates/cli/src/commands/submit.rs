@@ -1,6 +1,6 @@
 //! `syncscope submit`: an anonymous bundle of a run, for the gallery, and its check.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
 
 /// The cases of the preset quick on the machine of a run.
-fn quick_cases(run: &Run) -> HashSet<CaseId> {
+fn quick_cases(run: &Run) -> BTreeSet<CaseId> {
     let on_gpu = run.machine.gpus.first().map(|gpu| {
         let limits = DeviceLimits { multiprocessors: gpu.multiprocessors, max_threads: gpu.max_threads_per_block };
         syncscope_gpu::cases(Preset::Quick, &limits)

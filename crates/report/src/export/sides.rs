@@ -35,7 +35,7 @@ pub fn as_csv(data: &RunData) -> Option<String> {
         .text("place", |cell| cell.place.to_owned())
         .text("case_id", |cell| cell.row.case.id().to_string())
         .text("case", |cell| cell.row.case.to_string())
-        .number("ns", |cell| number(cell.row.ns.map(|ns| ns.value())))
+        .number("ns", |cell| number(cell.row.ns.map(syncscope_core::Nanoseconds::value)))
         .number("ops_per_s_total", |cell| number(cell.row.ops_per_s_total))
         .text("figure", |cell| cell.figure.clone())
         .text("verdict", |cell| cell.row.verdict.name().to_owned())
@@ -51,7 +51,7 @@ pub fn as_json(data: &RunData) -> Option<String> {
             "place": cell.place,
             "case_id": cell.row.case.id().to_string(),
             "case": cell.row.case.to_string(),
-            "ns": cell.row.ns.map(|ns| ns.value()),
+            "ns": cell.row.ns.map(syncscope_core::Nanoseconds::value),
             "ops_per_s_total": cell.row.ops_per_s_total,
             "figure": cell.figure,
             "verdict": reading::words(cell.row.verdict.name()),

@@ -71,7 +71,7 @@ fn item(run: usize, finding: &Finding) -> String {
 
 /// Where the paper says it. A figure or table that the explorer can draw is a link.
 fn place(finding: &Finding) -> String {
-    let mut words = finding.place.split(' ').map(|word| escape(word)).collect::<Vec<_>>();
+    let mut words = finding.place.split(' ').map(escape).collect::<Vec<_>>();
     let plain: Vec<&str> = finding.place.split(' ').collect();
     for at in 1..plain.len() {
         let number = plain[at].trim_matches(|letter: char| !letter.is_ascii_digit());

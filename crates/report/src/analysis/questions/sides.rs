@@ -422,7 +422,8 @@ mod tests {
         let cells = cells(&run);
         let of = |name: &str| {
             let own = cells.iter().filter(|cell| cell.operation == name);
-            own.map(|cell| (cell.place, cell.row.ns.map(|ns| ns.value()).unwrap_or_default())).collect::<Vec<_>>()
+            own.map(|cell| (cell.place, cell.row.ns.map(syncscope_core::Nanoseconds::value).unwrap_or_default()))
+                .collect::<Vec<_>>()
         };
         let (one, all) = (("One CPU thread", 6.0), ("All CPU threads", 400.0));
         let places = [one, all, ("One warp", 3.0), ("One block", 32.0), ("Whole GPU", 3000.0)];
