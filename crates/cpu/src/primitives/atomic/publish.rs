@@ -49,23 +49,23 @@ static FENCED: Entry = entry(
 );
 
 fn workload<const FENCED: bool>(case: &Case) -> Option<Workload> {
-    match case.group_number(BEHIND)? {
+    Some(match case.group_number(BEHIND)? {
         0 => of::<FENCED, 0>(),
         1 => of::<FENCED, 1>(),
         2 => of::<FENCED, 2>(),
         4 => of::<FENCED, 4>(),
         8 => of::<FENCED, 8>(),
-        _ => None,
-    }
+        _ => return None,
+    })
 }
 
-fn of<const FENCED: bool, const BEFORE: usize>() -> Option<Workload> {
+fn of<const FENCED: bool, const BEFORE: usize>() -> Workload {
     // On x86-64 those before it are the same instruction.
     let same = if cfg!(target_arch = "x86_64") { BEFORE as u32 } else { 0 };
     let aarch64: Beginnings = if FENCED { &["dmb ish"] } else { &["stlr"] };
     let expected = Expected::Instructions { x86_64: &["mov"], aarch64, in_step: [same, same + 1] };
     let lines = Pages::filled(SLOTS, |_| Lines::default());
-    Some(Workload::of(Publish::<FENCED, BEFORE> { lines }).expecting(expected))
+    Workload::of(Publish::<FENCED, BEFORE> { lines }).expecting(expected)
 }
 
 /// The flag, and the lines before it.
@@ -145,8 +145,8 @@ mod tests {
             });
             (baseline, test)
         };
-        assert_eq!(in_loops(of::<false, 0>().unwrap()), (0, 16));
-        assert_eq!(in_loops(of::<true, 2>().unwrap()), (32, 48));
-        assert_eq!(in_loops(of::<false, 8>().unwrap()), (128, 144));
+        assert_eq!(in_loops(of::<false, 0>()), (0, 16));
+        assert_eq!(in_loops(of::<true, 2>()), (32, 48));
+        assert_eq!(in_loops(of::<false, 8>()), (128, 144));
     }
 }

@@ -57,10 +57,10 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let (way, contest) = sleeping(data, beside)?;
     let (_, least) = contest.least()?;
     let all: Vec<_> = contest.known().map(|(_, known)| known).collect();
-    let [first, .., last] = &all[..] else { return None };
+    let [at_once, .., never] = &all[..] else { return None };
     let candidates = contest.candidates();
     let text = format!(
-        "{begin}, a thread pays least if it sleeps {} ({way}, {least} a wait): {first} if it sleeps at once, {last} if it never does.",
+        "{begin}, a thread pays least if it sleeps {} ({way}, {least} a wait): {at_once} if it sleeps at once, {never} if it never does.",
         either(&candidates),
     );
     Some(Outcome::holds(text, all.iter().map(|known| known.index)))
