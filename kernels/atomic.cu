@@ -67,7 +67,7 @@ __device__ __forceinline__ u32 ordered(int *target, int value) {
         asm volatile(PTX(atom, "exch.b32 %0, [%1], %2;") : "=r"(old) : "l"(target), "r"(value) : "memory");
     } else {
 #ifdef SYNCSCOPE_REDUCES
-        asm volatile(PTX(red, "add.s32 [%0], %1;") ::"l"(target), "r"(value) : "memory");
+        asm volatile(PTX(red, "add.s32 [%0], %1;")::"l"(target), "r"(value) : "memory");
 #else
         asm volatile(PTX(atom, "add.s32 %0, [%1], %2;") : "=r"(old) : "l"(target), "r"(value) : "memory");
 #endif
@@ -85,10 +85,7 @@ __device__ __forceinline__ float ordered(float *target, float value) {
 __device__ __forceinline__ u32 ordered(int *target, int compare, int value) {
     u32 old;
     fence_before();
-    asm volatile(PTX(atom, "cas.b32 %0, [%1], %2, %3;")
-                 : "=r"(old)
-                 : "l"(target), "r"(compare), "r"(value)
-                 : "memory");
+    asm volatile(PTX(atom, "cas.b32 %0, [%1], %2, %3;") : "=r"(old) : "l"(target), "r"(compare), "r"(value) : "memory");
     return old;
 }
 #endif

@@ -13,8 +13,8 @@ struct alignas(16) Packet {
     u64 data, turn;
 };
 
-// What one device writes for another one in a turn. A turn that is not read yet is not written again: whoever has all of
-// turn n has been told that all have read turn n - 1. So two are enough, and the copies of an exchange have room for
+// What one device writes for another one in a turn. A turn that is not read yet is not written again: whoever has all
+// of turn n has been told that all have read turn n - 1. So two are enough, and the copies of an exchange have room for
 // the messages of four devices.
 struct Message {
     Packet packets[16];
@@ -41,9 +41,7 @@ struct Operation {
     }
 
     // What a device says in a turn, lane by lane.
-    __device__ __forceinline__ u64 said(u32 device) const {
-        return (u64)turn << 32 | device << 8 | threadIdx.x;
-    }
+    __device__ __forceinline__ u64 said(u32 device) const { return (u64)turn << 32 | device << 8 | threadIdx.x; }
 
     __device__ __forceinline__ void run() {
         turn++;
@@ -64,9 +62,10 @@ struct Operation {
     __device__ __forceinline__ void write(Packet *packets, u64 data) const {
         Packet *const own = packets + threadIdx.x;
         if constexpr (!RELEASED) {
-            asm volatile("{.reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.global.b128 [%0], both;}" ::"l"(own),
-                         "l"(data), "l"((u64)turn)
-                         : "memory");
+            asm volatile(
+                "{.reg .b128 both; mov.b128 both, {%1, %2}; st.relaxed.sys.global.b128 [%0], both;}" ::"l"(own),
+                "l"(data), "l"((u64)turn)
+                : "memory");
         } else {
             if (threadIdx.x < LANES) asm volatile("st.global.u64 [%0], %1;" ::"l"(own), "l"(data) : "memory");
             __syncwarp();

@@ -241,8 +241,8 @@ __device__ __forceinline__ void publish(u32 *word, u32 value, u32 repeats) {
     store_plain(word, value);
 }
 
-// Where a thread of the grid writes: in its own place, or far from its neighbours, so that the writes of a warp go to as many lines as
-// it has threads and the last of them are late.
+// Where a thread of the grid writes: in its own place, or far from its neighbours, so that the writes of a warp go to
+// as many lines as it has threads and the last of them are late.
 __device__ __forceinline__ u32 place_of(u32 thread, u32 round) {
     return round / 8 % 2 == 0 ? thread : thread % gridDim.x * blockDim.x + thread / gridDim.x;
 }
@@ -329,12 +329,12 @@ struct CheckedBarrier : Barrier {
 
 // Another one is checked in the kernel `check`: the same under stress.
 #define SYNCSCOPE_GRID_BARRIERS_CHECKED(KERNEL, Barrier, Stressed)                                    \
-    KERNEL syncscope_baseline(const Arguments arguments) {                                           \
-        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                          \
-    }                                                                                                \
-    KERNEL syncscope_test(const Arguments arguments) {                                               \
-        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                          \
-    }                                                                                                \
+    KERNEL syncscope_baseline(const Arguments arguments) {                                            \
+        measure<Repeated<1>, Together, CheckedBarrier<Barrier>>(arguments);                           \
+    }                                                                                                 \
+    KERNEL syncscope_test(const Arguments arguments) {                                                \
+        measure<Repeated<2>, Together, CheckedBarrier<Barrier>>(arguments);                           \
+    }                                                                                                 \
     KERNEL syncscope_check(const Arguments arguments) { CheckedBarrier<Stressed>::check(arguments); } \
     SYNCSCOPE_THIRD(KERNEL, Repeated, Together, CheckedBarrier<Barrier>)
 

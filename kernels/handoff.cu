@@ -3,9 +3,9 @@
 // KIND selects how; all but RELAXED carry data, which the receiver reads and compares. PLACE selects the blocks and
 // where their words lie: the first two blocks of the grid and words anywhere; or, with a block on each multiprocessor,
 // two that are near the same half of the second-level cache with their words there, or two near different halves, each
-// of which polls in its own. In all kinds but the stream, both blocks wait for a turn and then write the next one, so one
-// operation is a round trip. In the stream the first block sends lines of 32 words through a ring, and the second one
-// reports how far it has read.
+// of which polls in its own. In all kinds but the stream, both blocks wait for a turn and then write the next one, so
+// one operation is a round trip. In the stream the first block sends lines of 32 words through a ring, and the second
+// one reports how far it has read.
 #include "grid_barrier.cuh"
 #include "near_counters.cuh"
 
@@ -76,9 +76,10 @@ struct Operation {
         if constexpr (KIND == PACKED) {
             // One store of 16 bytes, which arrives as a whole: no order is needed.
             const u64 low = (u64)turn << 32 | turn;
-            asm volatile("{.reg .b128 both; mov.b128 both, {%1, %1}; st.relaxed.gpu.global.b128 [%0], both;}" ::"l"(flag),
-                         "l"(low)
-                         : "memory");
+            asm volatile(
+                "{.reg .b128 both; mov.b128 both, {%1, %1}; st.relaxed.gpu.global.b128 [%0], both;}" ::"l"(flag),
+                "l"(low)
+                : "memory");
             return;
         }
         if constexpr (KIND != RELAXED) store_plain(choice.out + DATA, turn);
@@ -159,7 +160,8 @@ struct Operation {
 
     // Each block says near which half it is; the first one chooses among the others, another one at each memory offset.
     __device__ static u32 chosen_partner(const Arguments &arguments, WaitLimit &limit, bool half) {
-        u32 *const verdict = state_of(arguments) + VERDICT, *const halves = device_table.block_flags[device_table.device];
+        u32 *const verdict = state_of(arguments) + VERDICT, *const halves =
+                                                                device_table.block_flags[device_table.device];
         const u32 tag = arguments.generation << 12;
         store_release_gpu(halves + blockIdx.x, tag | half);
         u32 found = 0;

@@ -52,10 +52,10 @@ struct Operation {
         }
         // The store completes the phase of the barrier object beside it.
         if constexpr (KIND == ASYNC) {
-            asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(
-                             data_there),
-                         "r"(value), "r"(object_there)
-                         : "memory");
+            asm volatile(
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(data_there),
+                "r"(value), "r"(object_there)
+                : "memory");
         }
     }
 
@@ -68,11 +68,12 @@ struct Operation {
             } else if constexpr (KIND == RELEASE) {
                 asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
             } else {
-                asm volatile("{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared.b64 over, [%1], %2; "
-                             "selp.u32 %0, 1, 0, over;}"
-                             : "=r"(found)
-                             : "r"(object), "r"(parity)
-                             : "memory");
+                asm volatile(
+                    "{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared.b64 over, [%1], %2; "
+                    "selp.u32 %0, 1, 0, over;}"
+                    : "=r"(found)
+                    : "r"(object), "r"(parity)
+                    : "memory");
             }
             goes_on = (KIND == ASYNC ? found == 0 : found != awaited) & spin.goes_on();
             asm volatile("" : "+r"(goes_on));
@@ -88,7 +89,8 @@ struct Operation {
 
     // The next phase ends with the arrival of this thread and four bytes.
     __device__ __forceinline__ void expect() const {
-        asm volatile("{.reg .b64 phase; mbarrier.arrive.expect_tx.shared.b64 phase, [%0], 4;}" ::"r"(object) : "memory");
+        asm volatile("{.reg .b64 phase; mbarrier.arrive.expect_tx.shared.b64 phase, [%0], 4;}" ::"r"(object)
+                     : "memory");
     }
 
     // The last message of each has arrived before the memory is used again.

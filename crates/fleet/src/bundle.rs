@@ -1,6 +1,6 @@
 //! An anonymous bundle of a run, for the gallery, and its check.
 //!
-//! A bundle is one compressed JSON object: what [`anonymous`] leaves of `run.json`, and two tables as in the folder of a run. It is
+//! A bundle is one compressed JSON object: what `anonymous` leaves of `run.json`, and two tables as in the folder of a run. It is
 //! no archive: no name in it becomes a path.
 
 use std::collections::BTreeSet;

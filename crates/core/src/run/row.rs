@@ -459,7 +459,7 @@ row! {
                 },
             ),
         ];
-        /// All actors together execute their number of operations in this time, see [`Estimate::rate_ns`].
+        /// All actors together execute their number of operations in this time, see [`Estimate::rate_ns`](crate::Estimate::rate_ns).
         pub rate_ns: Option<Nanoseconds> => [
             number!(
                 rate_ns as Nanoseconds,

@@ -60,13 +60,13 @@ fn cases(id: &str, preset: Preset, limits: DeviceLimits, orders: &[Option<Memory
 const CLUSTER: Entry = Entry {
     operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory",
     definitions: |case| vec![definitions(case, "RELEASE").remove(0)],
-    cases: |id, preset, _| match preset {
-        Preset::Quick => Vec::new(),
-        _ => {
-            let pair = Sweep::of(id).blocks(&[2]).threads(&[32]).groups(&numbered(CLUSTER_OF, &[2])).cases();
-            let orders = if id == IN_CLUSTER { ORDERS } else { &[None] };
-            orders.iter().flat_map(|order| pair.iter().map(|case| Case { order: *order, ..case.clone() })).collect()
+    cases: |id, preset, _| {
+        if preset == Preset::Quick {
+            return Vec::new();
         }
+        let pair = Sweep::of(id).blocks(&[2]).threads(&[32]).groups(&numbered(CLUSTER_OF, &[2])).cases();
+        let orders = if id == IN_CLUSTER { ORDERS } else { &[None] };
+        orders.iter().flat_map(|order| pair.iter().map(|case| Case { order: *order, ..case.clone() })).collect()
     },
     limit: |case, _| (case.blocks != Some(2)).then_some("two blocks of a cluster take part"),
     method: Method::Cluster,

@@ -144,9 +144,10 @@ mod tests {
     use super::*;
 
     fn budget(way: &str, us: u32, beside: bool, ns: f64) -> Row {
-        let (word, threads, placement) = match beside {
-            true => ("spin # us beside a competitor", 3, Placement::List(vec![0, 1, 1])),
-            false => ("spin # us", 2, Placement::Close),
+        let (word, threads, placement) = if beside {
+            ("spin # us beside a competitor", 3, Placement::List(vec![0, 1, 1]))
+        } else {
+            ("spin # us", 2, Placement::Close)
         };
         let group = Some(Group::numbered(word, us));
         let case = case(&format!("cpu.wait.budget_{way}"), threads);
