@@ -59,7 +59,8 @@ fn every_primitive_passes_its_check() {
         let missing = listing.iter().any(|line| line.primitive.id == case.primitive && line.unavailable.is_some());
         // A case without a placement stands for something that this machine lacks.
         // Its processes are those of the command, which this program is not.
-        let is_of_command = case.form == Some(Form::OneThreadProcess) || case.primitive.starts_with("cpu.process.");
+        let is_of_command = case.form == Some(Form::OneThreadProcess)
+            || ["cpu.process.", "cpu.openmp."].iter().any(|family| case.primitive.starts_with(family));
         !missing && !is_of_command && case.placement.is_some() && case.threads.unwrap() <= 4
     };
     let cases: Vec<&Case> = by_kind.values().filter(exists).collect();

@@ -1,5 +1,5 @@
 //! The matrices that core-to-core-latency writes with `--csv`: half the time of a round trip between each two CPUs, which is the cost
-//! of one hand-off. Line `i` has the pairs of CPU `i` with those before it ([`Matrix`]).
+//! of one hand-off. Line `i` has the pairs of CPU `i` with those before it (`Matrix`).
 //!
 //! One sample of its `src/bench/cas.rs` (commit 96a943a) is the time of n successful compare-and-swaps of one of the two threads,
 //! divided by n and by 2: between two of them the other thread has one, so that n are n round trips.

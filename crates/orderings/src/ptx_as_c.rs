@@ -52,7 +52,7 @@ pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, file: &str)
     let file = number_of(ptx, file);
     // Each thread is a device.
     let devices = if span == Span::System { "me->threads" } else { "1" };
-    let mut text = format!("{HEAD}#define SYNCSCOPE_BLOCK {block}\n#define SYNCSCOPE_DEVICES {devices}\n");
+    let mut text = format!("{HEAD}#define OUR_BLOCK {block}\n#define OUR_DEVICES {devices}\n");
     for (kernel, function) in kernels {
         let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler left nothing of it")?;
         let body = ptx[start..].find("\n}").map_or(&ptx[start..], |end| &ptx[start..start + end]);
@@ -102,7 +102,7 @@ impl Function<'_> {
         let registers: Vec<String> = self.registers.iter().map(|name| format!(", {name} = 0")).collect();
         Ok(format!(
             "void {name}(struct thread *me) {{\nstatic __thread uint64_t passed; uint64_t clock = 0{};\n\
-             const uint64_t block = SYNCSCOPE_BLOCK, tid = me->number % block, blocks = me->threads / block / SYNCSCOPE_DEVICES;\n\
+             const uint64_t block = OUR_BLOCK, tid = me->number % block, blocks = me->threads / block / OUR_DEVICES;\n\
              const uint64_t device = me->number / block / blocks, ctaid = me->number / block % blocks;\n\
              (void)tid, (void)ctaid, (void)device, (void)clock, (void)passed;\n{}leave: passed++;\n}}\n",
             registers.concat(),
@@ -172,7 +172,7 @@ impl Function<'_> {
             "me->sent",
             "me->number",
             "device",
-            "SYNCSCOPE_DEVICES",
+            "OUR_DEVICES",
             "(uint64_t)me->memory + 2048",
         ];
         let number =

@@ -301,7 +301,9 @@ mod tests {
     fn the_help_hides_no_option() {
         for command in Arguments::command().get_subcommands() {
             let hidden = command.get_arguments().filter(|arg| arg.is_hide_short_help_set() || arg.is_hide_set());
-            let hidden: Vec<String> = hidden.map(|arg| arg.get_id().to_string()).collect();
+            let mut hidden: Vec<String> = hidden.map(|arg| arg.get_id().to_string()).collect();
+            // `--orderings` gives it to the processes that it starts.
+            hidden.retain(|id| id != "trial_ms");
             assert!(hidden.is_empty(), "{}: {hidden:?}", command.get_name());
         }
     }
@@ -317,9 +319,9 @@ mod tests {
         assert!(error(&["syncscope", "run", "--time", "500 years"]).contains("longer than a year"));
         let (threads, repeat) =
             (error(&["syncscope", "run", "--threads", "0"]), error(&["syncscope", "run", "--repeat", "200"]));
-        assert!(threads.contains("0 is not 1 or more (see"), "{threads}");
+        assert!(threads.contains("0 is not between 1 and 65536 (see"), "{threads}");
         let many = error(&["syncscope", "run", "--threads", "4294967296"]);
-        assert!(many.contains("4294967296 is more than the largest number, 4294967295 (see"), "{many}");
+        assert!(many.contains("4294967296 is not between 1 and 65536 (see"), "{many}");
         assert!(
             error(&["syncscope", "run", "--threads", "1,x"]).contains("'x' for '--threads <LIST>': a whole number is")
         );

@@ -162,7 +162,7 @@ fn many_details_warnings_and_damaged_lines() {
         stored(to);
         let table = fs::read_to_string(to.join("measurements.csv")).unwrap();
         let ids: Vec<&str> = table.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
-        let line = |at: usize| format!("{},process_ns,{},{}\n", ids[at % ids.len()], at / ids.len(), 1 + at % 7);
+        let line = |at: usize| format!("{},process_ns,{},{}\n", ids[at % ids.len()], at / ids.len(), 1000 + at % 7);
         fs::write(
             to.join("details.csv"),
             "case_id,name,actor,value\n".to_owned() + &(0..count).map(line).collect::<String>(),

@@ -145,7 +145,7 @@ fn what_leaves_nothing_to_measure_is_an_error_that_names_what_there_is() {
         (&["--dtype", "u64", "--threads", "1"][..], "cpu.atomic.add: it has the types i32, f64, not u64"),
         (&["--blocks", "132"], "none of the selected primitives has the parameters of --blocks 132"),
         (&["--only", "cpu.lock.*", "--stride", "16"], "has the parameters of --stride 16"),
-        (&["--threads", "0"], "0 is not 1 or more"),
+        (&["--threads", "0"], "0 is not between 1 and 65536"),
         (&["--placement", "scatter"], "cores, close, spread"),
         (&["--dtype", "i8"], "i32, u32, u64, f32, f64"),
         (&["--cpus", "16000"], "this process may use"),

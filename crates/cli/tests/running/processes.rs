@@ -161,7 +161,7 @@ fn a_run_that_is_killed_leaves_no_worker() {
 
 #[test]
 fn a_worker_without_a_parent_says_so() {
-    let start = r#"{"number":0,"workers":1,"cpu":null,"parent":0,"socket":0,"descriptors":[0]}"#;
+    let start = r#"{"number":0,"workers":1,"cpus":[null],"parent":0,"socket":0,"descriptors":[0]}"#;
     let (mut here, there) = UnixStream::pair().unwrap();
     let mut worker = command(&["--worker-process", start]);
     assert!(!worker.stdin(OwnedFd::from(there)).status().unwrap().success());

@@ -267,6 +267,7 @@ entries! {
 
     "gpu.launch.sync_yield" like HOST_WAIT:
     "Launch of one more kernel; the driver yields the CPU until its stream is done",
+    facts: Facts { waits: Waits::Yields, ..HOST_WAIT.facts },
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Yields)));
 
     /// In theory: an interrupt of the device and the wake-up of a thread.
