@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use syncscope_core::{Case, Dtype, Evidence, Group, Layout, Mode, Preset, Space};
+use syncscope_core::{Case, Dtype, Evidence, Group, Layout, MemoryOrder, Mode, Preset, Space};
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Source;
@@ -177,9 +177,10 @@ fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
     let words = case.dtype.map_or(4, Dtype::size_bytes) / 4;
     match case.primitive.as_str() {
         "gpu.block.syncthreads" => Some(("BAR.SYNC", 1)),
-        // One variable has an aggregation of its values beside it.
+        // One variable has an aggregation of its values beside it, an order its fences; the library asks for the old value.
         "gpu.atomic.add" if case.space == Some(Space::Global) && case.mode == Some(Mode::Throughput) => {
-            matches!(case.layout, Some(Layout::Private { .. })).then_some(("RED", 1))
+            let is_plain = case.form.is_none() && matches!(case.order, None | Some(MemoryOrder::Relaxed));
+            (is_plain && matches!(case.layout, Some(Layout::Private { .. }))).then_some(("RED", 1))
         }
         "gpu.shuffle.idx" => Some(("SHFL.IDX", words)),
         _ => None,
