@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use serde::Deserialize;
 use syncscope_core::machine::{CpuMachine, Machine};
-use syncscope_core::run::{IMPORTED, Status, plain};
+use syncscope_core::run::{IMPORTED, NO_INTERVAL, Status, plain};
 use syncscope_core::run_directory::is_plain_name;
 use syncscope_core::{Actor, Case, Facts, Group, Mode, Nanoseconds, Placement, Row, Run, Verdict};
 use syncscope_host::cpu_list;
@@ -170,8 +170,9 @@ fn rows(matrix: &Matrix, described: &Described, facts: Option<&Facts>) -> Result
 }
 
 fn row(pair: [u32; 2], time: Result<f64, String>, group: Option<Group>, facts: Option<&Facts>) -> Row {
-    let remark = group.as_ref().filter(|group| group.to_string() == "across").map(|_| ACROSS.to_owned());
-    let (ns, verdict) = time.map_or_else(|why| (None, Verdict::Skipped(why)), |ns| (Some(ns), Verdict::Resolved));
+    let is_across = group.as_ref().is_some_and(|group| group.to_string() == "across");
+    let why = if is_across { format!("{NO_INTERVAL}; {ACROSS}") } else { NO_INTERVAL.to_owned() };
+    let (ns, verdict) = time.map_or_else(|why| (None, Verdict::Skipped(why)), |ns| (Some(ns), Verdict::Imported(why)));
     let case = Case {
         threads: Some(2),
         placement: Some(Placement::List(pair.to_vec())),
@@ -179,7 +180,7 @@ fn row(pair: [u32; 2], time: Result<f64, String>, group: Option<Group>, facts: O
         group,
         ..Case::new(PRIMITIVE)
     };
-    Row { ns: ns.map(Nanoseconds), actor: Some(Actor::Mean), remark, ..Row::unmeasured(case, verdict).described(facts) }
+    Row { ns: ns.map(Nanoseconds), actor: Some(Actor::Mean), ..Row::unmeasured(case, verdict).described(facts) }
 }
 
 #[cfg(test)]

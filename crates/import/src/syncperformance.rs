@@ -117,9 +117,8 @@ impl ResultFigure {
             _ if !ns.is_finite() => Verdict::Failed("SyncPerformance reports no finite time".to_owned()),
             _ if ns < 0.0 => Verdict::Noisy("SyncPerformance reports a negative time".to_owned()),
             0.0 => Verdict::BelowResolution("SyncPerformance reports a time of zero".to_owned()),
-            _ => Verdict::Resolved,
+            _ => Verdict::Imported(NO_INTERVAL.to_owned()),
         };
-        let remark = (verdict == Verdict::Resolved).then(|| NO_INTERVAL.to_owned());
         Row {
             ns: Some(self.slowest).filter(|_| ns.is_finite()),
             fastest_ns: positive(self.fastest),
@@ -127,7 +126,6 @@ impl ResultFigure {
             slowest_ns: positive(Some(self.slowest)),
             actor: Some(Actor::Slowest),
             iterations,
-            remark,
             ..Row::unmeasured(case, verdict).described(facts)
         }
     }
@@ -271,7 +269,7 @@ mod tests {
             };
             figure.row(Case::new("cpu.fence.seq_cst"), Some(&FACTS), Some(1000))
         };
-        assert_eq!(of(3.0).verdict, Verdict::Resolved);
+        assert_eq!(of(3.0).verdict, Verdict::Imported(NO_INTERVAL.to_owned()));
         assert_eq!((of(3.0).ns_interval, of(3.0).cycles, of(3.0).fastest_ns), (None, None, None));
         assert_eq!(of(3.0).actor, Some(Actor::Slowest), "theirs is always the slowest");
         assert_eq!(of(3.0).slowest_ns, Some(Nanoseconds(3.0)));

@@ -1,8 +1,9 @@
 //! The names of machines, runs, families and sizes in reports.
 
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
+use syncscope_core::run::IMPORTED;
 pub(crate) use syncscope_core::units::plural;
-use syncscope_core::{Case, Domain, Form, Group, Layout, Scope};
+use syncscope_core::{Case, Domain, Form, Group, Layout, Run, Scope};
 
 use crate::generation::generation;
 use crate::sets::sets;
@@ -23,6 +24,15 @@ pub fn processor(machine: &CpuMachine) -> String {
     match generation(machine) {
         Some(generation) if !name.contains(generation) => format!("{name} ({generation})"),
         _ => name,
+    }
+}
+
+/// The preset of a run and when it started: `quick preset, 2026-11-21T07:00:00Z`. Of imported figures nobody knows when they were
+/// measured.
+pub(crate) fn origin(run: &Run) -> String {
+    match run.preset.as_str() {
+        IMPORTED => format!("figures of another tool, imported {}", run.started),
+        preset => format!("{preset} preset, {}", run.started),
     }
 }
 

@@ -41,7 +41,7 @@ impl State {
         match row.verdict {
             Verdict::Overlapped(_) => Self::Overlapped,
             Verdict::BelowResolution(_) if bound(row).is_some() => Self::Bound,
-            Verdict::Resolved if has_cost => Self::Resolved,
+            Verdict::Resolved | Verdict::Imported(_) if has_cost => Self::Resolved,
             Verdict::NonAdditive(_) if has_cost => Self::NonAdditive,
             Verdict::Noisy(_) if row.has_figure() => Self::Rough,
             Verdict::Noisy(_) | Verdict::Interfered(_) if has_cost => Self::Open,
@@ -123,7 +123,9 @@ pub fn interval_within_run(row: &Row) -> Option<Interval> {
 pub(crate) fn bounds(row: &Row) -> Option<Interval> {
     let ns = row.ns?.value();
     match row.verdict {
-        Verdict::Resolved => Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns })),
+        Verdict::Resolved | Verdict::Imported(_) => {
+            Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns }))
+        }
         Verdict::Noisy(_) | Verdict::BelowResolution(_) => {
             interval_within_run(row).filter(|interval| interval.high > 0.0)
         }
@@ -150,7 +152,7 @@ pub fn has_figure(row: &Row) -> bool {
 /// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
 /// other run adds up in the same way.
 pub fn has_cost_of_case(row: &Row) -> bool {
-    matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::NonAdditive(_))
+    row.verdict.has_cost() || matches!(row.verdict, Verdict::Noisy(_) | Verdict::NonAdditive(_))
 }
 
 /// Where the cost of a noisy row lies that is too uncertain for a figure.
@@ -163,7 +165,7 @@ fn range(row: &Row) -> Option<Interval> {
 /// all the same, the case had too few blocks.
 fn has_certain_cycles(row: &Row) -> bool {
     let is_narrow = |width: Option<f64>| width.is_none_or(|width| width <= Settings::NOISY_ABOVE);
-    is_narrow(row.shown_width_in_cycles()) && (row.verdict == Verdict::Resolved || !is_narrow(row.shown_width()))
+    is_narrow(row.shown_width_in_cycles()) && (row.verdict.has_cost() || !is_narrow(row.shown_width()))
 }
 
 /// What stands before a rough figure.
@@ -190,8 +192,9 @@ const fn verdict(name: &'static str, tone: &'static str, words: &'static str, me
 }
 
 /// The verdicts, in the order of the explanations.
-pub(crate) const VERDICTS: [VerdictWords; 11] = [
+pub(crate) const VERDICTS: [VerdictWords; 12] = [
     verdict("Resolved", "good", "resolved", "The interval is narrow and excludes zero."),
+    verdict("Imported", "bound", "imported", "A figure of another tool, without an interval."),
     verdict(
         "BelowResolution",
         "bound",

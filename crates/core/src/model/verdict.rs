@@ -47,6 +47,8 @@ macro_rules! verdicts {
 }
 
 verdicts! {
+    /// A figure of another tool, without an interval.
+    Imported,
     /// The interval contains zero; the reason gives the upper bound.
     BelowResolution,
     /// Certainly cheaper with the primitive than without it: what surrounds it hides it, or runs faster with it.
@@ -77,6 +79,11 @@ impl Default for Verdict {
 }
 
 impl Verdict {
+    /// Whether the cost may be written without a doubt of this run's: it is resolved, or another tool's.
+    pub const fn has_cost(&self) -> bool {
+        matches!(self, Self::Resolved | Self::Imported(_))
+    }
+
     /// Whether this verdict makes a run end with exit code 3.
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::TimedOut(_) | Self::Failed(_))

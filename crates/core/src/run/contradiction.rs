@@ -45,7 +45,7 @@ impl Row {
         if let Some((name, Interval { low, high })) = intervals.clone().find(|(_, ends)| ends.low > ends.high) {
             return Some(format!("the interval of `{name}` begins at {low} and ends at {high}"));
         }
-        if self.verdict == Verdict::Resolved { self.contradiction_of_resolved() } else { None }
+        if self.verdict.has_cost() { self.contradiction_of_resolved() } else { None }
     }
 
     fn contradiction_of_resolved(&self) -> Option<String> {

@@ -75,7 +75,7 @@ impl Row {
         let Some(facts) = facts else { return self };
         let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
         let is_rate = |rate: &f64| {
-            matches!(self.verdict, Verdict::Resolved | Verdict::Noisy(_)) && rate.is_finite() && *rate > 0.0
+            (self.verdict.has_cost() || matches!(self.verdict, Verdict::Noisy(_))) && rate.is_finite() && *rate > 0.0
         };
         let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
         if row.runs.is_some() {

@@ -31,7 +31,7 @@ impl Row {
     /// Whether the cost may be written as a number: it is resolved, or noisy with an interval narrow enough for a rough figure.
     pub fn has_figure(&self) -> bool {
         let is_certain = match self.verdict {
-            Verdict::Resolved => true,
+            Verdict::Resolved | Verdict::Imported(_) => true,
             Verdict::Noisy(_) => self.shown_width().is_some_and(|width| width < ROUGH_UP_TO),
             _ => false,
         };

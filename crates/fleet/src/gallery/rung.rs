@@ -3,7 +3,6 @@
 use syncscope_core::stats::Interval;
 use syncscope_core::{Nanoseconds, Row};
 
-use syncscope_core::run::NO_INTERVAL;
 use syncscope_report::{
     LADDER, OnMachine, Reading, Rung, Selected, State, beyond_one_socket, cheapest_machines, figure, has_figure,
     is_one_definition, naming,
@@ -99,7 +98,7 @@ fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected)
     let is_sized = SIZED.contains(&level);
     let size = is_sized.then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
     let on = beyond_one_socket(&machine.data.run, &row.case);
-    let remark = row.remark.clone().filter(|remark| remark != NO_INTERVAL);
+    let remark = row.remark.clone();
     let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
     let is_rough = cost.state == State::Rough;
     let own_ns = row.ns.map(Nanoseconds::value).filter(|_| has_figure);

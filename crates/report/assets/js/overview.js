@@ -36,9 +36,9 @@ function runLine(run) {
     { class: "meta" },
     statusPill(run),
     [
-      dateText(details.started),
+      details.preset === "imported" ? `imported ${dateText(details.started)}` : dateText(details.started),
       run.duration,
-      run.experiment || `${details.preset} preset`,
+      run.experiment || (details.preset === "imported" ? "figures of another tool" : `${details.preset} preset`),
       run.experiment ? null : plural(run.count, "case"),
     ]
       .filter(Boolean)

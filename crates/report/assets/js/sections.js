@@ -11,7 +11,7 @@ import { matrixCard } from "./parts/matrix.js";
 import { tailsCard } from "./parts/tails.js";
 
 /** Charts that no line chart can show: costs by two parameters, pairs of CPUs, percentiles. */
-function detailSections() {
+function detailSections(hasMatrix) {
   const cards = [
     ...DATA.families.map(({ domain, family }) =>
       heatMapCard(
@@ -19,7 +19,7 @@ function detailSections() {
         ROWS.filter((row) => row.domain === domain && row.family === family),
       ),
     ),
-    matrixCard(),
+    hasMatrix ? matrixCard() : null,
     ...["cpu", "hybrid", "gpu"].map(tailsCard),
   ].filter(Boolean);
   if (cards.length === 0) return null;
@@ -31,10 +31,18 @@ function detailSections() {
   );
 }
 
+/** Whether another tool measured all of it, so that nobody looked for what is not there. */
+const isImported = () => RUNS.every(({ run }) => run.preset === "imported");
+
+/** The matrix of a tool that measures nothing else. */
+function leadingMatrix() {
+  return isImported() && DATA.families.length === 1 ? matrixCard() : null;
+}
+
 /** A note if there are no GPU figures, with the reason. */
 function gpuNote() {
   const domains = DATA.families.map(({ domain }) => domain);
-  if (domains.length === 0 || domains.includes("gpu") || domains.includes("mpi")) return null;
+  if (domains.length === 0 || domains.includes("gpu") || domains.includes("mpi") || isImported()) return null;
   const present = RUNS.some((run) => run.gpus.length > 0);
   const none = "No NVIDIA GPU was found on this machine, so there are no GPU figures.";
   return el(
@@ -56,8 +64,9 @@ export function drawSectionCharts() {
 
 export function drawSections() {
   if (DATA.families.length === 0) return;
+  const matrix = leadingMatrix();
   byId("charts").append(
-    ...[SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections()].filter(Boolean),
+    ...[matrix, SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections(!matrix)].filter(Boolean),
   );
   startExplorer();
 }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use syncscope_core::stats::Interval;
+use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Placement, Row, Run, Verdict};
 
 use super::placements::list_length;
-use crate::figure::extremes;
+use crate::figure::{self, extremes};
+use crate::naming::enumeration;
 use crate::reading::{bounds, has_figure};
 use crate::sets::sets;
 
@@ -25,9 +26,22 @@ pub(crate) struct Matrix {
     pub(crate) possible: usize,
     /// The pairs that certainly cost the same but for noise; `None` where costs differ or that is not certain.
     pub(crate) alike: Option<Alike>,
+    /// The levels of the costs, the nearest first; empty where they are one.
+    pub(crate) levels: Vec<Level>,
     /// Why it is not certain that the pairs cost the same, where their figures do not differ.
     #[serde(skip)]
     pub(crate) doubt: Option<String>,
+}
+
+/// The CPUs that hand-offs of one cost join, and what these cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Level {
+    /// The median cost of a pair that this level joins, in nanoseconds.
+    pub(crate) ns: f64,
+    /// How many pairs it has.
+    pub(crate) pairs: usize,
+    /// The CPUs that are joined by it and by nearer levels, as lists.
+    pub(crate) groups: Vec<Vec<u32>>,
 }
 
 /// Pairs of one level.
@@ -47,7 +61,7 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     if measured.len() < 2 {
         return None;
     }
-    let cpus = order(rows, &measured);
+    let (cpus, levels) = ordered(rows, &measured);
     let indices: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(index, cpu)| (*cpu, index)).collect();
     let pairs = measured.iter().map(|((a, b), row)| (indices[a], indices[b], *row)).collect();
     // A sample of pairs need not meet every CPU. Without a list of CPUs, those that were met are all that is known.
@@ -57,7 +71,7 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
         Ok(alike) => (alike, None),
         Err(doubt) => (None, Some(doubt)),
     };
-    Some(Matrix { cpus, pairs, possible, alike, doubt })
+    Some(Matrix { cpus, pairs, possible, alike, levels, doubt })
 }
 
 /// The pairs that are certainly one level: the intervals within the run of all of them lie within [`LEVEL`]. Pairs with a wider
@@ -126,22 +140,53 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
 /// Costs within this factor of the smallest one are one level: smaller differences are noise.
 const LEVEL: f64 = 1.25;
 
-/// The order of the CPUs, by single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969), level by level. The
+/// The order of the CPUs and the levels of the costs, by single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969). The
 /// pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU first.
 /// Pairs without a resolved cost do not count.
-fn order(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> Vec<u32> {
-    let resolved = measured.iter().filter(|(_, row)| rows[**row].verdict == Verdict::Resolved);
+fn ordered(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> (Vec<u32>, Vec<Level>) {
+    let resolved = measured.iter().filter(|(_, row)| rows[**row].verdict.has_cost());
     let mut costs: Vec<_> = resolved.filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b))).collect();
     costs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let cpus: BTreeSet<u32> = measured.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let mut groups: Vec<Vec<u32>> = cpus.into_iter().map(|cpu| vec![cpu]).collect();
-    let mut rest = costs.as_slice();
+    let (mut rest, mut steps) = (costs.as_slice(), Vec::new());
     while let Some((least, _, _)) = rest.first() {
         let level = rest.partition_point(|(cost, _, _)| *cost <= LEVEL * least).max(1);
+        let count = groups.len();
         groups = joined(groups, &rest[..level]);
+        if groups.len() < count {
+            steps.push(groups.clone());
+        }
         rest = &rest[level..];
     }
-    groups.concat()
+    (groups.concat(), levels(&costs, steps))
+}
+
+/// The levels of these steps, in which groups were joined: each has the pairs whose CPUs it is the first to join. Steps of nearly
+/// one cost are one level.
+fn levels(costs: &[(f64, u32, u32)], steps: Vec<Vec<Vec<u32>>>) -> Vec<Level> {
+    let mut left = costs.to_vec();
+    let mut found: Vec<(Vec<f64>, Level)> = Vec::new();
+    for groups in steps {
+        let group_of: BTreeMap<u32, usize> =
+            groups.iter().enumerate().flat_map(|(at, group)| group.iter().map(move |cpu| (*cpu, at))).collect();
+        let (inside, outside): (Vec<_>, Vec<_>) = left.iter().partition(|(_, a, b)| group_of[a] == group_of[b]);
+        left = outside;
+        let mut own: Vec<f64> = inside.iter().map(|(cost, ..)| *cost).collect();
+        let nearer = found.pop_if(|(_, nearer)| median(&own).is_some_and(|ns| ns <= LEVEL * nearer.ns));
+        own.extend(nearer.into_iter().flat_map(|(costs, _)| costs));
+        if let Some(ns) = median(&own) {
+            let pairs = own.len();
+            let groups = groups.into_iter().filter(|group| group.len() > 1).map(sorted).collect();
+            found.push((own, Level { ns, pairs, groups }));
+        }
+    }
+    if found.len() < 2 { Vec::new() } else { found.into_iter().map(|(_, level)| level).collect() }
+}
+
+fn sorted(mut cpus: Vec<u32>) -> Vec<u32> {
+    cpus.sort_unstable();
+    cpus
 }
 
 /// The groups after the pairs have joined them, in the order of their first CPUs.
@@ -155,6 +200,55 @@ fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
         firsts.iter_mut().filter(|first| **first == a.max(b)).for_each(|first| *first = a.min(b));
     }
     sets(firsts.into_iter().zip(groups)).into_values().map(|groups| groups.concat()).collect()
+}
+
+impl Matrix {
+    /// What a hand-off costs on each level, where every pair has a cost and the costs have levels.
+    pub(crate) fn levels_in_words(&self, run: &Run, rows: &[Row]) -> Option<String> {
+        let counted: usize = self.levels.iter().map(|level| level.pairs).sum();
+        let costs: Vec<f64> = self.pairs.iter().filter_map(|(_, _, row)| Some(rows[*row].ns?.value())).collect();
+        let (least, most) = extremes(costs.iter().copied()).filter(|_| self.levels.len() > 1)?;
+        if counted < self.possible {
+            return None;
+        }
+        let cpu = &run.machine.cpu;
+        let siblings = cpu.cores > 0 && cpu.hardware_threads == 2 * cpu.cores;
+        let place = |(at, level): (usize, &Level)| {
+            let sizes = extremes(level.groups.iter().map(|group| group.len() as f64))?;
+            let (fewest, largest) = (sizes.0 as usize, sizes.1 as usize);
+            let size = if fewest == largest { largest.to_string() } else { format!("{fewest} to {largest}") };
+            let count = level.groups.len();
+            let where_ = match count {
+                _ if at == 0 && largest == 2 && siblings => "between the hardware threads of a core".to_owned(),
+                1 if at > 0 => "across them".to_owned(),
+                1 => format!("within a group of {size} CPUs"),
+                _ => format!("within {count} groups of {size} CPUs{}", named(&level.groups)),
+            };
+            Some(format!("{} {where_}", figure::time(level.ns)))
+        };
+        let places: Vec<String> = self.levels.iter().enumerate().filter_map(place).collect();
+        let median = figure::time(median(&costs)?);
+        let pairs = costs.len();
+        let range = figure::between(least, most);
+        Some(format!("A hand-off takes {} ({pairs} pairs: {range}, median {median}).", enumeration(&places)))
+    }
+}
+
+/// The CPUs of few groups: ` (0-7,16-23; 8-15,24-31)`.
+fn named(groups: &[Vec<u32>]) -> String {
+    const MOST: usize = 4;
+    let lists: Vec<String> = groups.iter().map(|group| list_of(group)).collect();
+    if lists.len() > MOST { String::new() } else { format!(" ({})", lists.join("; ")) }
+}
+
+/// `0-7,16-23`.
+fn list_of(cpus: &[u32]) -> String {
+    let runs = cpus.chunk_by(|one, next| one + 1 == *next);
+    let run = |cpus: &[u32]| match cpus {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => cpus.first().map_or_else(String::new, u32::to_string),
+    };
+    runs.map(run).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -290,5 +384,46 @@ mod tests {
         let matrix = matrix(&rows).unwrap();
         assert_eq!(matrix.pairs.len(), 6);
         assert_eq!(matrix.pairs.iter().filter(|(_, _, row)| [0, 2].contains(row)).count(), 1);
+    }
+
+    /// Two groups of four CPUs, two hardware threads a core: 0 and 4 are one core.
+    fn of_levels(noise: impl Fn(u32, u32) -> f64) -> Vec<Row> {
+        let pairs = (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b)));
+        let cost = |a: u32, b: u32| match (a % 4 == b % 4, a % 4 / 2 == b % 4 / 2) {
+            (true, _) => 8.0,
+            (_, true) => 18.0,
+            _ => 84.0,
+        };
+        pairs.map(|(a, b)| row(a, b, cost(a, b) * noise(a, b))).collect()
+    }
+
+    #[test]
+    fn each_level_has_its_cost_and_its_groups_whatever_the_noise() {
+        // Within the second group the costs begin at 16 and end at 23: two steps, one level.
+        for rows in [of_levels(|_, _| 1.0), of_levels(|a, b| 0.9 + f64::from((a * 7 + b * 3) % 5) * 0.09)] {
+            let matrix = matrix(&rows).unwrap();
+            let found: Vec<(usize, Vec<Vec<u32>>)> =
+                matrix.levels.iter().map(|level| (level.pairs, level.groups.clone())).collect();
+            let cores = (0..4).map(|core| vec![core, core + 4]).collect();
+            let all = vec![(0..8).collect()];
+            assert_eq!(found, [(4, cores), (8, vec![vec![0, 1, 4, 5], vec![2, 3, 6, 7]]), (16, all)]);
+        }
+        let rows = of_levels(|_, _| 1.0);
+        let mut run = crate::testing::run();
+        (run.machine.cpu.cores, run.machine.cpu.hardware_threads) = (4, 8);
+        let said = super::matrix(&run, &rows).unwrap().levels_in_words(&run, &rows).unwrap();
+        let expected = "A hand-off takes 8.00 ns between the hardware threads of a core, 18.0 ns within 2 groups of 4 CPUs (0-1,4-5; \
+                        2-3,6-7) and 84.0 ns across them (28 pairs: 8.0 to 84 ns, median 84.0 ns).";
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn costs_of_one_level_and_samples_of_pairs_have_no_levels() {
+        let alike: Vec<Row> =
+            of_levels(|_, _| 1.0).into_iter().map(|row| Row { ns: Some(Nanoseconds(20.0)), ..row }).collect();
+        assert_eq!(matrix(&alike).unwrap().levels, []);
+        let some: Vec<Row> = of_levels(|_, _| 1.0).into_iter().step_by(3).collect();
+        let run = crate::testing::run();
+        assert_eq!(super::matrix(&run, &some).unwrap().levels_in_words(&run, &some), None);
     }
 }

@@ -43,7 +43,7 @@ pub fn as_json(data: &RunData, answers: &[Advice]) -> String {
 }
 
 fn heading(data: &RunData) -> String {
-    format!("{}, {} preset, {}", naming::machine(&data.run.machine), data.run.preset, data.run.started)
+    format!("{}, {}", naming::machine(&data.run.machine), naming::origin(&data.run))
 }
 
 fn taken(answers: &[Advice]) -> impl Iterator<Item = (&Advice, &Choice)> {

@@ -9,6 +9,7 @@ use super::grid::{self, Grid};
 use crate::RunData;
 use crate::analysis::findings::{Finding, Paper, Truth};
 use crate::harmless::{self, plain};
+use crate::naming;
 use crate::reading::interval_within_run;
 use crate::sets::in_groups;
 use crate::table::Tone;
@@ -26,7 +27,7 @@ pub struct RunFindings {
 impl RunFindings {
     fn heading(&self) -> String {
         let (machine, run) = (self.data.measured_parts().join(" + "), &self.data.run);
-        format!("{} ({machine}, {}, {})", self.data.name, run.preset, run.started)
+        format!("{} ({machine}, {})", self.data.name, naming::origin(run))
     }
 
     /// `holds: 4, does not hold: 2, undecided: 1; needs rows that this run lacks: 30`.

@@ -47,7 +47,7 @@ pub fn sort_by_cost(rows: &mut [Row]) {
 
 pub(super) fn heading(data: &RunData) -> String {
     let (machine, run) = (naming::machine(&data.run.machine), &data.run);
-    format!("{machine}, {} preset, {}, {} rows", run.preset, run.started, data.rows.len())
+    format!("{machine}, {}, {} rows", naming::origin(run), data.rows.len())
 }
 
 fn grid_of(rows: &[Row]) -> Grid {

@@ -8,8 +8,8 @@
 //! line through all figures, and know no verdict.
 
 use serde_json::{Value, json};
+use syncscope_core::Row;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Row, Verdict};
 
 use crate::RunData;
 use crate::harmless::{self, plain};
@@ -19,7 +19,7 @@ const LONGEST_NAME: usize = 1024;
 
 /// The rows with a cost, and the cost.
 fn resolved(data: &RunData) -> impl Iterator<Item = (&Row, f64)> {
-    let resolved = data.rows.iter().filter(|row| row.verdict == Verdict::Resolved);
+    let resolved = data.rows.iter().filter(|row| row.verdict.has_cost());
     resolved.filter_map(|row| Some((row, row.ns?.value()))).filter(|(_, ns)| ns.is_finite())
 }
 
@@ -92,7 +92,7 @@ fn word(row: &Row) -> String {
 mod tests {
     use super::*;
     use crate::testing;
-    use syncscope_core::{Case, Group, Nanoseconds};
+    use syncscope_core::{Case, Group, Nanoseconds, Verdict};
 
     fn data() -> RunData {
         let row = |case: Case, ns: f64, verdict| Row {

@@ -5,6 +5,7 @@ use syncscope_core::Row;
 use super::html::escape;
 use crate::RunData;
 use crate::figure::grouped;
+use crate::naming;
 use crate::reading::Reading;
 
 /// The most lines of one table. The table of a large run would double the size of its page.
@@ -16,7 +17,7 @@ pub(super) fn tables(runs: &[RunData], labels: &[String]) -> String {
 }
 
 fn table((data, label): (&RunData, &String)) -> String {
-    let [label, started, status] = [label, &data.run.started, data.run.status.as_str()].map(escape);
+    let [label, origin, status] = [label, &naming::origin(&data.run), data.run.status.as_str()].map(escape);
     let (count, planned) = (data.rows.len(), data.run.planned);
     let warning = |text: String| format!("<p>Warning: {}</p>", escape(&text));
     let warnings: String = data.warnings().map(warning).collect();
@@ -26,7 +27,7 @@ fn table((data, label): (&RunData, &String)) -> String {
         more => format!("<p>{} more cases are in measurements.csv.</p>", grouped(more)),
     };
     format!(
-        "<h2>{label}</h2><p>Started {started}, {status}, {count} of {planned} planned cases finished.</p>{warnings}\
+        "<h2>{label}</h2><p>{origin}, {status}, {count} of {planned} planned cases finished.</p>{warnings}\
          <div class=\"scroll\"><table><thead><tr><th>Case</th><th>Cost</th><th>95 % interval</th><th>Cycles</th>\
          <th>Verdict</th></tr></thead><tbody>{lines}</tbody></table></div>{more}"
     )

@@ -6,7 +6,7 @@ mod render;
 mod sections;
 
 use syncscope_core::Case;
-use syncscope_core::run::Status;
+use syncscope_core::run::{IMPORTED, Status};
 
 use crate::analysis::{contest, questions, trust};
 use crate::reading;
@@ -69,7 +69,11 @@ fn heading(data: &RunData, text: Text) -> Vec<String> {
         Status::Interrupted => format!("interrupted: {cases}"),
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),
     };
-    let mut parts = vec![format!("{} preset", data.run.preset), state];
+    let preset = match data.run.preset.as_str() {
+        IMPORTED => "figures of another tool".to_owned(),
+        preset => format!("{preset} preset"),
+    };
+    let mut parts = vec![preset, state];
     parts.extend(data.seconds().map(figure::duration));
     let machine = text.lines(&naming::machine(&data.run.machine), Tone::Strong);
     [machine, text.lines(&parts.join(" · "), Tone::Plain)].concat()

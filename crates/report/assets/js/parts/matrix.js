@@ -59,8 +59,21 @@ function alikeText({ alike, pairs, possible }) {
   return `${which} cost about the same: ${costs}. The differences are noise.`;
 }
 
-const NO_GROUPS = "no groups: all pairs cost the same, or too few were measured";
+const NO_GROUPS = "no groups: too few pairs were measured, or their costs form none";
+const ALIKE = "no groups: all pairs cost the same";
 const NOT_GROUPED = "This run grouped no CPUs. In the picture, CPUs with fast hand-offs stand next to each other.";
+
+function noGroups(run, measured) {
+  if (!measured) return NOT_GROUPED;
+  return RUNS[run].matrix.alike ? ALIKE : NO_GROUPS;
+}
+
+/** `2`, `8 to 16`. */
+function sizesOf(groups) {
+  const sizes = groups.map((group) => group.length);
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  return least === most ? String(most) : `${least} to ${most}`;
+}
 
 function topologyComparison(run) {
   const { run: details } = RUNS[run];
@@ -76,14 +89,17 @@ function topologyComparison(run) {
         `shares a ${group.shares}`,
         `CPUs ${group.cpus}: ${formatTime(group.handoff_ns)} from one CPU to another`,
       ])
-    : [];
+    : RUNS[run].matrix.levels.map(({ ns, pairs, groups }) => [
+        formatTime(ns),
+        `${plural(pairs, "pair")}, ${plural(groups.length, "group")} of ${sizesOf(groups)} CPUs`,
+      ]);
   return el(
     "div",
     { class: "comparison" },
     el("h4", null, "Reported by the system"),
     list(reportedTopology(details)),
     el("h4", null, "Measured"),
-    groups.length ? list(groups) : el("p", { class: "fixed" }, measured ? NO_GROUPS : NOT_GROUPED),
+    groups.length ? list(groups) : el("p", { class: "fixed" }, noGroups(run, measured)),
     measured && measured.contradictions.length === 0 && groups.length ? agreement(RUNS[run].matrix) : null,
   );
 }

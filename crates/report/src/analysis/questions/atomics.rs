@@ -47,7 +47,7 @@ impl<'a> Total<'a> {
 impl fmt::Display for Total<'_> {
     /// `43.8 million`, `~43.8 million` where the row is noisy.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let doubt = if self.known.row.verdict == Verdict::Resolved { "" } else { reading::ROUGHLY };
+        let doubt = if self.known.row.verdict.has_cost() { "" } else { reading::ROUGHLY };
         write!(out, "{doubt}{}", count(self.rate))
     }
 }
@@ -55,7 +55,7 @@ impl fmt::Display for Total<'_> {
 /// The row of the same case, with its rate, where the compiler cannot add up the operands of a warp before one atomic operation.
 fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
-    let has_rate = |row: &Row| row.verdict == Verdict::Resolved && row.ops_per_s_total.is_some();
+    let has_rate = |row: &Row| row.verdict.has_cost() && row.ops_per_s_total.is_some();
     data.rows.iter().position(|row| row.case == form && has_rate(row))
 }
 

@@ -156,7 +156,7 @@ fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
 fn is_compared(row: &Row, machine: MachineSize) -> bool {
     is_of_team(&row.case, machine)
         && row.case.form.is_none()
-        && matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_))
+        && (row.verdict.has_cost() || matches!(row.verdict, Verdict::Noisy(_)))
         && !matches!(row.case.placement, Some(Placement::List(_)))
 }
 

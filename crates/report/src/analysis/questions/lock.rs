@@ -149,7 +149,7 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String
         is_plain && is_alike && case.layout == like.layout && case.mode != Some(Mode::Latency)
     })?;
     let of = |index| Known::with_figure(data, index, Basis::Machine);
-    let Comparison { less, .. } = of(add).filter(|add| add.row.verdict == Verdict::Resolved)?.below(of(lock)?)?;
+    let Comparison { less, .. } = of(add).filter(|add| add.row.verdict.has_cost())?.below(of(lock)?)?;
     Some(format!("where one word is all it protects, an atomic add costs less ({less})"))
 }
 

@@ -4,7 +4,15 @@ use super::prelude::*;
 use crate::analysis::matrix::{self, PAIR_CLASSES};
 use crate::reading::bounds;
 
-pub(super) const SENTENCES: Sentences = &[sentence(placement, &[]), sentence(same_threads, &[On::Thread])];
+pub(super) const SENTENCES: Sentences =
+    &[sentence(levels, &[]), sentence(placement, &[]), sentence(same_threads, &[On::Thread])];
+
+/// What a hand-off costs within and across the groups that its costs show.
+pub(super) fn levels(data: &RunData) -> Option<Outcome> {
+    let matrix = matrix::matrix(&data.run, &data.rows)?;
+    let text = matrix.levels_in_words(&data.run, &data.rows)?;
+    Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
+}
 
 /// That pairs of CPUs hand over alike, or whether they do.
 fn placement(data: &RunData) -> Option<Outcome> {

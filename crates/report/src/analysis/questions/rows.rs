@@ -90,7 +90,7 @@ pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
 
 /// How many of the rows have no reliable figure, by verdict.
 pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
-    let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| **verdict != Verdict::Resolved);
+    let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| !verdict.has_cost());
     let mut words: Vec<&str> = verdicts.map(|verdict| reading::words(verdict.name())).collect();
     words.sort_unstable();
     let counted = joined(
@@ -160,7 +160,9 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
     let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.case(*index).threads).collect();
     let teams: Vec<u32> = teams.into_iter().filter(|team| *team >= least).collect();
     let Some(fits) = largest_team(data, &rows) else { return Vec::new() };
-    let is_unknown = |team: &u32| !matches!(peers.at(*team).outcome(), Some(Ok(_) | Err(Open::Overlap { .. })));
+    let is_unknown = |team: &u32| {
+        !matches!(peers.at(*team).outcome(), Some(Ok(_) | Err(Open::Overlap { .. } | Open::Unordered { .. })))
+    };
     let smaller = teams.iter().rev().copied().filter(|team| *team < fits).find(|team| !is_unknown(team));
     let stops = teams.iter().copied().filter(|team| *team <= 2);
     let all = stops.chain(smaller.filter(|_| is_unknown(&fits))).chain([fits]).chain(teams.last().copied());
