@@ -151,6 +151,45 @@ fn no_resolved_cost_of_a_stored_run_is_wider_than_the_rule() {
     }
 }
 
+/// Among kernels of one length that access memory alike, the way that is taken is the cheapest of the rows; of stored runs that have
+/// them with traffic, too.
+#[test]
+fn what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels() {
+    let mut compared = 0;
+    for data in stored() {
+        for answer in advise(&data, Need::EndGpuPhase, Asked::default()) {
+            let Some(choice) = &answer.decision.choice else { continue };
+            let is_rival = |row: &&Row| {
+                let (Some(group), Some(blocks), Some(threads)) = (&row.case.group, row.case.blocks, row.case.threads)
+                else {
+                    return false;
+                };
+                let traffic = if group.word().ends_with("sweep") { "with" } else { "without" };
+                let of =
+                    |length| format!("kernels of {length} µs {traffic} memory traffic, grid of {blocks}×{threads}");
+                let role = data.catalogue.facts(&row.case.primitive).map(|facts| facts.role);
+                role == Some(Role::Launch)
+                    && row.case.form.is_none()
+                    && row.has_figure()
+                    && group.number().is_some_and(|length| answer.situation == of(length))
+            };
+            for row in data.rows.iter().filter(is_rival) {
+                let ns = row.ns.unwrap().value();
+                assert!(
+                    choice.cost.ns <= ns,
+                    "{}: {}: {} and {ns} of {}",
+                    data.name,
+                    answer.situation,
+                    choice.name,
+                    row.case
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 10, "{compared}");
+}
+
 #[test]
 fn what_users_see_of_the_stored_runs() {
     let shown: Vec<_> = stored().into_iter().map(|data| (page_of(&data), data)).collect();

@@ -216,6 +216,8 @@ pub struct Facts {
     pub run_effect: fn(&Case) -> RunEffect,
     /// Whether the words in the column `group` are variants of it, of which a program takes one: designs of their own.
     pub has_designs: bool,
+    /// Whether it is an algorithm that a program has to bring along, where others are called in a library or a language.
+    pub is_algorithm: bool,
     /// Whether the threads of a case can work inside and outside of its critical section.
     pub can_have_work: fn(&Case) -> bool,
 }
@@ -233,6 +235,7 @@ impl Facts {
             at_once: OperationsAtOnce::OfEach,
             run_effect: |_| RunEffect::NONE,
             has_designs: false,
+            is_algorithm: false,
             can_have_work: |_| false,
         }
     }

@@ -104,6 +104,12 @@ impl Entry {
         self
     }
 
+    /// The same for an algorithm that a program has to bring along.
+    pub(super) const fn as_algorithm(mut self) -> Self {
+        self.primitive.facts.is_algorithm = true;
+        self
+    }
+
     /// The same for a primitive that takes part in studies of the machine.
     pub(super) const fn in_studies(self, studies: &'static [Participation]) -> Self {
         Self { studies, ..self }

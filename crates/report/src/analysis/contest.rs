@@ -365,11 +365,20 @@ impl<'a> Contest<'a> {
         // Processes order costs that have no figure.
         let is_open = |known: Known<'_>| !known.has_figure() && known.row.run_to_run.is_none();
         let unknown = distinct(contenders.iter().copied().filter(|one| one.known.is_none_or(is_open)));
-        let names = distinct(contenders);
+        let names = distinct(contenders.iter().copied());
         Some(match names.len() {
             _ if !unknown.is_empty() => Err(Open::NoNumber { names: unknown, of }),
             1 => Ok(Win { name: &best.name, cost, rivals: self.rivals_of(best) }),
-            several => Err(Open::Overlap { names, others: of - several, basis: cost.basis }),
+            several => {
+                let others = of - several;
+                let known = contenders.iter().filter_map(|one| one.known);
+                let by_ratio = known.filter(|one| one.index != cost.index).all(|one| one.is_ordered_by_ratio(&cost));
+                Err(if by_ratio {
+                    Open::Unordered { names, others }
+                } else {
+                    Open::Overlap { names, others, basis: cost.basis }
+                })
+            }
         })
     }
 
@@ -435,6 +444,8 @@ pub(crate) enum Open {
     NoNumber { names: Vec<String>, of: usize },
     /// The intervals of these overlap, and so many others certainly cost more.
     Overlap { names: Vec<String>, others: usize, basis: Basis },
+    /// The processes that measured both do not tell the order of these, and so many others certainly cost more.
+    Unordered { names: Vec<String>, others: usize },
     /// These are no rivals: they differ in form or width.
     Unlike(Vec<String>),
 }
@@ -460,8 +471,13 @@ impl fmt::Display for Open {
         match self {
             Self::Pending { names, of } => counted(out, names, of, ["is not measured yet", "are not measured yet"]),
             Self::NoNumber { names, of } => counted(out, names, of, ["has no number", "have no number"]),
-            Self::Overlap { names, others, basis } => {
-                write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?;
+            Self::Overlap { names, others, .. } | Self::Unordered { names, others } => {
+                match self {
+                    Self::Overlap { basis, .. } => {
+                        write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?
+                    }
+                    _ => write!(out, "either of {} may be the cheaper one", few(names))?,
+                }
                 let verb = if *others == 1 { "costs" } else { "cost" };
                 if *others > 0 { write!(out, "; {others} more {verb} more") } else { Ok(()) }
             }

@@ -12,6 +12,7 @@ const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.004),
     has_designs: true,
+    is_algorithm: true,
     ..Facts::of(Role::GridBarrier).waiting(Waits::Spins)
 };
 
@@ -157,6 +158,7 @@ entries! {
     /// address executes them one after the other, with the reads between them.
     "gpu.grid.cooperative" like BARRIER: "Barrier of a grid as in cooperative groups",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
+    facts: Facts { is_algorithm: false, ..FACTS },
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]);
 
     /// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A

@@ -6,6 +6,7 @@ use super::prelude::*;
 const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::OfOneIn(32),
     run_effect: |_| RunEffect::of_both(0.01),
+    is_algorithm: true,
     ..Facts::of(Role::GpuLock).waiting(Waits::Spins)
 };
 

@@ -7,6 +7,7 @@ const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.01),
     has_designs: true,
+    is_algorithm: true,
     ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins)
 };
 

@@ -96,6 +96,11 @@ impl<'a> Known<'a> {
         }
     }
 
+    /// Whether the interval of their ratio says which costs less, and not those of the costs.
+    pub(super) fn is_ordered_by_ratio(&self, other: &Self) -> bool {
+        self.ratio_within_run(other).is_some()
+    }
+
     /// The interval of the ratio itself, where each process of the run measured both: it says more than the intervals of the
     /// costs, which hold what slowed both alike.
     fn ratio_within_run(&self, other: &Self) -> Option<Interval> {

@@ -144,7 +144,7 @@ impl CostFigure {
     /// What to quote of a cost: its interval for another run, where it has one.
     fn of(known: &Known<'_>) -> Self {
         let Interval { low, high } = known.quoted();
-        Self { ns: known.ns, ns_low: low, ns_high: high, is_rough: known.row.verdict != Verdict::Resolved }
+        Self { ns: known.ns, ns_low: low, ns_high: high, is_rough: !known.row.verdict.has_cost() }
     }
 
     /// `1.20 µs`, `~1.20 µs` where its row is noisy.
@@ -240,7 +240,8 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
-    let of_points = lacks_intervals(data).then(|| WITHOUT_INTERVALS.to_owned());
+    let of_points = lacks_intervals(data)
+        .then(|| format!("the figures have no intervals: taken because the next costs at least {MUCH} times as much"));
     let placed = placements::beyond_one_socket(&data.run, case);
     let placed = placed.map(|on| format!("measured with threads {on}"));
     let notes = placed.into_iter().chain(elsewhere(data, case)).chain(left_out).chain(of_median).chain(of_points);
@@ -281,13 +282,9 @@ fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
     Decision { candidates, excluded: Candidate::of_all(data, excluded), ..Decision::open(why) }
 }
 
-/// How the sources of what a program can call begin: the libraries and runtimes, and what CUDA itself has.
-const CALLABLE: [&str; 6] = ["Rust std", "POSIX", "parking_lot", "crossbeam", "OpenMP", "CUDA "];
-
 /// Whether a program can call it, where others are algorithms that it would have to bring along.
 fn is_callable(data: &RunData, known: &Known<'_>) -> bool {
-    let source = data.catalogue.get(&known.row.case.primitive).map(|primitive| primitive.source);
-    source.is_some_and(|source| CALLABLE.iter().any(|of| source.starts_with(of)))
+    data.catalogue.facts(&known.row.case.primitive).is_some_and(|facts| !facts.is_algorithm)
 }
 
 /// What the same costs elsewhere in the machine: as many threads in other placements, and two threads by what their CPUs share.
