@@ -1,7 +1,8 @@
 //! What a rung of the cost ladder costs on each machine, and where the cheapest is certain.
 
+use syncscope_core::run::NO_INTERVAL;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Nanoseconds, Row};
+use syncscope_core::{Nanoseconds, Row, Verdict};
 
 use syncscope_report::{
     LADDER, OnMachine, Reading, Rung, Selected, State, beyond_one_socket, cheapest_machines, figure, has_figure,
@@ -98,7 +99,9 @@ fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected)
     let is_sized = SIZED.contains(&level);
     let size = is_sized.then(|| naming::size(&row.case)).filter(|size| !size.is_empty());
     let on = beyond_one_socket(&machine.data.run, &row.case);
-    let remark = row.remark.clone();
+    let of_import =
+        Some(row.verdict.reason()).filter(|why| matches!(row.verdict, Verdict::Imported(_)) && *why != NO_INTERVAL);
+    let remark = row.remark.clone().or_else(|| of_import.map(str::to_owned));
     let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
     let is_rough = cost.state == State::Rough;
     let own_ns = row.ns.map(Nanoseconds::value).filter(|_| has_figure);

@@ -476,7 +476,8 @@ impl fmt::Display for Open {
                     Self::Overlap { basis, .. } => {
                         write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?
                     }
-                    _ => write!(out, "either of {} may be the cheaper one", few(names))?,
+                    _ if names.len() == 2 => write!(out, "{} or {} may be the cheaper one", names[0], names[1])?,
+                    _ => write!(out, "any of {} may be the cheapest", few(names))?,
                 }
                 let verb = if *others == 1 { "costs" } else { "cost" };
                 if *others > 0 { write!(out, "; {others} more {verb} more") } else { Ok(()) }

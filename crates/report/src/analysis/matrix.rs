@@ -140,6 +140,9 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
 /// Costs within this factor of the smallest one are one level: smaller differences are noise.
 const LEVEL: f64 = 1.25;
 
+/// A level of so many times fewer pairs than the nearer one is noise of it.
+const FEW: usize = 20;
+
 /// The order of the CPUs and the levels of the costs, by single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969). The
 /// pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU first.
 /// Pairs without a resolved cost do not count.
@@ -173,7 +176,10 @@ fn levels(costs: &[(f64, u32, u32)], steps: Vec<Vec<Vec<u32>>>) -> Vec<Level> {
         let (inside, outside): (Vec<_>, Vec<_>) = left.iter().partition(|(_, a, b)| group_of[a] == group_of[b]);
         left = outside;
         let mut own: Vec<f64> = inside.iter().map(|(cost, ..)| *cost).collect();
-        let nearer = found.pop_if(|(_, nearer)| median(&own).is_some_and(|ns| ns <= LEVEL * nearer.ns));
+        // A pair here and there that costs more than others of its kind is no level.
+        let is_few = |nearer: &Level| FEW * own.len() < nearer.pairs;
+        let nearer =
+            found.pop_if(|(_, nearer)| is_few(nearer) || median(&own).is_some_and(|ns| ns <= LEVEL * nearer.ns));
         own.extend(nearer.into_iter().flat_map(|(costs, _)| costs));
         if let Some(ns) = median(&own) {
             let pairs = own.len();
