@@ -105,7 +105,7 @@ impl Entry {
     }
 
     /// The same for an algorithm that a program has to bring along.
-    pub(super) const fn as_algorithm(mut self) -> Self {
+    pub(super) const fn algorithm(mut self) -> Self {
         self.primitive.facts.is_algorithm = true;
         self
     }

@@ -66,7 +66,9 @@ export function drawSections() {
   if (DATA.families.length === 0) return;
   const matrix = leadingMatrix();
   byId("charts").append(
-    ...[matrix, SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections(!matrix)].filter(Boolean),
+    ...[matrix, SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections(!matrix)].filter(
+      Boolean,
+    ),
   );
   startExplorer();
 }

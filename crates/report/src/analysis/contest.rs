@@ -474,7 +474,7 @@ impl fmt::Display for Open {
             Self::Overlap { names, others, .. } | Self::Unordered { names, others } => {
                 match self {
                     Self::Overlap { basis, .. } => {
-                        write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?
+                        write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?;
                     }
                     _ if names.len() == 2 => write!(out, "{} or {} may be the cheaper one", names[0], names[1])?,
                     _ => write!(out, "any of {} may be the cheapest", few(names))?,

@@ -19,7 +19,7 @@ static SENSE: Entry = barrier::spins(
     of_teams,
     |case| barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT),
 )
-.as_algorithm();
+.algorithm();
 
 /// In theory: log2(n) rounds, rounded up, each with one transfer of a line from one thread to another. All threads take
 /// part in every round, without an atomic read-modify-write. The critical path is the shortest of all barriers here.
@@ -31,7 +31,7 @@ static DISSEMINATION: Entry = barrier::spins(
     |case| barrier::workload(case, |threads| DisseminationBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
 )
 .in_studies(&[Participation::plain(&CpuPairs), Participation::plain(&CoreKinds)])
-.as_algorithm();
+.algorithm();
 
 /// In theory: log4(n) levels up, where a parent collects four transfers one after the other, and log2(n) levels down.
 /// The path is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).
@@ -42,7 +42,7 @@ static TREE: Entry = barrier::spins(
     of_teams,
     |case| barrier::workload(case, |threads| TreeBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
 )
-.as_algorithm();
+.algorithm();
 
 /// In theory: n - 1 lines that thread 0 fetches, whose transfers overlap where the core has several misses under way, then n - 1
 /// fetches of one line. No atomic read-modify-write, two transfers on the critical path for few threads.
@@ -71,7 +71,7 @@ static FUTEX: Entry = barrier::sleeps(
     },
 )
 .beyond_quick()
-.as_algorithm();
+.algorithm();
 
 /// In theory: log4(n / c) levels up in clusters of n / c threads, log2(c) rounds across, and one line that a cluster reads from its cache.
 /// Each signal across clusters is one of log2(c) of one thread, where the dissemination barrier sends all of its rounds anywhere.
@@ -86,7 +86,7 @@ static CLUSTERS: Entry = barrier::spins(
     },
 )
 .beyond_quick()
-.as_algorithm();
+.algorithm();
 
 /// The cluster of each thread: by the CPU that it is bound to where the machine has groups of CPUs, else of four threads each.
 fn clusters_of(case: &Case, topology: Option<&Topology>) -> Option<Vec<usize>> {

@@ -39,7 +39,7 @@ static TTAS: Entry = lock::spins(
     lock::cases,
     |case| lock::workload(case, &Raw(|_| TtasLock::<0>::new(LIMIT)), TAKEN_BY_A_SWAP),
 )
-.as_algorithm();
+.algorithm();
 
 /// In theory: without contention as `cpu.lock.ttas`. Contended: most waiters stay away from the line, so a holder often takes the lock
 /// again before another one looks. Cheap for the team and unfair.
@@ -51,7 +51,7 @@ static TTAS_BACKOFF: Entry = lock::spins(
     |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(LIMIT)), TAKEN_BY_A_SWAP),
 )
 .with_most_threads_in_quick()
-.as_algorithm();
+.algorithm();
 
 /// In theory: one atomic addition to take the lock, a plain store to give it back. Contended: each release causes a
 /// line transfer for every waiter, but only one of them goes on, in the order of arrival. With more threads than CPUs
@@ -63,7 +63,7 @@ static TICKET: Entry = lock::spins(
     lock::cases,
     |case| lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)), TAKEN_BY_A_TICKET),
 )
-.as_algorithm();
+.algorithm();
 
 /// In theory: an atomic exchange to take the lock and a compare-and-swap to give it back. Contended: a constant number
 /// of line transfers for each holder, because each waiter spins on a line of its own. Threads get the lock in the order
@@ -76,7 +76,7 @@ static MCS: Entry = lock::spins(
     // Not the compare-and-swap of the release: the compiler writes several copies of it.
     |case| lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
-.as_algorithm();
+.algorithm();
 
 /// In theory: an atomic exchange to take the lock and a plain store to give it back, which an MCS lock cannot do without
 /// a compare-and-swap. Contended: each waiter spins on the node of the thread before it, so that a release transfers one
@@ -90,7 +90,7 @@ static CLH: Entry = lock::spins(
     |case| lock::workload_of_one_type(case, &Raw(|threads| ClhLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .with_most_threads_in_quick()
-.as_algorithm();
+.algorithm();
 
 /// In theory: an exchange and a compare-and-swap without contention. Contended: one exchange to arrive and one store to pass the lock
 /// on, fewer transfers than any queue; the last to arrive is served first, once in each segment.
@@ -103,7 +103,7 @@ static RECIPROCATING: Entry = lock::spins(
     |case| lock::workload_of_one_type(case, &Raw(|threads| ReciprocatingLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .with_most_threads_in_quick()
-.as_algorithm();
+.algorithm();
 
 /// In theory: without contention as an MCS lock. Contended: one word for each thread instead of a node; whoever gives the lock back waits
 /// until the next thread has seen it.
@@ -115,7 +115,7 @@ static HEMLOCK: Entry = lock::spins(
     |case| lock::workload_of_one_type(case, &Raw(|threads| HemLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .beyond_quick()
-.as_algorithm();
+.algorithm();
 
 /// In theory: a compare-and-swap to take the lock and a plain store to give it back. Two threads that contend change one word alone; from
 /// the third on, they queue as in an MCS lock.
@@ -127,7 +127,7 @@ static QSPINLOCK: Entry = lock::spins(
     |case| lock::workload_of_one_type(case, &Raw(|threads| QueuedSpinLock::new(threads, LIMIT)), TAKEN_BY_A_COMPARISON),
 )
 .beyond_quick()
-.as_algorithm();
+.algorithm();
 
 /// In theory: without contention as an MCS lock. Contended: the lock stays within a group of CPUs as with the cohort lock, by a search
 /// through the queue instead of a second lock.
@@ -146,7 +146,7 @@ static CNA: Entry = lock::spins(
 )
 .requiring(groups_of_cpus)
 .beyond_quick()
-.as_algorithm();
+.algorithm();
 
 /// In theory: without contention as the standard library's mutex, a compare-and-swap and an exchange. Contended, the
 /// spinning time decides: shorter than a wake-up, and threads sleep that would have got the lock soon; longer, and CPUs
@@ -160,7 +160,7 @@ static SPIN_PARK: Entry = lock::spins_then_sleeps(
 )
 .with_designs()
 .beyond_quick()
-.as_algorithm();
+.algorithm();
 
 /// The group: waiters spin for so long before they sleep.
 const SPIN: &str = "spin # us";
@@ -190,7 +190,7 @@ static COHORT: Entry = lock::spins(
     cohort_workload,
 )
 .requiring(groups_of_cpus)
-.as_algorithm();
+.algorithm();
 
 fn cohort_workload(case: &Case) -> Option<Workload> {
     let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
