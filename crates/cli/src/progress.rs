@@ -190,9 +190,6 @@ impl Progress {
     }
 }
 
-/// Of fewer cases nothing is said before.
-const FEWEST_EXPECTED: usize = 20;
-
 impl Observer for Progress {
     fn preparing(&mut self, done: usize, total: usize) {
         board::begin(&Step::Preparing);
@@ -220,16 +217,6 @@ impl Observer for Progress {
     fn measuring_apart(&mut self, case: &Case) {
         self.show_state();
         self.show(&case.to_string());
-    }
-
-    fn expecting(&mut self, domain: &str, expected: usize, of: usize) {
-        if of >= FEWEST_EXPECTED {
-            let domain = if domain == "cpu" { "CPU" } else { "GPU" };
-            let text = format!(
-                "by the noise of the first pass, about {expected} of {of} {domain} cases will have a number (±5 %)"
-            );
-            self.suspend(|| terminal::note(&text));
-        }
     }
 
     fn measured(&mut self, laboratory: usize, done: Done, spent: Duration) {

@@ -42,9 +42,6 @@ pub trait Observer {
     /// A fresh process has come to this case; few of its cases are reported.
     fn measuring_apart(&mut self, _case: &Case) {}
 
-    /// The first pass over cases of a domain has ended: so many of so many are expected to get a number.
-    fn expecting(&mut self, _domain: &str, _expected: usize, _of: usize) {}
-
     /// So much more of the work of a laboratory, counted from 0, is done. It took this long.
     fn measured(&mut self, _laboratory: usize, _done: Done, _spent: Duration) {}
 

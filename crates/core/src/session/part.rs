@@ -15,18 +15,10 @@ use crate::session::observer::Work;
 use crate::session::pending_case::{MeasuredApart, PendingCase};
 use crate::session::preset::{Effort, PassSchedule, additivity_sample};
 use crate::session::states::states_of_classes;
-use crate::stats::noise;
-use crate::{BlockCount, Case, CaseId, Catalogue, Class, Measurement};
+use crate::{BlockCount, Case, CaseId, Catalogue, Class};
 
 /// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
 const SHORTEST: Duration = Duration::from_secs(2);
-
-/// A cost has a number where its interval is within this share of it.
-const NUMBER: f64 = 0.05;
-
-/// Half of a 95 % interval of a median, in median absolute deviations over the square root of the number of values: 1.96 standard errors,
-/// 1.253 times those of a mean, and 1.483 deviations to a standard deviation.
-const MEDIAN_95: f64 = 1.96 * 1.253 * 1.483;
 
 /// The unfinished cases of one laboratory.
 pub(super) struct Part {
@@ -178,21 +170,6 @@ impl Part {
         self.finished.append(&mut finished);
     }
 
-    /// How many of the cases of the first pass are expected to get a number, an interval within 5 % of the cost, and of how many: by what
-    /// their first pairs differ, and as many pairs as there is time for. What processes differ by is not known then.
-    pub(super) fn expected(&self) -> (usize, usize) {
-        let passes = self.schedule.time.as_secs_f64() / self.schedule.latest.as_secs_f64().max(1e-9);
-        let known =
-            self.unfinished().chain(&self.finished).filter_map(|pending| Some((pending, pending.found.as_ref()?)));
-        let half_width = |(pending, found): (&PendingCase, &Measurement)| {
-            let costs: Vec<f64> = found.observations.iter().map(|pair| pair.ns).collect();
-            let pairs = costs.len() as f64 * passes.max(pending.settings.blocks.min.into());
-            Some(MEDIAN_95 * noise(&costs)? / pairs.min(pending.settings.rule.max_pairs as f64).sqrt())
-        };
-        let all: Vec<Option<f64>> = known.map(half_width).collect();
-        (all.iter().flatten().filter(|half| **half <= NUMBER).count(), all.len())
-    }
-
     /// What the next fresh process is to measure; `None` where there is none, or no time for one. This process has made the
     /// first pass, and makes the last one.
     pub(super) fn next_share(&mut self, effort: Effort, seed: u64, left: Option<Duration>) -> Option<Share> {
@@ -334,27 +311,6 @@ mod tests {
         part.cases.iter_mut().for_each(|pending| pending.is_finished = true);
         part.end_pass(SECOND, None);
         assert!(part.is_done());
-    }
-
-    #[test]
-    fn what_is_expected_follows_from_the_noise_of_the_first_pairs_and_from_the_time() {
-        let mut part = part(0, "cpu.atomic.add");
-        assert_eq!(part.expected(), (0, 0), "no pass was made");
-        let mut random = fastrand::Rng::with_seed(1);
-        for (pending, spread) in part.cases.iter_mut().zip([0.0, 0.02, 0.1, 0.3, 1.0, 1.5]) {
-            let engine = crate::Engine::new(pending.settings.clone(), crate::engine::stopping::Cancel::new());
-            let mut experiment = crate::fake::FakeExperiment::new(5.0, 1);
-            let mut found = engine.measure_block(&mut experiment, None, 1).unwrap();
-            found.observations.iter_mut().for_each(|pair| pair.ns = 10.0 * (1.0 + spread * (random.f64() - 0.5)));
-            pending.found = Some(found);
-        }
-        let expected_after = |part: &mut Part, first_pass: Duration| {
-            part.schedule.latest = first_pass;
-            part.expected()
-        };
-        let (many, all) = expected_after(&mut part, SECOND / 100);
-        let (few, _) = expected_after(&mut part, 100 * SECOND);
-        assert!(all == 6 && few >= 3 && many > few, "{few} and {many} of {all}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl Passes<'_> {
             if is_early && number == 0 && !part.cases.is_empty() {
                 let started = (self.session.now)();
                 match self.one_pass(*laboratory, part, None)? {
-                    Ended::Finished => self.end_pass(part, started, None),
+                    Ended::Finished => part.end_pass(self.since(started), None),
                     Ended::Lost => part.is_lost = true,
                     Ended::Run(_) => {}
                 }
@@ -158,23 +158,12 @@ impl Passes<'_> {
                     Ended::Lost => part.is_lost = true,
                     Ended::Run(status) => return Ok(status),
                 }
-                let left = self.time_left().map(|left| part.share_of(left, planned));
-                self.end_pass(part, started, left);
+                part.end_pass(self.since(started), self.time_left().map(|left| part.share_of(left, planned)));
                 // A case follows another one in each pass.
                 random.shuffle(&mut part.cases);
             }
         }
         Ok(if parts.iter().any(|part| part.is_lost) { Status::Interrupted } else { Status::Done })
-    }
-
-    /// Counts a pass that began then. After the first one, what is to be expected is known.
-    fn end_pass(&mut self, part: &mut Part, started: Instant, left: Option<Duration>) {
-        part.end_pass(self.since(started), left);
-        let domain = self.session.plan.parts[part.number].first().map(|case| case.domain_and_family().0.to_owned());
-        if let (1, Some(domain)) = (part.schedule.all_made, domain) {
-            let (expected, of) = part.expected();
-            self.observer.expecting(&domain, expected, of);
-        }
     }
 
     /// Lets a fresh process make some passes. `false` where there is none to do so.
