@@ -116,11 +116,10 @@ struct Barrier {
         if (threadIdx.x < SPREAD_COUNTERS) {
             const u32 *const watched = NearCounters::page(state, threadIdx.x);
             limit.wait_for([&] { return reached(load_relaxed_gpu(watched), target); });
+            // By each lane: a fence acquires what its own thread has read (PTX ISA, acquire patterns).
+            if constexpr (ORDERS<2>) fence_acquire_gpu();
         }
         __syncwarp();
-        if constexpr (ORDERS<2>) {
-            if (threadIdx.x == 0) fence_acquire_gpu();
-        }
     }
 
     // The blocks of a cluster gather first, so fewer blocks add to the counter and read it. The barriers of the cluster

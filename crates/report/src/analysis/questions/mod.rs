@@ -115,7 +115,8 @@ fn adviser(need: Need) -> (Adviser, [Candidates; 2]) {
 type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
 /// The options of `run` that select the candidates for a need on a side, or why it has none.
 type Candidates = Result<&'static str, &'static str>;
-const NO_GPU_HAND_OVER: &str = "the catalogue has no hand-over between threads of a GPU";
+const NO_GPU_HAND_OVER: &str =
+    "no advice on hand-offs between GPU blocks; `syncscope run --only 'gpu.handoff.*'` measures them";
 const NO_GPU_WAIT: &str = "the catalogue has no way to wait of GPU threads";
 const NO_CPU_GRID: &str = "a CPU has no grid and launches no kernels";
 
