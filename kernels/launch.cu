@@ -4,11 +4,10 @@
 //
 // The baseline is a chain of n launches whose kernels do two parts of work each, the test a chain of 2 n launches with
 // one part. So both chains do the same work, the test with twice as many kernels. The length of the kernels drops out
-// of the difference, and the cost of an additional launch remains. Both run the same code: the boundary between two
-// kernels depends on it (H200: 1.36 or 1.58 us in a stream, 0.48 to 0.58 in a graph), and the difference would have it
-// twice. (This is the fusion of kernels of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.) A kernel that starts early slows
-// the work of others down. So that this counts, too, the baseline and half of the test have plain launches where the
-// primitive has others.
+// of the difference, and the cost of an additional launch remains. Both run the same code: kernels of different code
+// had other boundaries in two programs on an H200, and the difference would have that twice. (This is the fusion of
+// kernels of Zhang, Wahib, Zhang, Matsuoka, IPDPS 2020.) A kernel that starts early slows the work of others down. So
+// that this counts, too, the baseline and half of the test have plain launches where the primitive has others.
 //
 // With WAITS=1 a kernel does nothing before the one before has ended (`cudaGridDependencySynchronize`). TRIGGER says
 // where it lets the next one start (`cudaTriggerProgrammaticLaunchCompletion`): at its start, at its end, or nowhere,

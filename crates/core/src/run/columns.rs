@@ -1,4 +1,4 @@
-//! What stands in `measurements.csv` of one case. Which columns there are stands beside the fields of [`Row`]. A table is read by the
+//! One row of `measurements.csv`. The fields of [`Row`] declare the columns. A table is read by the
 //! names in its header: a column that it lacks is empty in every row.
 
 use csv::StringRecord;

@@ -73,9 +73,6 @@ pub fn is_of_grid(source: &OwnOperation) -> bool {
 /// Blocks of a cluster that every device with clusters has.
 const CLUSTER: u32 = 8;
 
-/// Most blocks of a cluster on any device.
-pub const MOST_OF_CLUSTER: u32 = 16;
-
 /// The cases of all of them.
 pub fn cases(code: &OwnCode, limits: DeviceLimits) -> Vec<Case> {
     let usual = |blocks| Axes {
