@@ -19,6 +19,7 @@ fn engine() -> Engine {
             sample: Duration::from_micros(20),
             noisy_above: 0.05,
             blocks: BlockCount::ONE,
+            has_levels: false,
             rule: PrecisionRule {
                 precision: 0.01,
                 min_pairs: 12,

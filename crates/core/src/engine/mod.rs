@@ -25,7 +25,7 @@ use crate::engine::cost_formula::CostFormula;
 use crate::engine::judge::Basis;
 use crate::engine::measurement_block::MeasurementBlock;
 pub use crate::engine::measurement_block::PairOrder;
-use crate::engine::population::States;
+use crate::engine::population::{States, levels_of};
 use crate::engine::profile::Phase;
 use crate::engine::stopping::Stop;
 use crate::{
@@ -203,7 +203,7 @@ impl Engine {
             clock_tolerance: experiment.protocol().clock_tolerance,
             limit: experiment.limit(),
             remark: experiment.remark(),
-            states: self.states.clone(),
+            states: self.states_of(&observations),
         };
         let mut found = Measurement {
             check,
@@ -229,6 +229,12 @@ impl Engine {
             self.add_additivity(experiment, seed, &mut found);
         }
         Ok(found)
+    }
+
+    /// The states of its class, or the levels of its own blocks.
+    fn states_of(&self, observations: &[Observation]) -> States {
+        let of_class = self.states.clone();
+        if self.settings.has_levels { States { others: levels_of(observations), ..of_class } } else { of_class }
     }
 
     /// Runs the third loop of a resolved case. The figure stands without it: a third loop that fails is remarked.

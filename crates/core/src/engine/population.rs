@@ -169,6 +169,16 @@ pub(crate) fn course(observations: &[Observation]) -> Vec<Stage> {
     blocks.into_iter().zip(medians).map(|(block, median)| Stage { block, relative: median / centre }).collect()
 }
 
+/// The blocks of a case that are not at its usual level.
+pub(crate) fn levels_of(observations: &[Observation]) -> BTreeMap<u32, usize> {
+    // A block whose cost is not above zero is low, and no more.
+    const MOST: f64 = 2.0;
+    let course = course(observations);
+    let logs: Vec<f64> = course.iter().map(|stage| stage.relative.max(f64::MIN_POSITIVE).ln().max(-MOST)).collect();
+    let levels = course.iter().map(|stage| stage.block).zip(stats::levels(&logs));
+    levels.filter(|(_, level)| *level > 0).collect()
+}
+
 /// What the cases of a class have in common in the course of a run, by measurement block.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct States {

@@ -123,6 +123,8 @@ pub struct Settings {
     pub rule: PrecisionRule,
     /// Into how many measurement blocks the pairs are divided.
     pub blocks: BlockCount,
+    /// Whether blocks may differ by more than noise, each for itself.
+    pub has_levels: bool,
 }
 
 impl Settings {
@@ -132,7 +134,13 @@ impl Settings {
     /// The settings of every preset, with this rule and one block. Samples of 100 us are a thousand times longer than reading the clock and ten
     /// times shorter than a scheduler tick; experiments may ask for others.
     pub const fn with_rule(rule: PrecisionRule) -> Self {
-        Self { sample: Duration::from_micros(100), noisy_above: Self::NOISY_ABOVE, rule, blocks: BlockCount::ONE }
+        Self {
+            sample: Duration::from_micros(100),
+            noisy_above: Self::NOISY_ABOVE,
+            rule,
+            blocks: BlockCount::ONE,
+            has_levels: false,
+        }
     }
 }
 

@@ -187,6 +187,9 @@ impl RunEffect {
     }
 }
 
+/// Cases of a GPU whose runs are assumed to differ by so much are measured in more contexts: what those differ by is part of the cost.
+const VARIES: f64 = 0.05;
+
 /// What is known of a primitive. A family states its facts once, with [`Self::of`], and an entry what differs.
 ///
 /// ```
@@ -282,6 +285,11 @@ impl Facts {
             OperationsAtOnce::OfAllButOne => case.actors().saturating_sub(1).max(1),
             OperationsAtOnce::One => 1,
         }
+    }
+
+    /// Whether the cost of a case may be at another level in each measurement block: on a GPU, blocks have a context each.
+    pub fn has_levels(&self, case: &Case) -> bool {
+        !case.is_on_cpus() && (self.run_effect)(case).ns >= VARIES
     }
 
     /// What the cost of a case moves with.

@@ -177,8 +177,11 @@ fn states(rows: &[&Row], details: &Details, chosen: &Chosen<'_>, catalogue: &Cat
     let in_state = |row: &Row, name: &str, state: u32| value_of(details, &row.case, name, Some(state));
     let mut all = Vec::new();
     for class in Class::ALL.iter().copied() {
-        let is_own =
-            |row: &Row| catalogue.facts(&row.case.primitive).is_some_and(|facts| facts.class_of(&row.case) == class);
+        // Levels that each case has for itself are no states of the machine.
+        let is_own = |row: &Row| {
+            let facts = catalogue.facts(&row.case.primitive);
+            facts.is_some_and(|facts| facts.class_of(&row.case) == class && !facts.has_levels(&row.case))
+        };
         let own: Vec<&Row> = rows.iter().copied().filter(|row| is_own(row)).collect();
         for state in 0.. {
             let of_all = |of: &dyn Fn(&Row) -> Option<f64>| {

@@ -184,7 +184,8 @@ impl PendingCase {
     /// of five: the host always takes one of the CPUs away.)
     pub(super) fn is_over_budget(&self) -> bool {
         const SEVERAL: u32 = 4;
-        self.blocks() + 1 >= MIN_BLOCKS && self.spent > SEVERAL * self.settings.rule.max_time
+        self.blocks() + 1 >= MIN_BLOCKS.max(self.settings.blocks.min)
+            && self.spent > SEVERAL * self.settings.rule.max_time
     }
 }
 

@@ -61,9 +61,8 @@ const GPU_BLOCK_PAIRS: u64 = 4;
 /// The passes that every GPU case is measured in.
 const MIN_BLOCKS_ON_GPU: u32 = 3;
 
-/// Cases of a GPU whose runs are assumed to differ by so much get as many blocks as those of a CPU. Their blocks, which have a context
-/// each, seem to differ too: pairs of graphs took 850 or 1,040 ns, and an interval from three blocks was ±30 % (H100).
-const VARIES: f64 = 0.05;
+/// Those that may have levels are measured in more: the interval of eight medians is their range, that of twelve leaves two of each side out.
+const BLOCKS_WITH_LEVELS: u32 = 12;
 
 /// So many passes have GPU contexts of their own, each with memory of its own.
 pub const GPU_CONTEXTS: u32 = MIN_BLOCKS;
@@ -164,10 +163,11 @@ impl Preset {
     /// The time for a case is the time for the preset, divided by its number of cases.
     fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
         let (rule, mut blocks) = if case.is_on_cpus() { self.on_cpu(case, cases) } else { self.on_gpu() };
-        if !case.is_on_cpus() && facts.is_some_and(|facts| (facts.run_effect)(case).ns >= VARIES) {
-            blocks.min = MIN_BLOCKS;
+        let has_levels = facts.is_some_and(|facts| facts.has_levels(case));
+        if has_levels {
+            blocks.min = BLOCKS_WITH_LEVELS;
         }
-        Settings { blocks, ..Settings::with_rule(rule) }
+        Settings { blocks, has_levels, ..Settings::with_rule(rule) }
     }
 
     fn settings_among(self, case: &Case, cases: &[Case], facts: Option<&Facts>) -> Settings {

@@ -19,6 +19,7 @@ pub use proportion::{BatchCount, Proportion};
 pub(crate) use ranked::share_interval;
 pub use ranked::{Interval, Level, Ranked};
 pub use states::LEAST_CHANGE;
+pub(crate) use states::levels;
 pub use states::states;
 pub use variance::{Variance, variance};
 pub(crate) use variance::{mean, trimmed_at_each_end, trimmed_mean};

@@ -41,6 +41,25 @@ impl Experiment for Asked {
     }
 }
 
+/// Contexts of a device, in three of twelve of which a launch is cheaper.
+#[test]
+fn the_usual_level_of_the_blocks_is_the_figure_and_the_other_one_is_named() {
+    let found = |has_levels: bool| {
+        let blocks = BlockCount { min: 12, max: 12 };
+        let engine = Engine::new(Settings { blocks, has_levels, ..settings() }, Cancel::new());
+        let take = |found, block: u64| {
+            let ns = if block % 4 == 1 { 84.0 } else { 103.0 };
+            Some(engine.measure_block(&mut FakeExperiment::new(ns, block), found, block).unwrap())
+        };
+        (0..12).fold(None, take).unwrap()
+    };
+    let both = found(true);
+    assert_eq!(both.verdict, Verdict::Resolved);
+    assert!((both.estimate.unwrap().ns.value() / 103.0 - 1.0).abs() < 0.01 && both.excluded == both.pairs / 3);
+    assert_eq!(both.remark.as_deref(), Some("two states: 103 ns for 75 % of the run, 84.0 ns for 25 %"));
+    assert_eq!((found(false).excluded, found(false).remark), (0, None));
+}
+
 #[test]
 fn a_case_is_measured_in_blocks_until_it_is_precise() {
     let engine = Engine::new(Settings { blocks: BlockCount { min: 2, max: 5 }, ..settings() }, Cancel::new());

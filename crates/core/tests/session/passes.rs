@@ -84,7 +84,7 @@ fn cases_of_a_device_whose_runs_differ_get_more_blocks_than_the_others() {
     let session = fixture.start_with(Plan { parts, catalogue: [varies, agrees].into_iter().collect() });
     let mut recorder = Recorder::default();
     let finished = fixture.measure(session, &Limits::default(), &mut recorder);
-    assert_eq!(recorder.blocks().into_values().collect::<Vec<_>>(), [3, MIN_BLOCKS]);
+    assert_eq!(recorder.blocks().into_values().collect::<Vec<_>>(), [3, 12]);
     assert!(finished.directory.read_rows().unwrap().iter().all(|row| !row.provisional));
 }
 
