@@ -86,6 +86,12 @@ impl Sweep {
         self
     }
 
+    /// Changes each case: what follows from its other parameters.
+    pub fn each(mut self, change: impl Fn(&mut Case)) -> Self {
+        self.cases.iter_mut().for_each(change);
+        self
+    }
+
     /// The cases of both.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {

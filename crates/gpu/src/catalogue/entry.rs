@@ -200,8 +200,6 @@ pub(crate) struct Entry {
     pub(super) plan: &'static [PlanRow],
     /// The types of a plan that it has; all where it names none.
     pub(super) types: &'static [Dtype],
-    /// Cases that no table has.
-    pub(super) cases: fn(&str, Preset, DeviceLimits) -> Vec<Case>,
     /// Why a case cannot exist, whatever the plan.
     pub(super) limit: fn(&Case, DeviceLimits) -> Option<&'static str>,
     /// The operation of a user that it is; `None` in the catalogue.
@@ -221,8 +219,7 @@ pub(crate) struct OwnEntry {
 impl Entry {
     /// What a preset measures of it on a device.
     pub(super) fn planned(&self, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-        let of_table = plan::cases(self.plan, self.id, self.types, preset, limits);
-        [of_table, (self.cases)(self.id, preset, limits)].concat()
+        plan::cases(self.plan, self.id, self.types, preset, limits)
     }
 
     pub(super) const fn primitive(&self) -> Primitive {
@@ -254,7 +251,6 @@ impl Entry {
             unroll: |_| UNROLL,
             plan: &[],
             types: &[],
-            cases: |_, _, _| Vec::new(),
             limit: |_, _| None,
             own: None,
         }

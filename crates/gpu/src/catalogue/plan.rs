@@ -3,13 +3,29 @@
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Preset, Scope, Space};
 
-use crate::catalogue::limits::{DeviceLimits, without_repetitions};
+use crate::catalogue::limits::{DeviceLimits, shape_of, without_repetitions};
 
 pub(super) const QUICK: &[Preset] = &[Preset::Quick];
 pub(super) const STANDARD: &[Preset] = &[Preset::Standard];
 pub(super) const PAPER: &[Preset] = &[Preset::Paper];
 pub(super) const BEYOND_QUICK: &[Preset] = &[Preset::Standard, Preset::Paper];
 pub(super) const EACH: &[Preset] = &[Preset::Quick, Preset::Standard, Preset::Paper];
+
+/// The group: clusters of so many thread blocks.
+pub(super) const CLUSTER_OF: &str = "cluster #";
+
+/// A number of blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Blocks {
+    /// So many.
+    Of(u32),
+    /// So many on each multiprocessor.
+    Each(u32),
+}
+
+/// Most resident threads of a multiprocessor on any device (CUDA C++ Programming Guide, Technical Specifications per Compute
+/// Capability). On devices with fewer, the case is skipped with the numbers.
+pub(super) const RESIDENT_THREADS: u32 = 2048;
 
 /// Numbers of blocks and threads, within the limits of the device.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +48,21 @@ pub(super) enum Grids {
     Threads(&'static [u32]),
     /// So many blocks, of one warp and of 1,024 threads.
     Blocks(&'static [u32]),
+    /// These numbers of blocks with these threads.
+    Shapes(&'static [(Blocks, u32)]),
+    /// So many blocks on each multiprocessor, of so many threads, as far as they run at the same time: the heat map of Zhang, Wahib,
+    /// Matsuoka, figure 8.
+    Resident(&'static [u32], &'static [u32]),
+    /// So many blocks of one warp, where they are fewer than the multiprocessors: as parts of a device synchronize.
+    Fewer(&'static [u32]),
+    /// One cluster of each size, with blocks of so many threads.
+    Clusters(&'static [u32], &'static [u32]),
+    /// As many clusters of each size as fill the multiprocessors.
+    FillingClusters(&'static [u32], &'static [u32]),
+    /// Those that the function makes of these numbers.
+    By(fn(&str, &[u32], DeviceLimits) -> Sweep, &'static [u32]),
+    /// None: the GPU takes no part.
+    Host,
 }
 
 impl Grids {
@@ -47,8 +78,51 @@ impl Grids {
             Self::ActiveWarps => limits.active_warps(id),
             Self::Threads(threads) => Sweep::of(id).blocks(&limits.blocks(preset)).threads(threads),
             Self::Blocks(blocks) => Sweep::of(id).blocks(blocks).threads(&[32, 1024]),
+            Self::Shapes(shapes) => {
+                let of = |&(blocks, threads): &(Blocks, u32)| {
+                    let blocks = match blocks {
+                        Blocks::Of(blocks) => blocks,
+                        Blocks::Each(blocks) => blocks * limits.multiprocessors,
+                    };
+                    Sweep::of(id).blocks(&[blocks]).threads(&limits.at_most(&[threads]))
+                };
+                all(shapes.iter().map(of))
+            }
+            Self::Resident(blocks, threads) => {
+                let all: Vec<u32> = blocks.iter().map(|blocks| blocks * limits.multiprocessors).collect();
+                let sweep = Sweep::of(id).blocks(&all).threads(&limits.at_most(threads));
+                sweep.except(|case| resident_threads(case, limits) > RESIDENT_THREADS)
+            }
+            Self::Fewer(blocks) => {
+                Sweep::of(id).blocks(blocks).threads(&[32]).except(|case| case.blocks >= Some(limits.multiprocessors))
+            }
+            Self::Clusters(sizes, threads) => clusters(id, limits, sizes, threads, |size| size),
+            Self::FillingClusters(sizes, threads) => {
+                clusters(id, limits, sizes, threads, |size| (limits.multiprocessors / size).max(1) * size)
+            }
+            Self::By(make, numbers) => make(id, numbers, limits),
+            Self::Host => Sweep::of(id),
         }
     }
+}
+
+fn all(sweeps: impl Iterator<Item = Sweep>) -> Sweep {
+    sweeps.reduce(Sweep::and).unwrap_or_else(|| Sweep::of("").threads(&[]))
+}
+
+/// Clusters of these sizes on so many blocks.
+fn clusters(id: &str, limits: DeviceLimits, sizes: &[u32], threads: &[u32], blocks: impl Fn(u32) -> u32) -> Sweep {
+    let of = |size: &u32| {
+        let sweep = Sweep::of(id).blocks(&[blocks(*size)]).threads(&limits.at_most(threads));
+        sweep.groups(&[Group::numbered(CLUSTER_OF, *size)])
+    };
+    all(sizes.iter().map(of))
+}
+
+/// The threads of a case on each multiprocessor.
+pub(super) fn resident_threads(case: &Case, limits: DeviceLimits) -> u32 {
+    let (blocks, threads) = shape_of(case);
+    blocks / limits.multiprocessors.max(1) * threads
 }
 
 /// A row of a plan. An axis without values is none of the primitive's.
@@ -60,6 +134,7 @@ pub(super) struct PlanRow {
     only: &'static [&'static str],
     dtypes: &'static [Dtype],
     layouts: &'static [Layout],
+    devices: &'static [u32],
     scopes: &'static [Scope],
     spaces: &'static [Space],
     orders: &'static [MemoryOrder],
@@ -67,6 +142,9 @@ pub(super) struct PlanRow {
     /// Words, each with its numbers if it has some.
     groups: &'static [(&'static str, &'static [u32])],
     forms: &'static [Form],
+    elements: &'static [u64],
+    /// The primitives whose barriers are also measured where they order no memory accesses.
+    relaxed_too: &'static [&'static str],
     except: fn(&Case, DeviceLimits) -> bool,
 }
 
@@ -86,12 +164,15 @@ pub(super) const fn on(presets: &'static [Preset], grids: Grids) -> PlanRow {
         only: &[],
         dtypes: &[],
         layouts: &[],
+        devices: &[],
         scopes: &[],
         spaces: &[],
         orders: &[],
         modes: &[],
         groups: &[],
         forms: &[],
+        elements: &[],
+        relaxed_too: &[],
         except: |_, _| false,
     }
 }
@@ -99,7 +180,7 @@ pub(super) const fn on(presets: &'static [Preset], grids: Grids) -> PlanRow {
 impl PlanRow {
     setters! {
         only: &'static str, dtypes: Dtype, layouts: Layout, scopes: Scope, spaces: Space, orders: MemoryOrder, modes: Mode,
-        groups: (&'static str, &'static [u32]), forms: Form
+        groups: (&'static str, &'static [u32]), forms: Form, devices: u32, elements: u64, relaxed_too: &'static str
     }
 
     pub(super) const fn except(self, except: fn(&Case, DeviceLimits) -> bool) -> Self {
@@ -127,9 +208,14 @@ impl PlanRow {
         }
         vary! {
             dtypes: &dtypes, layouts: self.layouts, scopes: self.scopes, spaces: self.spaces, orders: self.orders,
-            modes: self.modes, groups: &groups, forms: &forms
+            modes: self.modes, groups: &groups, forms: &forms, devices: self.devices, elements: self.elements
         }
-        sweep.except(|case| (self.except)(case, limits)).cases()
+        let mut cases = sweep.except(|case| (self.except)(case, limits)).cases();
+        if self.relaxed_too.contains(&name) {
+            let relaxed = |case: &Case| Case { order: Some(MemoryOrder::Relaxed), ..case.clone() };
+            cases.extend(cases.iter().map(relaxed).collect::<Vec<_>>());
+        }
+        cases
     }
 }
 

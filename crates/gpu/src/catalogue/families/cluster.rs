@@ -9,42 +9,38 @@ const FACTS: Facts = Facts {
 };
 
 /// Some devices have clusters of more than 8 blocks; on others these cases are skipped.
-const SIZES: [u32; 5] = [1, 2, 4, 8, 16];
+const SIZES: &[u32] = &[1, 2, 4, 8, 16];
 
-/// The sweep for one cluster size: one cluster, and as many clusters as fill the multiprocessors.
-fn sweep(id: &str, preset: Preset, limits: DeviceLimits, size: u32) -> Sweep {
-    let filling = (limits.multiprocessors / size).max(1) * size;
-    let blocks = if preset == Preset::Quick || filling == size { vec![size] } else { vec![size, filling] };
-    let threads: &[u32] = match preset {
-        Preset::Quick => &[32, 1024],
-        Preset::Standard => &[32, 256, 1024],
-        Preset::Paper => &DOUBLINGS,
-    };
-    Sweep::of(id).blocks(&blocks).threads(&limits.at_most(threads)).groups(&[Group::numbered(CLUSTER_OF, size)])
+const FEW: &[u32] = &[32, 1024];
+const SOME: &[u32] = &[32, 256, 1024];
+
+/// The barriers of all threads that can be relaxed.
+const RELAXED_TOO: &[&str] = &["sync", "arrive_wait"];
+
+const BARRIERS: &[PlanRow] = &[
+    on(QUICK, Grids::Clusters(&[8], &[32])).relaxed_too(&["sync"]),
+    on(QUICK, Grids::Clusters(&[8], &[1024])).only(RELAXED_TOO),
+    on(STANDARD, Grids::Clusters(SIZES, SOME)).relaxed_too(RELAXED_TOO),
+    on(STANDARD, Grids::FillingClusters(SIZES, SOME)).relaxed_too(RELAXED_TOO),
+    on(PAPER, Grids::Clusters(SIZES, &DOUBLINGS)).relaxed_too(RELAXED_TOO),
+    on(PAPER, Grids::FillingClusters(SIZES, &DOUBLINGS)).relaxed_too(RELAXED_TOO),
+];
+
+const LAYOUTS: &[Layout] = &[Layout::Shared, private(1)];
+
+/// An addition to the memory of another block.
+const fn additions(presets: &'static [Preset], grids: Grids) -> PlanRow {
+    let row = on(presets, grids).dtypes(&[Dtype::U32]).layouts(LAYOUTS);
+    row.spaces(&[Space::Shared]).modes(&[Mode::Throughput, Mode::Latency])
 }
 
-fn sizes(preset: Preset) -> &'static [u32] {
-    if preset == Preset::Quick { &[8] } else { &SIZES }
-}
-
-/// Ordered barriers and relaxed ones; in quick plans `quick_relaxed` relaxed ones.
-fn barriers(id: &str, preset: Preset, limits: DeviceLimits, quick_relaxed: usize) -> Vec<Case> {
-    let ordered: Vec<Case> = sizes(preset).iter().flat_map(|size| sweep(id, preset, limits, *size).cases()).collect();
-    let mut relaxed = relaxed(&ordered);
-    if preset == Preset::Quick {
-        relaxed.truncate(quick_relaxed);
-    }
-    [ordered, relaxed].concat()
-}
-
-fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let layouts = [Layout::Shared, Layout::Private { stride: 1 }];
-    let of_size = |size: &u32| {
-        let sweep = sweep(id, preset, limits, *size).dtypes(&[Dtype::U32]).layouts(&layouts).spaces(&[Space::Shared]);
-        sweep.modes(&[Mode::Throughput, Mode::Latency]).cases()
-    };
-    sizes(preset).iter().flat_map(of_size).collect()
-}
+const ADDITIONS: &[PlanRow] = &[
+    additions(QUICK, Grids::Clusters(&[8], FEW)),
+    additions(STANDARD, Grids::Clusters(SIZES, SOME)),
+    additions(STANDARD, Grids::FillingClusters(SIZES, SOME)),
+    additions(PAPER, Grids::Clusters(SIZES, &DOUBLINGS)),
+    additions(PAPER, Grids::FillingClusters(SIZES, &DOUBLINGS)),
+];
 
 /// Blocks of a cluster in a case.
 pub(crate) use super::group_size as size_of;
@@ -54,7 +50,7 @@ const CLUSTER: Entry = Entry {
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     method: Method::Cluster,
     needs: (9, 0),
-    cases: |id, preset, limits| barriers(id, preset, limits, 0),
+    plan: BARRIERS,
     ..Entry::of(Kernel::of("cluster.cu", ArgumentKind::Register), Proof::Trial, FACTS)
 };
 
@@ -65,9 +61,7 @@ entries! {
     "gpu.cluster.sync" like CLUSTER:
     "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
-    expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]),
-    // The relaxed twin of the smallest shape.
-    cases: |id, preset, limits| barriers(id, preset, limits, 1);
+    expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]);
 
     /// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
     /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
@@ -94,7 +88,7 @@ entries! {
         vec![format!("MODE={}", if case.mode == Some(Mode::Latency) { "LATENCY" } else { "THROUGHPUT" })]
     },
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD"]),
-    cases: additions,
+    plan: ADDITIONS,
     kernel: Kernel::of("cluster_memory.cu", ArgumentKind::Variable);
 
     /// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
@@ -105,11 +99,6 @@ entries! {
     definitions: |_| Vec::new(),
     facts: FACTS.waiting(Waits::Spins),
     expected: |_| ExpectedInstructions::of(&["SYNCS.ARRIVE"]),
-    cases: |id, preset, limits| {
-        let mut cases = barriers(id, preset, limits, 0);
-        cases.retain(|case| case.order.is_none() && (preset != Preset::Quick || case.threads == Some(32)));
-        cases
-    },
     kernel: Kernel::of("mbarrier_remote.cu", ArgumentKind::Register);
 }
 
@@ -121,12 +110,12 @@ mod tests {
     fn grids_are_whole_clusters() {
         for multiprocessors in [1, 6, 132] {
             let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
-            let cases = barriers("gpu.cluster.sync", Preset::Paper, limits, 1);
+            let cases = ENTRIES[0].planned(Preset::Paper, limits);
             assert!(cases.iter().all(|case| case.blocks.unwrap().is_multiple_of(size_of(case))));
         }
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-        let sixteen =
-            barriers("gpu.cluster.sync", Preset::Paper, limits, 1).into_iter().filter(|case| size_of(case) == 16);
+        let planned = ENTRIES[0].planned(Preset::Paper, limits);
+        let sixteen = planned.iter().filter(|case| size_of(case) == 16);
         assert_eq!(sixteen.map(|case| case.blocks.unwrap()).max(), Some(128));
     }
 }

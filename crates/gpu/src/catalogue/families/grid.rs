@@ -6,6 +6,7 @@ use super::prelude::*;
 use syncscope_core::{Family, OwnUse};
 
 use crate::catalogue::entry::OwnEntry;
+use crate::catalogue::plan::{RESIDENT_THREADS, resident_threads};
 
 /// The column `group` names variants, of which each is another algorithm.
 const FACTS: Facts = Facts {
@@ -28,88 +29,50 @@ pub(super) const NEAR_FLAGS: &str = "near_flags";
 /// A barrier with several counters, of which a block adds to one.
 const SPREAD: &str = "spread";
 
-/// Grids of some blocks, as parts of a device synchronize, beside those of one block on each multiprocessor.
-fn some_blocks(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let blocks: Vec<u32> = [2, 8, 16, 33].into_iter().filter(|blocks| *blocks < limits.multiprocessors).collect();
-    if preset == Preset::Quick || blocks.is_empty() {
-        Vec::new()
-    } else {
-        Sweep::of(id).blocks(&blocks).threads(&[32]).cases()
-    }
-}
-
 /// One barrier takes a microsecond, so the loop contains only a few of them.
 pub(crate) const UNROLL: u32 = 4;
 
-/// Most resident threads of a multiprocessor on any device (CUDA C++ Programming Guide, Technical Specifications per Compute
-/// Capability). On devices with fewer, the case is skipped with the numbers.
-const RESIDENT_THREADS: u32 = 2048;
+/// The numbers of blocks on each multiprocessor in the heat map.
+pub(super) const ON_EACH: &[u32] = &[1, 2, 4, 8, 16, 32];
+/// Those beyond one.
+const SEVERAL_ON_EACH: &[u32] = &[2, 4, 8, 16, 32];
+pub(super) const ONE: &[u32] = &[1];
+pub(super) const FEW: &[u32] = &[32, 1024];
+pub(super) const RELAXED: &[MemoryOrder] = &[MemoryOrder::Relaxed];
 
-/// Blocks on each multiprocessor and threads of a block: the heat map of Zhang, Wahib, Matsuoka, figure 8. The preset
-/// `standard` has only its edges: one block of each size, each number of small blocks, and full multiprocessors.
-pub(super) fn heat_map(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let each: &[u32] = if preset == Preset::Quick { &[1] } else { &[1, 2, 4, 8, 16, 32] };
-    let blocks: Vec<u32> = each.iter().map(|blocks| blocks * limits.multiprocessors).collect();
-    let threads: &[u32] = if preset == Preset::Quick { &[32, 1024] } else { &DOUBLINGS };
-    let is_left_out = |case: &Case| {
-        let (all, threads) = shape_of(case);
-        let blocks = all / limits.multiprocessors.max(1);
-        let is_edge = blocks == 1 || threads == 32 || blocks * threads == RESIDENT_THREADS;
-        blocks * threads > RESIDENT_THREADS || (preset == Preset::Standard && !is_edge)
-    };
-    Sweep::of(id).blocks(&blocks).threads(&limits.at_most(threads)).except(is_left_out).cases()
+/// The barriers that can be relaxed.
+const RELAXED_TOO: &[&str] = &["counter", "lock_free"];
+
+/// The heat map. Standard plans have only its edges: one block of each size, each number of small blocks, and full multiprocessors.
+const HEAT_MAP: &[PlanRow] = &[
+    on(QUICK, Grids::Resident(ONE, FEW)),
+    on(QUICK, Grids::Resident(ONE, &[32])).orders(RELAXED).only(&["counter"]),
+    on(STANDARD, Grids::Resident(ONE, &DOUBLINGS)).relaxed_too(RELAXED_TOO),
+    on(STANDARD, Grids::Resident(ON_EACH, &[32])).relaxed_too(RELAXED_TOO),
+    on(STANDARD, Grids::Resident(ON_EACH, &DOUBLINGS)).except(leaves_room).relaxed_too(RELAXED_TOO),
+    on(PAPER, Grids::Resident(ON_EACH, &DOUBLINGS)).relaxed_too(RELAXED_TOO),
+    on(BEYOND_QUICK, Grids::Fewer(&[2, 8, 16, 33])).only(&["counter"]),
+];
+
+/// Whether more threads would fit on the multiprocessors.
+fn leaves_room(case: &Case, limits: DeviceLimits) -> bool {
+    resident_threads(case, limits) < RESIDENT_THREADS
 }
 
-/// The cases of one block on each multiprocessor with these threads.
-pub(super) fn one_block_each(cases: &[Case], threads: &[u32], limits: DeviceLimits) -> Vec<Case> {
-    let is_one = |case: &&Case| {
-        case.blocks == Some(limits.multiprocessors) && case.threads.is_some_and(|count| threads.contains(&count))
-    };
-    cases.iter().filter(is_one).cloned().collect()
-}
-
-/// The heat map, and its relaxed twin: whole, in quick plans as `quick` decides.
-fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -> Vec<Case> {
-    let ordered = heat_map(id, preset, limits);
-    let twins = match preset {
-        Preset::Quick => one_block_each(&ordered, quick, limits),
-        Preset::Standard | Preset::Paper => ordered.clone(),
-    };
-    [ordered, relaxed(&twins)].concat()
-}
-
-/// The variants on one block for each multiprocessor, or on as many whole clusters; the spread counters on more blocks.
-fn hierarchical(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let groups: &[Group] = if preset == Preset::Quick { &[Group::named(NEAR_COUNTERS)] } else { &HIERARCHICAL };
-    let threads = limits.at_most(&[32, 1024]);
-    let with_twins = |group: &Group| {
-        let size = group.number().unwrap_or(1);
-        let blocks = (limits.multiprocessors / size).max(1) * size;
-        let ordered = Sweep::of(id).blocks(&[blocks]).threads(&threads).groups(std::slice::from_ref(group)).cases();
-        // The relaxed twins of the others differ from that of `gpu.grid.counter` by little.
-        let twins = if group.word() == NEAR_COUNTERS { relaxed(&ordered) } else { Vec::new() };
-        [ordered, twins].concat()
-    };
-    let mut larger = heat_map(id, preset, limits);
-    larger.retain(|case| match preset {
-        Preset::Quick => false,
-        Preset::Standard => case.blocks > Some(limits.multiprocessors) && case.threads == Some(32),
-        Preset::Paper => case.blocks > Some(limits.multiprocessors),
-    });
-    groups.iter().flat_map(with_twins).chain(of_group(SPREAD, &larger)).collect()
-}
-
-const HIERARCHICAL: [Group; 4] = [
-    Group::named(PAUSED_ACQUIRE),
-    Group::named(NEAR_COUNTERS),
-    Group::numbered(CLUSTER_OF, 4),
-    Group::numbered(CLUSTER_OF, 8),
+/// The variants on one block for each multiprocessor, or on as many whole clusters; the spread counters on more blocks. The relaxed twins
+/// of the others differ from that of `gpu.grid.counter` by little.
+const HIERARCHICAL: &[PlanRow] = &[
+    on(EACH, Grids::Resident(ONE, FEW)).groups(&[(NEAR_COUNTERS, &[])]).relaxed_too(&["hierarchical"]),
+    on(BEYOND_QUICK, Grids::Resident(ONE, FEW)).groups(&[(PAUSED_ACQUIRE, &[])]),
+    on(BEYOND_QUICK, Grids::FillingClusters(&[4, 8], FEW)),
+    on(STANDARD, Grids::Resident(SEVERAL_ON_EACH, &[32])).groups(&[(SPREAD, &[])]),
+    on(PAPER, Grids::Resident(SEVERAL_ON_EACH, &DOUBLINGS)).groups(&[(SPREAD, &[])]),
 ];
 
 const BARRIER: Entry = Entry {
     operation: "one barrier passed by all threads of the grid",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
-    cases: heat_map,
+    plan: HEAT_MAP,
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
     ..Entry::of(Kernel::of("grid.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
@@ -168,7 +131,6 @@ entries! {
      arrivals alone",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
              synchronization; PTX ISA, red.release and ld.acquire",
-    cases: |id, preset, limits| [with_relaxed(id, preset, limits, &[32]), some_blocks(id, preset, limits)].concat(),
     orderings: |_| &["addition releases", "poll acquires"],
     expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]);
 
@@ -181,7 +143,6 @@ entries! {
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
     orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
-    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[]),
     // The flag of a block, and the answers of the first block.
     expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2);
 
@@ -213,7 +174,7 @@ entries! {
         }
         _ => &["addition releases", "fence acquires"],
     },
-    cases: hierarchical,
+    plan: HIERARCHICAL,
     needs: (9, 0);
 }
 
@@ -226,7 +187,7 @@ mod tests {
     fn the_heat_map_is_that_of_the_paper() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let shapes = |preset| {
-            let cases = heat_map("gpu.grid.counter", preset, limits);
+            let cases = ENTRIES[0].planned(preset, limits);
             cases.iter().map(|case| (case.blocks.unwrap() / 132, case.threads.unwrap())).collect::<Vec<_>>()
         };
         let paper = shapes(Preset::Paper);
@@ -243,7 +204,7 @@ mod tests {
     fn quick_plans_have_the_relaxed_twin_of_the_smallest_counter_alone() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let relaxed_ones = |entry: &Entry, preset| {
-            let cases = (entry.cases)(entry.id, preset, limits);
+            let cases = entry.planned(preset, limits);
             cases.into_iter().filter(|case| case.order == Some(MemoryOrder::Relaxed)).collect::<Vec<_>>()
         };
         let &[cooperative, counter, lock_free, _] = ENTRIES else { panic!("there are four") };
@@ -260,7 +221,7 @@ mod tests {
     #[test]
     fn hierarchical_grids_are_whole_clusters_and_fit_their_state() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
-        let planned = hierarchical("gpu.grid.hierarchical", Preset::Paper, limits);
+        let planned = ENTRIES[3].planned(Preset::Paper, limits);
         assert_eq!(planned.len(), 2 * (4 + 1) + 20, "two sizes of blocks, one design relaxed too; spread on more");
         for case in &planned {
             let blocks = case.blocks.unwrap();

@@ -24,7 +24,7 @@ const HANDOFF: Entry = Entry {
     operation: "one round trip: each of two blocks waits for a turn and writes the next one",
     definitions: |case| definitions(case, "RELEASE"),
     expected: |_| ExpectedInstructions::of(POLL),
-    cases: |id, preset, limits| cases(id, preset, limits, &[None]),
+    plan: PLAN,
     limit: |case, _| (case.blocks < Some(2) || case.threads != Some(32)).then_some("two blocks of one warp take part"),
     method: Method::GridBarrier,
     unroll: |_| UNROLL_OF_TRIPS,
@@ -44,30 +44,23 @@ fn definitions(case: &Case, kind: &str) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("PLACE={place}")]
 }
 
-/// The first two blocks of a grid and, with a block on each multiprocessor, two near and two far ones, in these orders.
-fn cases(id: &str, preset: Preset, limits: DeviceLimits, orders: &[Option<MemoryOrder>]) -> Vec<Case> {
-    if preset == Preset::Quick {
-        return Vec::new();
-    }
-    let two = Sweep::of(id).blocks(&[2]).threads(&[32]).cases();
-    let of_all = Sweep::of(id).blocks(&[limits.multiprocessors.max(2)]).threads(&[32]).cases();
-    let placed = [two, of_group(NEAR, &of_all), of_group(FAR, &of_all)].concat();
-    let in_order = |order| placed.iter().map(move |case| Case { order, ..case.clone() });
-    orders.iter().copied().flat_map(in_order).collect()
-}
+/// The hand-offs that can be relaxed.
+const RELAXED_TOO: &[&str] = &["flag", "cluster"];
+
+/// The first two blocks of a grid and, with a block on each multiprocessor, two near and two far ones.
+const PLAN: &[PlanRow] = &[
+    on(BEYOND_QUICK, Grids::Shapes(&[(Blocks::Of(2), 32)])).relaxed_too(RELAXED_TOO),
+    on(BEYOND_QUICK, Grids::Shapes(&[(Blocks::Each(1), 32)]))
+        .groups(&[(NEAR, &[]), (FAR, &[])])
+        .except(|case, _| case.blocks == Some(1))
+        .relaxed_too(RELAXED_TOO),
+];
 
 /// Two blocks of a cluster, one cluster.
 const CLUSTER: Entry = Entry {
     operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory",
     definitions: |case| vec![definitions(case, "RELEASE").remove(0)],
-    cases: |id, preset, _| {
-        if preset == Preset::Quick {
-            return Vec::new();
-        }
-        let pair = Sweep::of(id).blocks(&[2]).threads(&[32]).groups(&numbered(CLUSTER_OF, &[2])).cases();
-        let orders = if id == IN_CLUSTER { ORDERS } else { &[None] };
-        orders.iter().flat_map(|order| pair.iter().map(|case| Case { order: *order, ..case.clone() })).collect()
-    },
+    plan: &[on(BEYOND_QUICK, Grids::Clusters(&[2], &[32])).relaxed_too(RELAXED_TOO)],
     limit: |case, _| (case.blocks != Some(2)).then_some("two blocks of a cluster take part"),
     method: Method::Cluster,
     needs: (9, 0),
@@ -75,14 +68,10 @@ const CLUSTER: Entry = Entry {
     ..HANDOFF
 };
 
-const IN_CLUSTER: &str = "gpu.handoff.cluster";
-const ORDERS: &[Option<MemoryOrder>] = &[None, Some(MemoryOrder::Relaxed)];
-
 entries! {
     "gpu.handoff.flag" like HANDOFF:
     "Two blocks pass data and a flag, by st.release and ld.acquire; relaxed: the flag alone, which orders nothing",
-    source: "PTX ISA, Memory Consistency Model, st.release and ld.acquire; CUDA C++ Programming Guide, Asynchronous SIMT",
-    cases: |id, preset, limits| cases(id, preset, limits, ORDERS);
+    source: "PTX ISA, Memory Consistency Model, st.release and ld.acquire; CUDA C++ Programming Guide, Asynchronous SIMT";
 
     "gpu.handoff.fenced" like HANDOFF:
     "Two blocks pass data and a volatile flag, with __threadfence() before the flag is written and after it is seen",

@@ -18,31 +18,33 @@ words! {
     }
 }
 
-fn additions(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let quick = preset == Preset::Quick;
-    let types = [Dtype::I32, Dtype::U64];
-    let types = if quick { &types[..1] } else { &types[..] };
-    let sweep = || Sweep::of(id).scopes(&[Scope::System]).orders(&[MemoryOrder::Relaxed]);
-    let named = |sides: &[Sides]| sides.iter().map(|sides| Group::named(sides.as_str())).collect::<Vec<_>>();
-    let with_gpu = named(&[Sides::Both, Sides::Gpu]);
-    let on = |blocks: u32, threads: u32, types: &[Dtype], mode: Mode| {
-        sweep().dtypes(types).blocks(&[blocks]).threads(&[threads]).modes(&[mode]).groups(&with_gpu).cases()
-    };
-    let mut cases = on(1, 32, types, Mode::Throughput);
-    if !quick {
-        cases.extend(on(1, 1, &types[..1], Mode::Throughput));
-        cases.extend(on(1, 1, &types[..1], Mode::Latency));
-        cases.extend(on(1, 32, types, Mode::Latency));
-        let one_by_one = sweep().dtypes(&types[..1]).blocks(&[1]).threads(&[32]);
-        let modes = [Mode::Throughput, Mode::Latency];
-        cases.extend(one_by_one.modes(&modes).groups(&with_gpu).forms(&[Some(Form::NotAggregated)]).cases());
-    }
-    if preset == Preset::Paper {
-        // Over PCI Express each of these threads waits a microsecond for each other thread.
-        cases.extend(on(1, limits.max_threads, &types[..1], Mode::Throughput));
-    }
-    cases.extend(sweep().dtypes(types).groups(&named(&[Sides::Cpu])).cases());
-    cases
+/// Relaxed additions of system scope.
+const fn adds(presets: &'static [Preset], grids: Grids) -> PlanRow {
+    on(presets, grids).scopes(&[Scope::System]).orders(&[MemoryOrder::Relaxed])
+}
+
+const WITH_GPU: &[(&str, &[u32])] = &[(Sides::Both.as_str(), &[]), (Sides::Gpu.as_str(), &[])];
+const CPU_ALONE: &[(&str, &[u32])] = &[(Sides::Cpu.as_str(), &[])];
+const NARROW: &[Dtype] = &[Dtype::I32];
+const BOTH: &[Dtype] = &[Dtype::I32, Dtype::U64];
+const MODES: &[Mode] = &[Mode::Throughput, Mode::Latency];
+const ONE_THREAD: Grids = Grids::Shapes(&[(Blocks::Of(1), 1)]);
+const ONE_WARP: Grids = Grids::Shapes(&[(Blocks::Of(1), 32)]);
+
+const ADDITIONS: &[PlanRow] = &[
+    adds(QUICK, ONE_WARP).dtypes(NARROW).modes(&[Mode::Throughput]).groups(WITH_GPU),
+    adds(BEYOND_QUICK, ONE_WARP).dtypes(BOTH).modes(MODES).groups(WITH_GPU),
+    adds(BEYOND_QUICK, ONE_THREAD).dtypes(NARROW).modes(MODES).groups(WITH_GPU),
+    adds(BEYOND_QUICK, ONE_WARP).dtypes(NARROW).modes(MODES).groups(WITH_GPU).forms(&[Form::NotAggregated]),
+    // Over PCI Express each of these threads waits a microsecond for each other thread.
+    adds(PAPER, Grids::Shapes(&[(Blocks::Of(1), 1024)])).dtypes(NARROW).modes(&[Mode::Throughput]).groups(WITH_GPU),
+    adds(QUICK, Grids::Host).dtypes(NARROW).groups(CPU_ALONE),
+    adds(BEYOND_QUICK, Grids::Host).dtypes(BOTH).groups(CPU_ALONE),
+];
+
+/// Round trips between two threads, with and without an order.
+const fn round_trips(presets: &'static [Preset]) -> PlanRow {
+    on(presets, ONE_THREAD).scopes(&[Scope::System]).orders(&[MemoryOrder::AcqRel, MemoryOrder::Relaxed])
 }
 
 entries! {
@@ -56,13 +58,10 @@ entries! {
     method: Method::RoundTrip,
     cpu_threads: |case| CpuThreads::One(case.group_word().parse().ok()),
     expected: |_| ExpectedInstructions::of(&["ST.SYS", "STG.SYS"]),
-    cases: |id, preset, _| {
-        let distances = if preset == Preset::Quick { &Distance::ALL[..1] } else { Distance::ALL };
-        let groups: Vec<Group> = distances.iter().map(|distance| Group::named(distance.as_str())).collect();
-        let orders = [MemoryOrder::AcqRel, MemoryOrder::Relaxed];
-        let sweep = Sweep::of(id).threads(&[1]).blocks(&[1]).scopes(&[Scope::System]);
-        sweep.orders(&orders).groups(&groups).cases()
-    };
+    plan: &[
+        round_trips(QUICK).groups(&[(Distance::Near.as_str(), &[])]),
+        round_trips(BEYOND_QUICK).groups(&[(Distance::Near.as_str(), &[]), (Distance::Far.as_str(), &[])]),
+    ];
 
     /// In theory: the cache line of the variable has one owner at a time. If the link carries atomic operations, the host's
     /// memory system executes those of the GPU too, and CPU and GPU take turns. If it does not, the GPU reads and writes over
@@ -81,7 +80,7 @@ entries! {
         Some(Sides::Gpu) | None => CpuThreads::None,
     },
     expected: |case| atomic::expected(case, &["RED.ADD", "REDG.ADD"], &["ATOMG.ADD", "ATOM.ADD"], &[]),
-    cases: additions;
+    plan: ADDITIONS;
 }
 
 #[cfg(test)]
@@ -91,8 +90,7 @@ mod tests {
     #[test]
     fn each_side_is_measured_alone_too() {
         for preset in Preset::ALL {
-            let planned =
-                additions("hybrid.atomic.add", *preset, DeviceLimits { multiprocessors: 132, max_threads: 1024 });
+            let planned = ENTRIES[1].planned(*preset, DeviceLimits { multiprocessors: 132, max_threads: 1024 });
             let count = |sides: Sides| planned.iter().filter(|case| case.in_group(sides.as_str())).count();
             assert!(count(Sides::Both) > 0 && count(Sides::Both) == count(Sides::Gpu) && count(Sides::Cpu) > 0);
         }

@@ -1,7 +1,6 @@
 //! Kernel launches as barriers.
 
 use super::prelude::*;
-use crate::catalogue::limits::without_repetitions;
 
 /// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
 const FACTS: Facts = Facts {
@@ -90,7 +89,7 @@ const LAUNCH: Entry = Entry {
             },
         )
     },
-    cases: |id, preset, limits| cases(id, preset, limits, Extent::Idle),
+    plan: IDLE,
     ..Entry::of(Kernel::of("launch.cu", ArgumentKind::LaunchChain), Proof::Trial, FACTS)
 };
 
@@ -100,90 +99,83 @@ fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstr
 }
 
 /// How long kernels last, from those that the host cannot launch in time to those during which it gets far ahead.
-const LENGTHS_US: [u32; 7] = [1, 2, 5, 10, 20, 50, 100];
+const LENGTHS_US: &[u32] = &[1, 2, 5, 10, 20, 50, 100];
 
 /// In a microsecond a thread reads and writes hardly more than once.
-const SWEPT_US: [u32; 5] = [2, 5, 10, 20, 50];
+const SWEPT_US: &[u32] = &[2, 5, 10, 20, 50];
 
-/// Which cases a primitive has in standard plans, where paper plans have all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
-    /// No traffic: the primitive does not stand between two kernels of a program, or its host waits.
-    Idle,
-    /// Every length of kernels without traffic.
-    Lengths,
-    /// One length of kernels without traffic.
-    Forms,
+/// One small block on each multiprocessor: the shape on which a launch is compared with a barrier of a grid.
+const COMPARED: Grids = Grids::Shapes(&[(Blocks::Each(1), 32)]);
+const FULL: Grids = Grids::Shapes(&[(Blocks::Each(1), 1024)]);
+const WIDE: Grids = Grids::Shapes(&[(Blocks::Each(1), 1024), (Blocks::Each(2), 1024)]);
+const SOME: Grids = Grids::Shapes(&[(Blocks::Of(1), 32), (Blocks::Each(1), 32), (Blocks::Each(1), 1024)]);
+const ALL: Grids =
+    Grids::Shapes(&[(Blocks::Of(1), 32), (Blocks::Each(1), 32), (Blocks::Each(1), 1024), (Blocks::Each(2), 1024)]);
+
+/// One block has no other whose line it could read.
+fn is_alone(case: &Case, _: DeviceLimits) -> bool {
+    case.blocks == Some(1) && Work::has_traffic(case)
 }
 
-const STREAM: &str = "gpu.launch.stream";
-
-fn cases(id: &str, preset: Preset, limits: DeviceLimits, extent: Extent) -> Vec<Case> {
-    let all = limits.multiprocessors;
-    let shapes: &[(u32, u32)] = match preset {
-        Preset::Quick => &[(1, 32), (all, 32)],
-        Preset::Standard => &[(1, 32), (all, 32), (all, 1024)],
-        Preset::Paper => &[(1, 32), (all, 32), (all, 1024), (2 * all, 1024)],
-    };
-    let on = |&(blocks, threads): &(u32, u32)| {
-        // One small block on each multiprocessor: the shape on which a launch is compared with a barrier of a grid.
-        let is_compared = blocks == all && threads == 32;
-        let idle: &[u32] = match preset {
-            Preset::Paper => &LENGTHS_US,
-            Preset::Standard if is_compared && extent == Extent::Lengths => &LENGTHS_US,
-            Preset::Quick | Preset::Standard => &[5],
-        };
-        let mut groups = [vec![Group::named(EMPTY)], numbered(KERNEL_US, idle)].concat();
-        groups.retain(|group| match (preset, group.word() == EMPTY) {
-            // The rate of the host in one row, and what is compared with a barrier of a grid of this shape.
-            (Preset::Quick, true) => id == STREAM && blocks == 1,
-            (Preset::Quick, false) => blocks == all,
-            (Preset::Standard, is_empty) if extent == Extent::Forms => blocks == all && !is_empty,
-            _ => true,
-        });
-        // One block has no other whose line it could read.
-        if blocks > 1 && extent != Extent::Idle {
-            let (swept, lines): (&[u32], &[u32]) = match (preset, is_compared) {
-                (Preset::Paper, true) => (&SWEPT_US, &[5]),
-                (Preset::Standard, true) => (&[5, 20], &[5]),
-                _ => (&[5], &[]),
-            };
-            groups.extend([numbered(SWEEP_US, swept), numbered(LINE_US, lines)].concat());
-        }
-        Sweep::of(id).blocks(&[blocks]).threads(&[threads.min(limits.max_threads)]).groups(&groups).cases()
-    };
-    // On small devices some shapes would occur twice.
-    without_repetitions(shapes.iter().flat_map(on).collect())
+const fn row(presets: &'static [Preset], grids: Grids, works: &'static [(&'static str, &'static [u32])]) -> PlanRow {
+    on(presets, grids).groups(works).except(is_alone)
 }
+
+/// A launch that stands between no two kernels of a program, or whose host waits: without traffic.
+const IDLE: &[PlanRow] = &[
+    row(QUICK, COMPARED, &[(KERNEL_US, &[5])]),
+    row(STANDARD, SOME, &[(EMPTY, &[]), (KERNEL_US, &[5])]),
+    row(PAPER, ALL, &[(EMPTY, &[]), (KERNEL_US, LENGTHS_US)]),
+];
+
+/// Every length of kernels without traffic, and some with it. Quick plans have the rate of the host in one row.
+const LENGTHS: &[PlanRow] = &[
+    row(QUICK, Grids::Shapes(&[(Blocks::Of(1), 32)]), &[(EMPTY, &[])]).only(&["stream"]),
+    row(QUICK, COMPARED, &[(KERNEL_US, &[5])]),
+    row(QUICK, COMPARED, &[(SWEEP_US, &[5])]).only(&["stream", "graph", "programmatic"]),
+    row(STANDARD, SOME, &[(EMPTY, &[]), (KERNEL_US, &[5])]),
+    row(STANDARD, COMPARED, &[(KERNEL_US, LENGTHS_US), (SWEEP_US, &[5, 20]), (LINE_US, &[5])]),
+    row(STANDARD, FULL, &[(SWEEP_US, &[5])]),
+    WHOLE[0],
+    WHOLE[1],
+    WHOLE[2],
+];
+
+/// The cheapest forms of a programmatic launch stand for all in quick plans.
+const IN_QUICK: &[&str] = &["programmatic_wait", "programmatic_graph_wait", "grid_sync"];
+
+/// One length of kernels without traffic, and some with it.
+const FORMS: &[PlanRow] = &[
+    row(QUICK, COMPARED, &[(SWEEP_US, &[5])]).only(IN_QUICK),
+    // A single block has no traffic.
+    on(QUICK, COMPARED).groups(&[(KERNEL_US, &[5])]).only(IN_QUICK).except(|_, limits| limits.multiprocessors > 1),
+    row(STANDARD, COMPARED, &[(KERNEL_US, &[5]), (SWEEP_US, &[5, 20]), (LINE_US, &[5])]),
+    row(STANDARD, FULL, &[(KERNEL_US, &[5]), (SWEEP_US, &[5])]),
+    WHOLE[0],
+    WHOLE[1],
+    WHOLE[2],
+];
+
+/// The paper plans of both.
+const WHOLE: [PlanRow; 3] = [
+    row(PAPER, ALL, &[(EMPTY, &[]), (KERNEL_US, LENGTHS_US)]),
+    row(PAPER, COMPARED, &[(SWEEP_US, SWEPT_US), (LINE_US, &[5])]),
+    row(PAPER, WIDE, &[(SWEEP_US, &[5])]),
+];
 
 /// How the host waits for a kernel, by its length: where it sleeps, the CPU that it leaves to others is in the details.
 const HOST_WAIT: Entry = Entry {
     operation: "one more kernel and one more wait at the same work in all",
     source: "CUDA Driver API, cuStreamSynchronize and CU_CTX_SCHED_SPIN, YIELD, BLOCKING_SYNC",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
-    cases: |id, preset, limits| {
-        let lengths: &[u32] = match preset {
-            Preset::Quick => &[],
-            Preset::Standard => &[5, 50],
-            Preset::Paper => &[5, 50, 500],
-        };
-        let sweep = Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[32.min(limits.max_threads)]);
-        if lengths.is_empty() { Vec::new() } else { sweep.groups(&numbered(KERNEL_US, lengths)).cases() }
-    },
+    plan: &[row(STANDARD, COMPARED, &[(KERNEL_US, &[5, 50])]), row(PAPER, COMPARED, &[(KERNEL_US, &[5, 50, 500])])],
     ..LAUNCH
 };
 
-/// A launch that depends on another one: in quick plans kernels of one length alone.
-const DEPENDENT: Entry = Entry {
-    cases: |id, preset, limits| {
-        let mut cases = cases(id, preset, limits, Extent::Lengths);
-        cases.retain(|case| preset != Preset::Quick || case.in_group(KERNEL_US));
-        cases
-    },
-    ..LAUNCH
-};
+/// A launch that depends on another one.
+const DEPENDENT: Entry = Entry { plan: LENGTHS, ..LAUNCH };
 
-/// A launch with the attribute that lets the kernel start before the one before has ended; in quick plans with traffic alone.
+/// A launch with the attribute that lets the kernel start before the one before has ended.
 const PROGRAMMATIC: Entry = Entry {
     operation: "one more kernel at the same work in all; what it takes from the work of others counts",
     source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
@@ -191,20 +183,9 @@ const PROGRAMMATIC: Entry = Entry {
     // The wait for the kernel before.
     expected: |case| expected(case, &["ACQBULK"]),
     needs: (9, 0),
-    cases: |id, preset, limits| {
-        let mut cases = cases(id, preset, limits, Extent::Forms);
-        // A single block has no traffic.
-        let is_busy = |case: &Case| Work::has_traffic(case) || (limits.multiprocessors == 1 && !case.in_group(EMPTY));
-        cases.retain(|case| preset != Preset::Quick || is_busy(case));
-        cases
-    },
+    plan: FORMS,
     ..LAUNCH
 };
-
-/// The same but for quick plans, where the cheapest forms stand for all.
-fn beyond_quick(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    if preset == Preset::Quick { Vec::new() } else { cases(id, preset, limits, Extent::Forms) }
-}
 
 /// The macros of a kernel that waits for the one before and lets the next one start there.
 fn waiting(case: &Case, trigger: &str) -> Vec<String> {
@@ -215,26 +196,20 @@ fn waiting(case: &Case, trigger: &str) -> Vec<String> {
 /// bound by the same decision, so all kernels last.
 const LOOPED: Entry = Entry {
     expected: |_| ExpectedInstructions { uses_memory: true, ..ExpectedInstructions::of(&["CALL.ABS"]) },
-    cases: cases_of_loop,
+    // Standard plans have the two lengths between which the cheaper one may change.
+    plan: &[
+        row(QUICK, COMPARED, &[(KERNEL_US, &[5])]),
+        row(STANDARD, COMPARED, &[(KERNEL_US, &[5, 100])]),
+        row(PAPER, COMPARED, &[(KERNEL_US, LENGTHS_US)]),
+    ],
     ..LAUNCH
 };
-
-/// One small block on each multiprocessor. Standard plans have the two lengths between which the cheaper one may change.
-fn cases_of_loop(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let lengths: &[u32] = match preset {
-        Preset::Quick => &[5],
-        Preset::Standard => &[5, 100],
-        Preset::Paper => &LENGTHS_US,
-    };
-    let sweep = Sweep::of(id).blocks(&[limits.multiprocessors]).threads(&[32.min(limits.max_threads)]);
-    sweep.groups(&numbered(KERNEL_US, lengths)).cases()
-}
 
 entries! {
     "gpu.launch.stream" like LAUNCH: "Launch of one more kernel into a stream",
     source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
     method: Method::Launch(Launching::Stream),
-    cases: |id, preset, limits| cases(id, preset, limits, Extent::Lengths);
+    plan: LENGTHS;
 
     "gpu.launch.cooperative" like LAUNCH:
     "Launch of one more kernel whose blocks are guaranteed to run at the same time",
@@ -247,7 +222,7 @@ entries! {
     source: "CUDA Driver API, cuGraphLaunch",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::Graph),
-    cases: |id, preset, limits| cases(id, preset, limits, Extent::Lengths);
+    plan: LENGTHS;
 
     /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of one more kernel and a wait for its stream",
@@ -307,19 +282,14 @@ entries! {
     "Launch of one more kernel with the programmatic attribute: each kernel triggers the next one at its start \
      (cudaTriggerProgrammaticLaunchCompletion) and waits for the one before (cudaGridDependencySynchronize)",
     definitions: |case| waiting(case, "AT_START"),
-    cases: |id, preset, limits| {
-        let mut cases = cases(id, preset, limits, Extent::Lengths);
-        cases.retain(|case| preset != Preset::Quick || !case.in_group(EMPTY));
-        cases
-    };
+    plan: LENGTHS;
 
     /// In theory: as at the start, with less time for the next grid to come. Where the blocks of this one end at different times,
     /// two blocks of the next one share a multiprocessor.
     "gpu.launch.programmatic_end" like PROGRAMMATIC:
     "Launch of one more kernel with the programmatic attribute: each kernel waits for the one before and triggers \
      the next one at its end",
-    definitions: |case| waiting(case, "AT_END"),
-    cases: beyond_quick;
+    definitions: |case| waiting(case, "AT_END");
 
     /// In theory: the next grid starts when the blocks of this one have ended; the wait for what they wrote is in the kernel
     /// instead of before it.
@@ -333,8 +303,7 @@ entries! {
     "Launch of one more kernel with the programmatic attribute alone: no trigger and no wait, so the guide promises \
      no visibility",
     facts: Facts { role: Role::UnorderedLaunch, orders_memory: false, ..FACTS },
-    expected: LAUNCH.expected,
-    cases: beyond_quick;
+    expected: LAUNCH.expected;
 
     /// In theory: as in a stream, without the host's launches.
     "gpu.launch.programmatic_graph" like PROGRAMMATIC:
@@ -342,8 +311,7 @@ entries! {
      for the one before",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
-    definitions: |case| waiting(case, "AT_START"),
-    cases: beyond_quick;
+    definitions: |case| waiting(case, "AT_START");
 
     "gpu.launch.programmatic_graph_wait" like PROGRAMMATIC:
     "One more kernel in a graph with programmatic edges: each kernel waits for the one before, and none triggers",
@@ -418,7 +386,7 @@ mod tests {
             let is_between = matches!(entry.facts.role, Role::Launch | Role::UnorderedLaunch | Role::BarrierInKernel);
             let is_loop = matches!(entry.method, Method::Launch(launching) if launching.is_loop());
             for preset in [Preset::Quick, Preset::Standard, Preset::Paper] {
-                let cases = (entry.cases)(entry.id, preset, limits);
+                let cases = entry.planned(preset, limits);
                 assert!(cases.iter().all(|case| Work::of(case.group.as_ref()).is_some()), "{}", entry.id);
                 let has_traffic = cases.iter().any(Work::has_traffic);
                 assert!(has_traffic == (is_between && !is_loop) || preset == Preset::Quick, "{}", entry.id);
@@ -429,8 +397,7 @@ mod tests {
     #[test]
     fn a_device_of_one_multiprocessor_has_no_shape_twice() {
         let of = |multiprocessors, max_threads| {
-            cases("gpu.launch.graph", Preset::Standard, DeviceLimits { multiprocessors, max_threads }, Extent::Lengths)
-                .len()
+            ENTRIES[2].planned(Preset::Standard, DeviceLimits { multiprocessors, max_threads }).len()
         };
         // The shape of one small block on each multiprocessor has all lengths.
         assert_eq!([of(132, 1024), of(1, 1024), of(1, 32)], [8 + 3 + 2 + 3, 8 + 2, 8]);

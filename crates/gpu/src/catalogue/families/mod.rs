@@ -27,6 +27,7 @@ pub(crate) mod warp_sum;
 use syncscope_core::{ActorRule, Case, Dtype, Facts, Group, MemoryOrder, Mode, Role, RunEffect, Waits};
 
 use super::entry::Entry;
+pub(super) use super::plan::CLUSTER_OF;
 
 /// All entries, by family, in the order of the catalogue.
 pub(super) static FAMILIES: &[&[&Entry]] = &[
@@ -56,14 +57,13 @@ mod prelude {
     };
 
     pub(super) use super::{
-        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, numbered, of_group,
-        relaxed, value_of,
+        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, value_of,
     };
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, HostWait, Kernel, Launching, Method, Proof, SamplingPolicy,
     };
     pub(super) use crate::catalogue::limits::{AT_STRIDES, DOUBLINGS, DeviceLimits, private, shape_of};
-    pub(super) use crate::catalogue::plan::{BEYOND_QUICK, EACH, Grids, PAPER, PlanRow, QUICK, STANDARD, on};
+    pub(super) use crate::catalogue::plan::{BEYOND_QUICK, Blocks, EACH, Grids, PAPER, PlanRow, QUICK, STANDARD, on};
     pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
 
@@ -102,9 +102,6 @@ pub(super) fn kind_of(case: &Case) -> String {
     format!("KIND={}", name_of(case).to_uppercase())
 }
 
-/// The group: clusters of so many thread blocks.
-pub(super) const CLUSTER_OF: &str = "cluster #";
-
 /// The size of a group such as a tile; 1 if it has none, or one that no warp or cluster has.
 pub(crate) fn group_size(case: &Case) -> u32 {
     case.group.as_ref().and_then(Group::number).filter(|size| (1..=32).contains(size)).unwrap_or(1)
@@ -116,21 +113,6 @@ pub(super) fn in_order_of(case: &Case, mut definitions: Vec<String>) -> Vec<Stri
         definitions.push("SYNCSCOPE_RELAXED=1".to_owned());
     }
     definitions
-}
-
-/// The same cases with barriers that order no memory accesses.
-pub(super) fn relaxed(cases: &[Case]) -> Vec<Case> {
-    cases.iter().map(|case| Case { order: Some(MemoryOrder::Relaxed), ..case.clone() }).collect()
-}
-
-/// The same cases in this group.
-pub(super) fn of_group(word: &'static str, cases: &[Case]) -> Vec<Case> {
-    cases.iter().map(|case| Case { group: Some(Group::named(word)), ..case.clone() }).collect()
-}
-
-/// Groups of this word, one for each number.
-pub(super) fn numbered(word: &'static str, numbers: &[u32]) -> Vec<Group> {
-    numbers.iter().map(|number| Group::numbered(word, *number)).collect()
 }
 
 /// Registers and the barriers of a block: nothing of the memory takes part.

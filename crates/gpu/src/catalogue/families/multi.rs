@@ -1,6 +1,6 @@
 //! Barriers of the grids of several devices.
 
-use super::grid::{NEAR_FLAGS, UNROLL, heat_map, one_block_each, roomy};
+use super::grid::{FEW, NEAR_FLAGS, ON_EACH, ONE, RELAXED, UNROLL, roomy};
 use super::prelude::*;
 
 const FACTS: Facts = Facts {
@@ -14,56 +14,40 @@ const FACTS: Facts = Facts {
 /// A barrier at which every block arrives at every device.
 const DIRECT: &str = "direct";
 
-/// Most devices of a planned case; the laboratory removes cases with more devices than there are.
-const MOST_MEASURED_DEVICES: u32 = 8;
+/// Numbers of devices; the laboratory removes cases with more devices than there are.
+const ALL: &[u32] = &[1, 2, 3, 4, 5, 6, 7, 8];
+const SOME: &[u32] = &[1, 2, 4, 8];
 
 /// The group of cases that one call of the driver launches on all devices, instead of one call for each.
 pub(crate) const ONE_LAUNCH: &str = "driver_launch";
 
-/// The heat map of one grid for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11), whole in the preset
-/// `paper`.
-fn heat_maps(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let devices: Vec<u32> = match preset {
-        Preset::Quick => vec![1, 2, 4, 8],
-        Preset::Standard | Preset::Paper => (1..=MOST_MEASURED_DEVICES).collect(),
-    };
-    let mut shapes = heat_map(id, preset, limits);
-    shapes.retain(|case| preset == Preset::Paper || matches!(case.threads, Some(32 | 1024)));
-    let on = |devices| shapes.iter().map(move |case| Case { devices: Some(devices), ..case.clone() });
-    devices.into_iter().flat_map(on).collect()
-}
+/// The barriers of one design or several that can be relaxed, and launched by one call.
+const DESIGNS: &[&str] = &["counter", "flags"];
+const FLAGS: &[&str] = &["flags"];
+const ONE_CALL: &[(&str, &[u32])] = &[(ONE_LAUNCH, &[])];
+const NEAR: &[(&str, &[u32])] = &[(NEAR_FLAGS, &[])];
+const ALL_ARRIVE: &[(&str, &[u32])] = &[(DIRECT, &[])];
 
-/// The heat maps, their smallest grids launched by one call, and relaxed barriers of one block for each multiprocessor; in quick
-/// plans with `quick` threads.
-fn with_relaxed(id: &str, preset: Preset, limits: DeviceLimits, quick: &[u32]) -> Vec<Case> {
-    let maps = heat_maps(id, preset, limits);
-    let (launched_once, threads): (&[u32], &[u32]) = match preset {
-        Preset::Quick => (&[], quick),
-        Preset::Standard => (&[32], &[32]),
-        Preset::Paper => (&[32], &[32, 1024]),
-    };
-    let launched_once = of_group(ONE_LAUNCH, &one_block_each(&maps, launched_once, limits));
-    let twins = relaxed(&one_block_each(&maps, threads, limits));
-    [maps, launched_once, twins].concat()
-}
-
-/// The same with the variants of the flags, which quick plans do not have.
-fn with_variants(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let cases = with_relaxed(id, preset, limits, &[32]);
-    let threads: &[u32] = match preset {
-        Preset::Quick => &[],
-        Preset::Standard => &[32],
-        Preset::Paper => &[32, 1024],
-    };
-    let mut smallest = one_block_each(&heat_maps(id, preset, limits), threads, limits);
-    smallest.retain(|case| preset == Preset::Paper || matches!(case.devices, Some(1 | 2 | 4 | 8)));
-    let direct = of_group(DIRECT, &smallest);
-    [cases, of_group(NEAR_FLAGS, &smallest), relaxed(&direct), direct].concat()
-}
+/// The heat map of one grid for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11), whole in paper plans; the smallest
+/// grids launched by one call, relaxed barriers, and the variants of the flags on one block for each multiprocessor.
+const PLAN: &[PlanRow] = &[
+    on(QUICK, Grids::Resident(ONE, FEW)).devices(SOME),
+    on(QUICK, Grids::Resident(ONE, &[32])).devices(SOME).orders(RELAXED).only(FLAGS),
+    on(STANDARD, Grids::Resident(ON_EACH, &[32])).devices(ALL),
+    on(STANDARD, Grids::Resident(&[1, 2], &[1024])).devices(ALL),
+    on(PAPER, Grids::Resident(ON_EACH, &DOUBLINGS)).devices(ALL),
+    on(BEYOND_QUICK, Grids::Resident(ONE, &[32])).devices(ALL).groups(ONE_CALL).only(DESIGNS),
+    on(STANDARD, Grids::Resident(ONE, &[32])).devices(ALL).orders(RELAXED).only(DESIGNS),
+    on(PAPER, Grids::Resident(ONE, FEW)).devices(ALL).orders(RELAXED).only(DESIGNS),
+    on(STANDARD, Grids::Resident(ONE, &[32])).devices(SOME).groups(NEAR).only(FLAGS),
+    on(STANDARD, Grids::Resident(ONE, &[32])).devices(SOME).groups(ALL_ARRIVE).only(FLAGS).relaxed_too(FLAGS),
+    on(PAPER, Grids::Resident(ONE, FEW)).devices(ALL).groups(NEAR).only(FLAGS),
+    on(PAPER, Grids::Resident(ONE, FEW)).devices(ALL).groups(ALL_ARRIVE).only(FLAGS).relaxed_too(FLAGS),
+];
 
 const BARRIER: Entry = Entry {
     operation: "one barrier passed by all threads of the grids of all devices",
-    cases: |id, preset, limits| with_relaxed(id, preset, limits, &[]),
+    plan: PLAN,
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
     ..Entry::of(Kernel::of("multi.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
@@ -83,11 +67,9 @@ const EXCHANGE: Entry = Entry {
     facts: Facts { role: Role::DeviceExchange, has_designs: false, ..FACTS },
     kernel: Kernel::of("exchange.cu", ArgumentKind::GridBarrier),
     definitions: |case| exchange(case, false),
-    cases: |id, preset, _| {
-        let one = Sweep::of(id).blocks(&[1]).threads(&[32]).groups(&numbered(BYTES, &[8, 16, 32, 64, 128])).cases();
-        let on = |devices| one.iter().map(move |case| Case { devices: Some(devices), ..case.clone() });
-        if preset == Preset::Quick { Vec::new() } else { [2, 4].into_iter().flat_map(on).collect() }
-    },
+    plan: &[on(BEYOND_QUICK, Grids::Shapes(&[(Blocks::Of(1), 32)]))
+        .groups(&[(BYTES, &[8, 16, 32, 64, 128])])
+        .devices(&[2, 4])],
     limit: |case, _| {
         let is_there = case.threads == Some(32) && case.blocks == Some(1) && matches!(case.devices, Some(2..=4));
         (!is_there).then_some("one warp of each of two to four devices takes part")
@@ -145,8 +127,7 @@ entries! {
         NEAR_FLAGS => &["addition on the device releases", "fence acquires and releases", "fence acquires"],
         _ => &["addition on the device acquires and releases", "fence releases", "poll acquires"],
     },
-    adds_across_devices: |case| case.in_group(DIRECT),
-    cases: with_variants;
+    adds_across_devices: |case| case.in_group(DIRECT);
 
     /// In theory: one way over the link and a poll of the own memory, with no fence: a store of 16 bytes arrives as a whole.
     "gpu.multi.exchange" like EXCHANGE:
@@ -167,7 +148,6 @@ entries! {
     kernel: Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier),
     operation: "one launch on each device, its end, and one barrier of the host's threads",
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
-    cases: heat_maps,
     method: Method::HostBarrier,
     unroll: |_| 1;
 }
@@ -180,11 +160,11 @@ mod tests {
     fn each_number_of_devices_has_the_same_grids() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         for preset in Preset::ALL {
-            let cases = with_variants("gpu.multi.flags", *preset, limits);
+            let cases = ENTRIES[1].planned(*preset, limits);
             let of = |devices| cases.iter().filter(move |case| case.devices == Some(devices)).count();
             assert!(of(1) > 0 && of(1) == of(2) && of(2) == of(8), "{preset}");
         }
-        assert_eq!(heat_maps("gpu.multi.flags", Preset::Paper, limits).len(), 8 * 26);
+        assert_eq!(ENTRIES[4].planned(Preset::Paper, limits).len(), 8 * 26);
     }
 
     #[test]
@@ -192,7 +172,7 @@ mod tests {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
         let adds = |case: &Case| (ENTRIES[1].adds_across_devices)(case);
         let (adding, others): (Vec<Case>, Vec<Case>) =
-            with_variants("gpu.multi.flags", Preset::Paper, limits).into_iter().partition(adds);
+            ENTRIES[1].planned(Preset::Paper, limits).into_iter().partition(adds);
         assert_eq!(adding.len(), 8 * 2 * 2, "eight numbers of devices, two sizes, two orders");
         assert!(others.iter().all(|case| !case.in_group(DIRECT)));
     }

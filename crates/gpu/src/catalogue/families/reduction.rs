@@ -30,31 +30,33 @@ fn definitions(case: &Case) -> Vec<String> {
 
 /// Sizes of standard plans, for the maximum: a vector of one block, one of a few blocks on each multiprocessor, and one that the second-level
 /// cache does not hold.
-const FEW: [u32; 3] = [10, 18, 26];
+const FEW: &[u32] = &[10, 18, 26];
 
 /// Those of the papers' figures: 2^10 to 2^28 elements.
-const ALL: [u32; 10] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
+const ALL: &[u32] = &[10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 
 /// Quick plans have no reductions: they are made of what quick plans measure.
-fn cases(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let sizes: &[u32] = match preset {
-        Preset::Quick => &[],
-        Preset::Standard => &FEW,
-        Preset::Paper => &ALL,
-    };
-    let Some(recipe) = recipe_of(&Case::new(id)) else { return Vec::new() };
-    let has_sum = recipe.has_sum && preset == Preset::Paper;
-    let operations = if has_sum { Operation::ALL } else { &[Operation::Max] };
-    let groups: Vec<Group> = operations.iter().map(|operation| Group::named(operation.as_str())).collect();
-    let elements: Vec<u64> = sizes.iter().map(|power| 1 << power).collect();
-    let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).threads(&[recipe.threads().min(limits.max_threads)]);
-    let sweep = sweep.groups(&groups).elements(&elements);
+const PLAN: &[PlanRow] = &[
+    on(STANDARD, Grids::By(vectors, FEW)).groups(&[(Operation::Max.as_str(), &[])]),
+    on(PAPER, Grids::By(vectors, ALL)).groups(&[(Operation::Max.as_str(), &[])]),
+    on(PAPER, Grids::By(vectors, ALL)).groups(&[(Operation::Sum.as_str(), &[])]).except(has_no_sum),
+];
+
+fn has_no_sum(case: &Case, _: DeviceLimits) -> bool {
+    recipe_of(case).is_none_or(|recipe| !recipe.has_sum)
+}
+
+/// Vectors of so many elements, as powers of two, on the grids of the recipe.
+fn vectors(id: &str, powers: &[u32], limits: DeviceLimits) -> Sweep {
+    let sweep = Sweep::of(id).dtypes(&[Dtype::I32]);
+    let Some(recipe) = recipe_of(&Case::new(id)) else { return sweep.threads(&[]) };
+    let elements: Vec<u64> = powers.iter().map(|power| 1 << power).collect();
+    let sweep = sweep.threads(&[recipe.threads().min(limits.max_threads)]).elements(&elements);
     let sweep = if recipe.joining.is_some() { sweep.devices(&[2, 4, 8]) } else { sweep };
-    let on_grid = |case: Case| {
+    sweep.each(|case| {
         let part = case.elements.unwrap_or(1).div_ceil(u64::from(case.devices.unwrap_or(1)));
-        Case { blocks: recipe.grid.blocks(part, limits.multiprocessors), ..case }
-    };
-    sweep.cases().into_iter().map(on_grid).collect()
+        case.blocks = recipe.grid.blocks(part, limits.multiprocessors);
+    })
 }
 
 const LAST_BLOCK: Recipe = Recipe::of(&["VARIANT=LAST_BLOCK"]);
@@ -77,7 +79,7 @@ const BARRIER: &[&str] = &["ATOM.ADD", "ATOMG.ADD"];
 const REDUCTION: Entry = Entry {
     operation: "one reduction of the whole vector",
     definitions,
-    cases,
+    plan: PLAN,
     has_third_loop: false,
     ..Entry::of(Kernel::of("reduction.cu", ArgumentKind::Reduction), Proof::Trial, FACTS)
 };
@@ -203,8 +205,7 @@ mod tests {
 
     #[test]
     fn quick_plans_have_no_reductions_and_the_papers_sizes_are_all_there() {
-        let planned =
-            |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| (entry.cases)(entry.id, preset, H200)).collect() };
+        let planned = |preset| -> Vec<Case> { ENTRIES.iter().flat_map(|entry| entry.planned(preset, H200)).collect() };
         assert!(planned(Preset::Quick).is_empty());
         let paper = planned(Preset::Paper);
         let of = |id: &str| paper.iter().filter(|case| case.primitive == id).count();

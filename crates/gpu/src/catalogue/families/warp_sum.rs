@@ -7,12 +7,10 @@ use crate::catalogue::recipe::Operation;
 const SUMS: u32 = 4;
 
 /// One block: one warp for the latency and 32 for the throughput (Zhang, Wahib and Matsuoka, section 4.1).
-fn cases(id: &str, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
-    let threads = [32, 1024].map(|threads| limits.max_threads.min(threads));
-    let elements: &[u64] = if preset == Preset::Quick { &[] } else { &[32] };
-    let sweep = Sweep::of(id).dtypes(&[Dtype::I32]).blocks(&[1]).threads(&threads);
-    sweep.groups(&[Group::named(Operation::Sum.as_str())]).elements(elements).cases()
-}
+const PLAN: &[PlanRow] = &[on(BEYOND_QUICK, Grids::Blocks(&[1]))
+    .dtypes(&[Dtype::I32])
+    .groups(&[(Operation::Sum.as_str(), &[])])
+    .elements(&[32])];
 
 const FACTS: Facts =
     Facts { mode: Mode::Latency, actor: ActorRule::Slowest, at_once: OperationsAtOnce::OfOneIn(32), ..WARP_COLLECTIVE };
@@ -23,7 +21,7 @@ const SUM: Entry = Entry {
     source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
     definitions: |case| vec![format!("METHOD={}", name_of(case).trim_start_matches("warp_").to_uppercase())],
     expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),
-    cases,
+    plan: PLAN,
     unroll: |_| SUMS,
     ..Entry::of(Kernel::of("reduction_warp.cu", ArgumentKind::Register), Proof::Trial, FACTS)
 };
