@@ -26,12 +26,16 @@ pub use self::text::HEADER;
 mod inspection;
 mod text;
 
-/// Barriers of the catalogue by their id, as a user would write them.
-pub const FORMS: [(&str, &str); 5] = [
+/// Locks and barriers of the catalogue by their id, as a user would write them.
+pub const FORMS: [(&str, &str); 9] = [
+    ("gpu.lock.spin_cas", include_str!("forms/spin_cas.cuh")),
+    ("gpu.lock.spin_exchange", include_str!("forms/spin_exchange.cuh")),
+    ("gpu.lock.ticket", include_str!("forms/ticket.cuh")),
     ("gpu.grid.cooperative", include_str!("forms/cooperative.cuh")),
     ("gpu.grid.counter", include_str!("forms/counter.cuh")),
     ("gpu.grid.lock_free", include_str!("forms/lock_free.cuh")),
     ("gpu.grid.hierarchical", include_str!("forms/hierarchical.cuh")),
+    ("gpu.multi.counter", include_str!("forms/multi_counter.cuh")),
     ("gpu.multi.flags", include_str!("forms/flags.cuh")),
 ];
 
@@ -232,6 +236,16 @@ fn options(source: &OwnOperation, dtype: &str, span: Span) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::families::FAMILIES;
+
+    #[test]
+    fn every_lock_and_barrier_can_be_asked_about() {
+        const FILES: [&str; 4] = ["lock.cu", "grid.cu", "grid_hierarchical.cu", "multi.cu"];
+        let entries = FAMILIES.iter().flat_map(|family| family.iter()).filter(|one| FILES.contains(&&*one.kernel.file));
+        let ids: Vec<&str> = entries.map(|entry| entry.id).collect();
+        assert!(ids.len() >= 9, "{ids:?}");
+        assert!(ids.iter().all(|id| FORMS.iter().any(|(known, _)| known == id)), "{ids:?}");
+    }
 
     #[test]
     fn registers_are_enough_for_the_threads_of_the_launch() {

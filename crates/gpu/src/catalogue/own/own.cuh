@@ -50,7 +50,7 @@ struct Thread {
     T *shared;
     u32 number;
     u32 *counter;  // what a lock protects, or a message announces
-    void *memory;  // grid_wait, send and receive: 4096 bytes that the grid shares, zero at first
+    void *memory;  // zero at first: grid_wait, send and receive 4096 bytes that the grid shares; others 256 bytes
     u32 passed;    // grid_wait: barriers that each thread has passed before
     u32 sent;      // send and receive: messages so far, this one included
 #if SYNCSCOPE_MODEL

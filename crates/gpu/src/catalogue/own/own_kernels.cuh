@@ -108,7 +108,7 @@ struct Operation {
              nullptr,
              grid_thread(),
              reinterpret_cast<u32 *>(variable(arguments)) + 32,
-             nullptr,
+             reinterpret_cast<u32 *>(variable(arguments)) + 64,
              0,
              0,
              arguments.abort} {

@@ -40,3 +40,22 @@ __device__ void grid_wait_spread(Thread &me) {
     }
     __syncthreads();
 }
+
+// Two counters, as one in each half of the cache: a block adds to one of them and waits for the sum of both.
+__device__ void grid_wait_near_counters(Thread &me) {
+    constexpr unsigned LINE = 32;
+    unsigned *const counters = static_cast<unsigned *>(me.memory);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const unsigned target = (me.passed + 1) * gridDim.x;
+        asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counters + blockIdx.x % 2 * LINE) : "memory");
+        me.wait_until([&] {
+            unsigned one, other;
+            asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(one) : "l"(counters) : "memory");
+            asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(other) : "l"(counters + LINE) : "memory");
+            return (int)(one + other - target) >= 0;
+        });
+        asm volatile("fence.acquire.gpu;" ::: "memory");
+    }
+    __syncthreads();
+}
