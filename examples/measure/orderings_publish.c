@@ -3,11 +3,11 @@
 //   syncscope measure --cpu examples/measure/orderings_publish.c --orderings
 struct slot { atomic_ulong flag; };
 
-static inline void wait_for(struct thread *me) {
+static inline void look(struct thread *me) {
     struct slot *const slot = me->memory;
     while (atomic_load_explicit(&slot->flag, memory_order_acquire) != me->sent) syncscope_pause();
 }
-void receive(struct thread *me) { wait_for(me); }
+void receive(struct thread *me) { look(me); }
 
 void send_release(struct thread *me) { atomic_store_explicit(&((struct slot *)me->memory)->flag, me->sent, memory_order_release); }
 

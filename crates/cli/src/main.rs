@@ -10,6 +10,7 @@ mod failure;
 mod history;
 mod laboratories;
 mod launcher;
+mod orderings_section;
 mod output;
 mod progress;
 mod provenance;

@@ -11,6 +11,7 @@ use syncscope_report::section::Section;
 use crate::axes::shortened;
 use crate::catalogue::catalogue;
 use crate::failure::Failure;
+use crate::orderings_section;
 use crate::terminal;
 
 /// Where runs are written that name no directory.
@@ -92,9 +93,13 @@ fn warn_of_damage(path: &Path, data: &RunData) {
     data.damage.warnings().for_each(|text| terminal::warning(&format!("{}: {text}", path.display())));
 }
 
-/// The same, with what experiments of papers left there.
+/// The same, with what experiments of papers and `measure --orderings` left there.
 pub(crate) fn load_with_sections(path: &Path) -> Result<(RunData, Vec<Section>), RunDirectoryError> {
-    let (data, sections) = syncscope_papers::load_with_sections(path, catalogue_of(path))?;
+    let (mut data, mut sections) = syncscope_papers::load_with_sections(path, catalogue_of(path))?;
+    match orderings_section::read(path) {
+        Ok(found) => sections.extend(found),
+        Err(damage) => data.damage.others.push(format!("{damage}; the table of orderings is left out")),
+    }
     warn_of_damage(path, &data);
     Ok((data, sections))
 }

@@ -1,9 +1,14 @@
 //! What the model and the test said of a variant, from the lines that their programs write.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Files of the user by the number that a compiler gave them: the source itself has no name, a header has its own.
+pub type Files = BTreeMap<i32, Option<String>>;
 
 /// How far the model came with so many threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// Threads.
     pub threads: u32,
@@ -18,12 +23,15 @@ pub struct Bound {
 }
 
 /// A step of an execution.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelStep {
     /// The thread, from 0.
     pub thread: u32,
     /// The line of the user's code; `None` for what surrounds it.
     pub line: Option<u32>,
+    /// The header of the user that the line is of; `None` for the source itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// `reads` or `writes`.
     pub does: String,
     /// The value.
@@ -33,16 +41,19 @@ pub struct ModelStep {
 }
 
 /// An access, or where a thread waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The thread, from 0.
     pub thread: u32,
     /// The line of the user's code; `None` for what surrounds it.
     pub line: Option<u32>,
+    /// The header of the user that the line is of; `None` for the source itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 /// An execution that breaks what an operation promises.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refutation {
     /// `race`, `stuck`, `early`, `lost`, `torn`, `check` or `crash`.
     pub kind: String,
@@ -57,7 +68,7 @@ pub struct Refutation {
 }
 
 /// What the model says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
     /// An execution breaks what the operation promises.
@@ -69,7 +80,7 @@ pub enum Model {
 }
 
 /// What the threads of this machine did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
     /// They used it so often, and nothing was seen.
@@ -83,8 +94,8 @@ pub enum Test {
 }
 
 impl Model {
-    /// From the lines of the program; `own_files` are the numbers of the user's files.
-    pub fn parse(lines: &str, own_files: &[i32]) -> Self {
+    /// From the lines of the program; `files` are the user's, by number, with the names of headers.
+    pub fn parse(lines: &str, files: &Files) -> Self {
         let mut refuted = None;
         let (mut steps, mut bounds) = (Vec::new(), Vec::new());
         for line in lines.lines() {
@@ -92,8 +103,8 @@ impl Model {
             let words: Vec<&str> = rest.split(' ').collect();
             match kind {
                 "cannot" => return Self::Cannot(rest.to_owned()),
-                "broken" => refuted = broken(&words, own_files),
-                "step" => steps.extend(step(&words, own_files)),
+                "broken" => refuted = broken(&words, files),
+                "step" => steps.extend(step(&words, files)),
                 "held" => bounds.extend(bound(&words)),
                 _ => {}
             }
@@ -128,7 +139,7 @@ impl Bound {
 
 impl Refutation {
     fn in_words(&self, subject: &str) -> String {
-        let at = |place: &Place| place.line.map_or_else(|| subject.to_owned(), |line| format!("line {line}"));
+        let at = |place: &Place| line_in_words(place.line, place.file.as_deref()).unwrap_or_else(|| subject.to_owned());
         let thread = self.places.last().map_or(0, |place| place.thread);
         match (&*self.kind, &self.places[..]) {
             ("race", [one, other]) if at(one) == at(other) => {
@@ -156,7 +167,8 @@ impl Refutation {
     /// The execution, a line for each step.
     pub fn story(&self, subject: &str) -> Vec<String> {
         let step = |step: &ModelStep| {
-            let line = step.line.map_or_else(String::new, |line| format!(" line {line}:"));
+            let line = line_in_words(step.line, step.file.as_deref());
+            let line = line.map_or_else(String::new, |line| format!(" {line}:"));
             let old = if !step.is_old {
                 ""
             } else if step.does == "reads" {
@@ -170,28 +182,37 @@ impl Refutation {
     }
 }
 
-/// `FILE LINE` as the line of the user's code.
-fn line(file: &str, line: &str, own_files: &[i32]) -> Option<u32> {
-    let is_own = file.parse().is_ok_and(|file| own_files.contains(&file));
-    line.parse().ok().filter(|line| is_own && *line > 0)
+/// `line 7`, or `line 7 of lib.h`.
+fn line_in_words(line: Option<u32>, file: Option<&str>) -> Option<String> {
+    let of = file.map_or_else(String::new, |file| format!(" of {file}"));
+    line.map(|line| format!("line {line}{of}"))
 }
 
-fn place(words: &[&str], own_files: &[i32]) -> Option<Place> {
+/// `FILE LINE` as the line of the user's code, and the header.
+fn line(file: &str, line: &str, files: &Files) -> (Option<u32>, Option<String>) {
+    let known = file.parse().ok().and_then(|file| files.get(&file));
+    let line = line.parse().ok().filter(|line| known.is_some() && *line > 0);
+    (line, known.cloned().flatten())
+}
+
+fn place(words: &[&str], files: &Files) -> Option<Place> {
     let [thread, file, number] = words else { return None };
-    Some(Place { thread: thread.parse().ok()?, line: line(file, number, own_files) })
+    let (line, file) = line(file, number, files);
+    Some(Place { thread: thread.parse().ok()?, line, file })
 }
 
-fn broken(words: &[&str], own_files: &[i32]) -> Option<Refutation> {
+fn broken(words: &[&str], files: &Files) -> Option<Refutation> {
     let [kind, threads, deviations, places @ ..] = words else { return None };
-    let places = places.chunks(3).filter_map(|words| place(words, own_files)).collect();
+    let places = places.chunks(3).filter_map(|words| place(words, files)).collect();
     let (threads, deviations) = (threads.parse().ok()?, deviations.parse().ok()?);
     Some(Refutation { kind: (*kind).to_owned(), threads, deviations, places, steps: Vec::new() })
 }
 
-fn step(words: &[&str], own_files: &[i32]) -> Option<ModelStep> {
+fn step(words: &[&str], files: &Files) -> Option<ModelStep> {
     let [thread, file, number, does, value, is_old] = words else { return None };
     let (thread, value, is_old) = (thread.parse().ok()?, value.parse().ok()?, *is_old == "1");
-    Some(ModelStep { thread, line: line(file, number, own_files), does: (*does).to_owned(), value, is_old })
+    let (line, file) = line(file, number, files);
+    Some(ModelStep { thread, line, file, does: (*does).to_owned(), value, is_old })
 }
 
 fn bound(words: &[&str]) -> Option<Bound> {
@@ -243,7 +264,7 @@ mod tests {
     fn the_model_speaks_in_lines_of_the_user() {
         let lines =
             "broken race 2 1 0 1 86 1 1 80\nstep 0 2 7 reads 0 0\nstep 1 2 9 reads 4 1\nstep 1 3 9 writes 4 1\n";
-        let Model::Refuted(refuted) = Model::parse(lines, &[2]) else { unreachable!("{lines}") };
+        let Model::Refuted(refuted) = Model::parse(lines, &Files::from([(2, None)])) else { unreachable!("{lines}") };
         assert_eq!((refuted.threads, refuted.deviations), (2, 1));
         assert_eq!(
             refuted.story("the data"),
@@ -254,14 +275,14 @@ mod tests {
                 "threads 0 and 1 at the data: nothing orders them"
             ]
         );
-        let stuck = Model::parse("broken stuck 3 2 -1 0 0 2 2 14\n", &[2]);
-        assert_eq!(stuck.in_words("x"), "thread 2 waits for ever at line 14");
-        let held = Model::parse("held 2 2 5 0 99\nheld 3 1 2 1 7\n", &[]);
+        let stuck = Model::parse("broken stuck 3 2 -1 0 0 2 2 14\n", &Files::from([(2, Some("lib.h".to_owned()))]));
+        assert_eq!(stuck.in_words("x"), "thread 2 waits for ever at line 14 of lib.h");
+        let held = Model::parse("held 2 2 5 0 99\nheld 3 1 2 1 7\n", &Files::new());
         assert_eq!(held.in_words("x"), "2 threads up to 5 deviations, all executions of 3 threads");
-        assert_eq!(Model::parse("held 3 1 -1 0 7\n", &[]).in_words("x"), "3 threads: too large");
-        assert_eq!(Model::parse("cannot it sleeps\n", &[]), Model::Cannot("it sleeps".to_owned()));
+        assert_eq!(Model::parse("held 3 1 -1 0 7\n", &Files::new()).in_words("x"), "3 threads: too large");
+        assert_eq!(Model::parse("cannot it sleeps\n", &Files::new()), Model::Cannot("it sleeps".to_owned()));
         for strange in ["", "broken", "broken race", "held 1", "step", "\u{0}"] {
-            assert!(matches!(Model::parse(strange, &[]), Model::Cannot(_)), "{strange}");
+            assert!(matches!(Model::parse(strange, &Files::new()), Model::Cannot(_)), "{strange}");
         }
     }
 

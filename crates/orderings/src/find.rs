@@ -153,15 +153,15 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn add(&mut self, token: usize, name: String, changes: Vec<Change>) {
         let token = self.source.tokens[token].range.clone();
-        let line = self.source.line_of(token.start);
+        let (line, file) = self.source.place_of(token.start);
         let meeting = ["__syncthreads", "__syncwarp", "bar.", "barrier.sync", "barrier.cta"];
         let is_meeting = meeting.iter().any(|begin| name.starts_with(begin));
-        self.found.orderings.push(Ordering { line, name, is_meeting, token, changes });
+        self.found.orderings.push(Ordering { line, file, name, is_meeting, token, changes });
     }
 
     fn leave_out(&mut self, token: usize, name: &str, reason: &str) {
-        let line = self.source.line_of(self.source.tokens[token].range.start);
-        let not_tried = NotTried { line, name: name.to_owned(), reason: reason.to_owned() };
+        let (line, file) = self.source.place_of(self.source.tokens[token].range.start);
+        let not_tried = NotTried { line, file, name: name.to_owned(), reason: reason.to_owned() };
         if !self.found.not_tried.contains(&not_tried) {
             self.found.not_tried.push(not_tried);
         }

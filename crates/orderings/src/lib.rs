@@ -3,6 +3,7 @@
 //!
 //! - `tokens.rs`: a source as tokens; `source.rs`: which calls and functions these stand in.
 //! - `find.rs`: the orderings of C, C++ and CUDA; `ptx.rs`: those in `asm` statements; `ptx_as_c.rs`: the code of a GPU for the model.
+//! - `included.rs`: the user's headers in the source; `sets.rs`: which changes can be made together.
 //! - `answer.rs`: what a model and a test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
 //!
 //! How the answers come about:
@@ -23,8 +24,10 @@
 
 mod answer;
 mod find;
+mod included;
 mod ptx;
 mod ptx_as_c;
+mod sets;
 mod source;
 mod table;
 mod tokens;
@@ -33,10 +36,12 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::answer::{Bound, Model, ModelStep, Place, Refutation, Test};
+pub use self::answer::{Bound, Files, Model, ModelStep, Place, Refutation, Test};
 pub use self::find::find;
-pub use self::ptx_as_c::{MODELLED, Span, ptx_as_c};
-pub use self::table::{Price, Row, Saving, Table, Together};
+pub use self::included::with_included;
+pub use self::ptx_as_c::{HARNESS, MODELLED, Span, ptx_as_c};
+pub use self::sets::largest_sets;
+pub use self::table::{Against, HEADS, Price, Row, Saving, Table, Together, difference};
 
 /// How a variant differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +71,8 @@ pub struct Change {
 pub struct Ordering {
     /// Its line, from 1.
     pub line: u32,
+    /// The file that `#line` names; `None` for the source itself.
+    pub file: Option<String>,
     /// What it is: `atomic_store_explicit release`.
     pub name: String,
     /// Whether threads wait for each other in it, as in a barrier of the block.
@@ -81,6 +88,9 @@ pub struct Ordering {
 pub struct NotTried {
     /// Its line, from 1.
     pub line: u32,
+    /// The file that `#line` names; `None` for the source itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// What it is.
     pub name: String,
     /// Why it is not tried.

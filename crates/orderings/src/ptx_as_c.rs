@@ -1,7 +1,7 @@
 //! The operation of a GPU as C for the model: the PTX of its kernels, instruction by instruction. A few blocks of one or two threads
 //! are the threads of the model. An order of a scope that does not reach the other blocks orders nothing between them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Which threads of a GPU wait for each other, by the widest scope that they need.
@@ -33,30 +33,38 @@ impl Span {
 /// The name of the user's file in the lines of the C code.
 pub const MODELLED: &str = "modelled.c";
 
+/// That of all files that are not the user's.
+pub const HARNESS: &str = "harness";
+
 /// What stands in front of the functions.
 const HEAD: &str = "void syncscope_model_meet_part(unsigned first, unsigned count);\n\
     static uint64_t syncscope_shared[4][512], syncscope_arrived[32];\n";
 
-/// The kernels of a program in PTX as C functions of a thread: pairs of their names. Lines of the user's file are
-/// those of [`MODELLED`].
+/// The kernels of a program in PTX as C functions of a thread: pairs of their names. Lines of the user's file, the first of `files`,
+/// are those of [`MODELLED`]; the other files are the user's headers.
 ///
 /// # Errors
 /// What of it cannot be modelled.
-pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, file: &str) -> Result<String, String> {
+pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, files: &[String]) -> Result<String, String> {
     // The threads of a block: all, or those of one of two blocks.
     let block = match span {
         Span::Block => "me->threads",
         Span::Cluster | Span::Grid => "(me->threads > 3 ? me->threads / 2 : 1)",
         Span::System => "1",
     };
-    let file = number_of(ptx, file);
+    let named = files
+        .iter()
+        .enumerate()
+        .filter_map(|(at, file)| Some((number_of(ptx, file)?, if at == 0 { MODELLED } else { file.as_str() })));
+    let files: BTreeMap<u32, &str> = named.collect();
     // Each thread is a device.
     let devices = if span == Span::System { "me->threads" } else { "1" };
     let mut text = format!("{HEAD}#define OUR_BLOCK {block}\n#define OUR_DEVICES {devices}\n");
     for (kernel, function) in kernels {
         let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler left nothing of it")?;
         let body = ptx[start..].find("\n}").map_or(&ptx[start..], |end| &ptx[start..start + end]);
-        text += &Function { span, file, kernel, registers: BTreeSet::new(), code: String::new() }.of(body, function)?;
+        text += &Function { span, files: &files, kernel, registers: BTreeSet::new(), code: String::new() }
+            .of(body, function)?;
     }
     Ok(text)
 }
@@ -73,8 +81,8 @@ fn number_of(ptx: &str, file: &str) -> Option<u32> {
 
 struct Function<'a> {
     span: Span,
-    /// The user's file by its number.
-    file: Option<u32>,
+    /// The user's files by their numbers.
+    files: &'a BTreeMap<u32, &'a str>,
     kernel: &'a str,
     registers: BTreeSet<String>,
     code: String,
@@ -87,8 +95,8 @@ impl Function<'_> {
             let line = line.split("//").next().unwrap_or_default().trim();
             if let Some(place) = line.strip_prefix(".loc") {
                 let mut numbers = place.split_whitespace().map_while(|number| number.parse::<u32>().ok());
-                if let (file, Some(line @ 1..)) = (numbers.next(), numbers.next()) {
-                    let name = if file == self.file { MODELLED } else { "harness" };
+                if let (Some(file), Some(line @ 1..)) = (numbers.next(), numbers.next()) {
+                    let name = self.files.get(&file).unwrap_or(&HARNESS);
                     let _ = writeln!(self.code, "#line {line} \"{name}\"");
                 }
             } else if let Some(label) = line.strip_suffix(':') {
@@ -386,7 +394,7 @@ mod tests {
         let ptx = format!(
             ".visible .entry k(\n.param .u64 k_param_0\n)\n{{\n\t.reg .b32 %r<3>;\n{instructions}\n}}\n.file 1 \"a/bar.cuh\"\n"
         );
-        ptx_as_c(&ptx, &[("k".to_owned(), "wait".to_owned())], span, "bar.cuh")
+        ptx_as_c(&ptx, &[("k".to_owned(), "wait".to_owned())], span, &["bar.cuh".to_owned()])
     }
 
     #[test]
@@ -417,6 +425,6 @@ mod tests {
         {
             assert!(body(unknown, Span::Grid).unwrap_err().starts_with("it has `"), "{unknown}");
         }
-        assert!(ptx_as_c("", &[("k".to_owned(), "wait".to_owned())], Span::Grid, "a").is_err());
+        assert!(ptx_as_c("", &[("k".to_owned(), "wait".to_owned())], Span::Grid, &[]).is_err());
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Source<'a> {
     pub(crate) calls: Vec<Call>,
     /// For each token the innermost call in whose brackets it stands.
     pub(crate) call_of: Vec<Option<usize>>,
+    /// What `#line` says: where the next line begins, its number, and its file.
+    marks: Vec<(usize, u32, Option<String>)>,
     /// Functions and macros by their name, with the tokens of their bodies.
     definitions: Vec<(usize, Range<usize>)>,
 }
@@ -30,10 +32,11 @@ pub(crate) struct Source<'a> {
 impl<'a> Source<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let tokens = tokens(text);
-        let mut source =
-            Self { text, call_of: vec![None; tokens.len()], tokens, calls: Vec::new(), definitions: Vec::new() };
+        let (call_of, calls, definitions, marks) = (vec![None; tokens.len()], Vec::new(), Vec::new(), Vec::new());
+        let mut source = Self { text, tokens, calls, call_of, marks, definitions };
         source.find_calls();
         source.find_definitions();
+        source.marks = source.directives("line").filter_map(|at| source.mark(at)).collect();
         source
     }
 
@@ -46,8 +49,28 @@ impl<'a> Source<'a> {
         token > 0 && signs.contains(&self.word(token - 1))
     }
 
-    pub(crate) fn line_of(&self, at: usize) -> u32 {
-        self.text[..at].matches('\n').count() as u32 + 1
+    /// The line, and the file where `#line` names one.
+    pub(crate) fn place_of(&self, at: usize) -> (u32, Option<String>) {
+        let (behind, line, file) = self.marks.iter().rfind(|mark| mark.0 <= at).cloned().unwrap_or((0, 1, None));
+        (line + self.text[behind..at].matches('\n').count() as u32, file)
+    }
+
+    /// The directives of this name, by the token of their `#`.
+    pub(crate) fn directives(&self, name: &str) -> impl Iterator<Item = usize> {
+        (0..self.tokens.len()).filter(move |at| self.tokens[*at].kind == Kind::Directive && self.word(at + 1) == name)
+    }
+
+    /// Where the line of a token ends.
+    pub(crate) fn end_of_line(&self, token: usize) -> usize {
+        let start = self.tokens[token].range.start;
+        start + end_of_line(&self.text[start..])
+    }
+
+    fn mark(&self, at: usize) -> Option<(usize, u32, Option<String>)> {
+        let end = self.end_of_line(at);
+        let is_in_line = self.tokens.get(at + 3).is_some_and(|token| token.range.start < end);
+        let file = is_in_line.then(|| self.word(at + 3).trim_matches('"').to_owned());
+        Some((end, self.word(at + 2).parse().ok()?, file))
     }
 
     /// The tokens directly in the brackets of a call.
@@ -115,9 +138,8 @@ impl<'a> Source<'a> {
                 self.definitions.push((name, brace..self.closing(brace)));
             }
         }
-        let directives = (0..self.tokens.len()).filter(|at| self.tokens[*at].kind == Kind::Directive);
-        for at in directives.filter(|at| self.word(at + 1) == "define").collect::<Vec<_>>() {
-            let end = self.tokens[at].range.start + end_of_line(&self.text[self.tokens[at].range.start..]);
+        for at in self.directives("define").collect::<Vec<_>>() {
+            let end = self.end_of_line(at);
             let behind = (at + 2..self.tokens.len()).find(|token| self.tokens[*token].range.start >= end);
             self.definitions.push((at + 2, at + 3..behind.unwrap_or(self.tokens.len())));
         }

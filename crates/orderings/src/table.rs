@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{Model, NotTried, Step, Test};
 
 /// What a variant costs less.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Price {
     /// It executes the same instructions.
@@ -19,7 +19,7 @@ pub enum Price {
 }
 
 /// What a variant costs less in one case.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Saving {
     /// The case: `2 threads close`.
     pub case: String,
@@ -34,10 +34,13 @@ pub struct Saving {
 }
 
 /// One variant.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The line of the ordering.
     pub line: u32,
+    /// The header of the user that it stands in; `None` for the source itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The ordering.
     pub ordering: String,
     /// What stands in its place.
@@ -46,6 +49,9 @@ pub struct Row {
     pub step: Step,
     /// What it costs less.
     pub price: Price,
+    /// The instructions that differ: `xchgl → movl`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// What the model says; `None` where there is none for the code.
     pub model: Option<Model>,
     /// What the test says; `None` where the instructions are the same.
@@ -53,7 +59,7 @@ pub struct Row {
 }
 
 /// All that is known of an operation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// Its id.
     pub operation: String,
@@ -71,10 +77,22 @@ pub struct Table {
     pub cheapest: Option<Together>,
     /// All memory orderings left out, whatever refutes that: what they cost together.
     pub without_any: Option<Together>,
+    /// The operation that it is compared with, measured in turn with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
+}
+
+/// Another operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Against {
+    /// Its id.
+    pub operation: String,
+    /// What it costs less.
+    pub price: Price,
 }
 
 /// Several changes in one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Together {
     /// Its changes: `line 7: fetch_add release → relaxed`.
     pub changes: Vec<String>,
@@ -84,6 +102,12 @@ pub struct Together {
     pub sum_ns: Vec<f64>,
     /// Its machine code.
     pub code: Vec<String>,
+}
+
+impl Default for Together {
+    fn default() -> Self {
+        Self { changes: Vec::new(), price: Price::NotMeasured(String::new()), sum_ns: Vec::new(), code: Vec::new() }
+    }
 }
 
 impl Row {
@@ -125,6 +149,14 @@ impl Row {
 }
 
 impl Price {
+    /// What it saves in all cases together, each in parts of its cost; 0 without a figure.
+    pub fn saved(&self) -> f64 {
+        match self {
+            Self::Measured(savings) => savings.iter().map(|one| one.saved_ns / one.original_ns).sum(),
+            Self::SameInstructions | Self::NotMeasured(_) => 0.0,
+        }
+    }
+
     /// `311 ns less (298 to 324)`; of several cases each with its name.
     pub fn in_words(&self) -> String {
         match self {
@@ -166,6 +198,27 @@ fn rounded(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// The instructions of one code that the other has not, and the other way round: `xchgl → movl`, `MEMBAR.SC.GPU, CCTL.IVALL →`.
+pub fn difference(from: &[String], to: &[String]) -> Option<String> {
+    let more = |these: &[String], those: &[String]| {
+        let count = |all: &[String], one: &String| all.iter().filter(|other| *other == one).count();
+        let mut words: Vec<&str> = Vec::new();
+        for one in these.iter().filter(|one| count(these, one) > count(those, one)) {
+            if !words.contains(&one.as_str()) {
+                words.push(one);
+            }
+        }
+        words.join(", ")
+    };
+    let (gone, new) = (more(from, to), more(to, from));
+    match (gone.is_empty(), new.is_empty()) {
+        (true, true) => None,
+        (_, true) => Some(format!("without {gone}")),
+        (true, _) => Some(format!("with {new}")),
+        _ => Some(format!("{gone} → {new}")),
+    }
+}
+
 /// `2,000,000`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -173,13 +226,23 @@ fn grouped(number: u64) -> String {
     parts.iter().map(|part| String::from_utf8_lossy(part)).collect::<Vec<_>>().join(",")
 }
 
-const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
+/// The heads of [`Table::cells`].
+pub const HEADS: [&str; 4] = ["line", "ordering", "without it", "needed?"];
 
 impl Table {
     /// The cells of a row.
-    fn cells(&self, row: &Row) -> [String; 4] {
+    pub fn cells(&self, row: &Row) -> [String; 4] {
+        let place = row.file.as_ref().map_or_else(|| row.line.to_string(), |file| format!("{file}:{}", row.line));
         let ordering = format!("{} → {}", row.ordering, row.variant);
-        [row.line.to_string(), ordering, row.price.in_words(), row.needed(&self.subject)]
+        let instructions = row.instructions.as_ref().map_or_else(String::new, |found| format!(" [{found}]"));
+        [place, ordering, row.price.in_words() + &instructions, row.needed(&self.subject)]
+    }
+
+    /// The cheapest form, in a sentence.
+    pub fn answer(&self) -> Option<String> {
+        let Together { changes, price, .. } = self.cheapest.as_ref()?;
+        let (changes, price) = (changes.join(", "), price.in_words());
+        Some(format!("{}: the cheapest form that no test and no model refutes: {changes} ({price})", self.operation))
     }
 
     /// For the terminal.
@@ -195,6 +258,9 @@ impl Table {
         for line in self.remarks() {
             let _ = writeln!(text, "{line}");
         }
+        for line in self.last() {
+            let _ = writeln!(text, "{line}");
+        }
         text.trim_end().to_owned()
     }
 
@@ -208,14 +274,25 @@ impl Table {
         for line in self.remarks() {
             let _ = writeln!(text, "\n{line}");
         }
+        if let [first, code @ ..] = &self.last()[..] {
+            let _ = writeln!(text, "\n{first}\n\n```text\n{}\n```", code.join("\n"));
+        }
         text
     }
 
+    /// The cheapest form with its machine code.
+    fn last(&self) -> Vec<String> {
+        let code = self.cheapest.iter().flat_map(|cheapest| cheapest.code.iter().map(|line| format!("  {line}")));
+        self.answer().map(|answer| answer + ":").into_iter().chain(code).collect()
+    }
+
     /// What stands below the rows.
-    fn remarks(&self) -> Vec<String> {
-        let mut lines: Vec<String> = (self.not_tried.iter())
-            .map(|NotTried { line, name, reason }| format!("not tried: line {line}, {name}: {reason}"))
-            .collect();
+    pub fn remarks(&self) -> Vec<String> {
+        let not_tried = |NotTried { line, file, name, reason }: &NotTried| {
+            let of = file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));
+            format!("not tried: line {line}{of}, {name}: {reason}")
+        };
+        let mut lines: Vec<String> = self.not_tried.iter().map(not_tried).collect();
         match &self.model {
             Some(Model::Refuted(refuted)) => {
                 let story = refuted.story(&self.subject).join("\n  ");
@@ -234,12 +311,9 @@ impl Table {
             let sums = if sums.is_empty() { sums } else { format!("; the prices above make {sums} ns") };
             lines.push(format!("all memory orderings left out: {}{sums}", price.in_words()));
         }
-        if let Some(Together { changes, price, code, .. }) = &self.cheapest {
-            let changes = changes.join(", ");
-            let price = price.in_words();
-            lines.push(format!("the cheapest form that no test and no model refutes: {changes} ({price}):"));
-            lines.extend(code.iter().map(|line| format!("  {line}")));
-        }
+        let against =
+            self.against.iter().map(|other| format!("{} instead: {}", other.operation, other.price.in_words()));
+        lines.extend(against);
         lines
     }
 }
@@ -247,21 +321,31 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Bound;
+    use crate::{Bound, Files};
 
     fn row(price: Price, model: Option<Model>, test: Option<Test>) -> Row {
         let (ordering, variant) = ("exchange acquire".to_owned(), "relaxed".to_owned());
-        Row { line: 7, ordering, variant, step: Step::Weaker, price, model, test }
+        Row { line: 7, file: None, ordering, variant, step: Step::Weaker, price, instructions: None, model, test }
     }
 
     fn held() -> Model {
         Model::NotRefuted(vec![Bound { threads: 2, times: 2, deviations: Some(5), is_complete: false, executions: 9 }])
     }
 
+    #[test]
+    fn instructions_differ_by_what_one_code_has_more() {
+        let code = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let of = |from, to| difference(&code(from), &code(to));
+        assert_eq!(of("xchgl movl ret", "movl movl ret").as_deref(), Some("xchgl → movl"));
+        assert_eq!(of("dmb dmb ret", "ret").as_deref(), Some("without dmb"));
+        assert_eq!(of("ret", "ret nop").as_deref(), Some("with nop"));
+        assert_eq!(of("movl ret", "ret movl"), None);
+    }
+
     /// No answer says more than was seen.
     #[test]
     fn nothing_is_called_needless() {
-        let refuted = || Model::parse("broken race 2 0 0 1 1 1 1 1\n", &[]);
+        let refuted = || Model::parse("broken race 2 0 0 1 1 1 1 1\n", &Files::new());
         let saving = |low, high| {
             Price::Measured(vec![Saving {
                 case: "2 threads".to_owned(),
@@ -307,11 +391,13 @@ mod tests {
             rows: vec![row(Price::SameInstructions, Some(held()), None)],
             not_tried: vec![NotTried {
                 line: 3,
+                file: None,
                 name: "volatile".to_owned(),
                 reason: "it names no ordering".to_owned(),
             }],
             cheapest: None,
             without_any: None,
+            against: None,
         };
         let text = table.for_terminal();
         assert!(

@@ -12,5 +12,6 @@ mod disturbed;
 mod help;
 mod launchers;
 mod measure;
+mod orderings;
 mod processes;
 mod repeated;

@@ -7,20 +7,24 @@ mod side;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
-use syncscope_core::{Domain, OwnCheck, OwnOperation};
+use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Domain, OwnCheck, OwnOperation, data_file};
 use syncscope_host::guard::temporary_folder;
 use syncscope_orderings::{
-    Change, Found, Model, NotTried, Ordering, Price, Row, Table, Test, Together, changed, find, without_meaning,
+    Against, Change, Found, Model, NotTried, Ordering, Price, Row, Table, Test, Together, changed, difference, find,
+    largest_sets, with_included, without_meaning,
 };
 
 use self::side::Side;
 use crate::args::MeasureArguments;
 use crate::commands::begun_run::default_directory;
 use crate::commands::own_request::OwnRequest;
+use crate::commands::report::write_of_run;
 use crate::failure::{Failure, Outcome};
-use crate::terminal;
+use crate::{orderings_section, runs, terminal};
 
 /// Processor time of the model, and time of the test, for all variants of an operation.
 const MODEL_TIME: Duration = Duration::from_secs(9);
@@ -47,14 +51,17 @@ struct Variant<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Priced {
     Row(usize),
-    Cheapest,
+    Set(usize),
     WithoutAny,
+    Against,
 }
 
 /// What is known of an operation, and its variants that are measured.
 struct Study {
     own: OwnOperation,
     table: Table,
+    /// Changes that pass together: the cheapest of these sets is the cheapest form.
+    sets: Vec<Together>,
     measured: Vec<(Priced, OwnOperation)>,
 }
 
@@ -69,28 +76,50 @@ pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure
     let mut tables = Vec::new();
     for (number, own) in (1..).zip(&request.operations) {
         let mut study = studied(own, &arguments, folder.path())?;
-        if arguments.sass.is_none() && !cancel.is_cancelled() && !study.measured.is_empty() {
-            let place = arguments.out.clone().unwrap_or_else(|| default_directory("measure"));
-            let place = if count > 1 { PathBuf::from(format!("{}-{number}", place.display())) } else { place };
+        let first = (!arguments.against.is_empty() && number > 1).then(|| &request.operations[0]);
+        study.compare_with(first.filter(|first| first.id.split('.').next() == own.id.split('.').next()));
+        let is_measured = arguments.sass.is_none() && !cancel.is_cancelled() && !study.measured.is_empty();
+        let place = arguments.out.clone().unwrap_or_else(|| default_directory("measure"));
+        let place = if count > 1 { PathBuf::from(format!("{}-{number}", place.display())) } else { place };
+        if is_measured {
             study.price(&arguments, folder.path(), &place)?;
         }
+        study.choose();
         terminal::show(&study.table.for_terminal())?;
+        if is_measured {
+            on_page(&place, &study.table)?;
+        }
         tables.push(study.table);
     }
-    let json = serde_json::to_string_pretty(&tables).map_err(|error| Failure::CouldNot(error.to_string()))?;
+    let json = json_of(&tables)?;
     let markdown = tables.iter().map(Table::as_markdown).collect::<Vec<_>>().join("\n");
-    request.export([format!("{json}\n"), markdown])?;
+    request.export([json, markdown])?;
     Ok(if cancel.is_cancelled() { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// With the source forms of our own locks and barriers in place of their ids.
+/// Puts a table on the page of its run.
+fn on_page(place: &Path, table: &Table) -> Result<(), Failure> {
+    let Ok(directory) = RunDirectory::open(place) else { return Ok(()) };
+    let file = place.join(orderings_section::FILE);
+    fs::write(&file, json_of(std::slice::from_ref(table))?).map_err(Failure::in_file(&file))?;
+    let (data, sections) = runs::load_with_sections(place)?;
+    write_of_run(&directory, &data.in_order(), &sections)
+}
+
+fn json_of(tables: &[Table]) -> Result<String, Failure> {
+    let json = serde_json::to_string_pretty(tables).map_err(|error| Failure::CouldNot(error.to_string()))?;
+    Ok(json + "\n")
+}
+
+/// With the source forms of our own locks and barriers in place of their ids; behind a colon may stand which of several.
 fn with_forms(arguments: &MeasureArguments, folder: &Path) -> Result<MeasureArguments, Failure> {
     let in_c = syncscope_cpu::primitives::own::FORMS.iter().map(|(id, text)| (*id, *text, "c"));
     let in_cuda = syncscope_gpu::own::FORMS.iter().map(|(id, text)| (*id, *text, "cuh"));
     let forms: Vec<(&str, &str, &str)> = in_c.chain(in_cuda).collect();
     let file = |code: &String| {
-        let Some((id, text, ending)) = forms.iter().find(|(id, ..)| id == code) else {
-            let is_known = crate::catalogue::catalogue().get(code).is_some();
+        let (wanted, operation) = code.split_once(':').unwrap_or((code, ""));
+        let Some((id, text, ending)) = forms.iter().find(|(id, ..)| *id == wanted) else {
+            let is_known = crate::catalogue::catalogue().get(wanted).is_some();
             let known: Vec<&str> = forms.iter().map(|(id, ..)| *id).collect();
             let why = format!("has no form whose orderings can be tried: name a file, or one of {}", known.join(", "));
             return if is_known { Err(Failure::Usage(format!("{code} {why}"))) } else { Ok(code.clone()) };
@@ -98,11 +127,20 @@ fn with_forms(arguments: &MeasureArguments, folder: &Path) -> Result<MeasureArgu
         let path = folder.join(format!("{}.{ending}", id.rsplit('.').next().unwrap_or(id)));
         fs::write(&path, text).map_err(Failure::in_file(&path))?;
         terminal::note(&format!("{id} as a user would write it; the catalogue's is about the same"));
-        Ok(path.display().to_string())
+        let operation = if operation.is_empty() { String::new() } else { format!(":{operation}") };
+        Ok(format!("{}{operation}", path.display()))
     };
     let files = |codes: &[String]| codes.iter().map(file).collect::<Result<Vec<_>, _>>();
     let [cpu, gpu, against] = [&arguments.cpu, &arguments.gpu, &arguments.against].map(|codes| files(codes));
     Ok(MeasureArguments { cpu: cpu?, gpu: gpu?, against: against?, ..arguments.clone() })
+}
+
+/// An operation with the user's own headers in its text.
+fn with_headers(own: &OwnOperation, arguments: &MeasureArguments) -> OwnOperation {
+    let Some(file) = &own.file else { return own.clone() };
+    let folders: Vec<PathBuf> = arguments.folders.iter().map(PathBuf::from).collect();
+    let read = |path: &Path| path.is_file().then(|| data_file::read_text(path).ok()).flatten();
+    OwnOperation { text: with_included(Path::new(file), &own.text, &folders, &read), ..own.clone() }
 }
 
 /// The orderings that an operation reaches.
@@ -110,14 +148,18 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
     const HELPERS: [&str; 6] = ["release", "release_shared", "receive", "setup", "acquire", "check"];
     let helpers: Vec<String> = HELPERS.iter().filter_map(|name| own.helper(name)).collect();
     let functions: Vec<&str> = own.function.iter().chain(&helpers).map(String::as_str).collect();
-    let found = find(&own.text, if own.function.is_some() { &functions } else { &[] }, is_gpu);
+    let mut found = find(&own.text, if own.function.is_some() { &functions } else { &[] }, is_gpu);
+    let files = found.orderings.iter_mut().map(|one| &mut one.file);
+    for file in files.chain(found.not_tried.iter_mut().map(|one| &mut one.file)) {
+        *file = file.take().filter(|file| Some(file) != own.file.as_ref());
+    }
     if !found.orderings.is_empty() {
         return Ok(found);
     }
     let others: Vec<String> = found
         .not_tried
         .iter()
-        .map(|NotTried { line, name, reason }| format!("line {line}, {name}: {reason}"))
+        .map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}"))
         .collect();
     let others = if others.is_empty() { String::new() } else { format!(" (not tried: {})", others.join("; ")) };
     Err(Failure::CouldNot(format!("{} has no memory ordering that could be weaker{others}", own.id)))
@@ -141,6 +183,7 @@ fn empty_table(own: &OwnOperation, not_tried: Vec<NotTried>) -> Table {
         not_tried,
         cheapest: None,
         without_any: None,
+        against: None,
     }
 }
 
@@ -156,6 +199,7 @@ fn not_measured() -> Price {
 /// All that is known of an operation without measuring it.
 fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path) -> Result<Study, Failure> {
     let is_gpu = !own.id.starts_with(Domain::Cpu.as_str());
+    let own = &with_headers(own, arguments);
     let Found { orderings, not_tried } = found_in(own, is_gpu)?;
     let mut table = empty_table(own, not_tried);
     let changes = orderings.iter().flat_map(|ordering| ordering.changes.iter().map(move |change| (ordering, change)));
@@ -175,15 +219,19 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path) -> R
         table.test = side.tests(&[own]).pop();
         refuse_failing(own, table.test.as_ref())?;
     }
-    let mut study = Study { own: own.clone(), table, measured: Vec::new() };
+    let mut study = Study { own: own.clone(), table, sets: Vec::new(), measured: Vec::new() };
     // Every test on a GPU begins with a process that opens it.
-    for group in variants.chunks(if is_gpu { variants.len() } else { 1 }) {
+    let together = if is_gpu { variants.len() } else { thread::available_parallelism().map_or(1, usize::from) };
+    for group in variants.chunks(together) {
         if terminal::cancel().is_cancelled() {
             break;
         }
         study.add(&side, group, has_model)?;
     }
     study.add_together(&side, &variants, has_model);
+    if side.foreign().is_some() {
+        study.measured.clear();
+    }
     Ok(study)
 }
 
@@ -198,9 +246,11 @@ fn refuse_failing(own: &OwnOperation, test: Option<&Test>) -> Result<(), Failure
 impl Study {
     /// Adds the rows of variants, tested together.
     fn add(&mut self, side: &Side<'_>, variants: &[Variant<'_>], has_model: bool) -> Result<(), Failure> {
+        let own = &self.own;
+        let rows: Vec<Result<Row, NotTried>> = at_once(variants, |variant| row_of(side, own, variant, has_model));
         let mut tested: Vec<(usize, &OwnOperation)> = Vec::new();
-        for variant in variants {
-            match row_of(side, &self.own, variant, has_model) {
+        for (variant, row) in variants.iter().zip(rows) {
+            match row {
                 Ok(row) => {
                     if row.price != Price::SameInstructions {
                         tested.push((self.table.rows.len(), &variant.own));
@@ -243,19 +293,29 @@ impl Study {
         terminal::note(&format!("line {}, {} → {}: {needed}", row.line, row.ordering, row.variant));
     }
 
+    /// Adds the operation that it is compared with.
+    fn compare_with(&mut self, first: Option<&OwnOperation>) {
+        let Some(first) = first else { return };
+        self.table.against = Some(Against { operation: first.id.clone(), price: not_measured() });
+        self.measured.push((Priced::Against, first.clone()));
+    }
+
+    /// The row of a variant whose machine code is another one.
+    fn row_of(&self, variant: &Variant<'_>) -> Option<&Row> {
+        let Variant { ordering, change, .. } = variant;
+        let is_row = |row: &&Row| {
+            (row.line, &row.file, &*row.ordering, &*row.variant)
+                == (ordering.line, &ordering.file, &*ordering.name, &*change.words)
+        };
+        self.table.rows.iter().find(is_row).filter(|row| row.price != Price::SameInstructions)
+    }
+
     /// Adds what becomes of several changes in one: of those that nothing refutes, and of all that order memory.
     fn add_together(&mut self, side: &Side<'_>, variants: &[Variant<'_>], has_model: bool) {
-        let row_of = |variant: &Variant<'_>| {
-            let is_row = |row: &&Row| {
-                (row.line, &*row.ordering, &*row.variant)
-                    == (variant.ordering.line, &*variant.ordering.name, &*variant.change.words)
-            };
-            self.table.rows.iter().find(is_row).filter(|row| row.price != Price::SameInstructions)
-        };
         // Of each ordering the weakest of those that are left.
         let weakest = |is_left: &dyn Fn(&Variant<'_>, &Row) -> bool| -> Vec<&Variant<'_>> {
             let mut kept: Vec<&Variant<'_>> = Vec::new();
-            for variant in variants.iter().filter(|variant| row_of(variant).is_some_and(|row| is_left(variant, row))) {
+            for variant in variants.iter().filter(|one| self.row_of(one).is_some_and(|row| is_left(one, row))) {
                 kept.retain(|known| known.ordering.token != variant.ordering.token);
                 kept.push(variant);
             }
@@ -265,47 +325,93 @@ impl Study {
         let ordering = weakest(&|variant, _| !variant.ordering.is_meeting);
         let of = |name: &str, taken: &[&Variant<'_>]| {
             let own = variant(&self.own, name, taken.iter().map(|variant| variant.change));
-            let words = |Variant { ordering, change, .. }: &&Variant<'_>| {
-                format!("line {}: {} → {}", ordering.line, ordering.name, change.words)
-            };
-            let changes = taken.iter().map(words).collect();
+            let changes = taken.iter().map(|variant| variant.in_words()).collect();
             (Together { changes, price: not_measured(), sum_ns: Vec::new(), code: Vec::new() }, own)
         };
-        let count = longest_that_passes(side, has_model, &passed, |taken| of("cheapest", taken).1);
-        let (mut cheapest, own) = of("cheapest", &passed[..count]);
-        if count > 0
-            && let Ok(code) = side.code(&own)
-        {
-            cheapest.code = side.instructions(&code);
-            self.table.cheapest = Some(cheapest);
-            self.measured.push((Priced::Cheapest, own));
+        let taken = |set: &Vec<usize>| set.iter().map(|at| passed[*at]).collect::<Vec<_>>();
+        let mut sets = largest_sets(passed.len(), |sets| {
+            let own: Vec<OwnOperation> = sets.iter().map(|set| of(&named(set), &taken(set)).1).collect();
+            let models = at_once(&own, |own| !has_model || matches!(side.model(own), Model::NotRefuted(_)));
+            let left: Vec<&OwnOperation> =
+                own.iter().zip(&models).filter(|(_, passes)| **passes).map(|(own, _)| own).collect();
+            let mut tests = side.tests(&left).into_iter();
+            models.iter().map(|passes| *passes && tests.next().is_some_and(|test| test.failure().is_none())).collect()
+        });
+        let are_single = sets.is_empty();
+        if are_single {
+            sets = (0..passed.len()).map(|one| vec![one]).collect();
         }
-        if ordering.len() > 1 {
+        let (mut together, mut measured) = (Vec::new(), Vec::new());
+        for set in &sets {
+            let (one, own) = of(&named(set), &taken(set));
+            let code = side.code(&own).map(|code| side.instructions(&code)).unwrap_or_default();
+            together.push(Together { code, ..one });
+            // A single change is measured as a row.
+            measured.extend((!are_single).then_some((Priced::Set(together.len() - 1), own)));
+        }
+        if ordering.len() > 1 && side.foreign().is_none() {
             let (without_any, own) = of("without_any", &ordering);
             self.table.without_any = Some(without_any);
-            self.measured.push((Priced::WithoutAny, own));
+            measured.push((Priced::WithoutAny, own));
         }
+        self.sets = together;
+        self.measured.extend(measured);
+    }
+
+    /// The cheapest of the sets: the first one where there are no prices. A single change may be cheaper than its set.
+    fn choose(&mut self) {
+        let rows = self.table.rows.iter().filter(|row| row.has_passed()).map(|row| (row_in_words(row), &row.price));
+        let price_of_row = |changes: &[String]| match changes {
+            [one] => rows.clone().find(|(words, _)| words == one).map(|(_, price)| price.clone()),
+            _ => None,
+        };
+        for set in &mut self.sets {
+            set.price = price_of_row(&set.changes).unwrap_or_else(|| set.price.clone());
+        }
+        let best = self.sets.iter().rev().max_by(|a, b| a.price.saved().total_cmp(&b.price.saved())).cloned();
+        let single = rows.clone().max_by(|a, b| a.1.saved().total_cmp(&b.1.saved()));
+        self.table.cheapest = best.map(|best| match single {
+            Some((words, price)) if price.saved() > best.price.saved() && !best.changes.contains(&words) => {
+                Together { changes: vec![words], price: price.clone(), ..Together::default() }
+            }
+            _ => best,
+        });
     }
 }
 
-/// Of changes that passed one by one, how many of the first ones pass together.
-fn longest_that_passes<'a, 'b>(
-    side: &Side<'_>,
-    has_model: bool,
-    passed: &[&'a Variant<'b>],
-    of: impl Fn(&[&'a Variant<'b>]) -> OwnOperation,
-) -> usize {
-    let mut tried: Vec<OwnOperation> = Vec::new();
-    for count in 2..=passed.len() {
-        let own = of(&passed[..count]);
-        if has_model && !matches!(side.model(&own), Model::NotRefuted(_)) {
-            break;
-        }
-        tried.push(own);
+/// `set_0_2`.
+fn named(set: &[usize]) -> String {
+    format!("set_{}", set.iter().map(ToString::to_string).collect::<Vec<_>>().join("_"))
+}
+
+impl Variant<'_> {
+    /// `line 7: fetch_add release → relaxed`.
+    fn in_words(&self) -> String {
+        let Ordering { line, file, name, .. } = self.ordering;
+        change_in_words(*line, file.as_deref(), name, &self.change.words)
     }
-    let tests = side.tests(&tried.iter().collect::<Vec<_>>());
-    let passing = tests.iter().take_while(|test| test.failure().is_none()).count();
-    if passed.is_empty() { 0 } else { 1 + passing }
+}
+
+fn row_in_words(row: &Row) -> String {
+    change_in_words(row.line, row.file.as_deref(), &row.ordering, &row.variant)
+}
+
+fn change_in_words(line: u32, file: Option<&str>, name: &str, words: &str) -> String {
+    let of = file.map_or_else(String::new, |file| format!(" of {file}"));
+    format!("line {line}{of}: {name} → {words}")
+}
+
+/// What becomes of each, all at once.
+fn at_once<T: Sync, R: Send>(all: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let most = thread::available_parallelism().map_or(1, usize::from);
+    let mut done = Vec::new();
+    for group in all.chunks(most) {
+        thread::scope(|scope| {
+            let threads: Vec<_> = group.iter().map(|one| scope.spawn(|| of(one))).collect();
+            done.extend(threads.into_iter().filter_map(|thread| thread.join().ok()));
+        });
+    }
+    done
 }
 
 /// What is known of a variant without running it.
@@ -313,21 +419,28 @@ fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model:
     let Variant { ordering, change, own: of_variant } = variant;
     let not_tried = |reason: String| {
         let name = format!("{} → {}", ordering.name, change.words);
-        NotTried { line: ordering.line, name, reason }
+        NotTried { line: ordering.line, file: ordering.file.clone(), name, reason }
     };
-    let is_same = side.is_same(of_variant).map_err(|error| not_tried(format!("does not compile: {error}")))?;
+    let first = |error: String| error.lines().next().unwrap_or_default().to_owned();
+    let does_not_compile = |error| not_tried(format!("does not compile: {}", first(error)));
+    let code = side.code(of_variant).map_err(does_not_compile)?;
+    let is_same = code == side.original;
     if is_same {
         let text = without_meaning(&own.text, ordering);
         if side.is_taken(&OwnOperation { text, ..own.clone() }).map_err(not_tried)? {
             return Err(not_tried("the compiler does not read it".to_owned()));
         }
     }
+    let measured =
+        || side.foreign().map_or_else(not_measured, |target| Price::NotMeasured(format!("no price: for {target}")));
     Ok(Row {
         line: ordering.line,
+        file: ordering.file.clone(),
         ordering: ordering.name.clone(),
         variant: change.words.clone(),
         step: change.step,
-        price: if is_same { Price::SameInstructions } else { not_measured() },
+        price: if is_same { Price::SameInstructions } else { measured() },
+        instructions: difference(&side.names(&side.original), &side.names(&code)),
         model: has_model.then(|| match change.words.as_str() {
             "__syncwarp" => Model::Cannot("the blocks of the model have one warp".to_owned()),
             _ if ordering.is_meeting && !side.models_blocks(own) => {

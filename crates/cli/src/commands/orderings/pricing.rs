@@ -12,7 +12,7 @@ use syncscope_core::{Domain, OwnOperation, Row, Verdict};
 use syncscope_orderings::{Price, Saving, Test};
 use syncscope_report::RunData;
 
-use super::{Priced, Study};
+use super::{Priced, Study, row_in_words};
 use crate::args::MeasureArguments;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::repeat;
@@ -44,8 +44,9 @@ impl Study {
             let price = if savings.is_empty() { reason() } else { Price::Measured(savings) };
             match priced {
                 Priced::Row(number) => self.table.rows[*number].price = price,
-                Priced::Cheapest => self.table.cheapest.iter_mut().for_each(|one| one.price = price.clone()),
+                Priced::Set(number) => self.sets[*number].price = price,
                 Priced::WithoutAny => self.table.without_any.iter_mut().for_each(|one| one.price = price.clone()),
+                Priced::Against => self.table.against.iter_mut().for_each(|one| one.price = price.clone()),
             }
         }
         self.add_sum();
@@ -56,9 +57,7 @@ impl Study {
     fn add_sum(&mut self) {
         let Some(without_any) = &mut self.table.without_any else { return };
         let Price::Measured(together) = &without_any.price else { return };
-        let rows = self.table.rows.iter().filter(|row| {
-            without_any.changes.contains(&format!("line {}: {} → {}", row.line, row.ordering, row.variant))
-        });
+        let rows = self.table.rows.iter().filter(|row| without_any.changes.contains(&row_in_words(row)));
         let savings: Vec<&Saving> = rows
             .filter_map(|row| match &row.price {
                 Price::Measured(savings) => Some(savings),

@@ -9,7 +9,7 @@ use syncscope_cpu::primitives::own::{SIZES, Trials};
 use syncscope_gpu::own::Inspector;
 use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::scheduling::allowed_cpus;
-use syncscope_orderings::{MODELLED, Model, Span, Test, ptx_as_c};
+use syncscope_orderings::{Files, HARNESS, MODELLED, Model, Span, Test, ptx_as_c};
 
 use super::{
     LONGEST_MODEL, LONGEST_TEST, LONGEST_TEST_OF_GPU, MODEL_TIME, TEST_TIME, TEST_TIME_OF_GPU, Variant, pricing,
@@ -23,7 +23,7 @@ pub(super) struct Side<'a> {
     trials: Trials,
     subject: String,
     /// The machine code of the original.
-    original: String,
+    pub(super) original: String,
     model_time: Duration,
     test_time: Duration,
 }
@@ -97,10 +97,14 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether it is that of the original.
-    pub(super) fn is_same(&self, variant: &OwnOperation) -> Result<bool, String> {
-        let first = |error: String| error.lines().next().unwrap_or_default().to_owned();
-        Ok(self.code(variant).map_err(first)? == self.original)
+    /// The processor that the compiler writes code for, if it is not this machine's.
+    pub(super) fn foreign(&self) -> Option<&str> {
+        if self.is_gpu() { None } else { Trials::foreign(&self.original) }
+    }
+
+    /// The names of the instructions in machine code that may order memory, as often as they stand there.
+    pub(super) fn names(&self, code: &str) -> Vec<String> {
+        if self.is_gpu() { opcodes(code).collect() } else { Trials::instructions(&Trials::code(code)) }
     }
 
     /// Whether a compiler takes an operation.
@@ -121,13 +125,25 @@ impl<'a> Side<'a> {
     pub(super) fn instructions(&self, code: &str) -> Vec<String> {
         match &self.kind {
             Kind::Cpu { .. } => Trials::code(code),
-            Kind::Gpu { .. } => of_memory(code),
+            Kind::Gpu { .. } => {
+                let mut names: Vec<String> = Vec::new();
+                opcodes(code).for_each(|name| {
+                    if !names.contains(&name) {
+                        names.push(name)
+                    }
+                });
+                let counts = code.lines().find(|line| line.contains("instructions per operation"));
+                counts.map(|line| line.trim().to_owned()).into_iter().chain([names.join(", ")]).collect()
+            }
         }
     }
 
     pub(super) fn model(&self, own: &OwnOperation) -> Model {
-        let parse = |said: Result<(String, Vec<i32>), String>| {
-            said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
+        let parse = |said: Result<(String, Files), String>| {
+            said.map_or_else(Model::Cannot, |(lines, mut files)| {
+                files.retain(|_, file| file.as_deref() != Some(HARNESS));
+                Model::parse(&lines, &files)
+            })
         };
         let inspector = match &self.kind {
             Kind::Cpu { .. } => return parse(self.trials.model(own, self.model_time, SIZES)),
@@ -179,8 +195,8 @@ fn span_of(own: &OwnOperation) -> Span {
     }
 }
 
-/// How many instructions of each kind an operation has, and those that access memory or order it, in the order of the code.
-fn of_memory(listing: &str) -> Vec<String> {
+/// The instructions of a listing that access memory or order it.
+fn opcodes(listing: &str) -> impl Iterator<Item = String> + '_ {
     const KINDS: [&str; 12] =
         ["BAR", "MEMBAR", "ERRBAR", "CCTL", "LDG", "LDS", "STG", "STS", "RED", "ATOM", "UCGABAR", "SYNCS"];
     let opcode = |line: &'_ str| {
@@ -188,16 +204,9 @@ fn of_memory(listing: &str) -> Vec<String> {
         let mut words = rest.split_whitespace();
         let first = words.next()?;
         let opcode = if first.starts_with('@') { words.next()? } else { first };
-        KINDS.iter().any(|kind| opcode.starts_with(kind)).then(|| opcode.to_owned())
+        KINDS.iter().any(|kind| opcode.starts_with(kind)).then(|| opcode.trim_end_matches(';').to_owned())
     };
-    let mut opcodes: Vec<String> = Vec::new();
-    for opcode in listing.lines().filter_map(opcode) {
-        if !opcodes.contains(&opcode) {
-            opcodes.push(opcode);
-        }
-    }
-    let counts = listing.lines().find(|line| line.contains("instructions per operation"));
-    counts.map(|line| line.trim().to_owned()).into_iter().chain([opcodes.join(", ")]).collect()
+    listing.lines().filter_map(opcode)
 }
 
 /// An operation of a GPU as C for the model, and the sizes in which it is asked.
@@ -219,7 +228,10 @@ fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(Ow
     let names: Vec<String> = functions.iter().map(|(name, _)| name.clone()).collect();
     let (ptx, kernels) = inspector.ptx(own, &names).map_err(|error| error.to_string())?;
     let pairs: Vec<(String, String)> = kernels.into_iter().zip(functions.into_iter().map(|(_, name)| name)).collect();
-    let text = ptx_as_c(&ptx, &pairs, span, file)?;
+    let named = own.text.lines().filter(|line| line.starts_with("#line")).filter_map(|line| line.split('"').nth(1));
+    let mut files = vec![file.clone()];
+    named.filter(|name| *name != file.as_str()).for_each(|name| files.push(name.to_owned()));
+    let text = ptx_as_c(&ptx, &pairs, span, &files)?;
     let helpers = pairs.iter().skip(1).map(|(_, name)| name.clone()).collect();
     let (file, function) = (Some(MODELLED.to_owned()), Some(function.to_owned()));
     let id = format!("{}.own.modelled", Domain::Cpu);

@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
     if (copies >= 2) syncscope_once(me), syncscope_use(me);
 }
 
-#define SYNCSCOPE_LOOPS(COPIES)                                                                                       \
+#define SYNCSCOPE_REPEAT(COPIES)                                                                                      \
     SYNCSCOPE_EXPORT void syncscope_repeat_##COPIES(const struct syncscope_given *given, uint64_t iterations) {       \
         struct thread me = syncscope_thread(given);                                                                   \
         for (uint64_t iteration = 0; iteration < iterations; iteration++) {                                           \
@@ -73,7 +73,8 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
             syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
         }                                                                                                             \
         syncscope_keep(&me);                                                                                          \
-    }                                                                                                                 \
+    }
+#define SYNCSCOPE_WINDOW(COPIES)                                                                                      \
     SYNCSCOPE_EXPORT void syncscope_window_##COPIES(const struct syncscope_given *given, uint64_t (*look)(void *),    \
                                                     void *watch, uint64_t left) {                                     \
         struct thread me = syncscope_thread(given);                                                                   \
@@ -85,9 +86,12 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
         syncscope_keep(&me);                                                                                          \
     }
 
-SYNCSCOPE_LOOPS(0)
-SYNCSCOPE_LOOPS(1)
-SYNCSCOPE_LOOPS(2)
+SYNCSCOPE_WINDOW(2)
+// The other loops have the same code more often: what compares codes (SYNCSCOPE_FEW) does without them.
+#ifndef SYNCSCOPE_FEW
+SYNCSCOPE_WINDOW(0) SYNCSCOPE_WINDOW(1)
+SYNCSCOPE_REPEAT(0) SYNCSCOPE_REPEAT(1) SYNCSCOPE_REPEAT(2)
+#endif
 
 SYNCSCOPE_EXPORT void syncscope_execute(const struct syncscope_given *given) {
     struct thread me = syncscope_thread(given);
@@ -105,11 +109,9 @@ SYNCSCOPE_EXPORT void syncscope_begin(const struct syncscope_given *given) {
     syncscope_set_up(&me);
 }
 
-SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) {
-    struct thread me = syncscope_thread(given);
-    return syncscope_check(&me);
-}
+SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given);
 
+#ifndef SYNCSCOPE_FEW
 // `Loops` in Rust.
 struct syncscope_loops {
     void (*repeat[3])(const struct syncscope_given *, uint64_t);
@@ -127,4 +129,11 @@ SYNCSCOPE_EXPORT const struct syncscope_loops *syncscope_loops(void) {
         syncscope_execute, syncscope_stress, syncscope_begin, syncscope_verify,
     };
     return &loops;
+}
+#endif
+
+// Last, so that no directive is: of an open bracket of the user, a compiler tells the end of the file.
+SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) {
+    struct thread me = syncscope_thread(given);
+    return syncscope_check(&me);
 }

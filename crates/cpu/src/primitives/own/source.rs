@@ -198,14 +198,24 @@ pub(super) fn is_cancelled() -> bool {
     place(Cancel::new()).1.is_cancelled()
 }
 
-/// The compiler of an operation on variables of a type.
+/// The compiler of an operation on variables of a type: the one that the user asks for.
 ///
 /// # Errors
 /// That there is none.
 pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<CompilerOf, String> {
+    compiler_among(own, dtype, has_work, true)
+}
+
+/// That one, or the usual one of this machine.
+pub(super) fn compiler_among(
+    own: &OwnOperation,
+    dtype: Dtype,
+    has_work: bool,
+    is_asked: bool,
+) -> Result<CompilerOf, String> {
     let (variable, usual, ending, standard) =
         if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") };
-    let chosen = env::var(variable).ok().filter(|chosen| !chosen.trim().is_empty());
+    let chosen = env::var(variable).ok().filter(|chosen| is_asked && !chosen.trim().is_empty());
     let chosen = chosen.unwrap_or_else(|| usual.to_owned());
     let mut words = chosen.split_whitespace();
     let compiler = words.next().unwrap_or(usual);

@@ -1,8 +1,10 @@
 //! Programs that try whether an operation keeps its promise: in a model of memory (`explore.c`), or by threads of this machine
 //! (`stress.c`). Both do the same with it (`trial.h`). They run in processes of their own, whose time is limited.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use syncscope_core::{Dtype, OwnCheck, OwnOperation};
@@ -12,7 +14,7 @@ use syncscope_host::guard::{temporary_folder, temporary_folder_in};
 use tempfile::TempDir;
 
 use super::inspection::body_of;
-use super::source::{CompilerOf, LIMIT, compiler_of, explained, functions, is_cancelled, text};
+use super::source::{CompilerOf, LIMIT, compiler_among, compiler_of, explained, functions, is_cancelled, text};
 use crate::machine::c_compiler;
 
 const TRIAL: &str = include_str!("trial.h");
@@ -31,7 +33,7 @@ macro_rules! forms {
 }
 
 /// Our own locks and barriers by their id, written in C as a user would: the catalogue's are in Rust.
-pub const FORMS: [(&str, &str); 16] = forms! {
+pub const FORMS: [(&str, &str); 17] = forms! {
     "cpu.lock.ttas" "ttas.c",
     "cpu.lock.ttas_backoff" "ttas_backoff.c",
     "cpu.lock.ticket" "ticket.c",
@@ -46,6 +48,7 @@ pub const FORMS: [(&str, &str); 16] = forms! {
     "cpu.barrier.sense" "sense.c",
     "cpu.barrier.dissemination" "dissemination.c",
     "cpu.barrier.tree" "tree.c",
+    "cpu.barrier.flat" "flat.c",
     "cpu.barrier.clusters" "clusters.c",
     "cpu.barrier.futex" "futex.c",
 };
@@ -58,6 +61,8 @@ pub const SIZES: [(u32, u32); 2] = [(2, 2), (3, 1)];
 pub struct Trials {
     folder: TempDir,
     dtype: Dtype,
+    /// What was compiled, by its text and function.
+    known: Mutex<HashMap<(String, Option<String>), Result<String, String>>>,
 }
 
 /// One of the two programs.
@@ -83,23 +88,46 @@ impl Trials {
     /// That there is no place for the programs.
     pub fn new(dtype: Option<Dtype>) -> Result<Self, String> {
         let folder = temporary_folder().map_err(|error| error.to_string())?;
-        Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32) })
+        Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32), known: Mutex::default() })
     }
 
-    /// The timed code of an operation as assembly, without names: equal for those that execute the same.
+    /// The code of an operation in a timed loop and in its test, as assembly without names: equal for those that execute the same.
     ///
     /// # Errors
     /// What the compiler says.
     pub fn assembly(&self, own: &OwnOperation) -> Result<String, String> {
+        let key = (own.text.clone(), own.function.clone());
+        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
         let compiler = compiler_of(own, self.dtype, false)?;
-        let assembly = c_compiler::assembly(compiler.command(&[]), (compiler.ending, &text(own)), LIMIT, is_cancelled)?;
-        assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
+        let text = format!("{}{TARGET}{}", text(own), trial_of(own, Program::Stress).unwrap_or_default());
+        let assembly = assembly(own, &compiler, &text, &["-DSYNCSCOPE_FEW=1"]);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, assembly.clone());
+        assembly
+    }
+
+    /// The processor that this assembly is for, if it is not the one of this machine.
+    pub fn foreign(assembly: &str) -> Option<&str> {
+        let (_, rest) = assembly.split_once("syncscope_target_")?;
+        rest.split(',').next().map(str::trim).filter(|target| *target != std::env::consts::ARCH)
     }
 
     /// The instructions of an operation, once, from its assembly.
     pub fn code(assembly: &str) -> Vec<String> {
         let lines = body_of(assembly, "syncscope_execute").lines().skip(1).map(|line| line.trim().replace('\t', " "));
         lines.filter(|line| !line.is_empty() && (!line.starts_with('.') || line.ends_with(':'))).collect()
+    }
+
+    /// The names of instructions, with what a fence or a call is about.
+    pub fn instructions(code: &[String]) -> Vec<String> {
+        let of = |line: &String| {
+            let mut words = line.split([' ', ';']).filter(|word| !word.is_empty());
+            let first = words.next().filter(|word| !word.ends_with(':'))?;
+            let more = ["lock", "rep", "call", "bl", "dmb", "dsb"].contains(&first).then(|| words.next()).flatten();
+            Some(more.map_or_else(|| first.to_owned(), |more| format!("{first} {more}")))
+        };
+        code.iter().filter_map(of).collect()
     }
 
     /// Whether a compiler takes an operation.
@@ -113,8 +141,8 @@ impl Trials {
         Ok(refusal?.is_none())
     }
 
-    /// What the model says of an operation within a time, for two sizes: threads, and how often each uses it. The lines of `explore.c`, with the numbers of the files that are the user's
-    /// own.
+    /// What the model says of an operation within a time, for two sizes: threads, and how often each uses it. The lines of
+    /// `explore.c`, with the numbers of the user's files. Which processor it is for does not matter: it runs on this one.
     ///
     /// # Errors
     /// Why it cannot be modelled.
@@ -123,11 +151,13 @@ impl Trials {
         own: &OwnOperation,
         time: Duration,
         sizes: [(u32, u32); 2],
-    ) -> Result<(String, Vec<i32>), String> {
-        let compiler = compiler_of(own, self.dtype, false)?;
+    ) -> Result<(String, BTreeMap<i32, Option<String>>), String> {
+        let is_foreign = self.assembly(own).is_ok_and(|assembly| Self::foreign(&assembly).is_some());
+        let compiler = compiler_among(own, self.dtype, false, !is_foreign)?;
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
         let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-Wno-tsan"];
-        let assembly = trial(&modelled, &compiler, &options, Program::Model)?;
+        let text = functions(&modelled) + &trial_of(own, Program::Model)?;
+        let assembly = assembly(own, &compiler, &text, &options)?;
         if let Some(name) = outside_of_model(&assembly) {
             return Err(format!("it calls `{name}`"));
         }
@@ -135,8 +165,7 @@ impl Trials {
         let mut command = Command::new(program.path().join("trial"));
         let numbers = sizes.iter().flat_map(|(threads, times)| [threads.to_string(), times.to_string()]);
         let said = run(command.arg(time.as_secs_f64().to_string()).args(numbers), time)?;
-        let name = own.file.as_deref().unwrap_or("statement");
-        Ok((said, files_of(&assembly, name)))
+        Ok((said, files_of(&assembly, own)))
     }
 
     /// What threads on these CPUs see of an operation within a time: the line of `stress.c`.
@@ -144,8 +173,11 @@ impl Trials {
     /// # Errors
     /// Why it cannot be run.
     pub fn stress(&self, own: &OwnOperation, time: Duration, cpus: &[u32]) -> Result<String, String> {
-        let compiler = compiler_of(own, self.dtype, false)?;
-        let assembly = trial(own, &compiler, &[], Program::Stress)?;
+        trial_of(own, Program::Stress)?;
+        let (compiler, assembly) = (compiler_of(own, self.dtype, false)?, self.assembly(own)?);
+        if let Some(target) = Self::foreign(&assembly) {
+            return Err(format!("its code is for {target}"));
+        }
         let program = self.linked(&compiler, &assembly, Program::Stress)?;
         let threads = cpus.len().clamp(2, MOST_THREADS);
         let mut command = Command::new(program.path().join("trial"));
@@ -170,23 +202,30 @@ impl Trials {
     }
 }
 
-/// The operation with what is done with it, as assembly.
-fn trial(own: &OwnOperation, compiler: &CompilerOf, options: &[&str], program: Program) -> Result<String, String> {
+/// A name in the assembly that tells which processor it is for.
+const TARGET: &str = "\n#if defined(__aarch64__)\n__asm__(\".set syncscope_target_aarch64, 1\");\n#elif defined(__x86_64__)\n\
+     __asm__(\".set syncscope_target_x86_64, 1\");\n#endif\n";
+
+/// A text about an operation as assembly.
+fn assembly(own: &OwnOperation, compiler: &CompilerOf, text: &str, options: &[&str]) -> Result<String, String> {
+    let assembly = c_compiler::assembly(compiler.command(options), (compiler.ending, text), LIMIT, is_cancelled)?;
+    assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
+}
+
+/// What is done with an operation, to stand behind its functions.
+fn trial_of(own: &OwnOperation, program: Program) -> Result<String, String> {
     let check = own.checked().filter(|_| !own.admits_several() || own.exclusive_half().is_some());
     if check.is_none() && !own.helpers.iter().any(|name| name.starts_with("check")) {
         return Err("nothing of it is checked".to_owned());
     }
     let is = |wanted| u32::from(check == Some(wanted));
-    let head = format!(
+    Ok(format!(
         "\n#line 1 \"trial.h\"\n#define SYNCSCOPE_TRIAL_MODEL {}\n#define SYNCSCOPE_TRIAL_BARRIER {}\n\
-         #define SYNCSCOPE_TRIAL_COUNTER {}\n",
+         #define SYNCSCOPE_TRIAL_COUNTER {}\n{TRIAL}",
         u32::from(program == Program::Model),
         is(OwnCheck::Barrier),
         is(OwnCheck::Counter)
-    );
-    let text = format!("{}{head}{TRIAL}", functions(own));
-    let assembly = c_compiler::assembly(compiler.command(options), (compiler.ending, &text), LIMIT, is_cancelled)?;
-    assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
+    ))
 }
 
 /// Most threads of the test.
@@ -241,13 +280,17 @@ fn with_sites(assembly: &str) -> String {
     format!("{text}\t.section syncscope_sites,\"aw\"\n\t.balign 8\n{table}\t.quad 0\n\t.quad 0\n")
 }
 
-/// The numbers that assembly gives to files of this name.
-fn files_of(assembly: &str, name: &str) -> Vec<i32> {
+/// The numbers that assembly gives to the user's files: the one of the operation, and by their names those that `#line` in it names.
+fn files_of(assembly: &str, own: &OwnOperation) -> BTreeMap<i32, Option<String>> {
+    let name = own.file.as_deref().unwrap_or("statement");
+    let is_included =
+        |file: &str| own.text.lines().any(|line| line.starts_with("#line") && line.split('"').nth(1) == Some(file));
     let of = |line: &str| {
         let rest = line.trim_start().strip_prefix(".file")?.trim_start();
         let number = rest.split_whitespace().next()?.parse().ok()?;
         let file = rest.rsplit('"').nth(1)?;
-        (file == name || name.rsplit('/').next() == Some(file)).then_some(number)
+        let is_own = file == name || name.rsplit('/').next() == Some(file);
+        (is_own || is_included(file)).then(|| (number, (!is_own).then(|| file.to_owned())))
     };
     assembly.lines().filter_map(of).collect()
 }

@@ -1,0 +1,61 @@
+//! The table of `measure --orderings` in the directory of its run, and on the page.
+
+use std::path::Path;
+
+use syncscope_core::data_file;
+use syncscope_orderings::{HEADS, Table};
+use syncscope_report::section::{Part, Section};
+
+/// Its name in the directory.
+pub(crate) const FILE: &str = "orderings.json";
+
+/// What a directory holds of it; `Err` says how it is damaged.
+pub(crate) fn read(directory: &Path) -> Result<Option<Section>, String> {
+    let file = directory.join(FILE);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let text = data_file::read_text(&file).map_err(|error| format!("damaged: {}: {error}", file.display()))?;
+    let tables: Vec<Table> =
+        serde_json::from_str(&text).map_err(|error| format!("damaged: {}: {error}", file.display()))?;
+    Ok((!tables.is_empty()).then(|| section(&tables)))
+}
+
+fn section(tables: &[Table]) -> Section {
+    Section {
+        name: "orderings",
+        title: "Memory orderings",
+        lead: "What each memory ordering costs here, and whether a test or the memory model asks for it. Not refuted does not mean \
+               needless.",
+        answers: tables.iter().filter_map(Table::answer).map(|answer| format!("{answer}.")).collect(),
+        parts: tables.iter().map(card).collect(),
+        claims: Vec::new(),
+    }
+}
+
+fn card(table: &Table) -> Part {
+    let rows = table.rows.iter().map(|row| table.cells(row).to_vec()).collect();
+    let mut parts = vec![Part::table(&HEADS, rows)];
+    parts.extend(table.remarks().into_iter().map(Part::paragraph));
+    let code = table.cheapest.iter().filter(|cheapest| !cheapest.code.is_empty());
+    parts.extend(table.answer().map(Part::paragraph));
+    parts.extend(code.map(|cheapest| Part::Code(cheapest.code.join("\n"))));
+    Part::card(&table.operation, "", parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_table_is_named_and_one_that_is_missing_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(folder.path()), Ok(None));
+        for text in ["", "{", "[1]", "{}"] {
+            std::fs::write(folder.path().join(FILE), text).unwrap();
+            assert!(read(folder.path()).unwrap_err().contains(FILE), "{text}");
+        }
+        std::fs::write(folder.path().join(FILE), "[]").unwrap();
+        assert_eq!(read(folder.path()), Ok(None));
+    }
+}

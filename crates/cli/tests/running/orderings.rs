@@ -1,0 +1,263 @@
+//! `syncscope measure --orderings`: what each memory ordering costs, and whether a test or the model asks for it. Assertions are about
+//! what is said, not about figures.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::common::{program, stderr};
+
+fn measure(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(program());
+    command.args(["measure", "--orderings"]).args(words).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The tables of a command that succeeds.
+fn tables(folder: &Path, words: &[&str]) -> String {
+    let output = measure(folder, words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    stdout(&output)
+}
+
+/// The line of a table that begins so, but for spaces.
+fn row<'a>(table: &'a str, begin: &str) -> &'a str {
+    let squeezed = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let found = table.lines().find(|line| squeezed(line).starts_with(begin));
+    found.unwrap_or_else(|| panic!("no line begins with {begin}:\n{table}"))
+}
+
+/// An example of the repository.
+fn example(name: &str) -> String {
+    format!("{}/../../examples/measure/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Each ordering has a row, and no answer says more than was seen.
+#[test]
+fn orderings_have_a_price_and_a_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = "_Static_assert(memory_order_release == 3, \"\");\n\
+                void acquire(struct thread *me) { while (atomic_exchange(me->x, 1)) syncscope_pause(); }\n\
+                #ifdef OTHER\n#define STORE(x) atomic_store_explicit(x, 0, memory_order_release)\n#endif\n\
+                void release(struct thread *me) { atomic_store(me->x, 0); }\n";
+    fs::write(folder.path().join("lock.c"), lock).unwrap();
+    let exports = ["--export-json", "table.json", "--export-markdown", "table.md", "--out", "run", "--budget", "8s"];
+    let words = [&["--cpu", "lock.c", "--threads", "1"][..], &exports].concat();
+    let output = measure(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = stdout(&output);
+    let row =
+        |begin: &str| table.lines().find(|line| line.contains(begin)).unwrap_or_else(|| panic!("{begin}: {table}"));
+    for variant in ["atomic_exchange (seq_cst) → relaxed", "atomic_store (seq_cst) → relaxed"] {
+        assert!(row(variant).contains("the model asks for it"), "{table}");
+    }
+    for variant in ["atomic_exchange (seq_cst) → acq_rel", "atomic_store (seq_cst) → release"] {
+        assert!(row(variant).contains("not refuted"), "{table}");
+    }
+    if cfg!(target_arch = "x86_64") {
+        let relaxed = row("atomic_exchange (seq_cst) → relaxed");
+        assert!(relaxed.contains("same instructions") && relaxed.contains("free here; the model asks"), "{table}");
+        assert!(!row("atomic_store (seq_cst) → release").contains("same instructions"));
+        assert!(table.contains("the cheapest form that no test and no model refutes: line 6"), "{table}");
+    }
+    assert!(row("not tried: line 1").contains("does not compile"), "{table}");
+    assert!(!table.contains("not needed"), "{table}");
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path().join("table.json")).unwrap()).unwrap();
+    assert_eq!(json[0]["operation"], "cpu.own.lock");
+    assert!(
+        json[0]["rows"].as_array().unwrap().iter().any(|row| row["model"]["refuted"]["steps"].is_array()),
+        "{json}"
+    );
+    assert!(fs::read_to_string(folder.path().join("table.md")).unwrap().contains("| line | ordering |"));
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains("Memory orderings</h2>") && page.contains("atomic_store (seq_cst) → release"));
+    assert!(page.contains("cpu.own.lock: the cheapest form"), "it leads the page");
+}
+
+#[test]
+fn orderings_of_what_has_none_or_is_broken_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let release = "void release(struct thread *me) { atomic_store_explicit(me->x, 0, memory_order_release); }\n";
+    for (acquire, said) in [
+        ("while (atomic_load(me->x) < 2) {}", "fails its check as it is: hangs"),
+        ("*me->counter += 1;", "fails its check as it is"),
+    ] {
+        fs::write(folder.path().join("a.c"), format!("void acquire(struct thread *me) {{ {acquire} }}\n{release}"))
+            .unwrap();
+        let output = measure(folder.path(), &["--cpu", "a.c"]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    let output = measure(folder.path(), &["--cpu", "x = x + 1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("has no memory ordering that could be weaker"), "{}", stderr(&output));
+    let output = measure(folder.path(), &["--cpu", "cpu.lock.std_mutex"]);
+    assert_eq!((output.status.code(), stderr(&output).contains("has no form")), (Some(2), true));
+}
+
+/// The PTX memory model asks for each release and acquire of a barrier of the grid, and not for its scope beyond the grid. Needs
+/// NVRTC, but no GPU.
+#[test]
+fn orderings_of_a_barrier_of_the_grid_are_modelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let barrier = "__device__ void grid_wait(Thread &me) {\n\
+                   unsigned *const counter = (unsigned *)me.memory;\n\
+                   __syncthreads();\n\
+                   if (threadIdx.x == 0) {\n\
+                   __threadfence_system();\n\
+                   atomicAdd(counter, 1u);\n\
+                   me.wait_until([&] { return *(volatile unsigned *)counter >= (me.passed + 1) * gridDim.x; });\n\
+                   __threadfence();\n\
+                   }\n\
+                   __syncthreads();\n}\n";
+    fs::write(folder.path().join("bar.cuh"), barrier).unwrap();
+    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = stdout(&output);
+    for (line, variant, answer) in [
+        (3, "__syncthreads() → left out", "the model asks for it"),
+        (5, "__threadfence_system() → __threadfence", "not refuted"),
+        (5, "__threadfence_system() → left out", "the model asks for it"),
+        (8, "__threadfence() → __threadfence_block", "the model asks for it"),
+        (8, "__threadfence() → left out", "the model asks for it"),
+        (10, "__syncthreads() → left out", "the model asks for it"),
+    ] {
+        let begin = format!("{line}  {variant}");
+        let row = table.lines().find(|line| line.trim_start().starts_with(&begin));
+        assert!(row.is_some_and(|row| row.contains(answer)), "{begin}: {table}");
+    }
+    assert!(table.contains("refutes: line 5: __threadfence_system() → __threadfence (not measured)"), "{table}");
+    let weak = barrier.replace("__threadfence_system();", "");
+    fs::write(folder.path().join("bar.cuh"), weak).unwrap();
+    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90"]);
+    assert!(stdout(&output).contains("the model refutes the code as it is"), "{}", stdout(&output));
+}
+
+/// Orderings in headers of the user are those of the operation; a weaker one is compiled with the others.
+#[test]
+fn orderings_of_included_headers_are_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("inc")).unwrap();
+    let header = "#pragma once\n#include <stdatomic.h>\nstatic inline void unlock(atomic_int *x) {\n\
+                  atomic_store_explicit(x, 0, memory_order_release); }\n";
+    fs::write(folder.path().join("inc/lib.h"), header).unwrap();
+    let text = "#include \"lib.h\"\nvoid acquire(struct thread *me) {\n\
+                while (atomic_exchange_explicit(me->x, 1, memory_order_acquire)) syncscope_pause(); }\n\
+                void release(struct thread *me) { unlock(me->x); }\n";
+    fs::write(folder.path().join("a.c"), text).unwrap();
+    let table = tables(folder.path(), &["--cpu", "a.c", "-I", "inc", "--threads", "1", "--budget", "4s"]);
+    assert!(
+        row(&table, "inc/lib.h:4 atomic_store_explicit release → relaxed").contains("the model asks for it"),
+        "{table}"
+    );
+    assert!(row(&table, "3 atomic_exchange_explicit acquire → relaxed").contains("the model asks for it"), "{table}");
+}
+
+/// A variant that waits for ever ends, is named, and costs the others nothing; two operations are compared, each with its table.
+#[test]
+fn a_variant_that_hangs_is_named_and_operations_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    // Without the fence the compiler reads the word once.
+    let wait = |fence: &str| {
+        format!(
+            "void wait(struct thread *me) {{\n unsigned *const state = me->memory;\n\
+             const unsigned mine = __atomic_add_fetch(state, 1, __ATOMIC_SEQ_CST);\n\
+             const unsigned target = (mine + me->threads - 1) / me->threads * me->threads;\n\
+             while ((int)(*state - target) < 0) {{\n {fence}\n }}\n}}\n"
+        )
+    };
+    fs::write(folder.path().join("a.c"), wait("__sync_synchronize();")).unwrap();
+    fs::write(folder.path().join("b.c"), wait("__atomic_thread_fence(__ATOMIC_ACQUIRE);")).unwrap();
+    let table = tables(
+        folder.path(),
+        &["--cpu", "a.c", "--against", "b.c", "--threads", "2", "--budget", "8s", "--out", "run"],
+    );
+    let hangs = row(&table, "6 __sync_synchronize() → left out");
+    assert!(hangs.contains("it hangs") && hangs.contains("yes: seen to fail: hangs"), "{table}");
+    assert!(table.contains("the model refutes the code as it is"), "plain accesses race: {table}");
+    assert!(
+        row(&table, "cpu.own.a instead: ").contains("ns") || table.contains("cpu.own.a instead: no figure"),
+        "{table}"
+    );
+    assert!(row(&table, "cpu.own.b").len() < 20 && folder.path().join("run-2/report.html").exists());
+}
+
+/// Our own locks and barriers by their id, and one of several behind a colon. Needs NVRTC, but no GPU.
+#[test]
+fn locks_and_barriers_of_the_catalogue_are_asked_by_id() {
+    let folder = tempfile::tempdir().unwrap();
+    for (id, begin) in [
+        ("gpu.lock.ticket", "8 ld.acquire.gpu.global.u32 → ld.relaxed.gpu.global.u32"),
+        ("gpu.lock.spin_cas", "5 atom.acquire.gpu.global.cas.b32 → atom.relaxed.gpu.global.cas.b32"),
+        ("gpu.grid.hierarchical:near_counters", "58 fence.acquire.gpu → left out"),
+        ("gpu.multi.flags:direct", "84 fence.release.sys → left out"),
+    ] {
+        let table = tables(folder.path(), &["--gpu", id, "--sass", "sm_90"]);
+        assert!(table.contains("the model does not refute the code as it is"), "{id}: {table}");
+        assert!(row(&table, begin).contains("the model asks for it"), "{id}: {table}");
+        assert_eq!(table.matches("the model does not refute the code as it is").count(), 1, "{id}: one operation");
+    }
+}
+
+/// The questions of the examples: each command runs and answers. Needs NVRTC, but no GPU.
+#[test]
+fn the_questions_of_the_examples_are_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let on_gpu = |name: &str, words: &[&str]| {
+        tables(folder.path(), &[&["--gpu", &example(name), "--sass", "sm_90"][..], words].concat())
+    };
+    // Does a barrier of several GPUs need its fence of the system before flags that release? One of the device is enough.
+    let flags = on_gpu("orderings_flags.cuh", &["--blocks", "8"]);
+    assert!(row(&flags, "11 __threadfence_system() → __threadfence").contains("not refuted"), "{flags}");
+    assert!(row(&flags, "11 __threadfence_system() → left out").contains("the model asks for it"), "{flags}");
+    assert!(row(&flags, "13 st.release.sys.global.u32 → st.relaxed.sys.global.u32").contains("not refuted"), "{flags}");
+    assert!(
+        row(&flags, "19 ld.acquire.sys.global.u32 → ld.relaxed.sys.global.u32").contains("the model asks"),
+        "{flags}"
+    );
+    // Ten fences and barriers in a row: the compiler joins none of them.
+    let combine = on_gpu("orderings_combine.cuh", &["--blocks", "8"]);
+    assert_eq!(combine.matches("→ left out").count(), 10, "{combine}");
+    // A barrier of the block before one of the cluster.
+    let cluster = on_gpu("orderings_cluster.cuh", &["--cluster", "2"]);
+    assert!(row(&cluster, "4 __syncthreads() → left out").contains("not refuted"), "{cluster}");
+    assert!(row(&cluster, "5 barrier.cluster.arrive.release.aligned").contains("the model asks for it"), "{cluster}");
+    // A barrier with relaxed accesses.
+    let reduce = on_gpu("orderings_reduce.cuh", &["--blocks", "8"]);
+    for relaxed in ["red.release.gpu.global.add.u32 → red.relaxed", "ld.acquire.gpu.global.u32 → ld.relaxed"] {
+        assert!(
+            reduce.lines().any(|line| line.contains(relaxed) && line.contains("the model asks for it")),
+            "{reduce}"
+        );
+    }
+    // A store that releases, a fence and a store, a full fence and a store.
+    let publish = example("orderings_publish.c");
+    let publish = tables(folder.path(), &["--cpu", &publish, "--budget", "4s", "--out", "publish"]);
+    assert!(row(&publish, "15 atomic_thread_fence release → left out").contains("the model asks for it"), "{publish}");
+    assert!(row(&publish, "20 atomic_thread_fence seq_cst → acq_rel").contains("not refuted"), "{publish}");
+    if cfg!(target_arch = "x86_64") {
+        assert!(row(&publish, "12 atomic_store_explicit release → relaxed").contains("same instructions"), "{publish}");
+        assert!(row(&publish, "20 atomic_thread_fence seq_cst → acq_rel").contains("[without"), "{publish}");
+    }
+}
+
+/// A compiler for another processor: its instructions and the model, and no figure.
+#[test]
+fn a_foreign_compiler_gives_instructions_without_prices() {
+    let cross = "aarch64-linux-gnu-gcc";
+    if Command::new(cross).arg("--version").output().is_err() {
+        println!("not tried: there is no {cross}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(program());
+    command.args(["measure", "--orderings", "--cpu", "cpu.lock.ticket"]).current_dir(folder.path());
+    let output = command.env("CC", cross).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let table = stdout(&output);
+    let store = row(&table, "10 atomic_store_explicit release → relaxed");
+    assert!(store.contains("no price: for aarch64 [stlr → str]") && store.contains("the model asks for it"), "{table}");
+}
