@@ -96,14 +96,15 @@ struct WaitLimit {
 
     template <typename Condition>
     __device__ __forceinline__ void wait_for(Condition holds) {
-        u32 polls = 0;
         u64 deadline = 0;
+        while (!expired) {
+            // As a program would poll, with a count.
 #pragma unroll 1
-        while (!expired && !holds()) {
-            if (++polls % POLLS == 0) {
-                deadline = check_deadline(abort, deadline);
-                expired = deadline == 0;
+            for (u32 left = POLLS; left != 0; left--) {
+                if (holds()) return;
             }
+            deadline = check_deadline(abort, deadline);
+            expired = deadline == 0;
         }
     }
 };

@@ -162,6 +162,10 @@ impl<'a> LaunchChain<'a> {
         if chain.setup.work.traffic == Traffic::Sweep {
             chain.fit(most)?;
         }
+        if chain.setup.launching == Launching::Waiting(HostWait::Function) {
+            // The driver makes its thread for functions of the host now, while this thread may run on any CPU: later both would share one.
+            chain.wait_by(HostWait::Function)?;
+        }
         Ok(chain)
     }
 

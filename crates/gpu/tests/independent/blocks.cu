@@ -124,6 +124,8 @@ template <Kind K> static void all(const char *id, const char *order, const std::
     printf("primitive=%s order=%s group= blocks=2 threads=32 cycles=%.1f\n", id, order, mean(any));
     printf("primitive=%s order=%s group=near blocks=132 threads=32 cycles=%.1f\n", id, order, median(near));
     printf("primitive=%s order=%s group=far blocks=132 threads=32 cycles=%.1f\n", id, order, median(far)); fflush(stdout);
+    std::sort(far.begin(), far.end());
+    printf("# far: %.1f to %.1f\n", far[1], far[far.size() - 2]);
 }
 int main() {
     const int PAGES = 64;

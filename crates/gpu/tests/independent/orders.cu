@@ -11,7 +11,7 @@
 typedef unsigned u32;
 typedef unsigned long long u64;
 #define OK(x) do { cudaError_t bad_ = x; if (bad_) { printf("# error %s line %d\n", cudaGetErrorString(bad_), __LINE__); exit(1); } } while (0)
-struct Thread { char *memory; u64 index; u32 value, lane, bin, share; u32 *shared; };
+struct Thread { char *memory; u64 index; u32 value, lane, bin, share; u64 apart; u32 *shared; };
 #define OP(NAME, ...) struct NAME { __device__ __forceinline__ static void run(Thread &t) { __VA_ARGS__; } };
 #define ME(T) ((T *)t.memory + t.index * t.share)
 // The library's operations: one of its orders and scopes each.
@@ -29,11 +29,12 @@ template <typename T> OP(GlobalBin, atomicAdd((T *)t.memory + t.bin, (T)t.value)
 template <typename T> OP(SharedBin, atomicAdd((T *)t.shared + t.bin, (T)t.value))
 OP(ThroughShared, t.shared[threadIdx.x] = t.value; __syncwarp(); t.value = t.shared[(threadIdx.x & ~31u) + t.lane]; __syncwarp())
 #define PROXY(kind) asm volatile("fence.proxy.async" kind ";" ::: "memory")
+// The distance is known at run time alone: else the compiler adds updates of one element up across those of the other.
 #define UPDATE(offset) ((int *)t.memory)[t.index + (offset)] += 1
 #define ONE(fence) __syncthreads(); if (threadIdx.x == 0) fence; __syncthreads()
-OP(Updates, UPDATE(0); UPDATE((1 << 20)))
+OP(Updates, UPDATE(0); UPDATE(t.apart))
 #define FENCES(NAME, fence) \
-    OP(NAME##Alone, fence) OP(NAME##ByOne, UPDATE(0); ONE(fence); UPDATE((1 << 20))) OP(NAME##Updates, UPDATE(0); fence; UPDATE((1 << 20)))
+    OP(NAME##Alone, fence) OP(NAME##ByOne, UPDATE(0); ONE(fence); UPDATE(t.apart)) OP(NAME##Updates, UPDATE(0); fence; UPDATE(t.apart))
 FENCES(Block, __threadfence_block())
 FENCES(Device, __threadfence())
 FENCES(System, __threadfence_system())
@@ -41,9 +42,9 @@ FENCES(Async, PROXY(""))
 FENCES(AsyncShared, PROXY(".shared::cta"))
 FENCES(AsyncGlobal, PROXY(".global"))
 
-template <typename Op, int UNROLL> __global__ void __launch_bounds__(1024, 2) loop(char *memory, u32 zero, u32 bins, u32 share, u32 iterations, long long *out) {
+template <typename Op, int UNROLL> __global__ void __launch_bounds__(1024, 2) loop(char *memory, u32 zero, u32 bins, u32 share, u32 iterations, u64 apart, long long *out) {
     __shared__ u32 words[1024];
-    Thread t{memory, blockIdx.x * blockDim.x + threadIdx.x, 1 + zero, (threadIdx.x + 1) % 32, threadIdx.x % bins, share, words};
+    Thread t{memory, blockIdx.x * blockDim.x + threadIdx.x, 1 + zero, (threadIdx.x + 1) % 32, threadIdx.x % bins, share, apart, words};
     words[threadIdx.x] = 0;
     __syncthreads();
     const long long start = clock64();
@@ -59,18 +60,21 @@ template <typename Op, int UNROLL> __global__ void __launch_bounds__(1024, 2) lo
 static char *memory; static long long *results;
 static const size_t POOL = 1u << 30;
 template <typename Op, int UNROLL> static double slowest(int threads, int blocks, u32 bins, u32 share, u32 iterations, size_t offset) {
-    loop<Op, UNROLL><<<blocks, threads>>>(memory + offset, 0, bins, share, iterations, results);
+    loop<Op, UNROLL><<<blocks, threads>>>(memory + offset, 0, bins, share, iterations, ((u64)threads * blocks + 127) / 128 * 128, results);
     std::vector<long long> all(blocks * ((threads + 31) / 32));
     OK(cudaMemcpy(all.data(), results, all.size() * 8, cudaMemcpyDeviceToHost));
     return (double)*std::max_element(all.begin(), all.end());
 }
 template <typename Op, int UNROLL> static std::vector<double> slopes(int threads, int blocks, u32 bins = 1, u32 share = 1) {
-    const size_t size = ((size_t)threads * blocks * 8 + (16 << 20) + 4095) / 4096 * 4096, places = POOL / size;
+    // Any pages: at a fixed distance all may lie in one half of the cache, whose place is a sum of bits of the address.
+    const size_t pages = (POOL - ((size_t)threads * blocks * 16 + (1 << 16))) / 4096;
+    u64 random = 88172645463325252ull;
     double one = slowest<Op, UNROLL>(threads, blocks, bins, share, 4, 0) / 4;
     const u32 n = (u32)std::min(3e6, std::max(4.0, 150e3 / one));
     std::vector<double> all;
-    for (int place = 0; place < 26; place++) {
-        const size_t offset = place * 40503u % places * size + place * 512;
+    for (int place = 0; place < 64; place++) {
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        const size_t offset = random % pages * 4096;
         const double less = slowest<Op, UNROLL>(threads, blocks, bins, share, n, offset), more = slowest<Op, UNROLL>(threads, blocks, bins, share, 2 * n, offset);
         all.push_back((more - less) / n / UNROLL);
     }
@@ -94,7 +98,7 @@ template <typename Op, typename Without> static void fence(const char *name, int
     }
 #define FENCE_ROWS(NAME, id) \
     for (int threads : {32, 1024}) for (int blocks : {1, 132}) { \
-        row<NAME##Alone, 8>("primitive=" id " group=nothing_written", threads, blocks); \
+        row<NAME##Alone, 64>("primitive=" id " group=nothing_written", threads, blocks); \
     }
 template <cuda::thread_scope S, int O> using AddInt = Add<int, S, O>;
 int main() {

@@ -14,8 +14,8 @@ const NEAR: &str = "near";
 /// They are near different halves, and each polls in its own.
 const FAR: &str = "far";
 
-/// A round trip takes a microsecond.
-const UNROLL_OF_TRIPS: u32 = 8;
+/// A round trip takes a microsecond. Copies of it would not stay in the cache of instructions next to the multiprocessor's parts.
+const UNROLL_OF_TRIPS: u32 = 1;
 
 /// In theory: a store on its way to the second-level cache and, on average, one and a half reads of it by the one who waits,
 /// twice. A release waits until the data before it are there, another way and back; an acquire empties the first-level cache, so
