@@ -104,21 +104,8 @@ struct Operation {
         if (threadIdx.x == 0) *last = turn;
     }
 
-    // With devices that are late in turn, at each memory offset.
     __device__ static void check(const Arguments &arguments) {
-        u32 offset = 0;
-#pragma unroll 1
-        do {
-            Operation operation(at_offset(arguments, offset));
-#pragma unroll 1
-            for (u32 round = 0; operation.takes_part() && round < 2 * arguments.iterations; round++) {
-                delay((device_table.device * 7 + round * 5) % 32);
-                operation.run();
-            }
-            __syncwarp();
-            operation.finish(arguments);
-            __syncthreads();
-        } while (++offset < arguments.offsets);
+        check_in_turn<Operation>(arguments, device_table.device);
     }
 };
 

@@ -289,6 +289,24 @@ __device__ __forceinline__ GridBarrierArguments at_offset(const GridBarrierArgum
     return here;
 }
 
+// The operation between parties that are late in turn, of which this is number `who`, at each memory offset.
+template <class Operation>
+__device__ void check_in_turn(const GridBarrierArguments &arguments, u32 who) {
+    u32 offset = 0;
+#pragma unroll 1
+    do {
+        Operation operation(at_offset(arguments, offset));
+#pragma unroll 1
+        for (u32 round = 0; operation.takes_part() && round < 2 * arguments.iterations; round++) {
+            delay((who * 7 + round * 5) % 32);
+            operation.run();
+        }
+        __syncwarp();
+        operation.finish(arguments);
+        __syncthreads();
+    } while (++offset < arguments.offsets);
+}
+
 // The barrier as an operation of the harness, with its checks.
 template <typename Barrier>
 struct CheckedBarrier : Barrier {

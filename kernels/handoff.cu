@@ -187,21 +187,7 @@ struct Operation {
         if (takes_part() && wrong != 0) count_mismatch(turn, turn ^ wrong);
     }
 
-    // Hand-offs between blocks that are late in turn, at each memory offset.
-    __device__ static void check(const Arguments &arguments) {
-        u32 offset = 0;
-#pragma unroll 1
-        do {
-            Operation operation(at_offset(arguments, offset));
-#pragma unroll 1
-            for (u32 round = 0; operation.takes_part() && round < 2 * arguments.iterations; round++) {
-                delay((blockIdx.x * 7 + round * 5) % 32);
-                operation.run();
-            }
-            operation.finish(arguments);
-            __syncthreads();
-        } while (++offset < arguments.offsets);
-    }
+    __device__ static void check(const Arguments &arguments) { check_in_turn<Operation>(arguments, blockIdx.x); }
 };
 
 SYNCSCOPE_KERNELS_AS(Repeated, Partly)

@@ -74,8 +74,8 @@ const TABLES: [&str; 10] = [
     "timeline_clocks",
 ];
 
-/// So many rows of each primitive.
-const ROWS: usize = 2;
+/// So many rows of each primitive of a stored run; several have the same ones.
+const ROWS: usize = 1;
 
 impl Hostile {
     fn new() -> Self {

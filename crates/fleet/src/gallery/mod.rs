@@ -11,7 +11,7 @@ mod rung;
 mod tables;
 
 use syncscope_report::RunData;
-use syncscope_report::page::{self, escape};
+use syncscope_report::page;
 
 const TEMPLATE: &str = include_str!("../../assets/gallery.html");
 const STYLE: &str = include_str!("../../assets/gallery.css");
@@ -38,15 +38,12 @@ pub fn render(entries: &[Entry], title: Option<&str>) -> String {
         count => format!("syncscope: {count} runs"),
     };
     let title = title.unwrap_or(&default);
-    page::fill(TEMPLATE, |placeholder| match placeholder {
-        "title" => escape(title),
-        "style" => [&page::styles(), STYLE].concat(),
-        "runs" => tables::runs(&machines),
-        "operations" => tables::operations(&columns, &lines),
-        "machines" => tables::machines(&columns, &lines),
-        "script" => SCRIPT.to_owned(),
-        // A test checks that the template has no other placeholder.
-        unknown => format!("<!-- unknown placeholder: {unknown} -->"),
+    page::document(TEMPLATE, title, STYLE, |placeholder| match placeholder {
+        "runs" => Some(tables::runs(&machines)),
+        "operations" => Some(tables::operations(&columns, &lines)),
+        "machines" => Some(tables::machines(&columns, &lines)),
+        "script" => Some(SCRIPT.to_owned()),
+        _ => None,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The page of a fleet: the nodes that differ, and a heat map of primitives and nodes. One file without scripts.
 
-use syncscope_report::page::{escape, fill, styles};
+use syncscope_report::page::{document, escape};
 
 use super::text;
 use super::{ExaminedFleet, FleetCell, FleetNode};
@@ -11,15 +11,13 @@ const STYLE: &str = include_str!("../../assets/fleet.css");
 /// The page. `pages` are the addresses of the nodes' own pages, relative to this one, in the order of the nodes; `None` where
 /// there is none.
 pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
-    fill(TEMPLATE, |placeholder| match placeholder {
-        "title" => format!("A fleet of {} nodes", fleet.nodes.len()),
-        "style" => [&styles(), STYLE].concat(),
-        "summary" => escape(&text::summary(fleet)),
-        "differ" => differ(fleet, pages),
-        "map" => map(fleet, pages),
-        "intervals" => escape(&text::about_intervals(fleet)),
-        // A test checks that the template has no other placeholder.
-        unknown => format!("<!-- unknown placeholder: {unknown} -->"),
+    let title = format!("A fleet of {} nodes", fleet.nodes.len());
+    document(TEMPLATE, &title, STYLE, |placeholder| match placeholder {
+        "summary" => Some(escape(&text::summary(fleet))),
+        "differ" => Some(differ(fleet, pages)),
+        "map" => Some(map(fleet, pages)),
+        "intervals" => Some(escape(&text::about_intervals(fleet))),
+        _ => None,
     })
 }
 

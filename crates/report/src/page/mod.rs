@@ -5,7 +5,7 @@
 //! library. The data of the runs is made in `data`, with the description of machine and environment from
 //! `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers without scripts. `findings` makes the
 //! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
-//! changed between two runs. Other pages use what [`fill`], [`escape`] and [`styles`] offer.
+//! changed between two runs. Other pages are a [`document`], too.
 
 mod changes;
 mod data;
@@ -24,6 +24,7 @@ pub use self::html::escape;
 use crate::{RunData, run_data, section};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
+const HEAD: &str = include_str!("../../assets/head.html");
 
 /// The style sheets; like the scripts and the chart library joined and compressed by `build.rs`.
 const STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/styles"));
@@ -50,27 +51,38 @@ pub fn with_sections(runs: &[RunData], sections: &[&[section::Section]]) -> Stri
     let runs = runs.as_slice();
     let labels = run_data::labels(runs);
     let compared = changes::compared(runs);
-    fill(TEMPLATE, |placeholder| match placeholder {
-        "title" => html::escape(&title(runs)),
-        "style" => styles(),
-        "guard" => GUARD.to_owned(),
-        "data" => data::json(runs, sections, &labels, compared.as_ref()),
-        "fallback" => fallback::tables(runs, &labels),
-        "machine" => drawing::drawings(runs, &labels),
-        "changes" => changes::section(compared.as_ref(), &labels),
-        "published" => section::of_experiments(sections, &labels),
-        "paper_tables" => paper_tables::section(runs, &labels),
-        "charts" => unpacked(CHART_LIBRARY),
-        "findings" => findings::section(runs, &labels),
-        "script" => unpacked(SCRIPTS),
-        // A test checks that the template has no other placeholder.
-        unknown => format!("<!-- unknown placeholder: {unknown} -->"),
+    document(TEMPLATE, &title(runs), "", |placeholder| {
+        Some(match placeholder {
+            "guard" => GUARD.to_owned(),
+            "data" => data::json(runs, sections, &labels, compared.as_ref()),
+            "fallback" => fallback::tables(runs, &labels),
+            "machine" => drawing::drawings(runs, &labels),
+            "changes" => changes::section(compared.as_ref(), &labels),
+            "published" => section::of_experiments(sections, &labels),
+            "paper_tables" => paper_tables::section(runs, &labels),
+            "charts" => unpacked(CHART_LIBRARY),
+            "findings" => findings::section(runs, &labels),
+            "script" => unpacked(SCRIPTS),
+            _ => return None,
+        })
     })
 }
 
-/// The style sheets of the page, which other pages use, too.
-pub fn styles() -> String {
-    unpacked(STYLES)
+/// A page of this template, with a head that loads nothing, the style sheets of all pages and this one's `style`, its title wherever the
+/// template has one, and what `content` says of the other placeholders. A template without a script allows none.
+pub fn document(template: &str, title: &str, style: &str, content: impl Fn(&str) -> Option<String>) -> String {
+    let scripts = if template.contains("<script>") { " script-src 'unsafe-inline';" } else { "" };
+    let head = |placeholder: &str| match placeholder {
+        "scripts" => scripts.to_owned(),
+        "title" => html::escape(title),
+        _ => unpacked(STYLES) + style,
+    };
+    fill(template, |placeholder| match placeholder {
+        "head" => fill(HEAD, head),
+        "title" => html::escape(title),
+        // A test checks that a template has no other placeholder.
+        other => content(other).unwrap_or_else(|| format!("<!-- unknown placeholder: {other} -->")),
+    })
 }
 
 fn unpacked(asset: &[u8]) -> String {
@@ -88,7 +100,7 @@ fn title(runs: &[RunData]) -> String {
 }
 
 /// Replaces every `{{placeholder}}` of the template in one pass, so that inserted text is never a placeholder itself.
-pub fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
+fn fill(template: &str, content: impl Fn(&str) -> String) -> String {
     let (before, rest) = template.split_once("{{").unwrap_or((template, ""));
     let filled = rest.split("{{").map(|part| match part.split_once("}}") {
         Some((placeholder, after)) => content(placeholder) + after,
@@ -131,7 +143,7 @@ mod tests {
     fn assets_load_nothing_and_create_no_markup_from_text() {
         let (scripts, charts) = (unpacked(SCRIPTS), unpacked(CHART_LIBRARY));
         assert!(scripts.len() > 100_000 && charts.len() > 200_000, "whole");
-        for text in [&scripts, &styles(), GUARD, TEMPLATE] {
+        for text in [&scripts, &unpacked(STYLES), GUARD, TEMPLATE, HEAD] {
             assert!(!text.contains("@import") && !text.contains("fetch(") && !text.contains("src=\"http"));
         }
         for script in [&scripts, GUARD] {

@@ -29,7 +29,7 @@ const PATIENCE: u32 = 4;
 const MOMENT: Duration = Duration::from_secs(3);
 
 macro_rules! forms {
-    ($($id:literal $file:literal,)+) => { [$(($id, include_str!(concat!("forms/", $file)))),+] };
+    ($($id:literal $($file:literal)+,)+) => { [$(($id, concat!($(include_str!(concat!("forms/", $file))),+))),+] };
 }
 
 /// Our own locks and barriers by their id, written in C as a user would: the catalogue's are in Rust.
@@ -37,12 +37,12 @@ pub const FORMS: [(&str, &str); 17] = forms! {
     "cpu.lock.ttas" "ttas.c",
     "cpu.lock.ttas_backoff" "ttas_backoff.c",
     "cpu.lock.ticket" "ticket.c",
-    "cpu.lock.mcs" "mcs.c",
+    "cpu.lock.mcs" "nodes.c" "queue.c" "mcs.c",
     "cpu.lock.clh" "clh.c",
     "cpu.lock.reciprocating" "reciprocating.c",
     "cpu.lock.hemlock" "hemlock.c",
-    "cpu.lock.qspinlock" "qspinlock.c",
-    "cpu.lock.cna" "cna.c",
+    "cpu.lock.qspinlock" "nodes.c" "qspinlock.c",
+    "cpu.lock.cna" "nodes.c" "queue.c" "cna.c",
     "cpu.lock.cohort" "cohort.c",
     "cpu.lock.spin_park" "spin_park.c",
     "cpu.barrier.sense" "sense.c",
