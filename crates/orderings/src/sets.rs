@@ -11,10 +11,10 @@ pub fn largest_sets(changes: usize, mut passes: impl FnMut(&[Vec<usize>]) -> Vec
     while left > 0 && level.first().is_some_and(|set| set.len() > 1) {
         level.truncate(left);
         left -= level.len();
-        let passed: Vec<Vec<usize>> =
+        let found: Vec<Vec<usize>> =
             level.iter().zip(passes(&level)).filter(|(_, passes)| *passes).map(|(set, _)| set.clone()).collect();
-        if !passed.is_empty() {
-            return passed;
+        if !found.is_empty() {
+            return found;
         }
         let without_one = |set: &Vec<usize>| -> Vec<Vec<usize>> {
             set.iter().map(|left_out| set.iter().copied().filter(|one| one != left_out).collect()).collect()

@@ -17,14 +17,14 @@ use crate::axes::AxisArguments;
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
                   syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%\n\n\
-                  Answers of --orderings, also about our own locks and barriers (--cpu cpu.lock.mcs, --gpu gpu.grid.counter); with\n\
-                  --sass ARCH, GPU code without a GPU, by its machine code and the model:\n  \
-                  same instructions        free here: the variant without it compiles to the same machine code\n  \
-                  yes: seen to fail        threads of this machine broke the check, or wait for ever; with the first failure\n  \
-                  the model asks for it    an execution of a few threads under C11, or of the PTX in two blocks, breaks it; this\n  \
-                  \u{20}                        machine did not\n  \
-                  not refuted              neither did, within the bound; deviations are interrupted threads, old values that\n  \
-                  \u{20}                        are read, and stores that come before others. It does not mean needless"
+                  Answers of --orderings, also for our own locks and barriers (--cpu cpu.lock.mcs, --gpu\n\
+                  gpu.grid.counter); with --sass ARCH for GPU code without a GPU, by machine code and model:\n  \
+                  same instructions      free here: the variant without it compiles to the same machine code\n  \
+                  yes: seen to fail      the check failed or a thread waited for ever, with the first failure\n  \
+                  the model asks for it  C11's or PTX's memory model breaks it with a few threads; this machine\n  \
+                  \u{20}                      did not\n  \
+                  not refuted            neither, within the bound (threads that are interrupted, old values,\n  \
+                  \u{20}                      stores that overtake others); it does not mean needless"
 )]
 pub(crate) struct MeasureArguments {
     /// Statements or files in C11 or C++20 ($CC, $CXX); FILE:NAME is one operation
@@ -39,7 +39,7 @@ pub(crate) struct MeasureArguments {
     /// Print what the code may use, the names in scope and the functions of a file, and exit
     #[arg(long, value_parser = sides(), value_name = "SIDE", exclusive = true)]
     pub(crate) header: Option<Domain>,
-    /// Print the machine code of the timed region with its control codes, for ARCH (sm_90 if none is named), and exit
+    /// Print the timed machine code with its control codes for ARCH (sm_90), and exit
     #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu")]
     pub(crate) sass: Option<String>,
     /// Blocks of the clusters in which GPU code runs, such as 2,16 [default: clusters of up to 8 for code that needs them]
@@ -78,6 +78,9 @@ pub(crate) struct MeasureArguments {
     /// For each memory ordering in the code: what it costs here, and whether a test or the memory model asks for it
     #[arg(long, conflicts_with_all = ["fail_if_slower", "baseline", "header"])]
     pub(crate) orderings: bool,
+    /// Compile only: exit code 3 if the machine code differs from --against's
+    #[arg(long, requires = "against", conflicts_with_all = ["orderings", "fail_if_slower", "export_json", "export_markdown"])]
+    pub(crate) instructions: bool,
     /// End with exit code 3 if the first operation is slower than one that it is compared with, by more than this
     #[arg(long, value_name = "PERCENT")]
     pub(crate) fail_if_slower: Option<Percentage>,

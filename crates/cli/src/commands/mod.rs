@@ -10,6 +10,7 @@ mod compare;
 mod fleet;
 mod gate;
 mod import;
+mod instructions;
 mod list;
 mod orderings;
 mod own_request;

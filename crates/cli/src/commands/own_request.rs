@@ -125,10 +125,14 @@ impl OwnRequest {
         self.only().iter().any(|id| !id.starts_with(Domain::Cpu.as_str()))
     }
 
+    /// The primitives of the catalogue among them.
+    pub(super) fn ids_of_catalogue(&self) -> impl Iterator<Item = &String> {
+        self.arguments.against.iter().filter(|code| is_id(code))
+    }
+
     /// The ids that are measured.
     pub(super) fn only(&self) -> Vec<String> {
-        let of_catalogue = self.arguments.against.iter().filter(|code| is_id(code)).cloned();
-        self.operations.iter().map(|own| own.id.clone()).chain(of_catalogue).collect()
+        self.operations.iter().map(|own| &own.id).chain(self.ids_of_catalogue()).cloned().collect()
     }
 
     /// What the laboratories are to measure.

@@ -17,6 +17,7 @@ use syncscope_mpi::MpiLaboratory;
 
 use crate::args::{CpuList, MOST_REPEATS, MeasureArguments, RunArguments};
 use crate::commands::begun_run::{as_begun, default_directory, is_complete, report, resumable};
+use crate::commands::instructions::compare_instructions;
 use crate::commands::orderings::orderings;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::{paper, repeat, written_code};
@@ -55,6 +56,9 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     }
     if arguments.orderings {
         return orderings(arguments);
+    }
+    if arguments.instructions {
+        return compare_instructions(arguments);
     }
     let own = OwnRequest::new(arguments)?;
     if let Some(arch) = &arguments.sass {

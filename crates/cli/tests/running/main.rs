@@ -10,6 +10,7 @@ mod command;
 mod described;
 mod disturbed;
 mod help;
+mod instructions;
 mod launchers;
 mod measure;
 mod orderings;

@@ -19,6 +19,7 @@ use syncscope_orderings::{
 };
 
 use self::side::Side;
+pub(super) use self::side::listing_opcodes;
 use crate::args::MeasureArguments;
 use crate::commands::begun_run::default_directory;
 use crate::commands::own_request::OwnRequest;

@@ -195,18 +195,20 @@ fn span_of(own: &OwnOperation) -> Span {
     }
 }
 
+/// The names of the instructions of a listing, in order, without registers.
+pub(in crate::commands) fn listing_opcodes(listing: &str) -> impl Iterator<Item = &str> {
+    listing.lines().filter_map(|line| {
+        let (_, rest) = line.trim().strip_prefix("0x")?.split_once(": ")?;
+        let opcode = rest.split_whitespace().find(|word| !word.starts_with('@'))?;
+        Some(opcode.trim_end_matches(';'))
+    })
+}
+
 /// The instructions of a listing that access memory or order it.
 fn opcodes(listing: &str) -> impl Iterator<Item = String> + '_ {
     const KINDS: [&str; 12] =
         ["BAR", "MEMBAR", "ERRBAR", "CCTL", "LDG", "LDS", "STG", "STS", "RED", "ATOM", "UCGABAR", "SYNCS"];
-    let opcode = |line: &'_ str| {
-        let (_, rest) = line.trim().strip_prefix("0x")?.split_once(": ")?;
-        let mut words = rest.split_whitespace();
-        let first = words.next()?;
-        let opcode = if first.starts_with('@') { words.next()? } else { first };
-        KINDS.iter().any(|kind| opcode.starts_with(kind)).then(|| opcode.trim_end_matches(';').to_owned())
-    };
-    listing.lines().filter_map(opcode)
+    listing_opcodes(listing).filter(|opcode| KINDS.iter().any(|kind| opcode.starts_with(kind))).map(str::to_owned)
 }
 
 /// An operation of a GPU as C for the model, and the sizes in which it is asked.

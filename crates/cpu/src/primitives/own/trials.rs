@@ -1,7 +1,7 @@
 //! Programs that try whether an operation keeps its promise: in a model of memory (`explore.c`), or by threads of this machine
 //! (`stress.c`). Both do the same with it (`trial.h`). They run in processes of their own, whose time is limited.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -117,6 +117,40 @@ impl Trials {
     pub fn code(assembly: &str) -> Vec<String> {
         let lines = body_of(assembly, "syncscope_execute").lines().skip(1).map(|line| line.trim().replace('\t', " "));
         lines.filter(|line| !line.is_empty() && (!line.starts_with('.') || line.ends_with(':'))).collect()
+    }
+
+    /// The instructions that execute an operation once, with those of the functions of its file that it calls. Labels and names of the
+    /// file are numbered in order, so operations that differ in names alone have equal ones.
+    pub fn timed(assembly: &str) -> Vec<String> {
+        let defined: HashSet<&str> = assembly.lines().filter_map(|line| line.strip_suffix(':')).collect();
+        let (mut numbers, mut functions, mut at) = (HashMap::new(), vec!["syncscope_execute"], 0);
+        let mut instructions = Vec::new();
+        while let Some(function) = functions.get(at) {
+            at += 1;
+            let body = assembly.split_once(&format!("\n{function}:\n")).map_or("", |(_, rest)| rest);
+            let body = body.split(".cfi_endproc").next().unwrap_or_default();
+            let is_code = |line: &&str| line.starts_with(['\t', ' ']) && !line.trim_start().starts_with(['.', '#']);
+            for line in body.lines().filter(is_code) {
+                let mut text = String::new();
+                for word in
+                    line.trim().split_inclusive(|letter: char| !letter.is_alphanumeric() && !"_.$".contains(letter))
+                {
+                    let name =
+                        word.trim_end_matches(|letter: char| !letter.is_alphanumeric() && !"_.$".contains(letter));
+                    if !defined.contains(name) {
+                        text += word;
+                        continue;
+                    }
+                    let next = numbers.len();
+                    let number = numbers.entry(name).or_insert(next);
+                    let _ = write!(text, "L{number}{}", &word[name.len()..]);
+                    let is_called = !name.starts_with('.') && !functions.contains(&name);
+                    functions.extend(is_called.then_some(name));
+                }
+                instructions.push(text.replace('\t', " "));
+            }
+        }
+        instructions
     }
 
     /// The names of instructions, with what a fence or a call is about.

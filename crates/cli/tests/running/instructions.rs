@@ -1,0 +1,66 @@
+//! `syncscope measure --instructions`: machine code that is compared, and nothing that runs.
+
+use std::fs;
+use std::process::{Command, Output, Stdio};
+
+use crate::common::{program, stderr};
+
+/// Compares `code` with `other`, both files in C.
+fn compared(code: &str, other: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.c"), code).unwrap();
+    fs::write(folder.path().join("b.c"), other).unwrap();
+    measure(&["--cpu", "a.c", "--against", "b.c"], folder.path())
+}
+
+fn measure(words: &[&str], folder: &std::path::Path) -> Output {
+    let mut command = Command::new(program());
+    command.args(["measure", "--instructions"]).args(words).current_dir(folder).stdin(Stdio::null()).output().unwrap()
+}
+
+fn add(function: &str, operand: u32) -> String {
+    format!(
+        "__attribute__((noinline)) static void {function}(_Atomic int *shared) {{ __atomic_fetch_add(shared, {operand}, 3); }}\n\
+         void operation(struct thread *me) {{ {function}(me->x); }}\n"
+    )
+}
+
+/// Names, comments and functions that the operation does not call are no instructions.
+#[test]
+fn equal_instructions_pass_whatever_surrounds_them() {
+    let neighbour = "int table[99];\nint untimed(int i) { for (int k = 0; k < i; k++) table[k % 99] += i; return table[i % 99]; }\n";
+    for other in [add("renamed", 1), format!("{neighbour}{}// a comment\n", add("count", 1))] {
+        let output = compared(&add("count", 1), &other);
+        assert_eq!(output.status.code(), Some(0), "{}{}", stderr(&output), String::from_utf8_lossy(&output.stdout));
+    }
+}
+
+/// A difference counts where it is: in the operation, in what it calls, in what it calls from a library, and in the order.
+#[test]
+fn other_instructions_end_with_their_own_code() {
+    let twice = "void operation(struct thread *me) { me->x[0] = 1; __atomic_thread_fence(5); me->x[1] = 1; }\n";
+    let before = "void operation(struct thread *me) { __atomic_thread_fence(5); me->x[0] = 1; me->x[1] = 1; }\n";
+    let random = "#include <stdlib.h>\nvoid operation(struct thread *me) { me->x[0] = rand(); }\n";
+    let absolute = "#include <unistd.h>\nvoid operation(struct thread *me) { me->x[0] = getppid(); }\n";
+    let (one, two) = (add("count", 1), add("count", 2));
+    for (code, other) in [(one.as_str(), two.as_str()), (twice, before), (random, absolute)] {
+        let output = compared(code, other);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(3), "{}{said}", stderr(&output));
+        assert!(said.contains("cpu.own.a differs from cpu.own.b: "), "{said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_does_not_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(compared(&add("count", 1), "void operation(struct thread *me) { missing(); }\n").status.code(), Some(1));
+    let words: [&[&str]; 3] = [
+        &["--cpu", "x++"],
+        &["--cpu", "x++", "--against", "cpu.lock.mcs"],
+        &["--cpu", "x++", "--gpu", "x++", "--against", "x++"],
+    ];
+    for words in words {
+        assert_eq!(measure(words, folder.path()).status.code(), Some(2), "{words:?}");
+    }
+}
