@@ -62,8 +62,10 @@ pub struct Trials {
     folder: TempDir,
     dtype: Dtype,
     /// What was compiled, by its text and function.
-    known: Mutex<HashMap<(String, Option<String>), Result<String, String>>>,
+    known: Mutex<HashMap<TextAndFunction, Result<String, String>>>,
 }
+
+type TextAndFunction = (String, Option<String>);
 
 /// One of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
