@@ -17,6 +17,7 @@ mod analysis;
 mod chart;
 mod generation;
 mod harmless;
+mod html;
 mod live;
 #[cfg(test)]
 #[path = "../build/modules.rs"]
@@ -43,9 +44,9 @@ pub use analysis::compare::{
 pub use analysis::contest::{OnMachine, Ratio, cheapest_machines};
 pub use analysis::findings::{Finding, Outcome, Paper, Truth, findings};
 pub use analysis::ladder::LADDER;
+pub use analysis::ladder::row_query::{Rung, Selected};
 pub use analysis::placements::beyond_one_socket;
 pub use analysis::questions::advice::{Advice, Asked, Candidate, Choice, CostFigure, Decision, Need, RunnerUp, advise};
-pub use analysis::row_query::{Rung, Selected};
 pub use analysis::trust::trust;
 pub use chart::{Axis, Chart, Point, Rectangle, Series};
 pub use figure::{grouped, time};

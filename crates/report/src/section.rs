@@ -10,7 +10,7 @@ use comfy_table::{CellAlignment, ContentArrangement, presets};
 
 use crate::analysis::claim::{Finding, Truth};
 use crate::chart::Chart;
-use crate::page::html::{escape, escape_json};
+use crate::html::{escape, escape_json};
 
 /// What an experiment gives to reports.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,4 +1,4 @@
-//! Text in lines, without anything that a terminal would obey.
+//! Text in lines and in colours, without anything that a terminal would obey.
 
 use crate::harmless::plain;
 
@@ -38,6 +38,32 @@ fn filled(mut words: impl Iterator<Item = String>, width: usize, indent: &str) -
         }
     }
     lines
+}
+
+/// The meaning of a piece of text, which decides its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Strong,
+    Quiet,
+    Good,
+    Doubt,
+    Bad,
+}
+
+impl Tone {
+    /// The text in its colour (ECMA-48, select graphic rendition), or unchanged.
+    pub(crate) fn paint(self, text: &str, in_colour: bool) -> String {
+        let code = match self {
+            Self::Plain => return text.to_owned(),
+            Self::Strong => 1,
+            Self::Quiet => 2,
+            Self::Good => 32,
+            Self::Doubt => 33,
+            Self::Bad => 31,
+        };
+        if in_colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use syncscope_core::stats::Interval;
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{USUAL_THRESHOLD, instructions};
 use crate::analysis::ladder::LADDER;
-use crate::analysis::row_query::{Rung, Selected};
+use crate::analysis::ladder::row_query::{Rung, Selected};
 use crate::analysis::usual::short_name;
 use crate::figure;
 use crate::reading::{self, Reading};

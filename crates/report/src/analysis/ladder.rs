@@ -3,15 +3,17 @@
 //! The chart follows Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, figures 12 and 13), from the warp to several devices. The CPU has rungs
 //! of its own, from one core to two packages, and so have processes on one machine and on several.
 
+pub(crate) mod row_query;
+
 use syncscope_core::{Case, Mode, Role, Space};
 
+use self::row_query::{Choice, Fit, Rung, Selected};
 use crate::RunData;
 use crate::naming::{EMPTY_KERNEL, KERNEL_US, SWEEP_US};
 use crate::reading::has_figure;
 
 use super::contest::{Basis, Known, Size};
 use super::matrix::PRIMITIVE as HANDOFF;
-use super::row_query::{Choice, Fit, Rung, Selected};
 use super::usual::WARP;
 
 const fn of(id: &'static str, level: &'static str, title: &'static str, choice: Choice, fits: &'static [Fit]) -> Rung {

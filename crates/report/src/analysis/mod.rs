@@ -2,7 +2,7 @@
 //!
 //! - [`questions`] are what people ask a run: sentences, charts and advice, one file each.
 //! - [`contest`] is the one judge of which row is certainly the cheapest.
-//! - [`ladder`] holds the rungs of the cost ladder. Its [`row_query`] selects one row for each.
+//! - [`ladder`] holds the rungs of the cost ladder. Its `row_query` selects one row for each.
 //! - [`usual`] says which cases are the usual ones of a machine.
 //! - [`topics`] are words that people search, with the study that answers them.
 //! - [`trust`] says how far to trust a run.
@@ -27,7 +27,6 @@ pub(crate) mod paper_tables;
 mod phrases;
 pub(crate) mod placements;
 pub(crate) mod questions;
-pub(crate) mod row_query;
 #[cfg(test)]
 mod statements;
 pub(crate) mod topics;

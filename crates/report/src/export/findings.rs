@@ -12,8 +12,7 @@ use crate::harmless::{self, plain};
 use crate::naming;
 use crate::reading::interval_within_run;
 use crate::sets::in_groups;
-use crate::table::Tone;
-use crate::wrap::wrap_all;
+use crate::wrap::{Tone, wrap_all};
 
 /// The findings of one run.
 #[derive(Debug, Clone)]

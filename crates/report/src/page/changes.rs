@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use syncscope_core::Row;
 
-use super::html::escape;
 use crate::analysis::compare::{Change, ComparedCase, Comparison, USUAL_THRESHOLD, compare, is_one_definition};
 use crate::export::{comparison, grid::Grid};
+use crate::html::escape;
 use crate::naming::capitalized;
 use crate::reading;
 use crate::section::{self, Part};

@@ -9,13 +9,13 @@ use syncscope_core::units::significant;
 use syncscope_core::{Form, Placement, Row};
 
 use super::changes;
-use super::html::escape_json;
 use crate::analysis::compare::Comparison;
+use crate::analysis::ladder::row_query::{Rung, Selected};
 use crate::analysis::ladder::{self, LADDER};
 use crate::analysis::matrix::{self, Matrix};
 use crate::analysis::questions::{self, Answer};
-use crate::analysis::row_query::{Rung, Selected};
 use crate::analysis::{anchors, paper_figures, placements, topics, trust, usual};
+use crate::html::escape_json;
 use crate::reading::{self, Reading, State};
 use crate::run_data::families;
 use crate::section::Section;

@@ -11,9 +11,9 @@ use syncscope_core::Evidence;
 use syncscope_core::machine::{Cache, Cluster, CoreKind, CpuMachine, GpuLink, GpuMachine, kind_name};
 
 use super::facts::bytes;
-use super::html::escape;
 use crate::analysis::ladder::rung;
 use crate::figure;
+use crate::html::escape;
 use crate::naming::plural;
 use crate::reading::Reading;
 use crate::sets::in_groups;

@@ -2,9 +2,9 @@
 
 use syncscope_core::Row;
 
-use super::html::escape;
 use crate::RunData;
 use crate::figure::grouped;
+use crate::html::escape;
 use crate::naming;
 use crate::reading::Reading;
 

@@ -1,9 +1,9 @@
 //! The section of published claims: what becomes of each on the runs, with links to the rows that decide it.
 
-use super::html::escape;
 use crate::analysis::findings::{Finding, Paper, Truth, findings};
 use crate::analysis::paper_figures;
 use crate::export::findings::by_paper;
+use crate::html::escape;
 use crate::{RunData, naming, section};
 
 /// The section; empty if no run has figures for any claim. The runs are in the order of the page's data.

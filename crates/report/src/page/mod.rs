@@ -13,14 +13,13 @@ mod drawing;
 mod facts;
 mod fallback;
 mod findings;
-pub(crate) mod html;
 mod paper_tables;
 
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 
-pub use self::html::escape;
+pub use crate::html::escape;
 use crate::{RunData, run_data, section};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
@@ -74,12 +73,12 @@ pub fn document(template: &str, title: &str, style: &str, content: impl Fn(&str)
     let scripts = if template.contains("<script>") { " script-src 'unsafe-inline';" } else { "" };
     let head = |placeholder: &str| match placeholder {
         "scripts" => scripts.to_owned(),
-        "title" => html::escape(title),
+        "title" => escape(title),
         _ => unpacked(STYLES) + style,
     };
     fill(template, |placeholder| match placeholder {
         "head" => fill(HEAD, head),
-        "title" => html::escape(title),
+        "title" => escape(title),
         // A test checks that a template has no other placeholder.
         other => content(other).unwrap_or_else(|| format!("<!-- unknown placeholder: {other} -->")),
     })

@@ -11,7 +11,7 @@ use syncscope_core::run::{IMPORTED, Status};
 use crate::analysis::{contest, questions, trust};
 use crate::reading;
 use crate::sets::in_groups;
-use crate::wrap::wrap;
+use crate::wrap::{Tone, wrap};
 use crate::{RunData, figure, naming};
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
@@ -119,31 +119,5 @@ impl Text {
     /// The text in lines, of which those after the first are indented.
     fn lines(self, text: &str, tone: Tone) -> Vec<String> {
         wrap(text, self.width, "  ").iter().map(|line| tone.paint(line, self.in_colour)).collect()
-    }
-}
-
-/// The meaning of a piece of text, which decides its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tone {
-    Plain,
-    Strong,
-    Quiet,
-    Good,
-    Doubt,
-    Bad,
-}
-
-impl Tone {
-    /// The text in its colour (ECMA-48, select graphic rendition), or unchanged.
-    pub(crate) fn paint(self, text: &str, in_colour: bool) -> String {
-        let code = match self {
-            Self::Plain => return text.to_owned(),
-            Self::Strong => 1,
-            Self::Quiet => 2,
-            Self::Good => 32,
-            Self::Doubt => 33,
-            Self::Bad => 31,
-        };
-        if in_colour && !text.is_empty() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 }

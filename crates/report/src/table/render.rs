@@ -2,10 +2,10 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
+use super::Text;
 use super::sections::{Section, TableLine};
-use super::{Text, Tone};
 use crate::reading::Reading;
-use crate::wrap::{clip, wrap};
+use crate::wrap::{Tone, clip, wrap};
 
 /// Which columns of the table are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::prelude::*;
 use super::wait;
+use crate::analysis::ladder::row_query::MEDIAN_DETAIL;
 use crate::analysis::matrix::PAIR_CLASSES;
-use crate::analysis::row_query::MEDIAN_DETAIL;
 
 pub(super) const SENTENCES: Sentences = &[sentence(waking, &[On::Placement])];
 

@@ -6,9 +6,9 @@
 
 use syncscope_core::{Case, Layout, Mode, Placement, Role, Space, Verdict};
 
-use super::contest::{Basis, Open, Peers, Size, has_role, is_relaxed};
-use super::usual::{MachineSize, WARP, is_one_block, short_name, unusualness};
 use crate::RunData;
+use crate::analysis::contest::{Basis, Open, Peers, Size, has_role, is_relaxed};
+use crate::analysis::usual::{MachineSize, WARP, is_one_block, short_name, unusualness};
 use crate::naming::either;
 use crate::reading::bounds;
 use crate::reading::has_figure;
