@@ -61,7 +61,7 @@ pub(crate) struct ShowArguments {
     /// Directory of the run [default: the latest in ./syncscope-runs]
     #[arg(value_name = "DIR")]
     pub(crate) run: Option<PathBuf>,
-    /// Output format; csv and json have the columns of measurements.csv; bmf, github and reframe have the resolved rows only
+    /// Output format; csv and json have the columns of measurements.csv; bmf, github, google-benchmark and reframe have the resolved rows only
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable, or with commas)
@@ -111,8 +111,17 @@ pub(crate) enum ShowFormat {
     Bmf,
     /// JSON for github-action-benchmark with the tool customSmallerIsBetter
     Github,
+    /// JSON as Google Benchmark writes it
+    GoogleBenchmark,
     /// Lines of `name: value unit` for a performance function of ReFrame
     Reframe,
+}
+
+impl ShowFormat {
+    /// Whether it has rows without a resolved cost, too.
+    pub(crate) const fn is_of_all_rows(self) -> bool {
+        !matches!(self, Self::Bmf | Self::Github | Self::GoogleBenchmark | Self::Reframe)
+    }
 }
 
 #[derive(Debug, Args)]

@@ -33,9 +33,10 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
         (ShowFormat::Json, _) => export::rows::as_json(&data),
         (ShowFormat::Bmf, _) => export::trackers::as_bmf(&data),
         (ShowFormat::Github, _) => export::trackers::as_github(&data),
+        (ShowFormat::GoogleBenchmark, _) => export::trackers::as_google_benchmark(&data),
         (ShowFormat::Reframe, _) => export::trackers::as_reframe(&data),
     })?;
-    let is_for_tracker = matches!(arguments.format, ShowFormat::Bmf | ShowFormat::Github | ShowFormat::Reframe);
+    let is_for_tracker = !arguments.format.is_of_all_rows();
     let left_out = export::trackers::left_out(&data);
     if is_for_tracker && left_out > 0 {
         terminal::note(&format!("{left_out} rows without a resolved cost are left out"));
@@ -50,7 +51,7 @@ fn show_sides(data: &RunData, format: ShowFormat) -> Result<Outcome, Failure> {
         ShowFormat::Latex => export::sides::as_latex(data),
         ShowFormat::Csv => export::sides::as_csv(data),
         ShowFormat::Json => export::sides::as_json(data),
-        ShowFormat::Bmf | ShowFormat::Github | ShowFormat::Reframe => {
+        ShowFormat::Bmf | ShowFormat::Github | ShowFormat::GoogleBenchmark | ShowFormat::Reframe => {
             return Err(Failure::Usage("--sides is for table, markdown, latex, csv and json".to_owned()));
         }
     };

@@ -106,7 +106,7 @@ fn no_command_passes_on_what_a_file_says_to_a_terminal_or_spreadsheet() {
     let runs = runs.each_ref().map(String::as_str);
     let mut commands: Vec<Vec<&str>> = Vec::new();
     for (command, count, formats) in [
-        ("show", 1, "table markdown csv json bmf github reframe"),
+        ("show", 1, "table markdown csv json bmf github google-benchmark reframe"),
         ("compare", 2, "table markdown csv json"),
         ("findings", 1, "table markdown json"),
         ("advise", 1, "table markdown json"),

@@ -2,6 +2,8 @@
 //!
 //! - Bencher Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format>
 //! - github-action-benchmark, tool `customSmallerIsBetter`: <https://github.com/benchmark-action/github-action-benchmark>
+//! - Google Benchmark's JSON, for what reads its output (compare.py, CodSpeed, Bencher's `cpp_google`, github-action-benchmark's
+//!   `googlecpp`): <https://github.com/google/benchmark/blob/main/docs/user_guide.md#output-formats>
 //! - ReFrame, lines for a performance function: <https://reframe-hpc.readthedocs.io>
 //!
 //! A row is named by its case and the id of the case, in every run alike. Only resolved rows are written: these tools draw a
@@ -67,6 +69,25 @@ pub fn as_github(data: &RunData) -> String {
         entry
     };
     harmless::json(&Value::Array(resolved(data).map(entry).collect()))
+}
+
+/// What Google Benchmark prints with `--benchmark_format=json`. Readers need a CPU time; threads spin or wait in their own time, so it
+/// is the time that an operation takes.
+pub fn as_google_benchmark(data: &RunData) -> String {
+    let benchmark = |(row, ns): (&Row, f64)| {
+        let name = name(row);
+        json!({
+            "name": name, "run_name": name, "run_type": "iteration", "repetitions": 1, "repetition_index": 0,
+            "threads": row.case.threads.unwrap_or(1), "iterations": row.pairs.unwrap_or(1),
+            "real_time": ns, "cpu_time": ns, "time_unit": "ns",
+        })
+    };
+    let run = &data.run;
+    let context = json!({
+        "date": run.started, "executable": "syncscope", "library_version": run.version,
+        "num_cpus": run.machine.cpu.hardware_threads, "library_build_type": "release",
+    });
+    harmless::json(&json!({ "context": context, "benchmarks": resolved(data).map(benchmark).collect::<Vec<_>>() }))
 }
 
 /// Lines of `name: value unit`, which `^(\S+): (\S+) (\S+)$` reads. The first ones are for a sanity function: how the run
@@ -135,6 +156,21 @@ mod tests {
         );
         assert!(entries[0]["extra"].as_str().unwrap().contains("9.750 to 10.500 ns"));
         assert!(entries[1].get("range").is_none());
+    }
+
+    /// The fields that `compare.py` of Google Benchmark and the parsers of trackers read.
+    #[test]
+    fn readers_of_google_benchmark_find_their_fields() {
+        let value: Value = serde_json::from_str(&as_google_benchmark(&data())).unwrap();
+        let benchmarks = value["benchmarks"].as_array().unwrap();
+        assert_eq!(benchmarks.len(), 2);
+        let add = &benchmarks[0];
+        assert!(add["name"].as_str().is_some_and(|name| name.starts_with("cpu.atomic.add 2 threads")), "{add}");
+        assert_eq!((&add["real_time"], &add["time_unit"], &add["threads"]), (&json!(10.0), &json!("ns"), &json!(2)));
+        for field in ["run_name", "run_type", "iterations", "cpu_time", "repetitions"] {
+            assert!(benchmarks.iter().all(|one| !one[field].is_null()), "{field}");
+        }
+        assert!(value["context"]["date"].is_string() && value["context"]["num_cpus"].is_number(), "{value}");
     }
 
     #[test]
