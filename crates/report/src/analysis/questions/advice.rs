@@ -315,6 +315,14 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
 fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
     let in_state =
         |known: &Known<'_>, name: &str, state: u32| value_of(&data.details, &known.row.case, name, Some(state));
+    // Levels that each case has for itself are no states that rivals share.
+    let has_levels = |known: &Known<'_>| {
+        let case = &known.row.case;
+        data.catalogue.facts(&case.primitive).is_some_and(|facts| facts.has_levels(case))
+    };
+    if has_levels(&win.cost) {
+        return Vec::new();
+    }
     let of_state = |state: u32| {
         let own = in_state(&win.cost, Detail::STATE_NS, state)?;
         let share = in_state(&win.cost, Detail::STATE_SHARE, state)?;

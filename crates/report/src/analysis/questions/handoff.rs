@@ -1,7 +1,7 @@
 //! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
 
 use super::prelude::*;
-use super::wait;
+use super::{gpu_handoff, wait};
 use crate::analysis::ladder::row_query::MEDIAN_DETAIL;
 use crate::analysis::matrix::PAIR_CLASSES;
 
@@ -131,8 +131,12 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
         Peers::of(data, role, is_asked, Size::Most).map(|peers| peers.contest(Basis::Run))
     };
     let (spinning, sleeping, queues) = (peers(Role::SpinHandoff), peers(Role::SleepHandoff), peers(Role::Channel));
+    let of_blocks = gpu_handoff::hand_over(inquiry);
     if spinning.is_none() && sleeping.is_none() && queues.is_none() {
-        return Vec::from_iter(missing_size(inquiry, (Domain::Cpu, Role::SpinHandoff, ""), |_| true));
+        return missing_size(inquiry, (Domain::Cpu, Role::SpinHandoff, ""), |_| true)
+            .into_iter()
+            .chain(of_blocks)
+            .collect();
     }
     let may_sleep = sleeping.unwrap_or_default().with(queues.unwrap_or_default());
     let of_spinning = |choice: &mut Choice| {
@@ -150,7 +154,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     ];
     let named =
         |(other, decision): (&str, Option<_>)| Some((Domain::Cpu, format!("2 threads, the other {other}"), decision?));
-    answers.into_iter().filter_map(named).collect()
+    answers.into_iter().filter_map(named).chain(of_blocks).collect()
 }
 
 /// Which hand-offs to a thread that may sleep certainly cost more.

@@ -18,9 +18,12 @@ mod counters;
 mod false_sharing;
 mod families;
 mod fences;
+mod gpu_handoff;
 mod handoff;
+mod host_wait;
 mod levels;
 mod lock;
+mod orders;
 mod own;
 mod placement;
 mod prelude;
@@ -62,7 +65,7 @@ const fn question(id: &'static str, title: &'static str, sentences: Sentences, p
 }
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 19] = [
+const QUESTIONS: [Question; 22] = [
     question("decide-own", "How does my code compare?", own::SENTENCES, own::picture),
     question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
     question("decide-lock", "Which lock?", lock::SENTENCES, lock::picture),
@@ -76,8 +79,11 @@ const QUESTIONS: [Question; 19] = [
     question("decide-atomics", "How do atomics scale?", atomics::SENTENCES, atomics::picture),
     question("decide-barrier", "Which barrier?", barrier::SENTENCES, barrier::picture),
     question("decide-fences", "Which fence?", fences::SENTENCES, fences::picture),
+    question("decide-orders", "What does a memory order cost on the GPU?", orders::SENTENCES, orders::picture),
     question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
     question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
+    question("decide-gpu-handoff", "How do GPU blocks hand over?", gpu_handoff::SENTENCES, gpu_handoff::picture),
+    question("decide-host-wait", "How should the host wait for the GPU?", host_wait::SENTENCES, host_wait::picture),
     question("decide-budget", "How long to spin before sleeping?", wait::budget::SENTENCES, wait::budget::picture),
     question("decide-readers", "Readers beside writers?", roles::SENTENCES, roles::picture),
     question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
@@ -103,8 +109,16 @@ fn adviser(need: Need) -> (Adviser, [Candidates; 2]) {
         Need::Phases => {
             (barrier::phases, [Ok("--only 'cpu.barrier.*'"), Ok("--only 'gpu.block.*' --only 'gpu.grid.*'")])
         }
-        Need::HandOver => (handoff::hand_over, [Ok("--only 'cpu.handoff.*'"), Err(NO_GPU_HAND_OVER)]),
-        Need::Wait => (wait::wait, [Ok("--only 'cpu.wait.*' --only 'cpu.wake.*'"), Err(NO_GPU_WAIT)]),
+        Need::HandOver => {
+            (handoff::hand_over, [Ok("--only 'cpu.handoff.*'"), Ok("--preset standard --only 'gpu.handoff.*'")])
+        }
+        Need::Wait => (
+            wait::wait,
+            [
+                Ok("--only 'cpu.wait.*' --only 'cpu.wake.*'"),
+                Ok("--preset standard --only 'gpu.launch.sync_*' --only gpu.launch.event_block"),
+            ],
+        ),
         Need::Reduce => (reduce::reduce, [Ok("--only 'cpu.reduction.*'"), Ok("--only 'gpu.reduction.*'")]),
         Need::EndGpuPhase => {
             (relaunch::end_gpu_phase, [Err(NO_CPU_GRID), Ok("--only 'gpu.grid.*' --only 'gpu.launch.*'")])
@@ -115,9 +129,6 @@ fn adviser(need: Need) -> (Adviser, [Candidates; 2]) {
 type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
 /// The options of `run` that select the candidates for a need on a side, or why it has none.
 type Candidates = Result<&'static str, &'static str>;
-const NO_GPU_HAND_OVER: &str =
-    "no advice on hand-offs between GPU blocks; `syncscope run --only 'gpu.handoff.*'` measures them";
-const NO_GPU_WAIT: &str = "the catalogue has no way to wait of GPU threads";
 const NO_CPU_GRID: &str = "a CPU has no grid and launches no kernels";
 
 /// A sentence that the rows of a run make certain.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use syncscope_core::Waits;
 
+use super::host_wait;
 use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[sentence(a_microsecond, &[]), sentence(spin_or_sleep, &[On::Placement])];
@@ -175,6 +176,10 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.
 pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
+    of_threads(inquiry).into_iter().chain(host_wait::wait(inquiry)).collect()
+}
+
+fn of_threads(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let asked = inquiry.asked.wait.map(|wait| wait.as_secs_f64() * 1e9);
     let waiters = Waiters::of(inquiry.data, asked.map_or(USUAL_US, |ns| ns / 1000.0));
     let Some(waiters) = waiters else { return Vec::new() };

@@ -176,7 +176,7 @@ fn missing_rows_are_named() {
     let device = advise(&data, Need::Protect, Asked { on: Some(Domain::Gpu), ..Asked::default() });
     assert!(missing(&device).contains("on the GPU"));
     let handoff = advise(&data, Need::HandOver, Asked { on: Some(Domain::Gpu), ..Asked::default() });
-    assert!(missing(&handoff).contains("between GPU blocks"));
+    assert!(missing(&handoff).contains("--only 'gpu.handoff.*'"));
     let team = advise(&data, Need::EndGpuPhase, Asked { on: Some(Domain::Cpu), ..Asked::default() });
     assert!(missing(&team).contains("no grid"));
     let mut without_gpu = data.clone();
