@@ -395,7 +395,7 @@ mod tests {
             "",
             "What changed",
             "  slower in B: gpu.cluster 1.50 times the cost (1 of 1 case)",
-            "  of the 2 others, same or undecided, half would have shown a cost from 1.07 times on",
+            "  half of the 2 others, same or undecided, would have shown a cost from 1.07 times on",
             "",
             "Differences",
             "  what  A   B",

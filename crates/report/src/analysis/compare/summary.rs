@@ -77,17 +77,20 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
         cases.iter().filter(is_open).map(|case| case.least_change.unwrap_or(f64::INFINITY)).collect();
     seen.sort_by(f64::total_cmp);
     let at = |share: usize| seen.get((share * seen.len()).div_ceil(10).saturating_sub(1)).copied();
-    let from = |factor: f64| {
-        if factor.is_finite() { format!("{} times", figure::ratio(factor)) } else { "no change".to_owned() }
-    };
     let (half, most) = (at(5)?, at(9)?);
-    let all = seen.len();
-    let others = if all > 2 { format!(", for nine in ten from {} on", from(most)) } else { String::new() };
-    Some(format!(
-        "of the {}, same or undecided, half would have shown a cost from {} on{others}",
-        plural(all, "other"),
-        from(half)
-    ))
+    let none = "no change of any size";
+    let from = |factor: f64| Some(format!("from {} times on", figure::ratio(factor))).filter(|_| factor.is_finite());
+    let rest = match from(most) {
+        _ if seen.len() < 3 => String::new(),
+        Some(most) => format!(", nine in ten {most}"),
+        None => format!(", more than one in ten {none}"),
+    };
+    let shown = from(half).map_or(none.to_owned(), |from| format!("a cost {from}{rest}"));
+    let whose = match seen.len() {
+        1 => "the other case".to_owned(),
+        all => format!("half of the {all} others"),
+    };
+    Some(format!("{whose}, same or undecided, would have shown {shown}"))
 }
 
 /// Figures without an interval have ratios, and no verdict.
@@ -153,7 +156,7 @@ mod tests {
         let faster = "faster in B: gpu.launch.programmatic 0.400 times the cost (1 of 1 case), gpu.cluster 0.490 times the cost \
                       (2 of 2 cases) and gpu.fence 0.800 times the cost (1 of 2 cases)";
         assert_eq!(found[1], faster);
-        let open = "of the 3 others, same or undecided, half would have shown a cost from 1.40 times on, for nine in ten from no change on";
+        let open = "half of the 3 others, same or undecided, would have shown a cost from 1.40 times on, more than one in ten no change of any size";
         assert_eq!(found[2..], [open]);
     }
 

@@ -38,7 +38,7 @@ mod wait;
 pub(crate) use barrier::winners;
 
 use serde::Serialize;
-use syncscope_core::Row;
+use syncscope_core::{Row, Verdict};
 
 use self::advice::{Inquiry, Need, Situation};
 use crate::analysis::claim::{Outcome, Truth};
@@ -290,13 +290,17 @@ fn without_intervals(data: &RunData) -> String {
         format!("{}: {}", of[0].0.to_uppercase(), titles.join(", "))
     };
     let domains: Vec<String> = families.chunk_by(|one, next| one.0 == next.0).map(of_domain).collect();
-    format!("This run holds {} costs ({}). {WITHOUT_INTERVALS}", figure::grouped(count), domains.join("; "))
+    let costs = if count == 1 { "cost" } else { "costs" };
+    format!("This run holds {} {costs} ({}). {WITHOUT_INTERVALS}", figure::grouped(count), domains.join("; "))
 }
 
-/// Whether there are figures and none has an interval.
+/// Whether there are figures and all are those of others, which have no intervals. A row of ours whose pairs were excluded has none
+/// either, and says why itself.
 fn lacks_intervals(data: &RunData) -> bool {
-    let has_interval = |row: &Row| row.ns_interval.is_some() || row.ns_within.is_some();
-    data.rows.iter().any(|row| row.ns.is_some()) && !data.rows.iter().any(has_interval)
+    let mut figures = data.rows.iter().filter(|row| row.ns.is_some()).peekable();
+    let is_foreign =
+        |row: &Row| matches!(row.verdict, Verdict::Imported(_)) && row.ns_within.or(row.ns_interval).is_none();
+    figures.peek().is_some() && figures.all(is_foreign)
 }
 
 /// What the tests of several questions need.
@@ -498,7 +502,17 @@ mod tests {
         for row in &mut data.rows {
             (row.ns_interval, row.ns_within) = (None, None);
         }
-        let without = answers(&data);
-        assert!(without.certain.is_empty() && without.open.unwrap().ends_with(WITHOUT_INTERVALS));
+        let said = |data: &RunData| {
+            let Answers { certain, open, .. } = answers(data);
+            assert!(certain.is_empty(), "{certain:?}");
+            open.unwrap_or_default()
+        };
+        // Of ours, whose pairs were excluded: the rows say why.
+        data.rows.iter_mut().for_each(|row| row.verdict = Verdict::Interfered(String::new()));
+        assert!(!said(&data).contains(WITHOUT_INTERVALS));
+        data.rows.iter_mut().for_each(|row| row.verdict = Verdict::Imported(String::new()));
+        assert_eq!(said(&data), format!("This run holds 2 costs (CPU: barriers). {WITHOUT_INTERVALS}"));
+        data.rows.truncate(1);
+        assert!(said(&data).starts_with("This run holds 1 cost (CPU: barriers). "));
     }
 }

@@ -130,7 +130,12 @@ fn what_has_no_interval_may_be_the_cheapest() {
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), failed]);
     assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("1 of 3 has no number: mcs"));
     // Imported figures have none at all.
-    let imported = |name, ns| Row { ns_within: None, ns_interval: None, ..lock(name, 16, ns) };
+    let imported = |name, ns| Row {
+        verdict: Verdict::Imported(String::new()),
+        ns_within: None,
+        ns_interval: None,
+        ..lock(name, 16, ns)
+    };
     let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 12.0)]);
     assert_eq!(undecided(&asked(&data, Need::Protect, None)), WITHOUT_INTERVALS);
     let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 2000.0)]);
