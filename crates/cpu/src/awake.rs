@@ -238,7 +238,10 @@ fn block(experiment: &mut dyn Experiment, iterations: u64, random: &mut fastrand
 /// More CPUs than this are not kept awake.
 const MAX_THREADS: usize = 64;
 
-/// How long the threads may take to start, and to end. At idle priority they wait for a CPU that others use.
+/// How long the threads may take to start, at normal priority on CPUs that others use.
+const START_LIMIT: Duration = Duration::from_secs(20);
+
+/// How long they may take to end. At idle priority they wait for a CPU that others use.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Repetitions of PAUSE between two looks at the state: some microseconds.
@@ -276,9 +279,12 @@ impl KeepAwake {
             let builder = thread::Builder::new().name(format!("awake-{cpu}"));
             loops.threads.push(builder.spawn(move || serve(cpu, &state, &started))?);
         }
+        // They wait for `switch` once they have said their number, and get idle priority from here: on CPUs that others use, they
+        // would not come to say anything after it.
         for _ in cpus {
-            let ready = started.recv_timeout(PATIENCE);
-            ready.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "threads of idle priority did not start"))??;
+            let bound = started.recv_timeout(START_LIMIT);
+            let late = |_| io::Error::new(io::ErrorKind::TimedOut, "threads of idle priority did not start");
+            scheduling::lower_to_idle_priority(bound.map_err(late)??)?;
         }
         Ok(loops)
     }
@@ -305,10 +311,10 @@ impl Drop for KeepAwake {
 }
 
 /// The life of one thread.
-fn serve(cpu: u32, state: &AtomicU8, started: &Sender<io::Result<()>>) {
-    let ready = scheduling::bind_to_one(cpu).and_then(|()| scheduling::lower_to_idle_priority());
-    let is_ready = ready.is_ok();
-    if started.send(ready).is_err() || !is_ready {
+fn serve(cpu: u32, state: &AtomicU8, started: &Sender<io::Result<i32>>) {
+    let bound = scheduling::bind_to_one(cpu).map(|()| scheduling::current_thread());
+    let is_bound = bound.is_ok();
+    if started.send(bound).is_err() || !is_bound {
         return;
     }
     let cpus = CpuSet::of_this_thread();

@@ -51,17 +51,23 @@ pub fn bind_to_one(cpu: u32) -> io::Result<()> {
     if bound { Ok(()) } else { bind_to(&[cpu]) }
 }
 
-/// Gives the calling thread idle priority (`SCHED_IDLE`, `sched(7)`): it runs where no other thread wants the CPU.
+/// The number of the calling thread.
+pub fn current_thread() -> i32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+}
+
+/// Gives a thread of this process idle priority (`SCHED_IDLE`, `sched(7)`): it runs where no other thread wants the CPU.
 ///
 /// # Errors
 /// What the operating system says, where it refuses or has no such priority.
-pub fn lower_to_idle_priority() -> io::Result<()> {
+pub fn lower_to_idle_priority(thread: i32) -> io::Result<()> {
     // The C library of musl refuses this call, and its `sched_param` is longer than the kernel's, which is one number.
     // The priority within `SCHED_IDLE` has to be 0.
     let priority: libc::c_int = 0;
-    // SAFETY: the pointer is to the kernel's `sched_param` on this thread's stack, which the call only reads; 0 is the
-    // calling thread.
-    done(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) } as libc::c_int)
+    // SAFETY: the pointer is to the kernel's `sched_param` on this thread's stack, which the call only reads.
+    done(unsafe { libc::syscall(libc::SYS_sched_setscheduler, thread, libc::SCHED_IDLE, &raw const priority) }
+        as libc::c_int)
 }
 
 /// The CPU that the calling thread runs on now; `None` where the system does not say.
@@ -255,7 +261,7 @@ mod tests {
             // SAFETY: the call takes a number and returns one; 0 is the calling thread.
             let policy = || unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
             let before = policy();
-            match lower_to_idle_priority() {
+            match lower_to_idle_priority(current_thread()) {
                 Ok(()) => assert_eq!(policy(), libc::c_long::from(libc::SCHED_IDLE)),
                 Err(_) => assert_eq!(policy(), before, "a refusal changes nothing"),
             }
