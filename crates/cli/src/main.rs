@@ -26,7 +26,14 @@ use failure::{Failure, Outcome};
 use supervisor::Resuming;
 
 fn main() -> ExitCode {
-    syncscope_host::limits::report_full_files();
+    syncscope_host::limits::settle_signals();
+    if let Err(bytes) = syncscope_host::limits::allow_enough_stack() {
+        let allowed = bytes >> 10;
+        terminal::error(&Failure::CouldNot(format!(
+            "a process may have {allowed} KiB of stack here, too few: allow 8192 (`ulimit -s`)"
+        )));
+        return ExitCode::FAILURE;
+    }
     if let Err(error) = syncscope_host::search_paths::leave_working_folder() {
         terminal::error(&Failure::CouldNot(format!(
             "could not start this program again without the working folder in PATH: {error}"

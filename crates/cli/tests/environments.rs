@@ -37,7 +37,7 @@ const fn measured(environment: Environment) -> Environment {
     Environment { is_measured: true, ..environment }
 }
 
-const ENVIRONMENTS: [Environment; 12] = [
+const ENVIRONMENTS: [Environment; 13] = [
     measured(environment("no /sys", "mount -t tmpfs tmpfs /sys")),
     Environment { list_says: Some("mount /proc"), ..measured(environment("no /proc", "mount -t tmpfs tmpfs /proc")) },
     environment("an empty /proc/cpuinfo", "mount --bind /dev/null /proc/cpuinfo"),
@@ -51,6 +51,7 @@ const ENVIRONMENTS: [Environment; 12] = [
         "export CUDA_VISIBLE_DEVICES=$(printf '\\377') PATH=$PATH:$(printf '\\377')",
     ),
     measured(environment("few files", "ulimit -n 16")),
+    measured(environment("a small stack that may grow", "ulimit -S -s 64")),
     environment("standard input closed", "exec <&-"),
     environment("little memory", "ulimit -v 2000000"),
 ];
@@ -130,6 +131,17 @@ fn assert_explains(name: &str, list_says: Option<&str>, start: impl Fn(&[&str]) 
 
 fn rows(folder: &Path) -> usize {
     RunDirectory::open(folder).unwrap().read_rows().unwrap().iter().filter(|row| !row.provisional).count()
+}
+
+#[test]
+fn a_stack_that_cannot_grow_is_one_error() {
+    if let Some(list) = within("ulimit -s 128", &["list"]) {
+        assert_sound(&list, &[1], "a small stack");
+        assert_eq!(
+            stderr(&list).trim(),
+            "error: a process may have 128 KiB of stack here, too few: allow 8192 (`ulimit -s`)"
+        );
+    }
 }
 
 #[test]

@@ -3,11 +3,37 @@
 use std::fs;
 use std::time::Duration;
 
-/// Makes a write beyond the limit on the size of files (`ulimit -f`) an error, here and in all that this process starts. By
-/// itself it ends the process (`SIGXFSZ`).
-pub fn report_full_files() {
-    // SAFETY: the call takes two numbers.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+/// What this process, and all that it starts, does at signals, whatever started it: none is blocked, so that Ctrl-C and `SIGTERM`
+/// arrive, and a write beyond the limit on the size of files (`ulimit -f`) is an error where it would end the process (`SIGXFSZ`).
+pub fn settle_signals() {
+    // SAFETY: zeros are a valid set, which the first call fills; the others take it and numbers.
+    unsafe {
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// The least stack of the first thread with which everything here works, and what systems give by default.
+const LEAST_STACK: u64 = 1 << 20;
+const USUAL_STACK: u64 = 8 << 20;
+
+/// Gives the first thread of this process, and of what it starts, a stack that suffices (`ulimit -s`): it grows up to the limit of
+/// the moment.
+///
+/// # Errors
+/// The bytes that are allowed, where nobody may allow more.
+pub fn allow_enough_stack() -> Result<(), u64> {
+    let limit = get(0, libc::RLIMIT_STACK);
+    if limit.rlim_cur >= LEAST_STACK {
+        return Ok(());
+    }
+    let more = libc::rlimit { rlim_cur: limit.rlim_max.min(USUAL_STACK), ..limit };
+    // SAFETY: the structure is valid for the call.
+    unsafe { libc::setrlimit(libc::RLIMIT_STACK, &raw const more) };
+    let now = get(0, libc::RLIMIT_STACK).rlim_cur;
+    if now >= LEAST_STACK { Ok(()) } else { Err(now) }
 }
 
 /// The CPU time after which the kernel ends a process (`ulimit -t`), if there is such a limit.
@@ -96,6 +122,27 @@ mod tests {
         assert_eq!(counted("low 0\nhigh 0\nmax 4\noom 2\noom_kill 3\noom_group_kill 0\n"), Some(3));
         assert_eq!(counted("oom_kill_disable 0\nunder_oom 0\noom_kill 17\n"), Some(17));
         assert_eq!(counted("nr_free_pages 4\n"), None);
+    }
+
+    #[test]
+    fn signals_that_a_parent_blocks_arrive() {
+        let is_blocked = |change: bool| {
+            // SAFETY: zeros are a valid set, which the calls fill and read; the mask is that of this thread.
+            unsafe {
+                let mut set = std::mem::zeroed();
+                libc::sigfillset(&raw mut set);
+                let new = if change { &raw const set } else { std::ptr::null() };
+                libc::pthread_sigmask(libc::SIG_SETMASK, new, std::ptr::null_mut());
+                libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), &raw mut set);
+                [libc::SIGINT, libc::SIGTERM, libc::SIGCHLD].map(|signal| libc::sigismember(&raw const set, signal))
+            }
+        };
+        let masks = std::thread::spawn(move || {
+            let inherited = is_blocked(true);
+            settle_signals();
+            (inherited, is_blocked(false))
+        });
+        assert_eq!(masks.join().unwrap(), ([1; 3], [0; 3]));
     }
 
     #[test]
