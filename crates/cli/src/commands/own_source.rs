@@ -55,6 +55,8 @@ impl Source {
         };
         check_language(file, domain)?;
         let text = data_file::read_text(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+        // A compiler takes a byte order mark at the beginning of a file alone, and ours stands before it.
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let id = format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(&stem)));
         let (files, all) = with_included(Path::new(file), text.clone(), &arguments.folders);
@@ -86,9 +88,13 @@ impl Source {
                 .wanted
                 .as_ref()
                 .map_or_else(|| "no operation".to_owned(), |wanted| format!("no operation {wanted}"));
+            let shape = match domain {
+                Domain::Gpu => "__device__ void operation(Thread &me)",
+                _ => "void operation(struct thread *me)",
+            };
             return Err(Failure::Usage(format!(
-                "{file} has {what}: it needs a function `void operation(...)`, `acquire` and `release`, `wait`, or `send` and \
-                 `receive`; see `syncscope measure --header {domain}`"
+                "{file} has {what}: it needs a function `{shape}`, or like it `acquire` and `release`, `wait`, or `send` and `receive`; \
+                 see `syncscope measure --header {domain}`"
             )));
         }
         Ok(operations)

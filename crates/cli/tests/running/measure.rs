@@ -131,6 +131,12 @@ fn mistakes_have_one_line_and_their_exit_code() {
     };
     says(&["--cpu", "missing.c"], 2, "missing.c: No such file");
     says(&["--cpu", "empty.c"], 2, "no operation: it needs a function");
+    fs::write(folder.path().join("other.cpp"), "void operation(thread &me) { me.value++; }").unwrap();
+    says(&["--cpu", "other.cpp"], 2, "it needs a function `void operation(struct thread *me)`");
+    // As editors of other systems write files.
+    let text = "\u{feff}void operation(struct thread *me) {\r\n  me->value++;\r\n}";
+    fs::write(folder.path().join("marked.c"), text).unwrap();
+    says(&["--cpu", "marked.c", "--threads", "1", "--budget", "1ms"], 1, "left no figure");
     fs::write(folder.path().join("lock.rs"), "pub fn acquire() {}").unwrap();
     says(&["--cpu", "lock.rs"], 2, "takes C, C++ and CUDA C++");
     says(&["--cpu", "."], 2, "is a folder");
@@ -160,7 +166,7 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");
     says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
     says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1"], 1, "is it complete?");
-    assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 2);
 }
 
 /// What each outcome ends with, alone and at a gate. Figures do not matter here: nothing is compared but with what has none.
