@@ -243,4 +243,32 @@ mod tests {
         let holds = |within: Option<Interval>, points: [f64; 2]| points.iter().all(|at| within.unwrap().contains(*at));
         assert!(holds(estimate.ns_within, [10.0, 20.0 - 1e-9]) && holds(estimate.cycles_within, [20.0, 60.0 - 1e-9]));
     }
+
+    #[test]
+    fn a_pair_is_timed_by_the_clocks_of_both_samples() {
+        let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
+        let sample = |ticks: u64, ns_per_tick| Sample::of_actors(&mut [crate::Ticks(ticks)], ns_per_tick).unwrap();
+        let shot = |side| Shot { side, iterations: 100, pair: 0 };
+        let shots = [Side::Baseline, Side::Test].map(shot);
+        let observation = formula.observe(&shots, &[sample(100, 1.0), sample(300, 3.0)], 1);
+        assert!((observation.ns - 200.0 / formula.operations * 2.0).abs() < 1e-12, "{}", observation.ns);
+        assert_eq!(observation.strata, None, "nobody looked for neighbours");
+    }
+
+    #[test]
+    fn the_spread_and_the_rate_are_said_where_they_mean_something() {
+        let mut formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
+        let pairs: Vec<Observation> =
+            (0..101).map(|number| pair(number, 1 + number as u32 / 5, 1.0 + number as f64 / 100.0, 1.0)).collect();
+        let costs = Costs::of(&pairs, &States::default());
+        let mut of = |together: bool| {
+            formula.protocol.actors_run_together = together;
+            formula.estimate(&pairs, &costs).unwrap()
+        };
+        let (together, apart) = (of(true), of(false));
+        let Interval { low, high } = together.ns_spread.unwrap();
+        assert!((low - 10.5).abs() < 1e-9 && (high - 19.5).abs() < 1e-9, "{low} {high}");
+        assert_eq!((together.rate_ns.is_some(), apart.rate_ns), (true, None));
+        assert_eq!(Estimate { ns: Nanoseconds(-1.0), ..together }.clock(), None);
+    }
 }

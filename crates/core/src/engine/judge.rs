@@ -154,9 +154,6 @@ pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<S
 /// Of more measurement blocks, this share must not have lost all of its pairs to other processes.
 const MOST_BLOCKS_LOST: f64 = 0.75;
 
-/// Fewer blocks than these show nothing of how blocks differ in any case.
-const FEW_BLOCKS: usize = 4;
-
 /// The verdict on a narrow interval. The pairs of one block agree better than those of several, so what other processes
 /// left of a few blocks looks better than it is: with a busy process on each of 2 CPUs, 2 of 13 such figures were off by a
 /// fifth and more. (Figures of threads that are alone on their cores leave out others by design.)
@@ -170,7 +167,7 @@ fn of_blocks(observations: &[Observation], fewest: u32) -> Verdict {
         return Verdict::Noisy(format!("only {taken} of the required {fewest} measurement blocks were taken"));
     }
     let lost = blocks.iter().filter(|is_lost| **is_lost).count();
-    if blocks.len() < FEW_BLOCKS || lost as f64 <= MOST_BLOCKS_LOST * blocks.len() as f64 {
+    if lost as f64 <= MOST_BLOCKS_LOST * blocks.len() as f64 {
         return Verdict::Resolved;
     }
     let summary = summary(observations);
@@ -285,11 +282,61 @@ mod tests {
         }
     }
 
-    #[test]
-    fn more_than_half_of_the_pairs_have_to_be_together() {
+    fn basis() -> Basis {
         let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
         let (clock_tolerance, limit, remark, states) = (None, None, None, States::default());
-        let basis = Basis { formula, noisy_above: 0.05, fewest_blocks: 1, clock_tolerance, limit, remark, states };
+        Basis { formula, noisy_above: 0.05, fewest_blocks: 1, clock_tolerance, limit, remark, states }
+    }
+
+    /// The verdict on pairs of these costs in nanoseconds and in cycles, five in each block.
+    fn of(pairs: impl Iterator<Item = (f64, f64)>) -> (Verdict, Cost) {
+        let pair = |(number, (ns, cycles)): (u32, (f64, f64))| Observation {
+            block: 1 + number / 5,
+            ns,
+            cycles: Some(cycles),
+            ..Observation::example()
+        };
+        let pairs: Vec<Observation> = (0..).zip(pairs).map(pair).collect();
+        let costs = Costs::of(&pairs, &States::default());
+        (verdict(&Check::Ok, &pairs, &costs, &basis()), costs.ns.unwrap())
+    }
+
+    #[test]
+    fn a_case_has_the_fewest_pairs_and_is_narrow_in_one_unit() {
+        let few = |count: u64| of((0..count).map(|_| (10.0, 20.0))).0.name();
+        assert_eq!([MIN_PAIRS - 1, MIN_PAIRS].map(few), ["Noisy", "Resolved"]);
+        let apart = |number: u64| if number.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let steady = (0..60).map(|number| (10.0 + 3.0 * apart(number / 2), 20.0 + 0.2 * apart(number)));
+        assert_eq!(of(steady).0, Verdict::Resolved, "cycles are narrow where the clock changes");
+        let neither = (0..60).map(|number| (10.0 + 3.0 * apart(number / 2), 20.0 + 6.0 * apart(number / 2)));
+        assert_eq!(of(neither).0.name(), "Noisy");
+    }
+
+    #[test]
+    fn a_cost_that_may_be_zero_is_not_resolved_by_narrow_cycles() {
+        let basis = Basis { formula: CostFormula::new(&FakeExperiment::new(5.0, 1), 1), ..basis() };
+        let resolution = basis.formula.resolution_ns;
+        let pairs = vec![Observation { ns: -0.25 * resolution, ..Observation::example() }; 40];
+        let below = verdict(&Check::Ok, &pairs, &Costs::of(&pairs, &States::default()), &basis);
+        assert_eq!(below, Verdict::BelowResolution(format!("at most {resolution:.3} ns")));
+        // Certainly above zero at 95 %, not at 99 %.
+        let shifted = |step: u32| {
+            let wave = |number: u32| f64::from(number * 37 % 60) - 29.5;
+            of((0..60).map(move |number| (0.25 * f64::from(step) + wave(number), 20.0)))
+        };
+        let (verdict, _) = (1..120)
+            .map(shifted)
+            .find(|(_, ns)| {
+                let [usual, wide] = [Level::P95, Level::P99].map(|level| ns.within(level, resolution).unwrap());
+                !usual.contains(0.0) && wide.contains(0.0)
+            })
+            .unwrap();
+        assert_eq!(verdict.name(), "Noisy");
+    }
+
+    #[test]
+    fn more_than_half_of_the_pairs_have_to_be_together() {
+        let basis = basis();
         let verdict = |apart: u64| {
             let pair = |number: u64| {
                 let excluded = (number % 40 < apart).then_some(Disturbance::NotTogether);
@@ -317,9 +364,7 @@ mod tests {
     /// Where windows of the baseline starve a thread, differences are far below zero.
     #[test]
     fn what_a_starved_thread_costs_has_no_bound() {
-        let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
-        let (clock_tolerance, limit, remark, states) = (None, None, None, States::default());
-        let basis = Basis { formula, noisy_above: 0.05, fewest_blocks: 1, clock_tolerance, limit, remark, states };
+        let basis = basis();
         let verdict = |starves: bool| {
             let pair = |number: u32| {
                 let ns = [20.0, -1.5e6, 22.0, -1.3e6, 21.0, -1.4e6, 19.0][number as usize % 7];

@@ -241,3 +241,144 @@ fn significant_of_percent(percent: f64) -> String {
     let decimals = [0.1, 10.0].into_iter().filter(|bound| percent < *bound).count();
     format!("{percent:.decimals$}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Case, Cycles, Facts, Layout, Primitive, Role, RunEffect};
+
+    fn is(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 1e-9 * expected.abs().max(1e-3)
+    }
+
+    /// In five processes, costs that rise evenly have a correlation of neighbours of (5 * 0.4 + 1) / 2, of which 0.8 counts.
+    #[test]
+    fn a_state_that_outlasts_a_process_makes_the_mean_less_certain() {
+        let rising: Vec<f64> = (0..5).map(f64::from).collect();
+        let sum = 2.0 * (0.8 * 0.8 + 0.6 * 0.64 + 0.4 * 0.512 + 0.2 * 0.4096);
+        let grown = (1.0 + sum) / (1.0 - sum / 4.0);
+        assert!(is(by_drift(&vec![rising.clone(); 4]), grown));
+        let without_variance = [vec![vec![7.0; 5]], vec![rising.clone(); 4]].concat();
+        assert!(is(by_drift(&without_variance), grown), "it says nothing");
+        let unrelated = [0.0, 1.0, 0.0, 1.0, 0.0].to_vec();
+        for rests in [vec![unrelated; 4], vec![rising.clone(); 3], vec![rising[..4].to_vec(); 4]] {
+            assert!(is(by_drift(&rests), 1.0), "{rests:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_shared_is_taken_off_and_its_estimate_counts() {
+        let case = |row: usize, rest: &[f64]| Logs {
+            row,
+            of_process: (0..).zip(rest.iter().map(|log| row as f64 + log)).collect(),
+            assumed: 0.01,
+        };
+        let alone = variances(&[case(0, &[0.3, 0.0, -0.3])], false);
+        let Variance { value, degrees } = alone.0[&0];
+        assert!(is(value, (2.0 * 0.01 + 2.0 * 0.09) / 4.0 / 3.0) && is(degrees, 4.0) && alone.1.is_empty(), "{value}");
+        let alike: Vec<Logs> = (0..4).map(|row| case(row, &[0.1, -0.1, 0.0])).collect();
+        let (own, common) = variances(&alike, false);
+        assert!(common.iter().zip([0.1, -0.1, 0.0]).all(|(found, shared)| is(*found, shared)), "{common:?}");
+        let of_shared = (1.0 + PI / 8.0).powi(2);
+        assert!(own.values().all(|own| is(own.value, 2.0 * 0.01 / 4.0 / 3.0 * of_shared)), "{own:?}");
+        assert!(is(by_estimated_share(3), 1.0) && is(by_estimated_share(4), of_shared));
+    }
+
+    #[test]
+    fn neighbouring_processes_are_in_the_order_of_time_and_degrees_have_a_bound() {
+        // The median of a pattern and its opposite is zero.
+        let of = |pattern: [f64; 5]| {
+            let case = |row: usize| {
+                let sign = if row.is_multiple_of(2) { 0.01 } else { -0.01 };
+                Logs { row, of_process: (0..).zip(pattern.map(|log| sign * log)).collect(), assumed: 0.01 }
+            };
+            variances(&(0..4).map(case).collect::<Vec<_>>(), false).0[&0]
+        };
+        // The first process goes on to the end: it is the last one.
+        let (rising, unrelated) = (of([4.0, 0.0, 1.0, 2.0, 3.0]), of([0.0, 1.0, 2.0, 3.0, 4.0]));
+        assert!((rising.value / unrelated.value - 10.508).abs() < 1e-3, "{rising:?} {unrelated:?}");
+        assert!(is(rising.degrees, 4.0 * 4.0 + DEGREES_OF_ASSUMED), "{rising:?}");
+    }
+
+    /// Cases of so many threads that cost the same in each of three processes, and what is derived of them.
+    fn derived(threads: u32, count: u32, change: impl Fn(&mut Row, &mut Vec<Detail>)) -> (Vec<Row>, Vec<Shared>) {
+        let facts = Facts { run_effect: |_| RunEffect { ns: 0.02, cycles: 0.01 }, ..Facts::of(Role::ThreadBarrier) };
+        let catalogue: Catalogue =
+            [Primitive { id: "cpu.barrier.x", summary: "", operation: "", source: "", facts }].into_iter().collect();
+        let one = |number: u32| {
+            let layout = Some(Layout::Private { stride: 1 + number });
+            let mut row = Row {
+                case: Case { threads: Some(threads), layout, ..Case::new("cpu.barrier.x") },
+                ns: Some(Nanoseconds(10.0)),
+                cycles: Some(Cycles(20.0)),
+                ns_within: Some(Interval { low: 9.99, high: 10.01 }),
+                clock: Some(Hertz(2e9)),
+                ..Row::default()
+            };
+            let of_process = |process| {
+                [(Detail::PROCESS_NS, 10.0), (Detail::PROCESS_CYCLES, 20.0)]
+                    .map(|(name, cost)| Detail::of_actor(name, process, cost))
+            };
+            let mut details: Vec<Detail> = (0..3).flat_map(of_process).collect();
+            change(&mut row, &mut details);
+            ((row.case.id(), details), row)
+        };
+        let (details, mut rows): (Details, Vec<Row>) = (0..count).map(one).unzip();
+        let shared = derive(&mut rows, &details, &catalogue, &[]);
+        (rows, shared)
+    }
+
+    /// What is assumed counts as two observations beside the two of three processes, which do not differ.
+    fn by_assumption(at: f64, assumed: f64) -> Interval {
+        around(at, half_width(Variance { value: 2.0 * assumed * assumed / 4.0 / 3.0, degrees: 4.0 }))
+    }
+
+    #[test]
+    fn a_row_of_three_processes_has_the_interval_of_what_is_assumed() {
+        let is_one = |found: Option<Interval>, expected: Interval| {
+            found.is_some_and(|found| is(found.low, expected.low) && is(found.high, expected.high))
+        };
+        let (rows, shared) = derived(2, 1, |_, details| details.push(Detail::of_actor(Detail::PROCESS_NS, 3, 0.0)));
+        let of_ns = by_assumption(10.0, 0.02);
+        assert!(of_ns.low < 9.8 && is_one(rows[0].ns_interval, of_ns), "{:?}", rows[0].ns_interval);
+        assert!(is_one(rows[0].cycles_interval, by_assumption(20.0, 0.01)), "{:?}", rows[0].cycles_interval);
+        assert_eq!(shared, [], "one case shares nothing");
+        // A thread alone follows the clock, which is told by its cycles.
+        assert!(is_one(derived(1, 1, |_, _| {}).0[0].ns_interval, by_assumption(10.0, 0.01)));
+        let wide = derived(2, 1, |row, _| row.ns_within = Some(Interval { low: 8.0, high: 13.0 }));
+        assert_eq!(wide.0[0].ns_interval, Some(Interval { low: 8.0, high: 13.0 }));
+        for change in [|row: &mut Row| row.runs = Some(2), |row: &mut Row| row.ns_within = None] {
+            assert_eq!(derived(2, 1, |row, _| change(row)).0[0].ns_interval, None);
+        }
+    }
+
+    #[test]
+    fn several_rows_say_the_clock_where_they_share_nothing_else() {
+        let clock = |threads| derived(threads, 4, |_, _| {}).1.iter().map(|shared| shared.clock_hz).collect::<Vec<_>>();
+        assert_eq!((clock(1), clock(2)), (vec![Some(2e9)], vec![None]));
+    }
+
+    #[test]
+    fn earlier_runs_say_more_of_what_is_shared_than_processes() {
+        let common = [0.1, -0.1, 0.0];
+        let Variance { value, degrees } = of_runs(&common, None, 1);
+        assert!(is(value, 0.01 / 3.0) && is(degrees, 2.0), "{value} {degrees}");
+        let ratio = Ratio { factor: 1.0, degrees: 2.0, shared: 0.04, cases: BTreeMap::new() };
+        let Variance { value, degrees } = of_runs(&common, Some(&ratio), 4);
+        assert!(is(value, (3.0 * 0.04 + 2.0 * 0.01 / 3.0) / 5.0) && is(degrees, 5.0), "{value} {degrees}");
+        let half = half_width(Variance { value: 0.02, degrees: 10.0 });
+        assert!((half - 2.228_14 * 0.2).abs() < 1e-4, "{half}");
+    }
+
+    #[test]
+    fn what_rows_share_is_one_line() {
+        let shared = |class, another_run, clock_hz| Shared { class, cases: 9, processes: 7, another_run, clock_hz };
+        let all = [
+            shared(Class::NothingShared, 0.0005, Some(3.2e9)),
+            shared(Class::Lines, 0.034, None),
+            shared(Class::Lines, 0.12, None),
+        ];
+        let lines = Class::Lines;
+        assert_eq!(sentence(&all), format!("core clock 3.20 GHz ±0.05 %; {lines} ±3.4 %; {lines} ±12 %"));
+    }
+}

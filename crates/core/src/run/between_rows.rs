@@ -122,4 +122,48 @@ mod tests {
         assert!(is_beyond(row("lock", 4, &close, 100.0), 1.0, &[handoff.clone(), pair.clone()]));
         assert!(!is_beyond(row("lock", 4, &close, 160.0), 1.0, &[handoff, pair]));
     }
+
+    #[test]
+    fn what_certainly_bounds_a_lock_is_resolved_and_far_above_it() {
+        let (close, list) = (Placement::Close, Placement::List(vec![0, 1]));
+        let handoff = row("handoff", 2, &close, 100.0);
+        assert!(!is_beyond(row("lock", 2, &close, 160.0), 1.0, std::slice::from_ref(&handoff)), "by little");
+        let noisy = Row { verdict: Verdict::Noisy(String::new()), ..row("lock", 2, &close, 120.0) };
+        assert!(locks_beyond_handoffs(&[noisy, handoff], &kept_once("lock", 2, &close), role).is_empty());
+        assert!(
+            !is_beyond(row("lock", 1, &close, 10.0), 1.0, &[row("handoff", 2, &list, 40.0)]),
+            "nobody to hand over to"
+        );
+    }
+
+    fn kept_once(primitive: &str, threads: u32, placement: &Placement) -> Details {
+        let case = row(primitive, threads, placement, 1.0).case;
+        Details::from([(case.id(), vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, 1.0)])])
+    }
+
+    /// What is frequent of these: the threads, the pairs that count and those excluded, and the share of both.
+    fn frequent(cases: &[(u32, u64, u64, f64)], change: impl Fn(&mut Row)) -> Option<f64> {
+        let one = |(number, (threads, pairs, excluded, share)): (usize, &(u32, u64, u64, f64))| {
+            let case = Case { threads: Some(*threads), ..Case::new(&format!("cpu.x.{number}")) };
+            let mut row = Row { case, pairs: Some(*pairs), excluded: Some(*excluded), ..Row::default() };
+            change(&mut row);
+            let detail = Detail::of_case(Detail::SMT_INTERFERENCE, *share);
+            ((row.case.id(), vec![detail]), row)
+        };
+        let (details, rows): (Details, Vec<Row>) = cases.iter().enumerate().map(one).unzip();
+        frequent_smt_interference(&rows, &details)
+    }
+
+    #[test]
+    fn interference_is_frequent_over_enough_pairs_of_one_thread() {
+        let is = |found: Option<f64>, share: f64| found.is_some_and(|found| (found - share).abs() < 1e-12);
+        assert!(is(frequent(&[(1, 60, 40, 0.2)], |_| {}), 0.2), "excluded pairs count");
+        assert!(is(frequent(&[(1, 150, 0, 0.3), (1, 50, 0, 0.1)], |_| {}), 0.25), "each pair as much");
+        for seldom in [(1, 99, 0, 0.9), (1, 200, 0, 0.1), (2, 200, 0, 0.9)] {
+            assert_eq!(frequent(&[seldom], |_| {}), None, "{seldom:?}");
+        }
+        let often = [(1, 200, 0, 0.9)];
+        assert_eq!(frequent(&often, |row| row.provisional = true), None);
+        assert_eq!(frequent(&often, |row| row.case.primitive = row.case.primitive.replace("cpu", "gpu")), None);
+    }
 }
