@@ -1,7 +1,9 @@
 //! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
 
+pub(super) mod blocks;
+
 use super::prelude::*;
-use super::{gpu_handoff, wait};
+use super::wait;
 use crate::analysis::ladder::row_query::MEDIAN_DETAIL;
 use crate::analysis::matrix::PAIR_CLASSES;
 
@@ -131,7 +133,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
         Peers::of(data, role, is_asked, Size::Most).map(|peers| peers.contest(Basis::Run))
     };
     let (spinning, sleeping, queues) = (peers(Role::SpinHandoff), peers(Role::SleepHandoff), peers(Role::Channel));
-    let of_blocks = gpu_handoff::hand_over(inquiry);
+    let of_blocks = blocks::hand_over(inquiry);
     if spinning.is_none() && sleeping.is_none() && queues.is_none() {
         return missing_size(inquiry, (Domain::Cpu, Role::SpinHandoff, ""), |_| true)
             .into_iter()

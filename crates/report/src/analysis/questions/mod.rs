@@ -18,12 +18,9 @@ mod counters;
 mod false_sharing;
 mod families;
 mod fences;
-mod gpu_handoff;
 mod handoff;
-mod host_wait;
 mod levels;
 mod lock;
-mod orders;
 mod own;
 mod placement;
 mod prelude;
@@ -79,11 +76,21 @@ const QUESTIONS: [Question; 22] = [
     question("decide-atomics", "How do atomics scale?", atomics::SENTENCES, atomics::picture),
     question("decide-barrier", "Which barrier?", barrier::SENTENCES, barrier::picture),
     question("decide-fences", "Which fence?", fences::SENTENCES, fences::picture),
-    question("decide-orders", "What does a memory order cost on the GPU?", orders::SENTENCES, orders::picture),
+    question(
+        "decide-orders",
+        "What does a memory order cost on the GPU?",
+        atomics::orders::SENTENCES,
+        atomics::orders::picture,
+    ),
     question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
     question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
-    question("decide-gpu-handoff", "How do GPU blocks hand over?", gpu_handoff::SENTENCES, gpu_handoff::picture),
-    question("decide-host-wait", "How should the host wait for the GPU?", host_wait::SENTENCES, host_wait::picture),
+    question(
+        "decide-gpu-handoff",
+        "How do GPU blocks hand over?",
+        handoff::blocks::SENTENCES,
+        handoff::blocks::picture,
+    ),
+    question("decide-host-wait", "How should the host wait for the GPU?", wait::host::SENTENCES, wait::host::picture),
     question("decide-budget", "How long to spin before sleeping?", wait::budget::SENTENCES, wait::budget::picture),
     question("decide-readers", "Readers beside writers?", roles::SENTENCES, roles::picture),
     question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),

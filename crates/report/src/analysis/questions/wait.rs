@@ -1,12 +1,12 @@
 //! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
 
 pub(super) mod budget;
+pub(super) mod host;
 
 use std::collections::BTreeSet;
 
 use syncscope_core::Waits;
 
-use super::host_wait;
 use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[sentence(a_microsecond, &[]), sentence(spin_or_sleep, &[On::Placement])];
@@ -176,7 +176,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.
 pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
-    of_threads(inquiry).into_iter().chain(host_wait::wait(inquiry)).collect()
+    of_threads(inquiry).into_iter().chain(host::wait(inquiry)).collect()
 }
 
 fn of_threads(inquiry: Inquiry<'_>) -> Vec<Situation> {

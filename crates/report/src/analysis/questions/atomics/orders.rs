@@ -2,11 +2,11 @@
 
 use syncscope_core::Scope;
 
-use super::families::{cell, line, used, usual};
-use super::prelude::*;
+use super::super::families::{cell, line, used, usual};
+use super::super::prelude::*;
 use crate::analysis::usual::is_one_block;
 
-pub(super) const SENTENCES: Sentences = &[sentence(dearest, &[])];
+pub(in crate::analysis::questions) const SENTENCES: Sentences = &[sentence(dearest, &[])];
 
 const ADD: &str = "gpu.atomic.add";
 
@@ -43,7 +43,7 @@ fn dearest(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, rows))
 }
 
-pub(super) fn picture(data: &RunData) -> Option<Picture> {
+pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {
     let of = |order: &MemoryOrder| {
         let cells = SCOPES.iter().map(|(scope, _)| addition(data, *order, *scope).map(|index| cell(data, index)));
         line(order.to_string(), cells)
@@ -63,7 +63,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{data, decision, on_blocks, row, said};
+    use super::super::super::testing::{data, decision, on_blocks, row, said};
     use super::*;
 
     fn add(order: MemoryOrder, scope: Scope, ns: f64) -> Row {

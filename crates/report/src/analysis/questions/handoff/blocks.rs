@@ -1,8 +1,8 @@
 //! What a hand-off between two blocks of a GPU costs, by where they are, and an exchange between devices.
 
-use super::prelude::*;
+use super::super::prelude::*;
 
-pub(super) const SENTENCES: Sentences = &[sentence(ordering, &[]), sentence(devices, &[])];
+pub(in crate::analysis::questions) const SENTENCES: Sentences = &[sentence(ordering, &[]), sentence(devices, &[])];
 
 /// Where both blocks are: the words of the group, and those of a label.
 const PLACES: [(&str, &str); 4] = [
@@ -71,7 +71,7 @@ fn devices(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, win.rows()))
 }
 
-pub(super) fn picture(data: &RunData) -> Option<Picture> {
+pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {
     let rows: Vec<usize> = data.rows_where(|row| takes_part(data, row, Role::BlockHandoff)).collect();
     let name = |case: &Case| {
         let order = if passes_data(case) { "" } else { ", no data" };
@@ -93,7 +93,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 }
 
 /// The cheapest hand-off of data at each place.
-pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(in crate::analysis::questions) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let of = |(place, words): (&str, &str)| {
         let decision = decide(inquiry, &rivals(inquiry.data, place)?.contest(Basis::Run))?;
         let spins = |choice: &mut Choice| choice.warnings.push("both blocks must run at the same time".to_owned());
@@ -104,8 +104,8 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::advice::{Asked, Need, advise};
-    use super::super::testing::{data, decision, labels, on_blocks, row, said};
+    use super::super::super::advice::{Asked, Need, advise};
+    use super::super::super::testing::{data, decision, labels, on_blocks, row, said};
     use super::*;
 
     fn at(name: &str, group: Option<Group>, order: Option<MemoryOrder>, ns: f64) -> Row {

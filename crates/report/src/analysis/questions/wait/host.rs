@@ -2,10 +2,10 @@
 
 use syncscope_core::Detail;
 
-use super::families::{cell, line};
-use super::prelude::*;
+use super::super::families::{cell, line};
+use super::super::prelude::*;
 
-pub(super) const SENTENCES: Sentences = &[sentence(spin_or_block, &[])];
+pub(in crate::analysis::questions) const SENTENCES: Sentences = &[sentence(spin_or_block, &[])];
 
 /// The part of a CPU below which a wait leaves it to others.
 const LEAVES_THE_CPU: f64 = 0.7;
@@ -51,7 +51,7 @@ fn spin_or_block(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, both.rows()))
 }
 
-pub(super) fn picture(data: &RunData) -> Option<Picture> {
+pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {
     let rows: Vec<usize> = data.rows_where(|row| takes_part(data, row, Role::LaunchAndWait)).collect();
     // What a wait leaves to others is half of the answer.
     rows.iter().find_map(|row| share(data, *row))?;
@@ -78,7 +78,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 }
 
 /// The soonest wait, and the soonest of those that leave the CPU to others.
-pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
+pub(in crate::analysis::questions) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
     let Some((us, contest)) = waits(data) else { return Vec::new() };
     let leaves = |one: &Entrant<'_>| share(data, one.index).is_some_and(|share| share < LEAVES_THE_CPU);
@@ -96,8 +96,8 @@ pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::advice::{Asked, Need, advise};
-    use super::super::testing::{data, decision, on_blocks, row, said_of};
+    use super::super::super::advice::{Asked, Need, advise};
+    use super::super::super::testing::{data, decision, on_blocks, row, said_of};
     use super::*;
 
     fn run() -> RunData {
