@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use syncscope_gpu::verify::ARCHITECTURES;
+use syncscope_gpu::verify::VERIFIED;
 use syncscope_papers::{Asked, folder};
 
 pub(crate) use self::measure::MeasureArguments;
@@ -119,7 +119,7 @@ pub(crate) enum SystemFormat {
 }
 
 fn arch_help() -> String {
-    format!("GPU architectures to compile for (repeatable) [default: {}]", ARCHITECTURES.join(" "))
+    format!("GPU architectures to compile for (repeatable) [default: {}]", VERIFIED.join(" "))
 }
 
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
-use syncscope_gpu::verify::{ARCHITECTURES, Verified, Verifier};
+use syncscope_gpu::verify::{VERIFIED, Verified, Verifier};
 use syncscope_report::in_groups;
 
 use crate::args::VerifyArguments;
@@ -90,8 +90,7 @@ fn examine(
     selection.check(&laboratories.listing())?;
     let mut unchecked = Unchecked::new();
     let mut verifiers = Vec::new();
-    let archs =
-        if arguments.arch.is_empty() { ARCHITECTURES.map(str::to_owned).to_vec() } else { arguments.arch.clone() };
+    let archs = if arguments.arch.is_empty() { VERIFIED.map(str::to_owned).to_vec() } else { arguments.arch.clone() };
     for arch in archs {
         match Verifier::new(&arch) {
             Ok(verifier) => verifiers.push((arch, verifier)),

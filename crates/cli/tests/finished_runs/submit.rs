@@ -25,6 +25,7 @@ fn stored(name: &str) -> String {
 fn bundle(run: &str, file: &Path) -> Value {
     let made = output(&["submit", run, "-o", file.to_str().unwrap()]);
     assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    assert!(stderr(&made).contains("compute capability 10.0"), "no stored run has one: {}", stderr(&made));
     let mut text = String::new();
     GzDecoder::new(fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
     serde_json::from_str(&text).unwrap()

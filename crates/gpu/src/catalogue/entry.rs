@@ -127,6 +127,8 @@ pub(crate) enum Method {
     Reduction(Recipe),
     /// Launches on several devices with barriers of host threads between them, timed by the host.
     HostBarrier,
+    /// Not at all, for this reason: its machine code alone is looked at.
+    Compiled(&'static str),
 }
 
 /// A file in `kernels/`.
@@ -192,6 +194,8 @@ pub(crate) struct Entry {
     pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),
+    /// The lowest one behind it that lacks it.
+    pub(super) ends_before: (u32, u32),
     /// Arrays that hold an element for each thread.
     pub(crate) arrays: usize,
     /// Operations that occur once in the machine code of one iteration of the baseline.
@@ -247,6 +251,7 @@ impl Entry {
             each_changes_it: false,
             has_third_loop: true,
             needs: (7, 5),
+            ends_before: (u32::MAX, 0),
             arrays: 1,
             unroll: |_| UNROLL,
             plan: &[],

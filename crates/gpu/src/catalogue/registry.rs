@@ -82,7 +82,14 @@ impl Entries {
         let entry = self.find(primitive)?;
         let ((major, minor), (has_major, has_minor)) = (entry.needs, capability);
         let reason = || format!("needs compute capability {major}.{minor}, and the device has {has_major}.{has_minor}");
-        (capability < entry.needs).then(reason)
+        let ended = || {
+            let (major, minor) = entry.ends_before;
+            format!(
+                "devices of compute capability {major}.{minor} and higher lack it, and this one has {has_major}.{has_minor}"
+            )
+        };
+        let is_too_new = (capability >= entry.ends_before).then(ended);
+        (capability < entry.needs).then(reason).or(is_too_new)
     }
 
     /// Why a case that was asked for cannot exist on a device.
@@ -277,8 +284,15 @@ mod tests {
                 let planned: HashSet<_> = cases(*preset, &limits).into_iter().map(|case| case.primitive).collect();
                 // Reductions and hand-offs are made of what quick plans measure, and the cheapest launches stand for all.
                 let forms = ["programmatic_end", "programmatic_attribute", "programmatic_graph", "host_function"];
-                let families =
-                    ["gpu.reduction.", "gpu.handoff.", "gpu.fence.proxy", "gpu.atomic.add_", "gpu.multi.exchange"];
+                let families = [
+                    "gpu.reduction.",
+                    "gpu.handoff.",
+                    "gpu.fence.proxy",
+                    "gpu.atomic.add_",
+                    "gpu.multi.exchange",
+                    "gpu.block.tensor_",
+                    "gpu.block.try_cancel",
+                ];
                 let of_host = ["sync_spin", "sync_yield", "sync_block", "event_block", "ask_"];
                 let is_beyond_quick = |id: &str| {
                     let launch = id.strip_prefix("gpu.launch.");

@@ -4,6 +4,7 @@ use crate::cuda::compiler_process::CompilerProcesses;
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Code, Nvrtc, Source};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::io;
@@ -52,6 +53,9 @@ impl Program {
 /// The definition of programs with code of users: they get no headers of ours, of which they would take one for their own, and the
 /// instructions that the device alone has.
 pub(crate) const OF_USER: &str = "SYNCSCOPE_OWN=1";
+
+/// The definition of programs with instructions that only devices of exactly this compute capability are promised to have: `sm_100a`.
+pub(crate) const SPECIFIC: &str = "SYNCSCOPE_SPECIFIC=1";
 
 /// The definition that says how much shared memory the launches of a program give to a block.
 pub(crate) const LAUNCH_MEMORY: &str = "SYNCSCOPE_LAUNCH_MEMORY=";
@@ -140,8 +144,13 @@ impl Compiler {
     }
 
     /// The architecture of a program: for code of users with the instructions that no other device has.
-    fn arch_of(&self, program: &Program) -> &str {
-        if program.is_of_user() { &self.arch_of_users } else { &self.arch }
+    fn arch_of(&self, program: &Program) -> Cow<'_, str> {
+        let is_specific = program.definitions.iter().any(|definition| definition == SPECIFIC);
+        match program.is_of_user() {
+            true => Cow::Borrowed(&self.arch_of_users),
+            false if is_specific && !self.arch.ends_with(['a', 'f']) => Cow::Owned(format!("{}a", self.arch)),
+            false => Cow::Borrowed(&self.arch),
+        }
     }
 
     fn headers_of(&self, program: &Program) -> Headers {
@@ -156,7 +165,7 @@ impl Compiler {
         let options = options(program, &cuda_headers(program)?.0);
         let source = Source { file: program.file, text: program.text, headers: self.headers_of(program) };
         let processes = CompilerProcesses::new(&self.nvrtc);
-        let text = processes.compile(source, self.arch_of(program), &options, Code::Ptx)?;
+        let text = processes.compile(source, &self.arch_of(program), &options, Code::Ptx)?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
@@ -170,7 +179,7 @@ impl Compiler {
         let options = options(program, &folders);
         let (arch, headers) = (self.arch_of(program), self.headers_of(program));
         let version = self.nvrtc.version();
-        let parts = headers.iter().map(|(_, text)| *text).chain([program.text, arch, &version]);
+        let parts = headers.iter().map(|(_, text)| *text).chain([program.text, &*arch, &version]);
         // The key of programs without further headers stays what it was.
         let parts = parts.chain(options.iter().map(String::as_str)).chain(header_version.as_deref());
         let key = key_of(&parts.collect::<Vec<_>>());
@@ -181,7 +190,7 @@ impl Compiler {
             return Ok((cubin.into(), None));
         }
         let source = Source { file: program.file, text: program.text, headers };
-        let cubin = processes.compile(source, arch, &options, Code::Cubin)?;
+        let cubin = processes.compile(source, &arch, &options, Code::Cubin)?;
         // What a broken compiler returns is no reason to fail with a compiler that works.
         let is_cubin = cubin.starts_with(ELF) && is_cached;
         let warning = is_cubin.then(|| self.cache.put(key, &cubin).err()).flatten();

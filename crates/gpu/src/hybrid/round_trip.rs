@@ -3,6 +3,7 @@
 //! The device is timed: cycles of the multiprocessor, and its global timer in the same kernel. The host's clock is read every
 //! few turns as well, to see whether both clocks agree.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use syncscope_core::{Check, Detail, ExperimentError, Sample, Shot};
@@ -157,6 +158,21 @@ impl Work for RoundTrip {
     fn details(&mut self, _: &Setup<'_>) -> Vec<Detail> {
         std::mem::take(&mut self.details)
     }
+
+    fn remark(&self) -> Option<String> {
+        Some(without_bar1(Path::new(GDRCOPY).exists()))
+    }
+}
+
+/// The device of GDRCopy's driver, which maps memory of a GPU into a process.
+const GDRCOPY: &str = "/dev/gdrdrv";
+
+/// What a program with this driver has and this row does not: one crossing of the link less each way.
+fn without_bar1(is_there: bool) -> String {
+    let lacks = if is_there { "which is loaded here and not used" } else { "which is not loaded here" };
+    format!(
+        "both flags lie in the host's memory; in the GPU's, mapped through BAR1, they need GDRCopy's driver ({GDRCOPY}), {lacks}"
+    )
 }
 
 /// The words, as the CPU thread uses them.
@@ -242,6 +258,12 @@ mod tests {
     fn mailbox(words: &[AtomicU32; 4]) -> Mailbox<'_> {
         let [gpu_turn, cpu_turn, question, answer] = words;
         Mailbox { gpu_turn, cpu_turn, question, answer }
+    }
+
+    #[test]
+    fn what_a_row_lacks_is_said() {
+        let texts = [true, false].map(without_bar1);
+        assert!(texts[0].ends_with("loaded here and not used") && texts[1].ends_with("not loaded here"), "{texts:?}");
     }
 
     #[test]

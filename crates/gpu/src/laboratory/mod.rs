@@ -165,6 +165,7 @@ impl Laboratory for GpuLaboratory {
             Method::Reduction(recipe) => self.reduction(case, &program, recipe),
             Method::RoundTrip => self.round_trip(case, &program),
             Method::Addition => self.addition(case, &program),
+            Method::Compiled(why) => Err(Refusal::Skipped(format!("compiled, and not run: {why}"))),
         }
     }
 }

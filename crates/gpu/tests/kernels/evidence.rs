@@ -7,7 +7,7 @@ use syncscope_core::{Case, Dtype, Evidence, Group, Layout, MemoryOrder, Mode, Pr
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::Source;
-use syncscope_gpu::verify::elided_by_nature;
+use syncscope_gpu::verify::{self, VERIFIED, Verifier, elided_by_nature};
 use syncscope_gpu::{
     DeviceLimits, UNROLL, argument_bytes, cases, evidence_of, orderings, program_of, third_loop_of, weakened_program,
 };
@@ -260,6 +260,32 @@ fn the_third_loop_has_one_more_copy_than_the_test_and_changes_nothing_else() {
             });
             assert!(test > baseline, "{case} on {arch}: {summary}");
             assert_eq!(third - test, test - baseline, "{case} on {arch}: {summary}, {baseline} {test} {third}");
+        }
+    }
+}
+
+/// No device of these was at hand: machine code is what is known of them.
+#[test]
+fn what_blackwell_added_is_there_in_machine_code() {
+    for (id, instruction) in [
+        ("gpu.block.tensor_commit", "UTCBAR"),
+        ("gpu.block.tensor_fences", "BAR.SYNC"),
+        ("gpu.block.try_cancel", "UGETNEXTWORKID"),
+    ] {
+        let programs = verify::programs(|case| case.primitive == id);
+        for arch in VERIFIED.into_iter().filter(|arch| capability(arch) >= (9, 0)) {
+            let is_there = (10, 0) <= capability(arch) && (id.ends_with("cancel") || capability(arch) < (12, 0));
+            let found = Verifier::new(arch).unwrap().verify(&programs, &mut |_, _| {});
+            assert!(!found.is_empty());
+            for one in found {
+                let text = format!("{arch} {id}: {:?}", one.evidence);
+                match one.evidence.unwrap() {
+                    Evidence::NotAvailable(reason) => {
+                        assert!(!is_there && reason.contains("compute capability"), "{text}");
+                    }
+                    evidence => assert!(is_there && evidence.summary().unwrap().contains(instruction), "{text}"),
+                }
+            }
         }
     }
 }

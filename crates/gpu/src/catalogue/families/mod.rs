@@ -10,6 +10,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod atomic_half;
+pub(crate) mod blackwell;
 pub(crate) mod block;
 pub(crate) mod cluster;
 pub(crate) mod fence;
@@ -32,6 +33,7 @@ pub(super) use super::plan::CLUSTER_OF;
 /// All entries, by family, in the order of the catalogue.
 pub(super) static FAMILIES: &[&[&Entry]] = &[
     block::ENTRIES,
+    blackwell::ENTRIES,
     warp::ENTRIES,
     lanes::ENTRIES,
     atomic::ENTRIES,
