@@ -126,14 +126,14 @@ impl<'a> Side<'a> {
         match &self.kind {
             Kind::Cpu { .. } => Trials::code(code),
             Kind::Gpu { .. } => {
-                let mut names: Vec<String> = Vec::new();
-                opcodes(code).for_each(|name| {
-                    if !names.contains(&name) {
-                        names.push(name)
-                    }
-                });
                 let counts = code.lines().find(|line| line.contains("instructions per operation"));
-                counts.map(|line| line.trim().to_owned()).into_iter().chain([names.join(", ")]).collect()
+                let mut kinds: Vec<String> = Vec::new();
+                for name in opcodes(code) {
+                    if !kinds.contains(&name) {
+                        kinds.push(name);
+                    }
+                }
+                counts.map(|line| line.trim().to_owned()).into_iter().chain([kinds.join(", ")]).collect()
             }
         }
     }
@@ -230,9 +230,9 @@ fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(Ow
     let names: Vec<String> = functions.iter().map(|(name, _)| name.clone()).collect();
     let (ptx, kernels) = inspector.ptx(own, &names).map_err(|error| error.to_string())?;
     let pairs: Vec<(String, String)> = kernels.into_iter().zip(functions.into_iter().map(|(_, name)| name)).collect();
-    let named = own.text.lines().filter(|line| line.starts_with("#line")).filter_map(|line| line.split('"').nth(1));
-    let mut files = vec![file.clone()];
-    named.filter(|name| *name != file.as_str()).for_each(|name| files.push(name.to_owned()));
+    let of_line = |line: &str| line.strip_prefix("#line")?.split('"').nth(1).map(str::to_owned);
+    let headers = own.text.lines().filter_map(of_line).filter(|header| header != file);
+    let files: Vec<String> = std::iter::once(file.clone()).chain(headers).collect();
     let text = ptx_as_c(&ptx, &pairs, span, &files)?;
     let helpers = pairs.iter().skip(1).map(|(_, name)| name.clone()).collect();
     let (file, function) = (Some(MODELLED.to_owned()), Some(function.to_owned()));
