@@ -17,8 +17,9 @@ use crate::axes::AxisArguments;
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
                   syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%\n\n\
-                  Answers of --orderings, also for our own locks and barriers (--cpu cpu.lock.mcs, --gpu\n\
-                  gpu.grid.counter); with --sass ARCH for GPU code without a GPU, by machine code and model:\n  \
+                  --orderings makes each memory ordering weaker, narrows its scope or drops it, and says what that saves\n\
+                  ([...]: the instructions that differ) and whether the ordering is needed. Ours by id: --cpu cpu.lock.mcs,\n\
+                  --gpu gpu.grid.hierarchical:spread. Without a GPU: --sass ARCH; for ARM64: CC=aarch64-linux-gnu-gcc.\n  \
                   same instructions      free here: the variant without it compiles to the same machine code\n  \
                   yes: seen to fail      the check failed or a thread waited for ever, with the first failure\n  \
                   the model asks for it  C11's or PTX's memory model breaks it with a few threads; this machine\n  \
