@@ -146,8 +146,14 @@ fn with_headers(own: &OwnOperation, arguments: &MeasureArguments) -> OwnOperatio
 
 /// The orderings that an operation reaches.
 fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
-    const HELPERS: [&str; 6] = ["release", "release_shared", "receive", "setup", "acquire", "check"];
-    let helpers: Vec<String> = HELPERS.iter().filter_map(|name| own.helper(name)).collect();
+    // Those of other operations in the file are no part of this one: nothing would run or refute them.
+    let parts: &[&str] = match () {
+        () if own.admits_several() => &["release_shared", "acquire", "release"],
+        () if own.is_lock() => &["release"],
+        () if own.is("send") => &["receive"],
+        () => &[],
+    };
+    let helpers: Vec<String> = parts.iter().chain(&["setup", "check"]).filter_map(|name| own.helper(name)).collect();
     let functions: Vec<&str> = own.function.iter().chain(&helpers).map(String::as_str).collect();
     let mut found = find(&own.text, if own.function.is_some() { &functions } else { &[] }, is_gpu);
     let files = found.orderings.iter_mut().map(|one| &mut one.file);
@@ -230,7 +236,7 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path) -> R
         study.add(&side, group, has_model)?;
     }
     study.add_together(&side, &variants, has_model);
-    if side.foreign().is_some() {
+    if side.without_price().is_some() {
         study.measured.clear();
     }
     Ok(study)
@@ -338,19 +344,16 @@ impl Study {
             let mut tests = side.tests(&left).into_iter();
             models.iter().map(|passes| *passes && tests.next().is_some_and(|test| test.failure().is_none())).collect()
         });
-        let are_single = sets.is_empty();
-        if are_single {
-            sets = (0..passed.len()).map(|one| vec![one]).collect();
-        }
+        sets.extend((0..passed.len()).map(|one| vec![one]));
         let (mut together, mut measured) = (Vec::new(), Vec::new());
         for set in &sets {
             let (one, own) = of(&named(set), &taken(set));
             let code = side.code(&own).map(|code| side.instructions(&code)).unwrap_or_default();
-            together.push(Together { code, ..one });
             // A single change is measured as a row.
-            measured.extend((!are_single).then_some((Priced::Set(together.len() - 1), own)));
+            measured.extend((set.len() > 1).then_some((Priced::Set(together.len()), own)));
+            together.push(Together { code, ..one });
         }
-        if ordering.len() > 1 && side.foreign().is_none() {
+        if ordering.len() > 1 && side.without_price().is_none() {
             let (without_any, own) = of("without_any", &ordering);
             self.table.without_any = Some(without_any);
             measured.push((Priced::WithoutAny, own));
@@ -359,24 +362,15 @@ impl Study {
         self.measured.extend(measured);
     }
 
-    /// The cheapest of the sets: the first one where there are no prices. A single change may be cheaper than its set.
+    /// The cheapest of the sets: the first one where there are no prices, and none if all of them cost more.
     fn choose(&mut self) {
-        let rows = self.table.rows.iter().filter(|row| row.has_passed()).map(|row| (row_in_words(row), &row.price));
-        let price_of_row = |changes: &[String]| match changes {
-            [one] => rows.clone().find(|(words, _)| words == one).map(|(_, price)| price.clone()),
-            _ => None,
-        };
-        for set in &mut self.sets {
-            set.price = price_of_row(&set.changes).unwrap_or_else(|| set.price.clone());
+        for set in self.sets.iter_mut().filter(|set| set.changes.len() == 1) {
+            let row = self.table.rows.iter().find(|row| row_in_words(row) == set.changes[0]);
+            set.price = row.map_or_else(not_measured, |row| row.price.clone());
         }
-        let best = self.sets.iter().rev().max_by(|a, b| a.price.saved().total_cmp(&b.price.saved())).cloned();
-        let single = rows.clone().max_by(|a, b| a.1.saved().total_cmp(&b.1.saved()));
-        self.table.cheapest = best.map(|best| match single {
-            Some((words, price)) if price.saved() > best.price.saved() && !best.changes.contains(&words) => {
-                Together { changes: vec![words], price: price.clone(), ..Together::default() }
-            }
-            _ => best,
-        });
+        let best = self.sets.iter().rev().max_by(|a, b| a.price.saved().total_cmp(&b.price.saved()));
+        let saves = |best: &&Together| best.price.saved() > 0.0 || !matches!(best.price, Price::Measured(_));
+        self.table.cheapest = best.filter(saves).cloned();
     }
 }
 
@@ -432,8 +426,7 @@ fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model:
             return Err(not_tried("the compiler does not read it".to_owned()));
         }
     }
-    let measured =
-        || side.foreign().map_or_else(not_measured, |target| Price::NotMeasured(format!("no price: for {target}")));
+    let measured = || side.without_price().map_or_else(not_measured, Price::NotMeasured);
     Ok(Row {
         line: ordering.line,
         file: ordering.file.clone(),
@@ -451,4 +444,70 @@ fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model:
         }),
         test: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use syncscope_orderings::{Saving, Step};
+
+    /// What belongs to another operation of the file is no part of this one.
+    #[test]
+    fn orderings_are_those_of_the_operation_alone() {
+        let functions = ["acquire", "release", "acquire_shared", "release_shared", "wait", "send", "receive"];
+        let line = |name: &&str| format!("void {name}(void) {{ atomic_thread_fence(memory_order_release); }}\n");
+        let text: String = functions.iter().map(line).collect();
+        let lines = |function: &str| -> Vec<u32> {
+            let helpers = functions.iter().filter(|name| **name != function).map(|name| (*name).to_owned()).collect();
+            let (file, function) = (Some("a.c".to_owned()), Some(function.to_owned()));
+            let own = OwnOperation { text: text.clone(), file, function, helpers, ..OwnOperation::default() };
+            found_in(&own, false).unwrap().orderings.iter().map(|ordering| ordering.line).collect()
+        };
+        assert_eq!(lines("acquire"), [1, 2]);
+        assert_eq!(lines("acquire_shared"), [1, 2, 3, 4]);
+        assert_eq!(lines("wait"), [5]);
+        assert_eq!(lines("send"), [6, 7]);
+    }
+
+    /// The cheapest form is the one that saves most, be it a set or a single change of it.
+    #[test]
+    fn the_cheapest_form_is_the_cheapest() {
+        let price = |saved_ns| {
+            let (saved_low_ns, saved_high_ns) = (Some(saved_ns), Some(saved_ns));
+            let case = "2 threads".to_owned();
+            Price::Measured(vec![Saving { case, original_ns: 100.0, saved_ns, saved_low_ns, saved_high_ns }])
+        };
+        let row = |line, saved| Row {
+            line,
+            file: None,
+            ordering: "exchange acquire".to_owned(),
+            variant: "relaxed".to_owned(),
+            step: Step::Weaker,
+            price: price(saved),
+            instructions: None,
+            model: None,
+            test: Some(Test::NotSeen(1000)),
+        };
+        let chosen = |rows: Vec<Row>, sets: &[(&[u32], Option<f64>)]| {
+            let of_line = |line: &u32| change_in_words(*line, None, "exchange acquire", "relaxed");
+            let set = |(lines, saved): &(&[u32], Option<f64>)| Together {
+                changes: lines.iter().map(of_line).collect(),
+                price: saved.map_or_else(not_measured, price),
+                ..Together::default()
+            };
+            let own = OwnOperation::default();
+            let table = Table { rows, ..empty_table(&own, Vec::new()) };
+            let mut study = Study { own, table, sets: sets.iter().map(set).collect(), measured: Vec::new() };
+            study.choose();
+            study.table.cheapest.map(|cheapest| cheapest.changes.len())
+        };
+        let rows = || vec![row(1, 10.0), row(2, -30.0), row(3, 5.0)];
+        let single: [(&[u32], Option<f64>); 3] = [(&[1], None), (&[2], None), (&[3], None)];
+        let with = |sets: &[(&'static [u32], Option<f64>)]| [sets, &single[..]].concat();
+        assert_eq!(chosen(rows(), &with(&[(&[1, 2, 3], Some(-15.0))])), Some(1), "a change that costs is in the set");
+        assert_eq!(chosen(rows(), &with(&[(&[1, 2], Some(-20.0)), (&[1, 3], Some(15.0))])), Some(2));
+        assert_eq!(chosen(vec![row(2, -30.0)], &single[1..2]), None, "it costs more");
+        assert_eq!(chosen(Vec::new(), &[(&[1, 2], None)]), Some(2), "without prices");
+        assert_eq!(chosen(Vec::new(), &[]), None);
+    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use syncscope_core::{Domain, OwnCheck, OwnCode, OwnOperation, OwnUse};
+use syncscope_cpu::machine::system::System;
 use syncscope_cpu::primitives::own::{SIZES, Trials};
 use syncscope_gpu::own::Inspector;
 use syncscope_gpu::verify::listings_of_own;
@@ -97,9 +98,13 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The processor that the compiler writes code for, if it is not this machine's.
-    pub(super) fn foreign(&self) -> Option<&str> {
-        if self.is_gpu() { None } else { Trials::foreign(&self.original) }
+    /// Why nothing is measured: the compiler writes code for another processor, or an emulator executes it.
+    pub(super) fn without_price(&self) -> Option<String> {
+        if self.is_gpu() {
+            return None;
+        }
+        let target = Trials::foreign(&self.original).map(|target| format!("for {target}"));
+        target.or_else(|| System::default().emulator()).map(|why| format!("no price: {why}"))
     }
 
     /// The names of the instructions in machine code that may order memory, as often as they stand there.
