@@ -11,6 +11,7 @@ mod imports;
 mod page_scripts;
 mod pages;
 mod primitives_page;
+mod programs;
 mod schema;
 mod stored_runs;
 mod unsafe_code;
