@@ -6,6 +6,7 @@ use syncscope_core::units::plural;
 use syncscope_report::page::escape;
 use syncscope_report::{RunData, Rung, figure};
 
+use super::alike;
 use super::machine::{Column, Machine};
 use super::rung::{Figure, Ranking};
 
@@ -132,7 +133,8 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String 
         };
         let rows: Vec<String> = lines.iter().filter_map(of_line).collect();
         let warning = |text: String| format!("<li>{}</li>", escape(&text));
-        let warnings: String = column.newest().into_iter().flat_map(RunData::warnings).map(warning).collect();
+        let found = column.newest().into_iter().flat_map(RunData::warnings).chain(alike::sentence(column));
+        let warnings: String = found.map(warning).collect();
         let vendors = column.vendors().into_iter().collect::<Vec<_>>().join(" ");
         let pages = column.runs.iter().map(|run| run.link()).collect::<Vec<_>>().join(" ");
         let source = if column.is_published { "published by others" } else { "measured" };
