@@ -73,6 +73,26 @@ fn check_of((mut laboratory, case): (CpuLaboratory, Case)) -> Check {
 }
 
 /// Of operations that the processor has no instruction for, the compiler's library has functions.
+/// However a definition is written, nothing of ours before it contradicts it. What is not to be inlined is called.
+#[test]
+fn a_definition_has_its_own_linkage_exceptions_and_attributes() {
+    for (file, begin, end, is_called) in [
+        ("a.cpp", "extern \"C\" inline void", " noexcept", false),
+        ("a.cpp", "[[nodiscard]] auto", " noexcept -> void", false),
+        ("a.c", "__attribute__((noinline)) static void", "", true),
+        ("a.c", "inline void", "", false),
+    ] {
+        let add = if file == "a.c" { "atomic_fetch_add(me->x, 1)" } else { "me->x->fetch_add(1)" };
+        let text = format!("{begin} operation(struct thread *me){end} {{ {add}; }}\n");
+        let found = summary(&in_file(file, "operation", &text), 1);
+        assert_eq!((found.contains("call"), found.contains("lock")), (is_called, !is_called), "{text}{found}");
+    }
+    let lock = "extern \"C\" void acquire(thread *me) noexcept { while (me->x->exchange(1)) {} }\n\
+                extern \"C\" void release(thread *me) noexcept { me->x->store(0); }\n";
+    let lock = in_file("a.cpp", "acquire", lock);
+    assert!(summary(&lock, 1).contains("xchg"), "{}", summary(&lock, 1));
+}
+
 #[test]
 fn an_atomic_operation_of_the_compilers_library_is_linked() {
     let wide = "#include <atomic>\nstruct wide { long a, b; };\nstatic std::atomic<wide> object;\n\

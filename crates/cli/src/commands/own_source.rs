@@ -54,6 +54,11 @@ impl Source {
             return Ok(Self { domain, own, file: None, files, wanted: None, candidates: Vec::new(), is_named: true });
         };
         check_language(file, domain)?;
+        if file.contains(['"', '\\', '\n', '\r']) {
+            return Err(Failure::Usage(format!(
+                "{file:?}: compilers are told the name of a source in quotes, so it may have no quote, backslash or line break; rename it"
+            )));
+        }
         let text = data_file::read_text(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
         // A compiler takes a byte order mark at the beginning of a file alone, and ours stands before it.
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);

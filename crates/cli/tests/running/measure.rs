@@ -133,6 +133,8 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "empty.c"], 2, "no operation: it needs a function");
     fs::write(folder.path().join("other.cpp"), "void operation(thread &me) { me.value++; }").unwrap();
     says(&["--cpu", "other.cpp"], 2, "it needs a function `void operation(struct thread *me)`");
+    fs::write(folder.path().join("line\nbreak.c"), "void operation(struct thread *me) {}").unwrap();
+    says(&["--cpu", "line\nbreak.c"], 2, "no quote, backslash or line break");
     // As editors of other systems write files.
     let text = "\u{feff}void operation(struct thread *me) {\r\n  me->value++;\r\n}";
     fs::write(folder.path().join("marked.c"), text).unwrap();

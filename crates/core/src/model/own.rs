@@ -57,6 +57,8 @@ words! {
         LaunchMemory = "launch_memory",
         /// So many instructions that many copies in a loop are more than a cache of instructions holds.
         Long = "long",
+        /// What no declaration of ours before it agrees with: `extern "C"`, `noexcept`, `noinline`.
+        OwnDeclaration = "own_declaration",
     }
 }
 

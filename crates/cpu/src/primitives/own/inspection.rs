@@ -73,10 +73,22 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
 /// What an operation uses.
 fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let compiler = compiler_of(own, dtype, false)?;
-    let functions = functions(own);
-    let probe = format!("{functions}{PROBE}");
-    let assembly = c_compiler::assembly(compiler.command(&[]), (compiler.ending, &probe), LIMIT, is_cancelled)?;
-    let assembly = assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))?;
+    let compiled = |own: &OwnOperation, options: &[&str]| {
+        let probe = format!("{}{PROBE}", functions(own));
+        c_compiler::assembly(compiler.command(options), (compiler.ending, &probe), LIMIT, is_cancelled)
+    };
+    // A declaration of ours would make `noinline` a warning.
+    let mut own = own.clone();
+    let mut assembly = compiled(&own, &["-Werror=attributes"])?;
+    if assembly.is_err() {
+        let behind = OwnOperation { uses: vec![OwnUse::OwnDeclaration], ..own.clone() };
+        let found = compiled(&behind, &[])?;
+        if found.is_ok() {
+            (own, assembly) = (behind, found);
+        }
+    }
+    let assembly = assembly.map_err(|messages| explained(&own, c_compiler::first_error(&messages)))?;
+    let functions = functions(&own);
     let [keep, drop] = ["keep", "drop"].map(|kind| body_of(&assembly, &format!("syncscope_{kind}")));
     // A function that is called and not inlined gets all that the thread has.
     let compiles_without = |option: &str| {
@@ -89,6 +101,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
         OwnUse::Element => keep.contains("syncscope_marked_mine") && !compiles_without("-DSYNCSCOPE_WITHOUT_MINE"),
         OwnUse::Value => drop.contains("syncscope_marked_value") || changes_value(keep),
         OwnUse::Meeting => keep.contains("syncscope_marked_meeting"),
+        OwnUse::OwnDeclaration => own.uses(OwnUse::OwnDeclaration),
         _ => false,
     };
     Ok(OwnUse::ALL.iter().copied().filter(is_used).collect())

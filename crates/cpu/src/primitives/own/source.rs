@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use syncscope_core::language::Language;
-use syncscope_core::{Cancel, Dtype, OwnOperation, Refusal};
+use syncscope_core::{Cancel, Dtype, OwnOperation, OwnUse, Refusal};
 use syncscope_host::guard::temporary_folder;
 use tempfile::TempDir;
 
@@ -66,16 +66,22 @@ pub(super) fn lines(own: &OwnOperation) -> String {
 
 /// The functions that are made of what the user wrote: `syncscope_once` and others.
 pub(super) fn functions(own: &OwnOperation) -> String {
-    let (mut names, mut source) = (String::new(), String::new());
+    let mut names = String::new();
+    let mut source;
     if let (Some(file), Some(_)) = (&own.file, &own.function) {
         names = parts(own)
             .iter()
             .map(|(part, name)| format!("#define SYNCSCOPE_{part} {name}\n"))
             .collect::<Vec<_>>()
             .concat();
-        source = format!("#line 1 \"{file}\"\n{}\n", own.text);
+        let text = format!("#line 1 \"{file}\"\n{}\n#line 1 \"{BEHIND}\"\n", own.text);
+        source = if own.uses(OwnUse::OwnDeclaration) {
+            format!("{text}#define SYNCSCOPE_BEHIND\n{DECLARED}")
+        } else {
+            format!("{DECLARED}{text}")
+        };
     } else {
-        source.push_str(&in_scope(own, "syncscope_once", &own.text));
+        source = format!("{DECLARED}{}", in_scope(own, "syncscope_once", &own.text));
     }
     let statements = [("SET_UP", "syncscope_set_up", &own.setup), ("CONTEXT", "syncscope_context", &own.baseline)];
     for (part, function, statement) in statements {
@@ -83,7 +89,7 @@ pub(super) fn functions(own: &OwnOperation) -> String {
             source.extend([format!("\n#define SYNCSCOPE_HAS_{part}\n{}", in_scope(own, function, statement))]);
         }
     }
-    format!("{}{names}{DECLARED}{source}\n#line 1 \"{BEHIND}\"\n{FUNCTIONS}\n#line 1 \"{BEHIND}\"\n", header(own))
+    format!("{}{names}{source}\n#line 1 \"{BEHIND}\"\n{FUNCTIONS}\n#line 1 \"{BEHIND}\"\n", header(own))
 }
 
 /// What `functions.h` calls the functions of a file that belong to an operation, and their names.

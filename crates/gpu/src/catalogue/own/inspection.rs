@@ -150,6 +150,7 @@ fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
         OwnUse::Devices => marked(keep, "devices"),
         OwnUse::LaunchMemory => launch_memory(),
         OwnUse::Long => all.lines().filter(|line| line.ends_with(';')).count() > LONG,
+        OwnUse::OwnDeclaration => false,
     };
     OwnUse::ALL.iter().copied().filter(is_used).collect()
 }
