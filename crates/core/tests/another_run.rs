@@ -96,7 +96,7 @@ fn catalogue(assumed: f64) -> Catalogue {
 /// The rows of a run, and what they share.
 fn run(class: Class, law: Law, cases: usize, seed: u64) -> (Vec<Row>, Vec<Shared>) {
     let (mut rows, details) = measured(class, law, cases, seed, 0.0);
-    let shared = another_run::derive(&mut rows, &details, &catalogue(0.02), &[]);
+    let shared = another_run::derive(&mut rows, &details, &catalogue(0.02), &[], &[]);
     (rows, shared)
 }
 
@@ -211,12 +211,12 @@ fn coverage_after(earlier: u64, class: Class, law: Law) -> (f64, f64) {
         let mut runs = Vec::new();
         for number in 0..earlier + 2 {
             let (mut rows, details) = measured(class, law, CASES, seed * 100 + number, 0.02);
-            another_run::derive(&mut rows, &details, &catalogue(0.02), &[]);
+            another_run::derive(&mut rows, &details, &catalogue(0.02), &[], &[]);
             let between = history.between_runs(&rows, &catalogue(0.02));
             history.add(&format!("{number:03}"), &rows);
             // As a file has them.
             history = History::parse(&history.to_bytes().unwrap());
-            let shared = another_run::derive(&mut rows, &details, &catalogue(0.02), &between);
+            let shared = another_run::derive(&mut rows, &details, &catalogue(0.02), &between, &[]);
             runs.push((rows, shared));
         }
         let [.., (a, shared), (b, _)] = runs.as_slice() else { unreachable!() };

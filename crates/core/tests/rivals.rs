@@ -66,7 +66,7 @@ fn run(law: Law, step: f64, processes: u32, seed: u64) -> Vec<Row> {
             rows.push(Row { ns, ns_within, ..Row::unmeasured(case, Verdict::Resolved) });
         }
     }
-    another_run::derive(&mut rows, &details, &catalogue(), &[]);
+    another_run::derive(&mut rows, &details, &catalogue(), &[], &[]);
     rows
 }
 

@@ -356,7 +356,7 @@ fn share_vertical_axis(charts: &mut [Spec]) {
     });
     let mut lines: Vec<(&mut Axis, &Vec<Series>)> = lines.collect();
     let ends_of = |point: &Point| {
-        let certain = point.state == State::Resolved;
+        let certain = point.state.has_figure();
         [point.y, point.low.filter(|_| certain), point.high.filter(|_| certain)]
     };
     let points = lines.iter().flat_map(|(_, series)| series.iter()).flat_map(|one| &one.points);

@@ -149,6 +149,11 @@ pub fn has_figure(row: &Row) -> bool {
     State::of(row).has_figure()
 }
 
+/// Whether the cost of a row may be written, as a number or as its interval: `7.0 to 12 µs`.
+pub(crate) fn is_written(row: &Row) -> bool {
+    has_figure(row) || range(row).is_some()
+}
+
 /// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
 /// other run adds up in the same way.
 pub fn has_cost_of_case(row: &Row) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use syncscope_core::detail::{Details, value_of};
 use syncscope_core::run::fingerprint::Fingerprint;
-use syncscope_core::run::{Status, another_run, seconds_between};
+use syncscope_core::run::{Status, another_run, guests, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 
@@ -71,7 +71,8 @@ impl RunData {
             Ok((details, damaged)) => (details, damaged.warning("details.csv")),
             Err(error) => (HashMap::new(), Some(format!("damaged: {error}; its details are left out"))),
         };
-        run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs);
+        let usual = guests::usual(&run.machine);
+        run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs, usual);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
         let lost = [lost.warning("measurements.csv"), lost.note("measurements.csv")];
         let others = [of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
@@ -215,7 +216,7 @@ fn lost_details(run: &Run, rows: &[Row], details: &Details) -> Option<String> {
     let had_processes = fresh + 1 >= another_run::FEWEST_PROCESSES;
     let is_known = |detail: &Detail| detail.name == Detail::PROCESS_NS;
     let lacks = |row: &&&Row| !details.get(&row.case.id()).is_some_and(|of_case| of_case.iter().any(is_known));
-    let has_enough = |row: &&Row| row.verdict == Verdict::Resolved && row.pairs >= Some(ENOUGH_PAIRS);
+    let has_enough = |row: &&Row| row.has_figure() && row.pairs >= Some(ENOUGH_PAIRS);
     let all: Vec<&Row> = rows.iter().filter(|row| has_enough(row) && row.case.is_on_cpus()).collect();
     let lacking = all.iter().filter(lacks).count();
     (run.status == Status::Done && run.repeat.is_none() && had_processes && 10 * lacking > all.len()).then(|| {

@@ -15,7 +15,7 @@ use syncscope_core::run::directory::{RunDirectory, WriteLock, remove_drafts};
 use syncscope_core::run::journal::Journal;
 use syncscope_core::run::repeats;
 use syncscope_core::session::Finished;
-use syncscope_core::{Row, Run};
+use syncscope_core::{Detail, Row, Run};
 use syncscope_host::cpu_list;
 use syncscope_host::end::End;
 use syncscope_host::guard::Guarded;
@@ -327,7 +327,12 @@ fn join(request: &RepeatRequest, status: Status) -> Result<RunDirectory, Failure
             joined.warnings.push(warning.clone());
         }
     }
-    let details = first.read_details()?;
+    let (mut details, of_runs) = (first.read_details()?, repeats::details(&rows));
+    for (case, of_runs) in of_runs.into_iter().filter(|(_, of_runs)| !of_runs.is_empty()) {
+        let of_case = details.entry(case).or_default();
+        of_case.retain(|one| one.name != Detail::PROCESS_NS && one.name != Detail::PROCESS_CYCLES);
+        of_case.extend(of_runs);
+    }
     let directory = emptied(&request.folder, &joined)?;
     let mut journal = Journal::open(&directory)?;
     for row in repeats::join(&rows, &catalogue()) {

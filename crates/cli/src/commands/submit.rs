@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use syncscope_core::run::IMPORTED;
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::units::plural;
-use syncscope_core::{CaseId, Preset, Run, Verdict};
+use syncscope_core::{CaseId, Preset, Run};
 use syncscope_fleet::bundle;
 use syncscope_gpu::DeviceLimits;
 use syncscope_host::guard::temporary_folder;
@@ -59,8 +59,8 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     }
     let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
     output::check(&out, [path])?;
-    if !data.rows.iter().any(|row| row.verdict == Verdict::Resolved && !row.provisional) {
-        return Err(Failure::CouldNot("no row is resolved and finished".to_owned()));
+    if !data.rows.iter().any(|row| row.has_figure() && !row.provisional) {
+        return Err(Failure::CouldNot("no finished row has a number".to_owned()));
     }
     let packed = bundle::pack(&directory, &run, &quick_cases(&run), &catalogue());
     let packed = packed.map_err(|error| Failure::CouldNot(error.to_string()))?;

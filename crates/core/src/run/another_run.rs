@@ -14,7 +14,8 @@
 //! figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of the difference of
 //! two means. Cases whose threads share nothing follow the clock exactly: what they have of their own is that of their cycles. The
 //! interval in nanoseconds holds the shared part, too, and the interval within the run; that in cycles holds neither. Where earlier
-//! runs of this machine are known, they say how much more than processes runs differ ([`BetweenRuns`]).
+//! runs of this machine are known, they say how much more than processes runs differ ([`BetweenRuns`]); before, other guests do
+//! ([`Usual`]).
 //!
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
 //! assumed beyond it.
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::engine::population::FEWEST_PROCESSES;
 use crate::model::detail::Details;
+use crate::run::guests::{Apart, Usual};
 use crate::run::history::{BetweenRuns, Ratio};
 use crate::run::row::{Parts, RunToRun};
 use crate::stats::{Variance, mean, median, student, trimmed_mean, variance};
@@ -64,19 +66,59 @@ struct Logs {
 }
 
 /// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
-/// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it.
-pub fn derive(rows: &mut [Row], details: &Details, catalogue: &Catalogue, between_runs: &[BetweenRuns]) -> Vec<Shared> {
+/// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it; `between_runs` is what earlier runs say, `usual` what is
+/// known before any.
+pub fn derive(
+    rows: &mut [Row],
+    details: &Details,
+    catalogue: &Catalogue,
+    between_runs: &[BetweenRuns],
+    usual: &[Usual],
+) -> Vec<Shared> {
     let mut classes: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for (index, row) in rows.iter().enumerate() {
-        let facts = catalogue.facts(&row.case.primitive).filter(|_| row.runs.is_none() && row.ns_within.is_some());
+        let facts = catalogue.facts(&row.case.primitive).filter(|_| row.ns_within.is_some());
         if let Some(facts) = facts {
             classes.entry(facts.class_of(&row.case)).or_default().push(index);
         }
     }
-    let between = |class| between_runs.iter().find(|between| between.class == class);
-    let shared =
-        |(class, members): (Class, Vec<usize>)| of_class(class, &members, rows, details, catalogue, between(class));
+    let known = |class| Known {
+        between: between_runs.iter().find(|between| between.class == class),
+        usual: usual.iter().find(|usual| usual.class == class),
+    };
+    let shared = |(class, members): (Class, Vec<usize>)| {
+        // Joined runs show by themselves how runs differ.
+        let is_joined = members.iter().any(|row| joins_runs(&rows[*row]));
+        let known = if is_joined { Known { between: None, usual: None } } else { known(class) };
+        of_class(class, &members, rows, details, catalogue, known)
+    };
     classes.into_iter().filter_map(shared).collect()
+}
+
+/// Whether a row joins several runs: the interval for another one is known of them (`run/repeats.rs`).
+fn joins_runs(row: &Row) -> bool {
+    row.runs.is_some_and(|runs| runs > 1)
+}
+
+/// What is known of a class beyond this run.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    between: Option<&'a BetweenRuns>,
+    usual: Option<&'a Usual>,
+}
+
+/// The same in one unit: of earlier runs with their number, and of others.
+type InUnit<'a> = (Option<(&'a Ratio, usize)>, Option<&'a Apart>);
+
+impl<'a> Known<'a> {
+    fn in_ns(self) -> InUnit<'a> {
+        (self.between.map(|between| (&between.ns, between.runs)), self.usual.map(|usual| &usual.ns))
+    }
+
+    fn in_cycles(self) -> InUnit<'a> {
+        let between = self.between.and_then(|between| Some((between.cycles.as_ref()?, between.runs)));
+        (between, self.usual.map(|usual| &usual.cycles))
+    }
 }
 
 fn of_class(
@@ -85,7 +127,7 @@ fn of_class(
     rows: &mut [Row],
     details: &Details,
     catalogue: &Catalogue,
-    between: Option<&BetweenRuns>,
+    known: Known<'_>,
 ) -> Option<Shared> {
     let logs = |name: &str, of_cycles: bool| -> Vec<Logs> {
         let of_row = |row: &usize| {
@@ -100,33 +142,38 @@ fn of_class(
     };
     let (of_ns, of_cycles) = (logs(Detail::PROCESS_NS, false), logs(Detail::PROCESS_CYCLES, true));
     let shares_nothing = class == Class::NothingShared;
-    let (between_ns, between_cycles) =
-        (between.map(|between| &between.ns), between.and_then(|between| between.cycles.as_ref()));
-    let over_runs = |found: BTreeMap<usize, Variance>, ratio: Option<&Ratio>| -> BTreeMap<usize, Variance> {
-        let of_row =
-            |(row, own): (usize, Variance)| (row, ratio.map_or(own, |ratio| ratio.of(&rows[row].case.id(), own.value)));
-        found.into_iter().map(of_row).collect()
+    let over_runs = |found: BTreeMap<usize, Variance>, (seen, _): InUnit<'_>| -> BTreeMap<usize, Variance> {
+        let of = |row: usize, own: Variance| seen.map_or(own, |(ratio, _)| ratio.of(&rows[row].case.id(), own.value));
+        found.into_iter().map(|(row, own)| (row, of(row, own))).collect()
     };
     let (ns, common) = variances(&of_ns, shares_nothing);
     let (cycles, common_cycles) = variances(&of_cycles, shares_nothing);
-    let (ns, cycles) = (over_runs(ns, between_ns), over_runs(cycles, between_cycles));
-    let runs = between.map_or(1, |between| between.runs);
-    let (shared, shared_cycles) = (of_runs(&common, between_ns, runs), of_runs(&common_cycles, between_cycles, runs));
+    let (ns, cycles) = (over_runs(ns, known.in_ns()), over_runs(cycles, known.in_cycles()));
+    let shared = of_runs(&common, known.in_ns());
+    // Comparisons take out what both runs say they share, and do without what is usual.
+    let [of_run, of_run_in_cycles] = [(&common, known.in_ns()), (&common_cycles, known.in_cycles())]
+        .map(|(common, (seen, _))| of_runs(common, (seen, None)));
     for (row, own) in &cycles {
         let row = &mut rows[*row];
-        row.cycles_interval = row.cycles.map(|at| around(at.value(), half_width(*own)));
+        if joins_runs(row) {
+            continue;
+        }
+        row.cycles_interval = row.cycles.map(|at| around(at.value(), half_width(as_usual(*own, known.in_cycles()))));
     }
     for (index, own) in &ns {
         let row = &mut rows[*index];
         let in_cycles = cycles.get(index).filter(|_| row.cycles.is_some());
         row.run_to_run = Some(RunToRun {
             class,
-            ns: Parts { own: *own, shared },
-            cycles: in_cycles.map(|own| Parts { own: *own, shared: shared_cycles }),
+            ns: Parts { own: *own, shared: of_run },
+            cycles: in_cycles.map(|own| Parts { own: *own, shared: of_run_in_cycles }),
         });
-        let Some(at) = row.ns.map(Nanoseconds::value) else { continue };
+        let Some(at) = row.ns.map(Nanoseconds::value).filter(|_| !joins_runs(row)) else { continue };
         // Threads that share nothing follow the clock, which all rows share: the rest is that of their cycles.
-        let own = in_cycles.filter(|_| shares_nothing).unwrap_or(own);
+        let own = match in_cycles.filter(|_| shares_nothing) {
+            Some(own) => as_usual(*own, known.in_cycles()),
+            None => as_usual(*own, known.in_ns()),
+        };
         let predicted = around(at, half_width(own.plus(shared)));
         let within = row.ns_within.map(|Interval { low, high }| Interval { low: rounded(low), high: rounded(high) });
         (row.ns_interval, row.allowance) = (Some(within.map_or(predicted, |within| predicted.union(within))), None);
@@ -211,13 +258,33 @@ pub fn half_width(of_run: Variance) -> f64 {
     student::quantile_95(of_run.degrees) * (2.0 * of_run.value).sqrt()
 }
 
-/// The variance of what all cases of a class share, as that of one run. Where earlier runs show it, what the processes say counts
-/// as two observations.
-fn of_runs(common: &[f64], between: Option<&Ratio>, runs: usize) -> Variance {
+/// The variance of a case in another run where no earlier run shows it: by what is usual more than the processes say, and never less
+/// than what a run adds to them. Comparisons
+/// of rows within a run, and of runs, do without.
+fn as_usual(own: Variance, known: InUnit<'_>) -> Variance {
+    match known {
+        (None, Some(Apart { added, factor, .. })) => {
+            let value = (factor.value * own.value).max(own.value + added);
+            Variance { value, degrees: own.degrees.min(factor.degrees) }
+        }
+        _ => own,
+    }
+}
+
+/// The variance of what all cases of a class share, as that of one run: what is usual, and what the processes say on top; then what
+/// earlier runs show. Where nothing is usual, what the processes say counts beside these as two observations.
+fn of_runs(common: &[f64], (seen, usual): InUnit<'_>) -> Variance {
     let count = common.len() as f64;
     let own = Variance { value: variance(common) / count.max(1.0), degrees: (count - 1.0).max(1.0) };
-    let Some(Ratio { shared: value, .. }) = between else { return own };
-    Variance { value: *value, degrees: runs as f64 - 1.0 }.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own })
+    let seen = seen.map(|(ratio, runs)| Variance { value: ratio.shared, degrees: runs as f64 - 1.0 });
+    match (seen, usual) {
+        (Some(seen), None) => seen.moderated(Variance { degrees: DEGREES_OF_ASSUMED, ..own }),
+        (None, None) => own,
+        (seen, Some(Apart { shared, .. })) => {
+            let before = Variance { value: shared.value + own.value, ..*shared };
+            seen.map_or(before, |seen| seen.moderated(before))
+        }
+    }
 }
 
 /// The interval to both sides of a cost.
@@ -324,7 +391,7 @@ mod tests {
             ((row.case.id(), details), row)
         };
         let (details, mut rows): (Details, Vec<Row>) = (0..count).map(one).unzip();
-        let shared = derive(&mut rows, &details, &catalogue, &[]);
+        let shared = derive(&mut rows, &details, &catalogue, &[], &[]);
         (rows, shared)
     }
 
@@ -361,10 +428,10 @@ mod tests {
     #[test]
     fn earlier_runs_say_more_of_what_is_shared_than_processes() {
         let common = [0.1, -0.1, 0.0];
-        let Variance { value, degrees } = of_runs(&common, None, 1);
+        let Variance { value, degrees } = of_runs(&common, (None, None));
         assert!(is(value, 0.01 / 3.0) && is(degrees, 2.0), "{value} {degrees}");
         let ratio = Ratio { factor: 1.0, degrees: 2.0, shared: 0.04, cases: BTreeMap::new() };
-        let Variance { value, degrees } = of_runs(&common, Some(&ratio), 4);
+        let Variance { value, degrees } = of_runs(&common, (Some((&ratio, 4)), None));
         assert!(is(value, (3.0 * 0.04 + 2.0 * 0.01 / 3.0) / 5.0) && is(degrees, 5.0), "{value} {degrees}");
         let half = half_width(Variance { value: 0.02, degrees: 10.0 });
         assert!((half - 2.228_14 * 0.2).abs() < 1e-4, "{half}");

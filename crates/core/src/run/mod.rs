@@ -29,6 +29,7 @@ pub(crate) mod damage;
 mod details;
 pub mod directory;
 pub mod fingerprint;
+pub mod guests;
 pub mod history;
 pub mod journal;
 pub mod machine;

@@ -4,13 +4,15 @@
 //! where the host puts its threads) is the same for all its samples. Runs are random effects (Kalibera and Jones, *Rigorous
 //! benchmarking in reasonable time*, ISMM 2013): the cost is the mean over the runs, and the interval for another run follows
 //! from how much the runs differ. It holds every run that was made, also those with another verdict than the row, and the
-//! interval within a run: another run may be like any of them.
+//! interval within a run: another run may be like any of them. What two joined runs of three or more differ by is judged as two runs of
+//! that many processes are: less what a class has in common ([`details`]).
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::model::detail::Details;
 use crate::run::columns::COLUMNS;
 use crate::stats::{Variance, mean, student};
-use crate::{CaseId, Catalogue, Cycles, Interval, Nanoseconds, Row, Verdict};
+use crate::{CaseId, Catalogue, Cycles, Detail, Interval, Nanoseconds, Row, Verdict};
 
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
 /// one run alone says of another.
@@ -28,6 +30,22 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
     }
     let families = family_variances(&cases);
     cases.iter().filter_map(|rows| Some(joined(rows, &families)?.with_facts_of(catalogue).judged())).collect()
+}
+
+/// The costs of each case in the runs, in place of those in the processes of one run: what the cases of a class share in a run is
+/// told from what each has of its own as in a process ([`another_run`](super::another_run)).
+pub fn details(runs: &[Vec<Row>]) -> Details {
+    let mut details = Details::new();
+    for (number, row) in (0..).zip(runs).flat_map(|(number, rows)| rows.iter().map(move |row| (number, row))) {
+        let has_cost = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_));
+        let costs = [
+            (Detail::PROCESS_NS, row.ns.map(Nanoseconds::value)),
+            (Detail::PROCESS_CYCLES, row.cycles.map(Cycles::value)),
+        ];
+        let known = costs.into_iter().filter_map(|(name, cost)| Some(Detail::of_actor(name, number, cost?)));
+        details.entry(row.case.id()).or_default().extend(known.filter(|_| has_cost && row.case.is_on_cpus()));
+    }
+    details
 }
 
 /// The rows with the verdict that most rows of a case have.

@@ -36,7 +36,7 @@ use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
 use crate::run::journal::Journal;
 use crate::run::provenance::SessionRecord;
-use crate::run::{another_run, between_rows, precise_timestamp, timestamp};
+use crate::run::{another_run, between_rows, guests, precise_timestamp, timestamp};
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
 use crate::session::plan::Plan;
@@ -308,14 +308,15 @@ impl Session {
     fn settle(&mut self, rows: Vec<Row>, details: Details) -> Result<(), RunDirectoryError> {
         let catalogue = &self.plan.catalogue;
         let mut rows: Vec<Row> = rows.into_iter().map(|row| row.with_facts_of(catalogue)).collect();
-        self.run.shared = another_run::derive(&mut rows, &details, catalogue, &[]);
         if let Some(history) = &mut self.history {
+            another_run::derive(&mut rows, &details, catalogue, &[], &[]);
             self.run.between_runs = mem::take(history).between_runs(&rows, catalogue);
             if self.run.status == Status::Done {
                 history.add(&precise_timestamp(SystemTime::now()), &rows);
             }
-            self.run.shared = another_run::derive(&mut rows, &details, catalogue, &self.run.between_runs);
         }
+        let usual = guests::usual(&self.run.machine);
+        self.run.shared = another_run::derive(&mut rows, &details, catalogue, &self.run.between_runs, usual);
         between_rows::judge(&mut rows, &details, |case| Some(catalogue.facts(&case.primitive)?.role));
         let rows: Vec<Row> = rows.into_iter().map(Row::judged).collect();
         self.run.fingerprint = Fingerprint::of(&rows, &details, catalogue);

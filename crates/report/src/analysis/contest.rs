@@ -311,9 +311,9 @@ impl<'a> Contest<'a> {
         self.known().filter(|(_, one)| !self.known().any(|(_, other)| other.is_below(one)))
     }
 
-    /// The one with the least figure.
+    /// The one with the least cost that may be written.
     pub(crate) fn least(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
-        self.known().filter(|(_, one)| one.has_figure()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
+        self.known().filter(|(_, one)| one.is_written()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     }
 
     /// Whether this cost is certainly below all of them, with none of unknown cost and none yet to be measured.
@@ -362,8 +362,8 @@ impl<'a> Contest<'a> {
         }
         let Some((best, cost)) = self.best() else { return Some(Err(Open::NoNumber { names: designs, of })) };
         let contenders = self.contenders();
-        // Processes order costs that have no figure.
-        let is_open = |known: Known<'_>| !known.has_figure() && known.row.run_to_run.is_none();
+        // Processes order costs that have no number.
+        let is_open = |known: Known<'_>| !known.is_written() && known.row.run_to_run.is_none();
         let unknown = distinct(contenders.iter().copied().filter(|one| one.known.is_none_or(is_open)));
         let names = distinct(contenders.iter().copied());
         Some(match names.len() {
@@ -424,9 +424,9 @@ impl<'c, 'a> Win<'c, 'a> {
         rival.over(&self.cost)
     }
 
-    /// The cheapest rival with a figure.
+    /// The cheapest rival whose cost may be written, or the cheapest: how many times it costs is known all the same.
     pub(crate) fn next(&self) -> Option<(&'c Entrant<'a>, Known<'a>)> {
-        self.rivals.iter().find(|(_, rival)| rival.has_figure()).copied()
+        self.rivals.iter().find(|(_, rival)| rival.is_written()).or(self.rivals.first()).copied()
     }
 
     /// The indices of all rows.
@@ -440,7 +440,7 @@ impl<'c, 'a> Win<'c, 'a> {
 pub(crate) enum Open {
     /// These are not measured yet.
     Pending { names: Vec<String>, of: usize },
-    /// These have no figure, and no processes order them: they may be the cheapest.
+    /// These have no number, and no processes order them: they may be the cheapest.
     NoNumber { names: Vec<String>, of: usize },
     /// The intervals of these overlap, and so many others certainly cost more.
     Overlap { names: Vec<String>, others: usize, basis: Basis },
@@ -489,7 +489,7 @@ impl fmt::Display for Open {
     }
 }
 
-/// What a machine has: a row whose cost may be written, with an interval.
+/// What a machine has: a row whose cost may be written as a number, with an interval.
 pub struct OnMachine<'a> {
     /// The index of the machine.
     machine: usize,
@@ -501,7 +501,7 @@ pub struct OnMachine<'a> {
 impl<'a> OnMachine<'a> {
     /// `None` where the row takes no part.
     pub fn of(machine: usize, data: &'a RunData, index: usize) -> Option<Self> {
-        let row = Known::with_figure(data, index, Basis::Machine)?.row;
+        let row = Known::of(data, index, Basis::Machine).filter(Known::has_figure)?.row;
         let blocks = measurement_blocks(row, data.details.get(&row.case.id()));
         let hardware = naming::hardware(&data.run.machine, &row.case);
         Some(Self { machine, row, hardware, cost: UncertainCost::of(row, blocks)? })
@@ -578,7 +578,9 @@ mod tests {
         assert_eq!(with(lock("ttas", 300.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(with(noisy(lock("ttas", 300.0), 90.0, 900.0)), Some(Err("1 of 3 has no number: ttas".into())));
         assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
-        assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Err("1 of 3 has no number: ttas".into())));
+        assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Ok("ttas 40 to 80 ns, 2 rivals".into())));
+        let rivals = "the intervals of ttas and ticket overlap; 1 more costs more";
+        assert_eq!(with(noisy(lock("ttas", 90.0), 60.0, 120.0)), Some(Err(rivals.into())), "a range is known");
         let open = Verdict::Interfered("too many".into());
         assert_eq!(with(Row { verdict: open, ..lock("ttas", 9.0) }), Some(Err("1 of 3 has no number: ttas".into())));
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };

@@ -191,7 +191,7 @@ pub(crate) fn rung(data: &RunData, id: &str) -> Option<Selected> {
 
 /// The cost of that row, if it may be written.
 pub(crate) fn on_rung<'a>(data: &'a RunData, id: &str, basis: Basis) -> Option<Known<'a>> {
-    Known::with_figure(data, rung(data, id)?.row, basis)
+    Known::written(data, rung(data, id)?.row, basis)
 }
 
 #[cfg(test)]

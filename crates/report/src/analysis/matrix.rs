@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use syncscope_core::run::shown::ROUGH_UP_TO;
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Placement, Row, Run, Verdict};
 
@@ -78,8 +79,8 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
 /// interval of their own do not count. `Ok(None)` where figures differ, `Err` where the rows do not decide, with the reason.
 fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, String> {
     let rows: Vec<&Row> = rows.collect();
-    let known: Vec<(f64, Interval)> =
-        rows.iter().filter(|row| has_figure(row)).filter_map(|row| Some((row.ns?.value(), bounds(row)?))).collect();
+    let known = rows.iter().filter_map(|row| Some((row.ns?.value(), bounds(row)?)));
+    let known: Vec<(f64, Interval)> = known.filter(|(ns, own)| own.half_width() < ROUGH_UP_TO * ns).collect();
     let is_level = |low: f64, high: f64| high <= LEVEL * low;
     if extremes(known.iter().map(|(ns, _)| *ns)).is_some_and(|(low, high)| !is_level(low, high)) {
         return Ok(None);
@@ -145,10 +146,10 @@ const FEW: usize = 20;
 
 /// The order of the CPUs and the levels of the costs, by single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969). The
 /// pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU first.
-/// Pairs without a resolved cost do not count.
+/// Pairs whose cost is no number do not count.
 fn ordered(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> (Vec<u32>, Vec<Level>) {
-    let resolved = measured.iter().filter(|(_, row)| rows[**row].verdict.has_cost());
-    let mut costs: Vec<_> = resolved.filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b))).collect();
+    let known = measured.iter().filter(|(_, row)| has_figure(&rows[**row]));
+    let mut costs: Vec<_> = known.filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b))).collect();
     costs.sort_by(|a, b| a.0.total_cmp(&b.0));
     let cpus: BTreeSet<u32> = measured.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let mut groups: Vec<Vec<u32>> = cpus.into_iter().map(|cpu| vec![cpu]).collect();

@@ -61,7 +61,7 @@ fn barriers<'a>(data: &'a RunData, id: &'a str) -> impl Iterator<Item = Known<'a
 
 /// The rows that fit and have a figure.
 fn known<'a>(data: &'a RunData, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = Known<'a>> {
-    data.rows_where(fits).filter_map(|index| Known::with_figure(data, index, Basis::Run))
+    data.rows_where(fits).filter_map(|index| Known::written(data, index, Basis::Run))
 }
 
 /// Whether a barrier is an ordered one in its default form.

@@ -1,12 +1,11 @@
 //! How far to trust a run, in one line.
 
 use syncscope_core::Verdict;
-use syncscope_core::run::another_run;
 use syncscope_core::run::between_rows::frequent_smt_interference;
 use syncscope_core::run::fingerprint::Fingerprint;
-use syncscope_core::run::history::BetweenRuns;
 use syncscope_core::run::machine::Environment;
 use syncscope_core::run::provenance::{SessionRecord, StolenTime};
+use syncscope_core::run::{Run, another_run, guests};
 
 use crate::RunData;
 use crate::analysis::contest::is_absent;
@@ -31,8 +30,12 @@ pub fn trust(data: &RunData) -> Option<String> {
     let shared = another_run::sentence(&data.run.shared);
     let rough = data.rows.iter().filter(|row| State::of(row) == State::Rough).count();
     let rough = if rough > 0 { format!(", {} more are rough (~)", grouped(rough)) } else { String::new() };
-    let known = format!("{disturbed}{} of {} costs are resolved{rough}.", grouped(resolved), grouped(existing));
-    let history = history(&data.run.between_runs);
+    let imported = data.rows.iter().filter(|row| matches!(row.verdict, Verdict::Imported(_))).count();
+    let known = match imported {
+        0 => format!("{disturbed}{} of {} costs are resolved{rough}.", grouped(resolved), grouped(existing)),
+        _ => format!("{} of {} figures are imported, without intervals.", grouped(imported), grouped(existing)),
+    };
+    let history = history(&data.run);
     let shared =
         (!shared.is_empty()).then(|| format!("Each ± holds what another run shifts in all rows: {shared}. {history}."));
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
@@ -41,10 +44,15 @@ pub fn trust(data: &RunData) -> Option<String> {
 }
 
 /// What the half widths of rows that several processes measured stand on.
-fn history(between: &[BetweenRuns]) -> String {
-    match between.iter().map(|between| between.runs).max() {
+fn history(run: &Run) -> String {
+    match run.between_runs.iter().map(|between| between.runs).max() {
         Some(runs) => format!("± follows from {runs} runs of this machine"),
-        None => "± follows from the processes of this run alone; runs may differ more".to_owned(),
+        None if guests::usual(&run.machine).is_empty() => {
+            "± follows from the processes of this run alone; runs may differ more".to_owned()
+        }
+        None => "± follows from the processes of this run and from how far runs of other virtual machines differ, so that of a \
+                 first run is wide; `syncscope run --repeat 3` shows how far they differ here"
+            .to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Advice as text: a table, Markdown and JSON.
 
 use serde_json::{Value, json};
+use syncscope_core::run::shown::ROUGH_UP_TO;
 
 use super::grid::{self, Grid};
 use crate::analysis::questions::advice::{Advice, Candidate, Choice, CostFigure, Decision, RunnerUp, side_name};
@@ -113,10 +114,17 @@ fn grid_of(answers: &[Advice], missing: fn(&str) -> &str) -> Grid {
         .grid()
 }
 
-/// `mcs or clh, unless ttas (8.00 ns to 30.0 ns) is cheaper`; `None` where no candidate has a figure.
+/// `mcs or clh, unless ttas (8.00 ns to 30.0 ns) is cheaper`; `None` where nothing is known of any candidate.
 fn candidates_text(decision: &Decision) -> Option<String> {
     let (known, open): (Vec<&Candidate>, Vec<&Candidate>) = decision.candidates.iter().partition(|one| one.has_figure);
-    known.first()?;
+    if known.is_empty() {
+        let (ranges, none): (Vec<&Candidate>, Vec<&Candidate>) =
+            open.iter().partition(|one| one.cost.is_some_and(|cost| cost.ns_high > 0.0));
+        ranges.first()?;
+        let none = (!none.is_empty()).then(|| format!("one of {} without a number", none.len()));
+        let names: Vec<String> = ranges.into_iter().map(with_cost).chain(none).collect();
+        return Some(format!("{} (undecided)", naming::either(&names)));
+    }
     let names: Vec<String> = known.iter().map(|one| one.name.clone()).collect();
     let unless: Vec<String> = open.iter().map(|one| with_cost(one)).collect();
     let verb = if unless.len() == 1 { "is" } else { "are" };
@@ -153,8 +161,11 @@ fn range_text(decision: &Decision) -> String {
     ends.map(|(low, high)| between_times(low, high)).unwrap_or_default()
 }
 
-/// `1.20 µs (1.10 µs to 1.31 µs)`.
+/// `1.20 µs (1.10 µs to 1.31 µs)`, `7.00 µs to 12.0 µs` where the interval is too wide for a number.
 fn cost_text(cost: &CostFigure) -> String {
+    if cost.ns_high - cost.ns_low > 2.0 * ROUGH_UP_TO * cost.ns {
+        return between_times(cost.ns_low, cost.ns_high);
+    }
     let [low, high] = [cost.ns_low, cost.ns_high].map(figure::time);
     if low == high { cost.figure() } else { format!("{} ({low} to {high})", cost.figure()) }
 }
@@ -268,7 +279,11 @@ mod tests {
         assert!(text.contains("next: ticket 31.0 ns"), "{text}");
         let wide = of([known, vec![one("ttas", 5.0, 30.0, false)]].concat());
         assert!(wide.contains("mcs or clh, unless ttas (5.00 ns to 30.0 ns) is cheaper"), "{wide}");
-        assert!(of(vec![one("ttas", 5.0, 30.0, false)]).contains("undecided: the intervals overlap"));
+        assert!(of(vec![one("ttas", 5.0, 30.0, false)]).contains("ttas (5.00 ns to 30.0 ns) (undecided)"));
+        let unknown = Candidate { cost: None, ..one("ttas", 5.0, 30.0, false) };
+        assert!(of(vec![unknown.clone()]).contains("undecided: the intervals overlap"));
+        let both = of(vec![one("ttas", 5.0, 30.0, false), unknown]);
+        assert!(both.contains("ttas (5.00 ns to 30.0 ns) or one of 1 without a number"), "{both}");
     }
 
     #[test]

@@ -19,15 +19,15 @@ use crate::harmless::{self, plain};
 /// The most characters of a name that Bencher takes.
 const LONGEST_NAME: usize = 1024;
 
-/// The rows with a cost, and the cost.
-fn resolved(data: &RunData) -> impl Iterator<Item = (&Row, f64)> {
-    let resolved = data.rows.iter().filter(|row| row.verdict.has_cost());
-    resolved.filter_map(|row| Some((row, row.ns?.value()))).filter(|(_, ns)| ns.is_finite())
+/// The rows whose cost is a number, and the cost.
+fn known(data: &RunData) -> impl Iterator<Item = (&Row, f64)> {
+    let known = data.rows.iter().filter(|row| row.has_figure());
+    known.filter_map(|row| Some((row, row.ns?.value()))).filter(|(_, ns)| ns.is_finite())
 }
 
-/// How many rows have no cost to write.
+/// How many rows have no number to write.
 pub fn left_out(data: &RunData) -> usize {
-    data.rows.len() - resolved(data).count()
+    data.rows.len() - known(data).count()
 }
 
 /// `cpu.atomic.add i32 shared 16 threads close (a383fef0ed1155ab)`.
@@ -47,7 +47,7 @@ pub fn as_bmf(data: &RunData) -> String {
         }
         (name(row), measures)
     };
-    harmless::json(&Value::Object(resolved(data).map(benchmark).collect()))
+    harmless::json(&Value::Object(known(data).map(benchmark).collect()))
 }
 
 fn metric(value: f64, interval: Option<Interval>) -> Value {
@@ -68,7 +68,7 @@ pub fn as_github(data: &RunData) -> String {
         }
         entry
     };
-    harmless::json(&Value::Array(resolved(data).map(entry).collect()))
+    harmless::json(&Value::Array(known(data).map(entry).collect()))
 }
 
 /// What Google Benchmark prints with `--benchmark_format=json`. Readers need a CPU time; threads spin or wait in their own time, so it
@@ -87,7 +87,7 @@ pub fn as_google_benchmark(data: &RunData) -> String {
         "date": run.started, "executable": "syncscope", "library_version": run.version,
         "num_cpus": run.machine.cpu.hardware_threads, "library_build_type": "release",
     });
-    harmless::json(&json!({ "context": context, "benchmarks": resolved(data).map(benchmark).collect::<Vec<_>>() }))
+    harmless::json(&json!({ "context": context, "benchmarks": known(data).map(benchmark).collect::<Vec<_>>() }))
 }
 
 /// Lines of `name: value unit`, which `^(\S+): (\S+) (\S+)$` reads. The first ones are for a sanity function: how the run
@@ -96,9 +96,9 @@ pub fn as_reframe(data: &RunData) -> String {
     let mut lines = vec![
         format!("run.status: {} -", data.run.status),
         format!("run.rows: {} rows", data.rows.len()),
-        format!("run.resolved: {} rows", data.rows.len() - left_out(data)),
+        format!("run.resolved: {} rows", data.rows.iter().filter(|row| row.verdict.has_cost()).count()),
     ];
-    lines.extend(resolved(data).map(|(row, ns)| format!("{}: {ns} ns", word(row))));
+    lines.extend(known(data).map(|(row, ns)| format!("{}: {ns} ns", word(row))));
     lines.join("\n")
 }
 
@@ -126,7 +126,7 @@ mod tests {
         let without_interval = Row { ns_interval: None, ..row(hostile, 3.5, Verdict::Resolved) };
         testing::data(vec![
             Row { ops_per_s_total: Some(2e8), ..row(named("cpu.atomic.add"), 10.0, Verdict::Resolved) },
-            row(named("cpu.lock.ticket"), 90.0, Verdict::Noisy("wide".into())),
+            row(named("cpu.lock.ticket"), 0.9, Verdict::Noisy("wide".into())),
             without_interval,
         ])
     }
@@ -135,7 +135,7 @@ mod tests {
     fn bencher_gets_the_cost_with_its_bounds() {
         let value: Value = serde_json::from_str(&as_bmf(&data())).unwrap();
         let benchmarks = value.as_object().unwrap();
-        assert_eq!((benchmarks.len(), left_out(&data())), (2, 1), "a noisy row has no figure for a chart of time");
+        assert_eq!((benchmarks.len(), left_out(&data())), (2, 1), "a range is no figure for a chart of time");
         let id = data().rows[0].case.id();
         let add = &benchmarks[&format!("cpu.atomic.add 2 threads ({id})")];
         assert_eq!(add["latency"], json!({ "value": 10.0, "lower_value": 9.75, "upper_value": 10.5 }));

@@ -54,7 +54,7 @@ pub(crate) fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
         rows.push(row.clone().with_facts_of(catalogue));
     }
     let run = |(started, (mut rows, details)): (String, Tables)| {
-        another_run::derive(&mut rows, &details, catalogue, &[]);
+        another_run::derive(&mut rows, &details, catalogue, &[], &[]);
         RunData {
             name: started.clone(),
             run: Run { started, tool: Some(Tool::default()), ..Run::default() },

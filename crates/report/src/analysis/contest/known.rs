@@ -57,11 +57,16 @@ impl<'a> Known<'a> {
     }
 
     /// The same for a row whose cost a sentence writes: `None` where it may not be written, too.
-    pub(crate) fn with_figure(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
-        Self::of(data, index, basis).filter(Self::has_figure)
+    pub(crate) fn written(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
+        Self::of(data, index, basis).filter(Self::is_written)
     }
 
-    /// Whether its cost may be written, see [`reading::has_figure`]. Without a figure it can still be compared.
+    /// Whether its cost may be written, as a number or as its interval, see [`reading::is_written`]. Any other can still be compared.
+    pub(crate) fn is_written(&self) -> bool {
+        reading::is_written(self.row)
+    }
+
+    /// Whether its cost may be written as a number, see [`reading::has_figure`].
     pub(crate) fn has_figure(&self) -> bool {
         reading::has_figure(self.row)
     }
@@ -112,11 +117,14 @@ impl<'a> Known<'a> {
 impl fmt::Display for Known<'_> {
     /// `1.20 µs`, `~1.20 µs` where the row is noisy, and a range or `no number` where it has no figure.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.has_figure() && self.is_of_another_actor() {
-            let doubt = if State::of(self.row) == State::Rough { reading::ROUGHLY } else { "" };
-            return write!(out, "{doubt}{}", figure::time(self.ns));
+        let Interval { low, high } = self.quoted();
+        match State::of(self.row) {
+            _ if !self.is_of_another_actor() => out.write_str(&Reading::of(self.row).figure),
+            State::Rough => write!(out, "{}{}", reading::ROUGHLY, figure::time(self.ns)),
+            State::Open if self.is_written() => out.write_str(&figure::between(low, high)),
+            state if state.has_figure() => out.write_str(&figure::time(self.ns)),
+            _ => out.write_str(&Reading::of(self.row).figure),
         }
-        out.write_str(&Reading::of(self.row).figure)
     }
 }
 

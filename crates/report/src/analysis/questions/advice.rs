@@ -245,7 +245,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     let placed = placements::beyond_one_socket(&data.run, case);
     let placed = placed.map(|on| format!("measured with threads {on}"));
     let notes = placed.into_iter().chain(elsewhere(data, case)).chain(left_out).chain(of_median).chain(of_points);
-    let mut callable = win.rivals.iter().filter(|(_, cost)| cost.has_figure() && is_callable(data, cost));
+    let mut callable = win.rivals.iter().filter(|(_, cost)| is_callable(data, cost));
     let callable = callable.next().filter(|_| !is_callable(data, &win.cost));
     let choice = Choice {
         name: win.name.to_owned(),
@@ -294,7 +294,7 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
         let is_named = other.placement.as_ref().is_some_and(|own| placements::BY_RANK.contains(own));
         is_named && other.placement != case.placement && unplaced(other) == unplaced(case)
     };
-    let known = |index: usize| Some(&data.rows[index]).filter(|row| reading::has_figure(row));
+    let known = |index: usize| Some(&data.rows[index]).filter(|row| reading::is_written(row));
     let placed = |index: usize| {
         let row = known(index)?;
         Some(format!("{} {}", row.case.placement.as_ref()?, Reading::of(row).figure))

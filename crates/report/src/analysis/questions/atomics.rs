@@ -35,7 +35,7 @@ pub(super) struct Total<'a> {
 
 impl<'a> Total<'a> {
     pub(super) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
-        let known = Known::with_figure(data, index, basis)?;
+        let known = Known::of(data, index, basis).filter(Known::has_figure)?;
         Some(Self { known, rate: known.row.ops_per_s_total? })
     }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Total<'_> {
 /// The row of the same case, with its rate, where the compiler cannot add up the operands of a warp before one atomic operation.
 fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
-    let has_rate = |row: &Row| row.verdict.has_cost() && row.ops_per_s_total.is_some();
+    let has_rate = |row: &Row| row.ops_per_s_total.is_some();
     data.rows.iter().position(|row| row.case == form && has_rate(row))
 }
 
@@ -229,7 +229,7 @@ const CPU_STORE: &str = "cpu.atomic.write";
 /// The row of this case against the row of the same case in another form; both with figures.
 fn pair<'a>(data: &'a RunData, index: usize, changed: &Case) -> Option<Comparison<'a>> {
     let other = data.rows.iter().position(|row| row.case == *changed)?;
-    let of = |index| Known::with_figure(data, index, Basis::Run);
+    let of = |index| Known::written(data, index, Basis::Run);
     of(index)?.against(of(other)?)
 }
 

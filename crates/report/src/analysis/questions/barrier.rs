@@ -56,7 +56,7 @@ fn cluster_or_grid(data: &RunData) -> Option<Outcome> {
     let peers = of_grid(data, None)?;
     let grid = peers.contest(Basis::Run);
     let (Entrant { name, .. }, cost) = grid.best()?;
-    if !cost.has_figure() || !grid.is_above(&cluster) {
+    if !cost.is_written() || !grid.is_above(&cluster) {
         return Some(Outcome::open("whether a barrier of a cluster is cheaper than one of the grid".to_owned()));
     }
     let measured = if grid.left_out > 0 { "measured " } else { "" };
@@ -82,7 +82,7 @@ fn barrier_of_devices(data: &RunData) -> Option<Outcome> {
     let ((Entrant { name: wide, .. }, wide_cost), (Entrant { name: narrow, .. }, narrow_cost)) =
         (wide.best()?, narrow.best()?);
     let both @ Comparison { less, more, ratio } = narrow_cost.across(wide_cost)?;
-    if !both.is_certain() || !less.has_figure() || !more.has_figure() {
+    if !both.is_certain() || !less.is_written() || !more.is_written() {
         return Some(Outcome::open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
     }
     let text = format!(
@@ -178,7 +178,7 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
     ];
     let figure = |(id, words): (&str, &str)| {
         let selected = rung(data, id)?;
-        let known = Known::with_figure(data, selected.row, Basis::Machine)?;
+        let known = Known::written(data, selected.row, Basis::Machine)?;
         let name = selected.note.map(|note| format!(" ({note})")).unwrap_or_default();
         Some(format!("{known} for {words}{name}"))
     };

@@ -32,7 +32,7 @@ fn block_barriers(data: &RunData) -> Option<Outcome> {
     };
     let of = |id: &str| {
         let index = data.rows.iter().position(|row| row.case.primitive == id && same(&row.case))?;
-        plain.below(Known::with_figure(data, index, Basis::Run)?)
+        plain.below(Known::written(data, index, Basis::Run)?)
     };
     let in_words = |(name, id): (&str, &str)| {
         let Comparison { more, ratio, .. } = of(id)?;

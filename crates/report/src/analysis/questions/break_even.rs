@@ -151,7 +151,11 @@ pub(super) fn margins(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<Spec> {
         let (more, interval) = margin(known, grid)?;
         Some(Cell {
             value: Some(more).filter(|_| standing(known, grid) == Some(Ordering::Greater)),
-            text: if known.has_figure() && best_cost.has_figure() { signed(more) } else { "no number".to_owned() },
+            text: match (known.has_figure() && best_cost.has_figure(), known.is_written() && best_cost.is_written()) {
+                (true, _) => signed(more),
+                (_, true) => format!("{} to {}", signed(interval.low), signed(interval.high)),
+                _ => reading::NO_NUMBER.to_owned(),
+            },
             detail: Some(format!("{} to {}", signed(interval.low), signed(interval.high))),
             ..Cell::note(String::new(), known.index)
         })

@@ -86,7 +86,8 @@ const ONE_SPEED: f64 = 1.05;
 /// noise and both intervals.
 fn by_speed(data: &RunData) -> Vec<Vec<Known<'_>>> {
     let rows = data.rows_where(|row| has_role(data, &row.case, Role::CoreSpeed));
-    let mut known: Vec<Known<'_>> = rows.filter_map(|row| Known::with_figure(data, row, Basis::Run)).collect();
+    let mut known: Vec<Known<'_>> =
+        rows.filter_map(|row| Known::of(data, row, Basis::Run).filter(Known::has_figure)).collect();
     known.sort_by(|a, b| a.ns.total_cmp(&b.ns));
     let alike = |a: &Known<'_>, b: &Known<'_>| b.ns <= ONE_SPEED * a.ns || b.bounds.low <= a.bounds.high;
     known.chunk_by(alike).map(<[_]>::to_vec).collect()

@@ -20,7 +20,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Outcome> {
             && case.form.is_none()
     };
     let rows: Vec<usize> = data.rows_where(|row| is_shown(&row.case)).collect();
-    let known = rows.iter().filter_map(|index| Known::with_figure(data, *index, Basis::Run));
+    let known = rows.iter().filter_map(|index| Known::written(data, *index, Basis::Run));
     let strides = by_stride(known);
     let at = |stride| strides.iter().find(|(of, _)| *of == stride).map(|(_, known)| *known);
     let Comparison { less, more, ratio } = at(drop.stride)?.against(at(ADJACENT)?)?;

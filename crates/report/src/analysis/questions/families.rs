@@ -50,7 +50,7 @@ impl<'a> Contrast<'a> {
 
     /// Both costs, that of the first place first; `None` where one may not be written.
     fn costs(&self) -> Option<Comparison<'a>> {
-        let [one, other] = self.rows.map(|index| Known::with_figure(self.data, index, Basis::Run));
+        let [one, other] = self.rows.map(|index| Known::written(self.data, index, Basis::Run));
         one?.across(other?)
     }
 

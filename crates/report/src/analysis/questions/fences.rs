@@ -47,7 +47,7 @@ const FULL_BLOCK: u32 = 1024;
 fn full_block<'a>(data: &'a RunData, narrow: &Known<'_>, wide: &Known<'_>) -> Option<Comparison<'a>> {
     let of = |known: &Known<'_>| {
         let case = Case { threads: Some(FULL_BLOCK), ..known.row.case.clone() };
-        Known::with_figure(data, data.rows.iter().position(|row| row.case == case)?, Basis::Run)
+        Known::written(data, data.rows.iter().position(|row| row.case == case)?, Basis::Run)
     };
     of(narrow)?.below(of(wide)?)
 }
@@ -140,7 +140,7 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
     let of = |id: &str| usual(data, |case| case.primitive == id && case.actors() == 1);
     let is_free = |id: &str| of(id).is_some_and(|index| matches!(data.rows[index].verdict, Verdict::Elided(_)));
     let free: Vec<&str> = ORDERS.iter().map(|(_, id)| *id).filter(|id| is_free(id)).collect();
-    let full = of("cpu.fence.seq_cst").and_then(|index| Known::with_figure(data, index, Basis::Machine));
+    let full = of("cpu.fence.seq_cst").and_then(|index| Known::written(data, index, Basis::Machine));
     let full = full.map(|known| {
         let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
         format!("a full fence of the CPU costs {known}{by}")

@@ -30,7 +30,7 @@ fn waking(data: &RunData) -> Option<Outcome> {
         let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
         (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio)
     } else {
-        let both = awake.against(Known::with_figure(data, asleep.row, Basis::Machine)?)?;
+        let both = awake.against(Known::written(data, asleep.row, Basis::Machine)?)?;
         let slept = wait::slept(data.case(asleep.row)).map_or(String::new(), |slept| format!(" {slept}"));
         (both.is_certain(), format!("{}{slept} ({ways})", both.more), both.ratio)
     };
@@ -163,7 +163,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
 fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
     let spinning = Known::of(data, choice.row, Basis::Machine)?;
     let costlier = sleeping.known().filter_map(|(other, cost)| {
-        let both = spinning.below(cost).filter(|_| cost.has_figure())?;
+        let both = spinning.below(cost).filter(|_| cost.is_written())?;
         Some(format!("{} {}", other.name, both.more))
     });
     let costlier: Vec<String> = costlier.collect();

@@ -41,8 +41,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
     let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
     let (Entrant { name: costly, .. }, most) = of_slower.least()?;
-    // One without a figure may not cost less than the one that stands for all.
-    let is_lower = |(_, one): (_, Known<'_>)| !one.has_figure() && one.bounds.low < most.bounds.low;
+    // One without a number may not cost less than the one that stands for all.
+    let is_lower = |(_, one): (_, Known<'_>)| !one.is_written() && one.bounds.low < most.bounds.low;
     let is_certain = of_slower.is_above(&least) && !of_slower.known().any(is_lower);
     let both @ Comparison { less, more, ratio } = least.against(most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
@@ -148,8 +148,8 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String
         let is_alike = case.threads == like.threads && case.placement == like.placement && case.dtype == like.dtype;
         is_plain && is_alike && case.layout == like.layout && case.mode != Some(Mode::Latency)
     })?;
-    let of = |index| Known::with_figure(data, index, Basis::Machine);
-    let Comparison { less, .. } = of(add).filter(|add| add.row.verdict.has_cost())?.below(of(lock)?)?;
+    let of = |index| Known::written(data, index, Basis::Run);
+    let Comparison { less, .. } = of(add)?.below(of(lock)?)?;
     Some(format!("where one word is all it protects, an atomic add costs less ({less})"))
 }
 
@@ -296,7 +296,7 @@ mod tests {
         let reason = "at 16 threads, 1 of 3 has no number: mcs";
         assert!(!found.is_decided && found.note.unwrap().contains(reason), "one line says what is open");
         let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
-            .map(|name| noisy(lock(name, 16, 100.0), 50.0, 150.0))
+            .map(|name| noisy(lock(name, 16, 100.0), 40.0, 160.0))
             .to_vec();
         let text = sentence("decide-lock", many);
         assert!(text.contains("5 of 5 have no number: std_mutex, pthread_spin, ttas and 2 more"), "{text}");

@@ -42,7 +42,7 @@ fn placement(data: &RunData) -> Option<Outcome> {
 /// In which placement the same threads cost the least.
 fn same_threads(data: &RunData) -> Option<Outcome> {
     let differing = |all: Vec<usize>| {
-        let known = data.by_cost(all).into_iter().filter_map(|index| Known::with_figure(data, index, Basis::Run));
+        let known = data.by_cost(all).into_iter().filter_map(|index| Known::written(data, index, Basis::Run));
         let known: Vec<Known<'_>> = known.collect();
         let both @ Comparison { less, more, .. } = known.first()?.below(*known.last()?)?;
         let [best, worst] = [less, more].map(|one| placed(&one.row.case));

@@ -127,7 +127,7 @@ fn programmatic(data: &RunData) -> Option<Outcome> {
     };
     let of = |id: &'static str| {
         let own = rows.iter().copied().filter(|index| data.case(*index).primitive == id);
-        Some((words(id).0, Known::with_figure(data, most_usual(data, own)?, Basis::Run)?))
+        Some((words(id).0, Known::written(data, most_usual(data, own)?, Basis::Run)?))
     };
     let ids = data.catalogue.with_role(Role::Launch).map(|one| one.id);
     let in_stream = ids.filter(|id| short_name(id).starts_with("programmatic") && !id.contains("graph"));

@@ -48,7 +48,7 @@ impl Mix<'_> {
     }
 
     fn known<'a>(&self, data: &'a RunData) -> Option<[Known<'a>; 2]> {
-        let of = |index: Option<usize>| Known::with_figure(data, index?, Basis::Run);
+        let of = |index: Option<usize>| Known::written(data, index?, Basis::Run);
         Some([of(self.of_role[0])?, of(self.of_role[1])?])
     }
 }

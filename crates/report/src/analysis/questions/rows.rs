@@ -230,7 +230,7 @@ impl<'a> Along<'a> {
         for (number, contest) in &self.stops {
             let names = contest.candidates();
             let with_cost = |name: &String| {
-                let known = contest.known().find(|(one, known)| one.name == *name && known.has_figure());
+                let known = contest.known().find(|(one, known)| one.name == *name && known.is_written());
                 known.map_or_else(|| format!("{name} ({})", reading::NO_NUMBER), |(_, cost)| format!("{name} ({cost})"))
             };
             let others = names.len().saturating_sub(MOST_CANDIDATES);
@@ -255,7 +255,7 @@ impl<'a> Along<'a> {
     pub(super) fn dearer(&self) -> Vec<(String, Known<'a>)> {
         let may: BTreeSet<String> = self.stops.iter().flat_map(|(_, contest)| contest.candidates()).collect();
         let last = self.stops.last().into_iter().flat_map(|(_, contest)| contest.known());
-        let rest = last.filter(|(one, known)| !may.contains(&one.name) && known.has_figure());
+        let rest = last.filter(|(one, known)| !may.contains(&one.name) && known.is_written());
         let mut rest: Vec<_> = rest.map(|(one, known)| (one.name.clone(), known)).collect();
         rest.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
         rest

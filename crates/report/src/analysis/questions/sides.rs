@@ -196,7 +196,7 @@ impl Sided {
                 (gpu.over(&cpu), cpu.over(&gpu))
             }
             By::Time => {
-                let of = |index| Known::with_figure(data, index, Basis::Machine);
+                let of = |index| Known::written(data, index, Basis::Machine);
                 let (cpu, gpu) = (of(cpu?)?, of(gpu?)?);
                 (cpu.over(&gpu), gpu.over(&cpu))
             }

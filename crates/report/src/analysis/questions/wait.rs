@@ -97,18 +97,18 @@ impl<'a> Waiters<'a> {
         let soonest = reactions.candidates();
         let spins = |known: &Known<'_>| {
             let facts = data.catalogue.facts(&known.row.case.primitive);
-            facts.is_some_and(|facts| facts.waits == Waits::Spins) && known.has_figure()
+            facts.is_some_and(|facts| facts.waits == Waits::Spins) && known.is_written()
         };
         let among = reactions.known().filter(|(one, known)| soonest.contains(&one.name) && spins(known));
         let awake = among.last()?.0.clone();
         let sleeping = wake_ups(data, us)?;
-        let asleep = sleeping.best().filter(|(_, known)| known.has_figure())?.0.clone();
+        let asleep = sleeping.best().filter(|(_, known)| known.is_written())?.0.clone();
         Some(Self { data, awake, asleep, sleeping })
     }
 
     /// Both costs. They are measured in different ways.
     fn known(&self) -> Option<[Known<'a>; 2]> {
-        let of = |one: &Entrant<'a>| Known::with_figure(self.data, one.index, Basis::Machine);
+        let of = |one: &Entrant<'a>| Known::written(self.data, one.index, Basis::Machine);
         Some([of(&self.awake)?, of(&self.asleep)?])
     }
 
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn a_way_to_wait_without_a_figure_is_not_taken() {
         let mut run = run();
-        run.rows[3] = noisy(run.rows[3].clone(), 50.0, 150.0);
+        run.rows[3] = noisy(run.rows[3].clone(), 10.0, 190.0);
         assert_eq!(asked(&run, Some(Duration::from_micros(1)))[0].1, Ok("spin".into()));
     }
 

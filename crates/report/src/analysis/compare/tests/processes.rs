@@ -107,7 +107,7 @@ fn run(name: &str, setting: Setting, seed: u64) -> RunData {
     }
     let mut data = RunData { details, ..data(name, rows) };
     data.run.tool = Some(Tool { binary: Some(setting.binary.to_owned()), ..Tool::default() });
-    data.run.shared = another_run::derive(&mut data.rows, &data.details, &data.catalogue, &[]);
+    data.run.shared = another_run::derive(&mut data.rows, &data.details, &data.catalogue, &[], &[]);
     data
 }
 

@@ -114,12 +114,15 @@ fn overlapping_rows_decide_nothing() {
 #[test]
 fn a_cost_that_the_table_does_not_show_is_not_taken() {
     let unresolved = |name: &str, ns: f64| Row {
-        ns_within: Some(Interval { low: 0.7 * ns, high: 1.3 * ns }),
+        ns_within: Some(Interval { low: 0.2 * ns, high: 1.8 * ns }),
         verdict: Verdict::Noisy("wide".into()),
         ..lock(name, 16, ns)
     };
     let cheapest = run(vec![unresolved("ticket", 100.0), lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0)]);
     assert_eq!(undecided(&asked(&cheapest, Need::Protect, None)), "1 of 3 has no number: ticket");
+    let range = Row { ns_within: Some(Interval { low: 70.0, high: 130.0 }), ..unresolved("ticket", 100.0) };
+    let known = run(vec![range, lock("std_mutex", 16, 1000.0)]);
+    assert_eq!(choice(&asked(&known, Need::Protect, None)).name, "ticket", "a range is known");
     let expensive = run(vec![lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0), unresolved("ticket", 9000.0)]);
     assert_eq!(choice(&asked(&expensive, Need::Protect, None)).name, "std_mutex", "its interval says enough");
 }

@@ -27,7 +27,7 @@ fn addition(data: &RunData, order: MemoryOrder, scope: Scope) -> Option<usize> {
 
 /// What acquiring and releasing costs over a relaxed addition, for the device and for the system.
 fn dearest(data: &RunData) -> Option<Outcome> {
-    let known = |order, scope| Known::with_figure(data, addition(data, order, scope)?, Basis::Run);
+    let known = |order, scope| Known::written(data, addition(data, order, scope)?, Basis::Run);
     let relaxed = known(MemoryOrder::Relaxed, Scope::Device)?;
     let of = |(scope, name): (Scope, &str)| {
         let both = relaxed.against(known(MemoryOrder::AcqRel, scope)?).filter(Comparison::is_certain)?;

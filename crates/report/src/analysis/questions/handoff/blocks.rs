@@ -37,7 +37,7 @@ fn ordering(data: &RunData) -> Option<Outcome> {
     let contest = rivals(data, place)?.contest(Basis::Run);
     let relaxed =
         |row: &Row| has_role(data, &row.case, Role::BlockHandoff) && is_at(&row.case, place) && !passes_data(&row.case);
-    let flag = data.rows_where(relaxed).find_map(|index| Known::with_figure(data, index, Basis::Run));
+    let flag = data.rows_where(relaxed).find_map(|index| Known::written(data, index, Basis::Run));
     let win = match contest.outcome()? {
         Ok(win) => win,
         Err(open) => return Some(Outcome::open(format!("which hand-off between GPU blocks is the cheapest ({open})"))),

@@ -96,9 +96,8 @@ fn by_policy(data: &RunData) -> Option<Outcome> {
     let rows = after_gaps(data);
     let longest = rows.iter().filter_map(|index| spun_us(data.case(*index))).max().filter(|us| *us > 0)?;
     let asked = rows.into_iter().filter(|index| spun_us(data.case(*index)) == Some(longest));
-    let known: Vec<(String, Known<'_>)> = asked
-        .filter_map(|index| Some((policy(data.case(index)), Known::with_figure(data, index, Basis::Run)?)))
-        .collect();
+    let known: Vec<(String, Known<'_>)> =
+        asked.filter_map(|index| Some((policy(data.case(index)), Known::written(data, index, Basis::Run)?))).collect();
     let (_, first) = known.first()?;
     let threads = plural(first.row.case.threads?, "thread");
     let figures: Vec<String> = known.iter().map(|(name, known)| format!("{name} {known}")).collect();
