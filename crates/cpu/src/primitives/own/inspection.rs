@@ -73,16 +73,16 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
 /// What an operation uses.
 fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let compiler = compiler_of(own, dtype, false)?;
-    let compiled = |own: &OwnOperation, options: &[&str]| {
+    let probed = |own: &OwnOperation, options: &[&str]| {
         let probe = format!("{}{PROBE}", functions(own));
         c_compiler::assembly(compiler.command(options), (compiler.ending, &probe), LIMIT, is_cancelled)
     };
     // A declaration of ours would make `noinline` a warning.
     let mut own = own.clone();
-    let mut assembly = compiled(&own, &["-Werror=attributes"])?;
+    let mut assembly = probed(&own, &["-Werror=attributes"])?;
     if assembly.is_err() {
         let behind = OwnOperation { uses: vec![OwnUse::OwnDeclaration], ..own.clone() };
-        let found = compiled(&behind, &[])?;
+        let found = probed(&behind, &[])?;
         if found.is_ok() {
             (own, assembly) = (behind, found);
         }
