@@ -1,6 +1,8 @@
 //! Our own locks and barriers, written in C as a user would: the model that `syncscope measure --orderings` asks must refute every
 //! weaker ordering that loom refutes in the originals, and none of the files as they are.
 
+#![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
+
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -24,13 +26,13 @@ fn operation(file: &str, text: &str, functions: &[&str]) -> OwnOperation {
 }
 
 /// What the model says of a text with these functions.
-fn asked(file: &str, text: &str, functions: &[&str], time: Duration) -> Model {
-    let said = Trials::new(None).and_then(|trials| trials.model(&operation(file, text, functions), time, SIZES));
+fn asked(trials: &Trials, file: &str, text: &str, functions: &[&str], time: Duration) -> Model {
+    let said = trials.model(&operation(file, text, functions), time, SIZES);
     said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
 }
 
 fn lock(text: &str) -> Model {
-    asked("mine.c", text, &["acquire", "release"], TIME)
+    asked(&Trials::new(None).unwrap(), "mine.c", text, &["acquire", "release"], TIME)
 }
 
 /// The ids of our own locks and barriers.
@@ -82,6 +84,8 @@ fn the_model_refutes_what_loom_refutes() {
     let weakened = work.iter().filter(|(name, ..)| name.contains('→')).count();
     assert_eq!(weakened, 69, "as many as `make loom-mutations` tries");
     let (left, wrong) = (Mutex::new(work), Mutex::new(Vec::new()));
+    // The program around the variants is compiled once.
+    let trials = Trials::new(None).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -89,8 +93,8 @@ fn the_model_refutes_what_loom_refutes() {
                     let Some((name, text, functions)) = left.lock().unwrap().pop() else { break };
                     let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
                     let is_weaker = name.contains('→');
-                    let model =
-                        asked("form.c", &text, &functions, if is_weaker { TIME } else { Duration::from_millis(300) });
+                    let time = if is_weaker { TIME } else { Duration::from_millis(300) };
+                    let model = asked(&trials, "form.c", &text, &functions, time);
                     if matches!(model, Model::Refuted(_)) != is_weaker || matches!(model, Model::Cannot(_)) {
                         wrong.lock().unwrap().push(format!("{name}: {}", model.in_words("x")));
                     }
@@ -134,7 +138,7 @@ fn a_message_needs_release_and_acquire() {
     let sent = |send: &str, receive: &str| {
         let text =
             format!("void send(struct thread *me) {{ {send} }}\nvoid receive(struct thread *me) {{ {receive} }}\n");
-        asked("mine.c", &text, &["send", "receive"], Duration::from_millis(500))
+        asked(&Trials::new(None).unwrap(), "mine.c", &text, &["send", "receive"], Duration::from_millis(500))
     };
     let fence = |order: &str| format!("__atomic_thread_fence(__ATOMIC_{order});");
     let store = |order: &str| format!("__atomic_store_n((int *)me->x, (int)me->sent, __ATOMIC_{order});");
@@ -184,14 +188,16 @@ fn what_cannot_be_modelled_is_said() {
         "void acquire(struct thread *me) {{ if (atomic_exchange(me->x, 1)) __builtin_trap(); }} {release}"
     ));
     assert!(crash.in_words("x").contains("crashes") || crash.in_words("x").contains("nothing orders"), "{crash:?}");
+    let trials = Trials::new(None).unwrap();
     let endless = asked(
+        &trials,
         "mine.c",
         &format!("void acquire(struct thread *me) {{ for (volatile int on = 1; on;) {{}} }} {release}"),
         &["acquire", "release"],
         Duration::from_millis(100),
     );
     assert!(endless.in_words("x").contains("did not end"), "{endless:?}");
-    let nothing = asked("mine.c", "void operation(struct thread *me) {}", &["operation"], TIME);
+    let nothing = asked(&trials, "mine.c", "void operation(struct thread *me) {}", &["operation"], TIME);
     assert_eq!(nothing, Model::Cannot("nothing of it is checked".to_owned()));
     assert_eq!(operation("a.c", "", &["wait"]).checked(), Some(OwnCheck::Barrier));
 }

@@ -191,9 +191,10 @@ impl Study {
             };
             for case in compare(&a, &b, 0.0).cases.iter().filter(is_in_all) {
                 let is_different = matches!(case.change, Change::Slower | Change::Faster);
-                let [found, all] = match is_delayed(case.a) {
-                    true => &mut self.repeated[usize::from(case.a.case.threads != Some(1))],
-                    false => &mut self.unplanted,
+                let [found, all] = if is_delayed(case.a) {
+                    &mut self.repeated[usize::from(case.a.case.threads != Some(1))]
+                } else {
+                    &mut self.unplanted
                 };
                 *found += usize::from(if is_delayed(case.a) { case.change == Change::Slower } else { is_different });
                 *all += 1;
@@ -338,10 +339,10 @@ fn studied(neighbours: usize) -> ([String; 2], Cases, Vec<Usual>) {
     };
     let tables: Vec<(String, Vec<RunData>)> =
         tables().into_iter().map(|(name, path)| (name, runs(&path, &catalogue))).collect();
-    let seen: Vec<Seen> = tables.iter().flat_map(|(name, runs)| Seen::of(machine(name), runs)).collect();
+    let seen: Vec<Seen> = tables.iter().flat_map(|(name, runs)| Seen::of(&machine(name), runs)).collect();
     for (name, runs) in tables {
         // A guest is predicted by the others.
-        let usual = usual(seen.iter().filter(|seen| seen.machine != machine(&name)));
+        let usual = usual(&seen.iter().filter(|seen| seen.machine != machine(&name)));
         let Study { tested, pairs, changes, delays, repeated, unplanted } = Study::of(&runs, neighbours, &usual);
         all(&name, &tested);
         for (into, found) in together.iter_mut().zip(tested) {
@@ -363,7 +364,7 @@ fn studied(neighbours: usize) -> ([String; 2], Cases, Vec<Usual>) {
     }
     all("all", &together);
     let [_, after, _] = together;
-    ([coverage, compared], after, usual(seen.iter()))
+    ([coverage, compared], after, usual(&seen.iter()))
 }
 
 /// The machine of a table: several have been made on one.
@@ -387,10 +388,12 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(machine: String, runs: &[RunData]) -> Vec<Self> {
+    fn of(machine: &str, runs: &[RunData]) -> Vec<Self> {
         let between = |run: &RunData, others: &[&RunData]| {
             let mut history = History::default();
-            others.iter().for_each(|other| history.add(&other.run.started, &other.rows));
+            for other in others {
+                history.add(&other.run.started, &other.rows);
+            }
             history.between_runs(&run.rows, &run.catalogue)
         };
         let of_all = |at: usize| {
@@ -426,7 +429,7 @@ impl Seen {
             let added = median(&all.iter().filter_map(added_of).collect::<Vec<_>>())?.max(0.0);
             let middle = |of: &dyn Fn(&(f64, Ratio)) -> f64| median(&ratios.iter().map(of).collect::<Vec<_>>());
             Some(Self {
-                machine: machine.clone(),
+                machine: machine.to_owned(),
                 class,
                 in_cycles,
                 shared: Variance {
@@ -455,7 +458,7 @@ const COVERED: f64 = 0.85;
 const WEIGHTS: [f64; 2] = [2.0, 12.0];
 
 /// What these tables say of a guest that is not among them: each machine counts once.
-fn usual<'a>(seen: impl Iterator<Item = &'a Seen> + Clone) -> Vec<Usual> {
+fn usual<'a>(seen: &(impl Iterator<Item = &'a Seen> + Clone)) -> Vec<Usual> {
     let apart = |class: Class, in_cycles: bool| {
         let tables: Vec<&Seen> = seen.clone().filter(|one| one.class == class && one.in_cycles == in_cycles).collect();
         let [least, most] = WEIGHTS;

@@ -41,6 +41,7 @@ fn every_need_has_a_line_and_what_is_taken_is_certain() {
         ("phases", "gpu"),
         ("hand-over", "cpu"),
         ("wait", "cpu"),
+        ("wait", "gpu"),
         ("reduce", "cpu"),
         ("end-gpu-phase", "gpu"),
     ];

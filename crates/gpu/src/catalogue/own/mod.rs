@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn every_lock_and_barrier_can_be_asked_about() {
         const FILES: [&str; 4] = ["lock.cu", "grid.cu", "grid_hierarchical.cu", "multi.cu"];
-        let entries = FAMILIES.iter().flat_map(|family| family.iter()).filter(|one| FILES.contains(&&*one.kernel.file));
+        let entries = FAMILIES.iter().flat_map(|family| family.iter()).filter(|one| FILES.contains(&one.kernel.file));
         let ids: Vec<&str> = entries.map(|entry| entry.id).collect();
         assert!(ids.len() >= 9, "{ids:?}");
         assert!(ids.iter().all(|id| FORMS.iter().any(|(known, _)| known == id)), "{ids:?}");
