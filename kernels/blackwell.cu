@@ -1,4 +1,5 @@
-// What compute capability 10 added between threads and the units that work beside them (gpu.block.tensor_*, try_cancel).
+// What compute capability 10 added between threads and the units that work beside them (gpu.block.tensor_*,
+// try_cancel).
 //
 // KIND selects the operation. COMMIT: one thread lets a barrier object end a phase when its operations on tensor memory
 // have ended (here there are none), and all threads of the block wait for that. FENCED: a barrier of the block between
