@@ -105,9 +105,11 @@ const NOT_RUN: [(&str, &str); 9] = [
 ];
 
 /// Other lines of shell, and why no test runs them.
-const OF_OTHER_PROGRAMS: [(&str, &str); 4] = [
+const OF_OTHER_PROGRAMS: [(&str, &str); 6] = [
     ("pip install", "a registry"),
     ("git clone", "the network"),
+    ("sha256sum --check", "a download"),
+    ("gh attestation", "a release"),
     ("NCCL_NVLS_ENABLE=0 nccl-tests/", "another tool, two GPUs"),
     ("build.relax_pause/lh_", "another tool"),
 ];

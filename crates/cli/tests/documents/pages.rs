@@ -55,8 +55,9 @@ fn recipes_and_citation_name_this_version() {
     for (file, words) in [
         ("CITATION.cff", format!("\nversion: {version}\n")),
         ("packaging/conda/recipe.yaml", format!("  version: \"{version}\"\n")),
-        ("packaging/conda/recipe.yaml", format!("  tag: v{version}\n")),
-        ("packaging/spack/package.py", format!("version(\"{version}\", tag=\"v{version}\")")),
+        ("packaging/conda/recipe.yaml", format!("/releases/download/v{version}/syncscope-{version}.tar.gz\n")),
+        ("packaging/spack/package.py", format!("version(\"{version}\", sha256=")),
+        ("packaging/spack/package.py", format!("/releases/download/v{version}/syncscope-{version}.tar.gz\"\n")),
         ("CHANGELOG.md", format!("## {version} ")),
     ] {
         let text = fs::read_to_string(root().join(file)).unwrap();
