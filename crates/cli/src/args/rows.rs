@@ -61,7 +61,7 @@ pub(crate) struct ShowArguments {
     /// Directory of the run [default: the latest in ./syncscope-runs]
     #[arg(value_name = "DIR")]
     pub(crate) run: Option<PathBuf>,
-    /// Output format; csv and json have the columns of measurements.csv; bmf, github, google-benchmark and reframe have the resolved rows only
+    /// Output format; csv and json have the columns of measurements.csv; bmf, github, google-benchmark and reframe have the rows with a number only
     #[arg(long, value_enum, default_value_t = ShowFormat::Table)]
     pub(crate) format: ShowFormat,
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable, or with commas)
@@ -118,7 +118,7 @@ pub(crate) enum ShowFormat {
 }
 
 impl ShowFormat {
-    /// Whether it has rows without a resolved cost, too.
+    /// Whether it has rows without a number, too.
     pub(crate) const fn is_of_all_rows(self) -> bool {
         !matches!(self, Self::Bmf | Self::Github | Self::GoogleBenchmark | Self::Reframe)
     }

@@ -51,6 +51,20 @@ fn other_instructions_end_with_their_own_code() {
     }
 }
 
+/// What is not compared is said. Needs NVRTC, but no GPU.
+#[test]
+fn on_gpus_names_of_instructions_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let against = |other: &str| {
+        let output = measure(&["--gpu", "atomicAdd(&x, 3)", "--sass", "sm_90", "--against", other], folder.path());
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, said) = against("atomicAdd(&x, 5)");
+    assert!(code == Some(0) && said.contains("by name; registers and constants are not compared"), "{said}");
+    let (code, said) = against("atomicExch(&x, 5)");
+    assert!(code == Some(3) && said.contains("gpu.own.line differs from gpu.own.line2: "), "{said}");
+}
+
 #[test]
 fn what_cannot_be_compared_does_not_pass() {
     let folder = tempfile::tempdir().unwrap();

@@ -235,7 +235,7 @@ const fn fake(id: &'static str, summary: &'static str, role: Role) -> Primitive 
 }
 
 /// One primitive for each way a case can end.
-static CATALOGUE: [Primitive; 5] = [
+pub(crate) static CATALOGUE: [Primitive; 5] = [
     fake("cpu.atomic.add", "A cost that grows with the threads and is resolved", Role::Update),
     fake("cpu.atomic.read", "A cost of zero", Role::Access),
     fake("cpu.barrier.std", "A cost that drowns in noise", Role::ThreadBarrier),

@@ -259,8 +259,7 @@ pub fn half_width(of_run: Variance) -> f64 {
 }
 
 /// The variance of a case in another run where no earlier run shows it: by what is usual more than the processes say, and never less
-/// than what a run adds to them. Comparisons
-/// of rows within a run, and of runs, do without.
+/// than what a run adds to them. Comparisons of rows within a run, and of runs, do without.
 fn as_usual(own: Variance, known: InUnit<'_>) -> Variance {
     match known {
         (None, Some(Apart { added, factor, .. })) => {

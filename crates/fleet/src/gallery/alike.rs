@@ -1,4 +1,4 @@
-//! Whether a machine is like others of its model: the newest run beside the others with the same parts.
+//! Whether a machine differs from others of its model: the newest run against the others with the same parts.
 
 use syncscope_core::Row;
 use syncscope_core::stats::{Interval, median};
@@ -12,7 +12,8 @@ fn cost<'a>(run: &'a Machine<'_>, rung: &Rung) -> Option<(f64, Interval, &'a Row
     Some((row.ns.filter(|_| has_figure(row))?.value(), row.ns_interval?, row))
 }
 
-/// In how many operations the newest run agrees with those before it, and which certainly cost more or less. `None` of one run.
+/// In which operations the newest run's interval lies apart from those of all others. Where they overlap, nothing is shown: wide
+/// intervals overlap, too. `None` of one run.
 pub(super) fn sentence(column: &Column<'_, '_>) -> Option<String> {
     let [newest, others @ ..] = column.runs.as_slice() else { return None };
     let (mut compared, mut apart) = (0, Vec::new());
@@ -26,10 +27,10 @@ pub(super) fn sentence(column: &Column<'_, '_>) -> Option<String> {
             apart.push(format!("{} ({} times the median of the others)", rung.title, figure::ratio(ns / usual)));
         }
     }
-    let (runs, alike) = (column.runs.len(), compared - apart.len());
-    let apart = if apart.is_empty() { String::new() } else { format!("; not in {}", apart.join(", ")) };
+    let (runs, count) = (column.runs.len(), apart.len());
+    let which = if apart.is_empty() { String::new() } else { format!(": {}", apart.join(", ")) };
     let text = format!(
-        "The newest of {runs} runs on machines of this model is like the others in {alike} of {compared} operations{apart}."
+        "The newest of {runs} runs on machines of this model differs from all others in {count} of {compared} operations{which}."
     );
     (compared > 0 && !column.is_published).then_some(text)
 }
@@ -66,10 +67,10 @@ mod tests {
         assert_eq!(said(&[10.0]), None, "alone");
         let alike = said(&[10.0, 11.0, 10.4]).unwrap();
         assert!(
-            alike.ends_with("of 3 runs on machines of this model is like the others in 1 of 1 operations."),
+            alike.ends_with("of 3 runs on machines of this model differs from all others in 0 of 1 operations."),
             "{alike}"
         );
         let apart = said(&[10.0, 11.0, 21.0]).unwrap();
-        assert!(apart.contains("in 0 of 1 operations; not in ") && apart.contains("(2.00 times the median"), "{apart}");
+        assert!(apart.contains("in 1 of 1 operations: ") && apart.contains("(2.00 times the median"), "{apart}");
     }
 }

@@ -2,7 +2,7 @@
 //! measured what. One file in the style sheets of the reports. Its script searches, filters and saves pictures; without scripts all
 //! tables are there.
 //!
-//! - `alike`: whether a machine is like others of its model
+//! - `alike`: whether a machine differs from others of its model
 //! - `machine`: the runs, and the machines with theirs
 //! - `rung`: what a rung costs on each machine, and where the cheapest is certain
 //! - `tables`: the tables of operations, of machines and of runs

@@ -1,4 +1,4 @@
-//! The resolved rows in the formats of tools that follow figures over time.
+//! The rows whose cost is a number, in the formats of tools that follow figures over time.
 //!
 //! - Bencher Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format>
 //! - github-action-benchmark, tool `customSmallerIsBetter`: <https://github.com/benchmark-action/github-action-benchmark>
@@ -6,8 +6,8 @@
 //!   `googlecpp`): <https://github.com/google/benchmark/blob/main/docs/user_guide.md#output-formats>
 //! - ReFrame, lines for a performance function: <https://reframe-hpc.readthedocs.io>
 //!
-//! A row is named by its case and the id of the case, in every run alike. Only resolved rows are written: these tools draw a
-//! line through all figures, and know no verdict.
+//! A row is named by its case and the id of the case, in every run alike. Ranges and rows without a number are left out: these
+//! tools draw a line through all figures, and know no verdict.
 
 use serde_json::{Value, json};
 use syncscope_core::Row;

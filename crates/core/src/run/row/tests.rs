@@ -4,6 +4,7 @@ use csv::StringRecord;
 
 use super::*;
 use crate::Facts;
+use crate::fake::CATALOGUE;
 use crate::model::case::{Dtype, Layout, Placement, Population};
 use crate::model::facts::{Role, RunEffect};
 use crate::run::columns::Header;
@@ -53,7 +54,7 @@ pub(in crate::run) fn full() -> Row {
                 layout: Some(Layout::Private { stride: 8 }),
                 threads: Some(2),
                 placement: Some(Placement::List(vec![0, 1])),
-                ..Case::new(concat!("cpu", ".atomic.add"))
+                ..Case::new(CATALOGUE[0].id)
             },
             Verdict::Resolved,
         )
@@ -71,7 +72,7 @@ fn a_cost_that_may_not_be_written_has_no_throughput() {
 
 #[test]
 fn a_row_survives_the_way_to_a_file_and_back() {
-    let skipped = Row::unmeasured(Case::new(concat!("cpu", ".barrier.std")), Verdict::Skipped("one CPU".into()));
+    let skipped = Row::unmeasured(Case::new(CATALOGUE[2].id), Verdict::Skipped("one CPU".into()));
     let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
     let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
     let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
