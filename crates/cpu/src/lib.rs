@@ -6,6 +6,7 @@
 //!
 //! | module | what stands there |
 //! |---|---|
+//! | [`bench`] | a Rust program's own locks, barriers, hand-offs and operations, for `cargo bench` |
 //! | [`machine`] | topology, placement of threads, memory and its NUMA nodes, the system's files |
 //! | [`timing`] | the clock, core cycles, SMT interference |
 //! | [`sync`] | locks and barriers with algorithms of their own |
@@ -24,6 +25,8 @@
 pub mod sync;
 
 // Loom models what is in `sync`; without the rest, and what that depends on, its build takes a third of the time.
+#[cfg(not(loom))]
+pub mod bench;
 #[cfg(not(loom))]
 pub mod evidence;
 #[cfg(not(loom))]

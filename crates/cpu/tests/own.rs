@@ -3,18 +3,12 @@
 #![cfg(target_arch = "x86_64")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
-use std::time::Duration;
-
 use syncscope_core::{
     Case, Check, Dtype, Evidence, ExperimentError, Laboratory as _, Layout, OwnCheck, OwnCode, OwnOperation, OwnUse,
     Placement, Refusal, Shot, Side,
 };
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::primitives::own;
-
-#[path = "../examples/own_lock.rs"]
-#[allow(dead_code, reason = "the example's `main`")]
-mod own_lock;
 
 fn statement(name: &str, text: &str) -> OwnOperation {
     OwnOperation { id: format!("cpu.own.{name}"), text: text.to_owned(), ..OwnOperation::default() }
@@ -208,14 +202,6 @@ fn locks_that_admit_several_are_checked_as_such() {
     // On a busy machine it is not done in time.
     let is_found = |text: &str| text.contains("no second thread got in") || text.contains("not done after");
     assert!(matches!(&one, Check::Failed(text) if is_found(text)), "{one:?}");
-}
-
-#[test]
-fn the_example_measures_a_lock_of_a_rust_program() {
-    // A holder that a busy machine stops would let the other thread of a team time out.
-    let lines = own_lock::measure(&[1], Duration::from_millis(20));
-    assert_eq!(lines.len(), 2);
-    assert!(lines.iter().all(|line| line.ends_with("check Ok")), "{lines:?}");
 }
 
 /// Meaning comes from what is compiled, and not from names, comments or the text's form.

@@ -3,16 +3,13 @@
 //! `description.rs` says what the machine is and what may disturb the figures.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
 use syncscope_core::own::is_own;
 use syncscope_core::session::{Apart, Share};
-use syncscope_core::stopping::PrecisionRule;
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Actor, Cancel, Case, CaseId, Detail, Engine, Experiment, Laboratory, Listing, Measurement, OwnCode, Placement,
-    Preset, Refusal, Row, Settings,
+    Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, OwnCode, Placement, Preset, Refusal, Row,
 };
 use syncscope_host::cpu_list;
 use syncscope_host::loading::undisturbed;
@@ -303,17 +300,6 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
-    /// Measures any workload on `threads` threads of neighbouring CPUs, for at most this time.
-    ///
-    /// # Errors
-    /// When the team cannot be assembled.
-    pub fn measure(&mut self, workload: Workload, threads: u32, max_time: Duration) -> Result<Measurement, Refusal> {
-        let rule = PrecisionRule { precision: 0.01, min_pairs: 40, max_pairs: 4000, max_time };
-        let mut experiment = self.experiment_of(workload, &Placement::Close, threads)?;
-        let measured = Engine::new(Settings::with_rule(rule), Cancel::new()).measure(experiment.as_mut(), 1);
-        measured.map_err(|error| Refusal::Failed(error.to_string()))
-    }
-
     /// Gives this thread its CPUs back if it was moved: threads that are not bound, and processes, inherit them. Those of a bound
     /// thread are its own, so that its figures stand where this fails.
     fn return_to_its_cpus(&self) -> Result<(), Refusal> {
@@ -407,11 +393,17 @@ fn waiting(workload: &Workload) -> Option<String> {
 mod tests {
     use syncscope_core::Placement;
 
+    use crate::primitives::rust::{self, Kind, Me};
+
     use super::*;
 
     fn on_one_cpu(laboratory: &mut CpuLaboratory, threads: u32) -> Box<dyn Experiment + '_> {
         let placement = Placement::List(vec![laboratory.topology.allowed_cpus()[0]]);
-        let workload = Workload::of_lock::<std::sync::Mutex<u64>>(threads).unwrap();
+        let code = |lock: &std::sync::Mutex<()>, me: &Me<'_>| {
+            let _held = lock.lock();
+            me.count();
+        };
+        let workload = rust::workload(Kind::Lock, |_| std::sync::Mutex::new(()), code, threads).unwrap();
         laboratory.experiment_of(workload, &placement, threads).unwrap()
     }
 

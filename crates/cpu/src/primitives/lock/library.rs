@@ -26,13 +26,6 @@ static STD_MUTEX: Entry = lock::spins_then_sleeps(
 
 library_lock!(StdMutex, Mutex<N>, Mutex::new, |lock| lock.lock().unwrap_or_else(PoisonError::into_inner));
 
-impl lock::OwnLock for Mutex<u64> {
-    #[inline(always)]
-    fn with(&self, critical: impl FnOnce(&mut u64)) {
-        critical(&mut self.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
 /// Compare-and-swaps of a byte: one acquires, one releases.
 const ONE_BYTE_TWICE: Expected =
     Expected::times(2, &["lock cmpxchg"], &["casab", "caslb", "outline casab", "outline caslb", "ldaxrb", "ldxrb"]);

@@ -78,36 +78,6 @@ trait Lock: Send + Sync + 'static {
     }
 }
 
-/// A lock of one's own, with the counter that it protects; `Default` makes a free one around zero.
-pub trait OwnLock: Default + Send + Sync + 'static {
-    /// Takes the lock, lets `critical` change the counter, gives the lock back.
-    fn with(&self, critical: impl FnOnce(&mut u64));
-}
-
-/// The loops of a lock of one's own.
-struct Own<L>(L);
-
-impl<L: OwnLock> Lock for Own<L> {
-    type Number = u64;
-    type ThreadState = ();
-
-    #[inline(always)]
-    fn thread_state(&self, _thread: usize) {}
-
-    #[inline(always)]
-    fn with(&self, (): &mut (), critical: impl FnOnce(&mut u64)) {
-        self.0.with(critical);
-    }
-}
-
-impl Workload {
-    /// A lock of one's own, taken by so many threads. The counter is checked.
-    pub fn of_lock<L: OwnLock>(threads: u32) -> Option<Self> {
-        let slots = Pages::filled(SLOTS, |_| CachePadded::new(Own(L::default())));
-        Self::contended(Arc::new(Locked { slots, threads }), &Case { threads: Some(threads), ..Case::default() })
-    }
-}
-
 /// A kind of lock, for any type of number.
 trait LockKind {
     /// Whether all threads read what it protects, and change nothing.

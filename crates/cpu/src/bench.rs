@@ -1,0 +1,384 @@
+//! Benches of a Rust program's own synchronization, for `cargo bench`:
+//!
+//! ```no_run
+//! use std::{hint::spin_loop, process::ExitCode, sync::Mutex, sync::atomic::{AtomicBool, Ordering::{Acquire, Release}}};
+//! use syncscope_cpu::bench;
+//!
+//! fn main() -> ExitCode {
+//!     let spin = bench::lock("spin", |_| AtomicBool::new(false), |lock, me| {
+//!         while lock.swap(true, Acquire) { spin_loop() }
+//!         me.count();
+//!         lock.store(false, Release);
+//!     });
+//!     spin.against(bench::lock("std", |_| Mutex::new(()), |lock, me| { let _held = lock.lock(); me.count(); })).run()
+//! }
+//! ```
+//!
+//! In `Cargo.toml`: `[[bench]]`, `name = "locks"`, `harness = false`. Then `cargo bench --bench locks -- --threads 1,2`. Each cost is that of
+//! `syncscope measure` for the same code in C: the difference of two loops, in blocks that take turns, with new memory in each. The interval
+//! is of this process; `measure` adds other processes and other places of the code in memory, which move a short operation by some percent.
+//!
+//! Exit codes: 0 done; 1 no figure; 2 wrong usage; 3 a check failed, or the first function is slower than `--fail-if-slower` allows.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use std::{env, fmt, io};
+
+use syncscope_core::stats::{Clustered, Interval, Level, layouts, median};
+use syncscope_core::stopping::PrecisionRule;
+use syncscope_core::{BlockCount, Cancel, Case, Check, Engine, Laboratory, Measurement, Placement, Settings};
+
+use crate::CpuLaboratory;
+use crate::primitives::Workload;
+use crate::primitives::rust::{self, Kind};
+
+pub use crate::primitives::rust::{Code, Me};
+
+/// Functions that are measured in turn.
+pub struct Bench(Vec<Subject>);
+
+struct Subject {
+    name: String,
+    make: Box<dyn Fn(u32) -> Option<Workload>>,
+}
+
+/// Anything: `code` is one operation on the state that `make` creates for a number of threads.
+pub fn operation<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
+    Bench::of(Kind::Operation, name, make, code)
+}
+
+/// A lock: `code` takes it, calls [`Me::count`] once and releases it. No addition may be lost.
+pub fn lock<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
+    Bench::of(Kind::Lock, name, make, code)
+}
+
+/// A barrier: `code` waits for all threads. None may leave before the last has arrived.
+pub fn barrier<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
+    Bench::of(Kind::Barrier, name, make, code)
+}
+
+/// A hand-off between two threads: `code` waits until the token is at [`Me::thread`], calls [`Me::count`] once and passes it to the
+/// other thread. At first, thread 0 has it.
+pub fn handoff<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
+    Bench::of(Kind::Handoff, name, make, code)
+}
+
+/// What was found for one number of threads.
+#[derive(Debug)]
+pub struct Found {
+    /// Threads of the team.
+    pub threads: u32,
+    /// Name and measurement of each function, in their order.
+    pub costs: Vec<(String, Measurement)>,
+    /// For each function after the first: the cost of the first over its own, with a 95 % interval; `None` of too few blocks.
+    pub ratios: Vec<Option<(f64, Interval)>>,
+}
+
+/// Blocks in which a function is measured, at least and at most.
+const BLOCKS: BlockCount = BlockCount { min: 12, max: 400 };
+const PAIRS_OF_A_BLOCK: u64 = 8;
+
+impl Bench {
+    fn of<S: Send + Sync + 'static>(
+        kind: Kind,
+        name: &str,
+        make: impl Fn(u32) -> S + 'static,
+        code: impl Code<S>,
+    ) -> Self {
+        let make = Box::new(move |threads| rust::workload(kind, &make, code, threads));
+        Self(vec![Subject { name: name.to_owned(), make }])
+    }
+
+    /// With the functions of another bench: the first one is compared with each of them.
+    #[must_use]
+    pub fn against(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// Measures as the command line says, prints the costs, and says how the bench ends.
+    pub fn run(self) -> ExitCode {
+        let (text, code) = match Arguments::of(env::args().skip(1)) {
+            Ok(arguments) => self.concluded(&arguments),
+            Err(wrong) => (format!("error: {wrong}; {USAGE}"), 2),
+        };
+        // Who closed the pipe wants no text.
+        let _ =
+            if code == 1 || code == 2 { writeln!(io::stderr(), "{text}") } else { writeln!(io::stdout(), "{text}") };
+        ExitCode::from(code)
+    }
+
+    fn concluded(&self, Arguments { threads, time, slower }: &Arguments) -> (String, u8) {
+        match self.measure(threads, *time) {
+            Err(reason) => (format!("error: {reason}"), 1),
+            Ok(found) => {
+                let text: Vec<String> = found.iter().map(ToString::to_string).collect();
+                (text.join("\n"), found.iter().map(|one| one.exit_code(*slower)).max().unwrap_or(1))
+            }
+        }
+    }
+
+    /// Measures each function at each number of threads (those that it can have), for about this time.
+    ///
+    /// # Errors
+    /// When the machine cannot be measured, or no function runs with so many threads.
+    pub fn measure(&self, teams: &[u32], time: Duration) -> Result<Vec<Found>, String> {
+        let mut laboratory = CpuLaboratory::open()?;
+        laboratory.prepare(&[Case::default()], &mut |_, _| {});
+        let found = teams.iter().map(|threads| self.of_team(&mut laboratory, *threads, time));
+        let found: Vec<Found> = found.collect::<Result<_, _>>()?;
+        let is_empty = found.iter().all(|one| one.costs.is_empty());
+        if is_empty { Err("a hand-off has two threads: --threads 2".to_owned()) } else { Ok(found) }
+    }
+
+    fn of_team(&self, laboratory: &mut CpuLaboratory, threads: u32, time: Duration) -> Result<Found, String> {
+        let all = u64::from(BLOCKS.max) * PAIRS_OF_A_BLOCK;
+        let rule = PrecisionRule { precision: 0.005, min_pairs: PAIRS_OF_A_BLOCK, max_pairs: all, max_time: time };
+        let engine = Engine::new(Settings { blocks: BLOCKS, ..Settings::with_rule(rule) }, Cancel::new());
+        let mut costs: Vec<(String, Measurement)> = Vec::new();
+        let end = Instant::now() + time * self.0.len() as u32;
+        let mut pass = 0;
+        while costs.is_empty() || (pass < BLOCKS.min || Instant::now() < end) && needs_more(&engine, &costs) {
+            let mut earlier = costs.drain(..).map(Some).collect::<Vec<_>>().into_iter();
+            for Subject { name, make } in &self.0 {
+                let Some(workload) = make(threads) else { continue };
+                let known = earlier.next().flatten().map(|(_, known)| known);
+                let failed = |what: String| format!("{name}, {threads} threads: {what}");
+                let experiment = laboratory.experiment_of(workload, &Placement::Close, threads);
+                let mut experiment = experiment.map_err(|refusal| failed(refusal.to_string()))?;
+                let found = engine.measure_block(experiment.as_mut(), known, u64::from(pass) + 1);
+                costs.push((name.clone(), found.map_err(|error| failed(error.to_string()))?));
+            }
+            pass += 1;
+            if costs.is_empty() {
+                break;
+            }
+        }
+        for (_, found) in &mut costs {
+            found.settle();
+        }
+        let ratios = costs.iter().skip(1).map(|(_, other)| ratio(&costs[0].1, other)).collect();
+        Ok(Found { threads, costs, ratios })
+    }
+}
+
+fn needs_more(engine: &Engine, costs: &[(String, Measurement)]) -> bool {
+    costs.iter().any(|(_, found)| engine.needs_another_block(found))
+}
+
+/// One cost over another, from the blocks that both have.
+fn ratio(one: &Measurement, other: &Measurement) -> Option<(f64, Interval)> {
+    let of_blocks = |found: &Measurement| -> BTreeMap<u32, f64> {
+        let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for pair in found.observations.iter().filter(|pair| pair.excluded.is_none()) {
+            blocks.entry(pair.block).or_default().push(pair.ns);
+        }
+        blocks.into_iter().filter_map(|(block, costs)| Some((block, median(&costs)?))).collect()
+    };
+    let ratios = layouts::of_passes(&of_blocks(one), &of_blocks(other));
+    let logarithms: Vec<(u32, f64)> = ratios.into_iter().map(|(block, ratio)| (block, ratio.ln())).collect();
+    let found = Clustered::of(&logarithms)?;
+    let Interval { low, high } = found.interval(Level::P95)?;
+    Some((found.median()?.exp(), Interval { low: low.exp(), high: high.exp() }))
+}
+
+impl Found {
+    /// 3 if a check failed or the first function is slower than allowed; 1 without a figure that is asked for.
+    fn exit_code(&self, slower: Option<f64>) -> u8 {
+        let is_wrong = |(_, found): &(String, Measurement)| found.verdict.is_failure();
+        let is_slower = |ratio: &Option<(f64, Interval)>| {
+            slower.zip(*ratio).is_some_and(|(most, (_, Interval { low, .. }))| low > 1.0 + most)
+        };
+        let is_open = slower.is_some() && self.ratios.iter().any(Option::is_none);
+        let has_none = !self.costs.is_empty() && self.costs.iter().all(|(_, found)| found.estimate.is_none());
+        if self.costs.iter().any(is_wrong) || self.ratios.iter().any(is_slower) {
+            return 3;
+        }
+        u8::from(is_open || has_none)
+    }
+}
+
+impl fmt::Display for Found {
+    /// `spin, 2 threads: 46.1 ns (44.9 to 47.2), Resolved`, then how the first stands to the others.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let team = if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
+        for (at, (name, found)) in self.costs.iter().enumerate() {
+            let estimate = found.estimate.as_ref();
+            let cost = estimate.map_or("no figure".to_owned(), |estimate| {
+                let within = estimate
+                    .ns_within
+                    .map_or_else(String::new, |ends| format!(" ({:.2} to {:.2})", ends.low, ends.high));
+                format!("{:.2} ns{within}", estimate.ns.value())
+            });
+            let line = if at == 0 { "" } else { "\n" };
+            write!(out, "{line}{name}, {team}: {cost}, {}", found.verdict.name())?;
+            match &found.check {
+                Check::Failed(why) => write!(out, ", check failed: {why}")?,
+                _ if !found.verdict.reason().is_empty() => write!(out, ", {}", found.verdict.reason())?,
+                _ => {}
+            }
+        }
+        let Some(((first, _), others)) = self.costs.split_first() else { return Ok(()) };
+        for ((name, _), ratio) in others.iter().zip(&self.ratios) {
+            match ratio {
+                Some((ratio, Interval { low, high })) => {
+                    write!(out, "\n{first} against {name}, {team}: {ratio:.3} times the cost ({low:.3} to {high:.3})")?;
+                }
+                None => write!(out, "\n{first} against {name}, {team}: not comparable")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+const USAGE: &str =
+    "the options are --threads 1,2, --time SECONDS (of each function and number of threads) and --fail-if-slower 5%";
+
+/// The command line of a bench.
+#[derive(Debug, PartialEq)]
+struct Arguments {
+    threads: Vec<u32>,
+    time: Duration,
+    slower: Option<f64>,
+}
+
+impl Arguments {
+    fn of(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut found = Self { threads: vec![1, 2], time: Duration::from_secs(2), slower: None };
+        while let Some(word) = words.next() {
+            // Cargo says that it is a bench.
+            if word == "--bench" {
+                continue;
+            }
+            let (option, value) = match word.split_once('=') {
+                Some((option, value)) => (option.to_owned(), Some(value.to_owned())),
+                None => (word.clone(), words.next()),
+            };
+            let value = value.ok_or_else(|| format!("{option} has no value"))?;
+            let wrong = || format!("{option} {value} is not understood");
+            let number = |text: &str, unit: char, most: f64| {
+                let number: Option<f64> = text.trim_end_matches(unit).parse().ok();
+                number.filter(|number| *number >= 0.0 && *number <= most).ok_or_else(wrong)
+            };
+            match option.as_str() {
+                "--threads" => {
+                    let threads: Option<Vec<u32>> = value.split(',').map(|word| word.parse().ok()).collect();
+                    found.threads = threads.filter(|all| !all.contains(&0)).ok_or_else(wrong)?;
+                }
+                "--time" => found.time = Duration::from_secs_f64(number(&value, 's', 86_400.0)?),
+                "--fail-if-slower" => found.slower = Some(number(&value, '%', 1000.0)? / 100.0),
+                _ => return Err(format!("{option} is no option")),
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::spin_loop;
+    use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+    use std::sync::{Barrier, Mutex};
+
+    const SHORT: Duration = Duration::from_millis(20);
+
+    fn arguments(text: &str) -> Result<Arguments, String> {
+        Arguments::of(text.split(' ').map(str::to_owned))
+    }
+
+    #[test]
+    fn words_that_no_option_has_are_refused() {
+        let found = arguments("--bench --threads 1,4 --time=0.5s --fail-if-slower 5%").unwrap();
+        assert_eq!(found, Arguments { threads: vec![1, 4], time: Duration::from_millis(500), slower: Some(0.05) });
+        for wrong in
+            ["--threads 0", "--threads", "--time soon", "--time -1", "--fail-if-slower many", "--quick 1", "spin"]
+        {
+            assert!(arguments(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    /// One thread, as a holder that a busy machine stops lets the others of a team time out.
+    #[test]
+    fn each_kind_does_its_work() {
+        let spin = lock(
+            "spin",
+            |_| AtomicBool::new(false),
+            |lock, me| {
+                while lock.swap(true, Ordering::Acquire) {
+                    spin_loop();
+                }
+                me.count();
+                lock.store(false, Ordering::Release);
+            },
+        );
+        let std = lock(
+            "std",
+            |_| Mutex::new(()),
+            |lock, me| {
+                let _held = lock.lock();
+                me.count();
+            },
+        );
+        let forgets = lock("forgets", |_| (), |(), _| ());
+        let add = operation(
+            "add",
+            |_| AtomicU64::new(0),
+            |x, _| {
+                x.fetch_add(1, Ordering::Relaxed);
+            },
+        );
+        let waits = barrier(
+            "waits",
+            |threads| Barrier::new(threads as usize),
+            |barrier, _| {
+                barrier.wait();
+            },
+        );
+        let found = spin.against(std).against(add).against(waits).measure(&[1], SHORT).unwrap();
+        let [found] = &found[..] else { panic!("{found:?}") };
+        assert!(found.costs.iter().all(|(_, one)| !one.verdict.is_failure()), "{found}");
+        assert_eq!((found.costs.len(), found.ratios.len()), (4, 3));
+        assert!(
+            format!("{:?}", found.costs[2].1.evidence).contains("lock ") || cfg!(not(target_arch = "x86_64")),
+            "{found:?}"
+        );
+        let found = forgets.measure(&[1], SHORT).unwrap();
+        assert_ne!(found[0].exit_code(None), 0, "it counts nothing: {}", found[0]);
+    }
+
+    #[test]
+    fn a_hand_off_is_between_two() {
+        let pass = || {
+            handoff(
+                "pass",
+                |_| AtomicUsize::new(0),
+                |token, me| {
+                    while token.load(Ordering::Acquire) != me.thread() {
+                        spin_loop();
+                    }
+                    me.count();
+                    token.store(1 - me.thread(), Ordering::Release);
+                },
+            )
+        };
+        assert!(pass().measure(&[1], SHORT).unwrap_err().contains("--threads 2"));
+        let calls = rust::workload(Kind::Handoff, |_| (), |(), _: &Me<'_>| (), 3);
+        assert!(calls.is_none());
+    }
+
+    #[test]
+    fn a_slower_first_function_fails_and_an_open_ratio_passes_for_nothing() {
+        let of = |low: f64| Found {
+            threads: 2,
+            costs: Vec::new(),
+            ratios: vec![Some((low + 0.05, Interval { low, high: low + 0.1 }))],
+        };
+        assert_eq!([of(1.06), of(1.04)].map(|found| found.exit_code(Some(0.05))), [3, 0]);
+        assert_eq!(of(1.06).exit_code(None), 0);
+        let open = Found { ratios: vec![None], ..of(1.0) };
+        assert_eq!((open.exit_code(Some(0.05)), open.exit_code(None)), (1, 0));
+    }
+}
