@@ -124,7 +124,7 @@ def measure(
         directory = Path(scratch, "measured") if out is None else Path(out)
         exported = Path(scratch, "exported.json")
         _command("measure", *code, "--out", str(directory), "--export-json", str(exported), *_arguments(options))
-        pairs = json.loads(exported.read_text(encoding="utf-8")) if against else []
+        pairs = json.loads(exported.read_text(encoding="utf-8"))["comparisons"]
         return Measurement(read(directory), [comparison for pair in pairs for comparison in _comparisons(pair)])
 
 

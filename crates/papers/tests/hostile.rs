@@ -153,7 +153,7 @@ fn complete(mut run: Value) -> Value {
 /// Everything that a command makes of a run; the pages.
 fn everything(data: RunData) -> String {
     let _ = (table::summary(&data, 80, false), export::rows::for_terminal(&data, 80), export::rows::as_markdown(&data));
-    let _ = (export::rows::as_csv(&data), export::rows::as_json(&data), findings(&data, []));
+    let _ = (export::rows::as_csv(&data), export::rows::as_json(&data, None), findings(&data, []));
     let _ = (export::trackers::as_bmf(&data), export::trackers::as_github(&data), export::trackers::as_reframe(&data));
     for need in Need::ALL.iter().copied() {
         let answers = advise(&data, need, Asked { threads: None, on: None, wait: None });

@@ -16,8 +16,8 @@ use syncscope_papers::{Asked, folder};
 
 pub(crate) use self::measure::MeasureArguments;
 pub(crate) use self::rows::{
-    AdviseArguments, CompareArguments, DocumentFormat, FindingsArguments, FleetArguments, ShowArguments, ShowFormat,
-    ShowOrder, TextFormat,
+    AdviseArguments, CompareArguments, Condition, DocumentFormat, FindingsArguments, FleetArguments, ShowArguments,
+    ShowFormat, ShowOrder, TextFormat,
 };
 use self::rows::{Percentage, sides};
 pub(crate) use self::run::{CpuList, MOST_REPEATS, RunArguments};

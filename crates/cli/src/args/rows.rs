@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use syncscope_core::Domain;
+use syncscope_core::run::columns::{COLUMNS, Column};
 use syncscope_report::{Need, Paper, USUAL_THRESHOLD};
 
 use super::one_of;
@@ -67,12 +68,36 @@ pub(crate) struct ShowArguments {
     /// Show only primitives whose id matches, such as 'cpu.lock.*' (repeatable, or with commas)
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+    /// Show only rows with this value in a column of measurements.csv, such as threads=16 (repeatable, or with commas)
+    #[arg(long = "where", value_name = "COLUMN=VALUE", value_delimiter = ',', conflicts_with = "sides")]
+    pub(crate) conditions: Vec<Condition>,
+    /// Show how many times each row costs as much as this primitive with the same parameters
+    #[arg(long, value_name = "ID", conflicts_with_all = ["sides", "sort"])]
+    pub(crate) against: Option<String>,
     /// Show CPU beside GPU: each operation on one thread and on all of each side, and how often all do it in a second
     #[arg(long, conflicts_with_all = ["only", "sort"])]
     pub(crate) sides: bool,
     /// Order of the rows
     #[arg(long, value_enum, default_value_t = ShowOrder::Catalogue)]
     pub(crate) sort: ShowOrder,
+}
+
+/// A column and the value that a row must have there.
+#[derive(Debug, Clone)]
+pub(crate) struct Condition {
+    pub(crate) column: &'static Column,
+    pub(crate) value: String,
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("write COLUMN=VALUE, such as threads=16")?;
+        let column = COLUMNS.iter().find(|column| column.name == name.trim());
+        let column = column.ok_or_else(|| format!("there is no column {name}; docs/COLUMNS.md lists them"))?;
+        Ok(Self { column, value: value.trim().to_owned() })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -43,7 +43,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
         TextFormat::Table => export::comparison::for_terminal(&comparison, terminal::width()),
         TextFormat::Markdown => export::comparison::as_markdown(&comparison),
         TextFormat::Csv => export::comparison::as_csv(&comparison),
-        TextFormat::Json => export::comparison::as_json(&comparison),
+        TextFormat::Json => syncscope_report::json(&export::comparison::as_json(&comparison)),
     })?;
     if arguments.fail_on.is_none() { Ok(Outcome::Done) } else { gate(&comparison) }
 }

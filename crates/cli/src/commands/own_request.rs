@@ -16,6 +16,7 @@ use syncscope_core::{
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_orderings::Saving;
+use syncscope_report::export::answer::Answer;
 use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_turn, export, in_groups};
 
 use crate::args::{MeasureArguments, RunArguments};
@@ -188,7 +189,7 @@ impl OwnRequest {
     fn compare(&self, data: &RunData, directory: &RunDirectory) -> Result<Compared, Failure> {
         let ids = self.only();
         let threshold = self.arguments.fail_if_slower.map_or(0.0, |percentage| percentage.0);
-        let (mut json, mut markdown) = (Vec::new(), String::new());
+        let (mut json, mut markdown, mut answers) = (Vec::new(), String::new(), Vec::new());
         let Compared { mut gate, mut texts, mut ratios } = Compared::default();
         let pairs = directory.read_samples()?;
         for domain in [Domain::Cpu, Domain::Gpu] {
@@ -217,7 +218,14 @@ impl OwnRequest {
                     high: compared.high,
                     words: change_in_words(&beside, compared, [first, other]),
                 }));
-                json.push(export::comparison::as_json(&comparison));
+                let answer = |compared: &ComparedCase<'_>| {
+                    let [case_a, case_b] = [compared.a, compared.b].map(|row| row.case.id());
+                    let of_run = |ids: &HashMap<CaseId, CaseId>, id| ids.get(&id).cloned().unwrap_or(id);
+                    let ids = [of_run(&b.1, case_a), of_run(&a.1, case_b)];
+                    Answer::of_change(compared, [other, first], ids)
+                };
+                answers.extend(comparison.cases.iter().map(answer));
+                json.push(export::comparison::as_json_answering(&comparison, answer));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
                 for compared in &comparison.cases {
                     gate.add(compared, &format!("{first} against {other}, {}", parameters(compared)));
@@ -228,11 +236,11 @@ impl OwnRequest {
                 }
             }
         }
-        self.export(if json.is_empty() {
-            [export::rows::as_json(data), export::rows::as_markdown(data)]
-        } else {
-            [format!("[{}]\n", json.join(",")), markdown]
-        })?;
+        let answers = answers.into_iter().chain(data.rows.iter().map(Answer::of_cost)).collect();
+        let markdown = if json.is_empty() { export::rows::as_markdown(data) } else { markdown };
+        let mut exported = export::rows::as_json(data, Some(answers));
+        exported["comparisons"] = json.into();
+        self.export([syncscope_report::json(&exported), markdown])?;
         Ok(Compared { gate, texts, ratios })
     }
 

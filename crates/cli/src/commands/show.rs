@@ -1,11 +1,18 @@
 //! What finished runs say: `syncscope show` their rows, `findings` what becomes of published claims, `advise` which primitive to
 //! take for a stated need.
 
+use std::collections::{BTreeSet, HashSet};
+
+use syncscope_core::{CaseId, Row};
+use syncscope_report::export::answer::Answer;
 use syncscope_report::{
     Advice, Asked, Need, RunData, advise as answers_to, export, findings as report_findings, in_groups, table,
 };
 
-use crate::args::{AdviseArguments, DocumentFormat, FindingsArguments, ShowArguments, ShowFormat, ShowOrder};
+use crate::args::{
+    AdviseArguments, Condition, DocumentFormat, FindingsArguments, ShowArguments, ShowFormat, ShowOrder,
+};
+use crate::axes::shortened;
 use crate::failure::{Failure, Outcome};
 use crate::selection::Selection;
 use crate::{runs, terminal};
@@ -18,11 +25,23 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     if arguments.sides {
         return show_sides(&data, arguments.format);
     }
+    let answers = match &arguments.against {
+        Some(other) => Some(answers_against(&data, &selection, &arguments.conditions, other)?),
+        None => None,
+    };
     data.rows.retain(|row| selection.selects(&row.case));
+    meeting(&mut data.rows, &arguments.conditions)?;
     if arguments.sort == ShowOrder::Cost {
         export::rows::sort_by_cost(&mut data.rows);
     }
     let width = terminal::width();
+    if let (Some(answers), ShowFormat::Table | ShowFormat::Markdown) = (&answers, arguments.format) {
+        let grid = export::answer::grid(answers);
+        let is_table = arguments.format == ShowFormat::Table;
+        return terminal::show(&if is_table { grid.for_terminal(width) } else { grid.as_markdown() });
+    }
+    let others = answers.is_some() && arguments.format != ShowFormat::Json;
+    Failure::refuse([(others, "--against is for table, markdown and json")])?;
     terminal::show_as_is(&match (arguments.format, arguments.sort) {
         // The summary puts sizes and variants side by side, which leaves no order by cost.
         (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, width, terminal::colour()),
@@ -30,7 +49,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
         (ShowFormat::Markdown, _) => export::rows::as_markdown(&data),
         (ShowFormat::Latex, _) => export::rows::as_latex(&data),
         (ShowFormat::Csv, _) => export::rows::as_csv(&data),
-        (ShowFormat::Json, _) => export::rows::as_json(&data),
+        (ShowFormat::Json, _) => syncscope_report::json(&export::rows::as_json(&data, answers)),
         (ShowFormat::Bmf, _) => export::trackers::as_bmf(&data),
         (ShowFormat::Github, _) => export::trackers::as_github(&data),
         (ShowFormat::GoogleBenchmark, _) => export::trackers::as_google_benchmark(&data),
@@ -42,6 +61,41 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
         terminal::note(&format!("{left_out} rows without a number are left out"));
     }
     Ok(Outcome::Done)
+}
+
+/// The answers about rows that are selected, against another primitive of the run.
+fn answers_against(
+    data: &RunData,
+    selection: &Selection,
+    conditions: &[Condition],
+    other: &str,
+) -> Result<Vec<Answer>, Failure> {
+    Selection::new(&[other.to_owned()], &[])?.check_runs(&[data])?;
+    let mut rows = data.rows.clone();
+    rows.retain(|row| selection.selects(&row.case));
+    meeting(&mut rows, conditions)?;
+    let selected: HashSet<CaseId> = rows.iter().map(|row| row.case.id()).collect();
+    let answers = export::answer::against(data, |case| selected.contains(&case.id()), other);
+    let none = format!("no selected row has the parameters of one of {other}; name a primitive of the same family");
+    if answers.is_empty() { Err(Failure::CouldNot(none)) } else { Ok(answers) }
+}
+
+/// Keeps the rows that meet all conditions.
+///
+/// # Errors
+/// When a condition leaves none, with the values that its column has.
+fn meeting(rows: &mut Vec<Row>, conditions: &[Condition]) -> Result<(), Failure> {
+    for Condition { column, value } in conditions {
+        let values: BTreeSet<String> = rows.iter().map(|row| column.write(row)).collect();
+        rows.retain(|row| column.write(row) == *value);
+        if rows.is_empty() {
+            let mut values: Vec<String> = values.into_iter().filter(|value| !value.is_empty()).collect();
+            values.sort_by_key(|value| (value.len(), value.clone()));
+            let has = if values.is_empty() { "none has a value there".to_owned() } else { shortened(&values) };
+            return Err(Failure::Usage(format!("no row has {} = {value}; there are: {has}", column.name)));
+        }
+    }
+    Ok(())
 }
 
 fn show_sides(data: &RunData, format: ShowFormat) -> Result<Outcome, Failure> {
@@ -93,7 +147,7 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
         DocumentFormat::Table if arguments.need.is_none() => export::advice::overview(&data, &answers, width),
         DocumentFormat::Table => export::advice::for_terminal(&data, &answers, width),
         DocumentFormat::Markdown => export::advice::as_markdown(&data, &answers),
-        DocumentFormat::Json => export::advice::as_json(&data, &answers),
+        DocumentFormat::Json => syncscope_report::json(&export::advice::as_json(&data, &answers)),
     })?;
     let is_asked = arguments.need.is_some() || arguments.threads.is_some() || arguments.on.is_some();
     if is_asked && answers.iter().all(|advice| !advice.decision.measured) {

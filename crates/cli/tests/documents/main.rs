@@ -12,6 +12,7 @@ mod page_scripts;
 mod pages;
 mod primitives_page;
 mod programs;
+mod questions_page;
 mod schema;
 mod stored_runs;
 mod unsafe_code;

@@ -113,7 +113,7 @@ fn of_page(out: &mut String, data: &RunData, (page, drawing): &(Value, String)) 
 fn of_advice(out: &mut String, data: &RunData) {
     for need in Need::ALL.iter().copied() {
         let answers = advise(data, need, Asked::default());
-        let json: Value = serde_json::from_str(&export::advice::as_json(data, &answers)).unwrap();
+        let json = export::advice::as_json(data, &answers);
         for advice in items(&json["advice"]) {
             let [need, on, situation] = ["need", "on", "situation"].map(|key| text(&advice[key]));
             let choice = &advice["choice"];

@@ -36,7 +36,16 @@ fn a_line_is_a_primitive_of_a_run() {
     let evidence = rows.iter().find(|row| row.case.primitive == "cpu.own.line").and_then(|row| row.evidence.clone());
     assert!(evidence.as_ref().is_some_and(|found| found.starts_with("lock add 16/32")), "{evidence:?}");
     let exported = fs::read_to_string(folder.path().join("both.json")).unwrap();
-    assert!(serde_json::from_str::<serde_json::Value>(&exported).unwrap()[0]["cases"].is_array(), "{exported}");
+    let exported: serde_json::Value = serde_json::from_str(&exported).unwrap();
+    assert!(exported["comparisons"][0]["cases"].is_array(), "{exported}");
+    let answer = &exported["answers"][0];
+    assert_eq!(
+        [&answer["subject"], &answer["against"], &answer["unit"]],
+        ["cpu.own.line", "cpu.own.line2", "ratio"],
+        "{answer}"
+    );
+    let id = rows.iter().find(|row| row.case.primitive == "cpu.own.line").map(|row| row.case.id().0);
+    assert_eq!(answer["case_ids"][0].as_str().map(str::to_owned), id, "the row of the run: {answer}");
     assert!(fs::read_to_string(folder.path().join("both.md")).unwrap().contains("cpu.own.line2"));
     let shown =
         Command::new(program()).args(["show", &path(folder.path(), "run"), "--format", "csv"]).output().unwrap();

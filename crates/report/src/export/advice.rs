@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 use syncscope_core::run::shown::ROUGH_UP_TO;
 
+use super::answer::Answer;
 use super::grid::{self, Grid};
 use crate::analysis::questions::advice::{Advice, Candidate, Choice, CostFigure, Decision, RunnerUp, side_name};
-use crate::harmless::{self, plain};
+use crate::harmless::plain;
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming, reading};
 
@@ -37,10 +38,12 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     format!("{}\n\n{}\n\n{}", plain(&heading(data)), table_of(answers, width), wrap(&about, width, "").join("\n"))
 }
 
-/// As one object: `name` of the run and `advice`, a list.
-pub fn as_json(data: &RunData, answers: &[Advice]) -> String {
+/// As one object: `name` of the run, `advice`, a list, and the same as `answers`.
+pub fn as_json(data: &RunData, answers: &[Advice]) -> Value {
     let advice: Vec<Value> = answers.iter().map(json_advice).collect();
-    harmless::json(&json!({ "name": data.name, "machine": naming::machine(&data.run.machine), "advice": advice }))
+    let of_all: Vec<Answer> = answers.iter().flat_map(Answer::of_advice).collect();
+    let machine = naming::machine(&data.run.machine);
+    json!({ "name": data.name, "machine": machine, "advice": advice, "answers": of_all })
 }
 
 fn heading(data: &RunData) -> String {
@@ -216,13 +219,14 @@ fn json_advice(advice: &Advice) -> Value {
 mod tests {
     use super::*;
     use crate::analysis::questions::advice::Need;
-    use syncscope_core::Domain;
+    use syncscope_core::{Case, Domain};
 
     fn taken_with(name: &str, warnings: &[&str]) -> Advice {
         let cost = |ns: f64| CostFigure { ns, ns_low: ns - 1.0, ns_high: ns + 1.0, is_rough: false };
         let next = RunnerUp {
             name: "second".into(),
             id: "cpu.lock.second".into(),
+            case_id: Case::new("cpu.lock.second").id(),
             cost: cost(30.0),
             ratio: 3.0,
             ratio_low: Some(2.5),
@@ -234,6 +238,7 @@ mod tests {
             operation: "one turn".into(),
             source: "a paper".into(),
             case: name.into(),
+            case_id: Case::new("cpu.lock.first").id(),
             row: 0,
             cost: cost(10.0),
             next,
@@ -256,9 +261,18 @@ mod tests {
             "{text}"
         );
         assert!(!overview(&data, &[taken_with("first", &[])], 160).contains("(!)"));
-        let value: Value = serde_json::from_str(&as_json(&data, &answers)).unwrap();
+        let value = as_json(&data, &answers);
         let next = &value["advice"][0]["choice"]["next"];
         assert_eq!((&next["ratio_low"], &next["ratio_high"]), (&json!(2.5), &Value::Null));
+        let [cost, ratio] = [0, 1].map(|at| &value["answers"][at]);
+        assert_eq!(
+            (&cost["subject"], &cost["value"], &cost["verdict"]),
+            (&json!("cpu.lock.first"), &json!(10.0), &json!("take"))
+        );
+        assert_eq!(
+            (&ratio["subject"], &ratio["against"], &ratio["low"]),
+            (&json!("cpu.lock.second"), &json!("cpu.lock.first"), &json!(2.5))
+        );
     }
 
     /// Two may be the cheapest, a third has an interval alone, a fourth certainly costs more.
@@ -266,7 +280,7 @@ mod tests {
     fn what_is_known_is_said_where_nothing_is_decided() {
         let one = |name: &str, low: f64, high: f64, has_figure| {
             let cost = CostFigure { ns: f64::midpoint(low, high), ns_low: low, ns_high: high, is_rough: false };
-            Candidate { name: name.into(), id: String::new(), cost: Some(cost), has_figure }
+            Candidate { name: name.into(), id: String::new(), case_id: None, cost: Some(cost), has_figure }
         };
         let of = |candidates: Vec<Candidate>| {
             let excluded = vec![one("ticket", 30.0, 32.0, true)];

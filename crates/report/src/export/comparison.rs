@@ -7,11 +7,11 @@ use syncscope_core::stats::{Interval, median};
 use syncscope_core::units::significant;
 use syncscope_core::{Row, Verdict};
 
+use super::answer::Answer;
 use super::grid::{self, Grid, and_more};
 use crate::analysis::compare::{Change, ComparedCase, Comparison};
 use crate::analysis::questions::advice::{Advice, Asked, Need, advise};
 use crate::figure::percent;
-use crate::harmless;
 use crate::reading::{self, Reading};
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming};
@@ -299,8 +299,17 @@ pub fn as_csv(comparison: &Comparison<'_>) -> String {
     words.grid().as_csv()
 }
 
-/// As JSON: one object.
-pub fn as_json(comparison: &Comparison<'_>) -> String {
+/// As JSON: one object. Each answer says how a case of B stands to the run A.
+pub fn as_json(comparison: &Comparison<'_>) -> Value {
+    let answer = |case: &ComparedCase<'_>| {
+        let ids = [&case.a.case, &case.b.case].map(syncscope_core::Case::id);
+        Answer::of_change(case, [&comparison.a.name, &case.b.case.primitive], ids)
+    };
+    as_json_answering(comparison, answer)
+}
+
+/// The same with other answers.
+pub fn as_json_answering(comparison: &Comparison<'_>, answer: impl Fn(&ComparedCase<'_>) -> Answer) -> Value {
     let run = |data: &RunData| {
         json!({
             "name": data.name,
@@ -311,7 +320,7 @@ pub fn as_json(comparison: &Comparison<'_>) -> String {
             "rows": data.rows.len(),
         })
     };
-    let value = json!({
+    json!({
         "a": run(comparison.a),
         "b": run(comparison.b),
         "threshold": comparison.threshold,
@@ -328,8 +337,8 @@ pub fn as_json(comparison: &Comparison<'_>) -> String {
         "changed": comparison.changes,
         "remarks": comparison.remarks,
         "cases": comparison.cases.iter().map(json_case).collect::<Vec<_>>(),
-    });
-    harmless::json(&value)
+        "answers": comparison.cases.iter().map(answer).collect::<Vec<_>>(),
+    })
 }
 
 fn json_case(case: &ComparedCase<'_>) -> Map<String, Value> {
@@ -505,7 +514,7 @@ mod tests {
     #[test]
     fn json_has_null_where_nothing_is_known() {
         let [a, b] = runs();
-        let value: Value = serde_json::from_str(&as_json(&compare(&a, &b, 0.05))).unwrap();
+        let value = as_json(&compare(&a, &b, 0.05));
         assert_eq!(
             (&value["in_common"], &value["only_b"], &value["changes"]["slower"]),
             (&4.into(), &1.into(), &1.into())

@@ -1,6 +1,7 @@
 //! Rows, comparisons and findings as text: for the terminal, as Markdown, as CSV and as JSON.
 //!
 //! - [`grid`]: a table of cells in each of these formats
+//! - [`answer`]: the one form in which all commands answer a program
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
 //! - [`findings`]: published claims, and what becomes of them on runs
@@ -12,6 +13,7 @@
 //! no text cell of a CSV file begins with a character that starts a formula.
 
 pub mod advice;
+pub mod answer;
 pub mod comparison;
 pub mod findings;
 pub mod grid;

@@ -1,12 +1,13 @@
 //! The rows of a run as text.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use syncscope_core::run::columns::COLUMNS;
 use syncscope_core::{Nanoseconds, Row};
 
+use super::answer::Answer;
 use super::comparison::json_cells;
 use super::grid::{Grid, markdown};
-use crate::harmless::{self, plain};
+use crate::harmless::plain;
 use crate::reading::{self, Reading, has_cost_of_case};
 use crate::{RunData, naming};
 
@@ -33,10 +34,12 @@ pub fn as_csv(data: &RunData) -> String {
     grid.grid().as_csv()
 }
 
-/// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`.
-pub fn as_json(data: &RunData) -> String {
+/// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`. The answers are the costs of these
+/// rows, or what stands in their place.
+pub fn as_json(data: &RunData, answers: Option<Vec<Answer>>) -> Value {
     let rows: Vec<_> = data.rows.iter().map(|row| json_cells(COLUMNS, row)).collect();
-    harmless::json(&json!({ "name": data.name, "run": data.run, "rows": rows }))
+    let answers = answers.unwrap_or_else(|| data.rows.iter().map(Answer::of_cost).collect());
+    json!({ "name": data.name, "run": data.run, "rows": rows, "answers": answers })
 }
 
 /// The rows by their cost, the most expensive first; those without a figure at the end.
@@ -64,7 +67,6 @@ fn grid_of(rows: &[Row]) -> Grid {
 mod tests {
     use super::*;
     use crate::testing;
-    use serde_json::Value;
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Group, Verdict};
 
@@ -105,11 +107,12 @@ mod tests {
 
     #[test]
     fn json_has_numbers_and_null() {
-        let value: Value = serde_json::from_str(&as_json(&data())).unwrap();
+        let value = as_json(&data(), None);
         let rows = value["rows"].as_array().unwrap();
         assert_eq!((rows.len(), &rows[0]["ns"], &rows[0]["dtype"]), (4, &json!(9.5), &Value::Null));
         assert_eq!((&rows[1]["verdict"], &rows[1]["threads"]), (&json!("Failed"), &json!(2)));
         assert_eq!(value["run"]["preset"], "standard");
+        assert_eq!((&value["answers"][0]["value"], &value["answers"][3]["value"]), (&json!(9.5), &Value::Null));
     }
 
     #[test]

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use syncscope_core::Detail;
 use syncscope_core::detail::value_of;
 use syncscope_core::words::words;
+use syncscope_core::{CaseId, Detail};
 
 use super::families::by_class;
 use super::prelude::*;
@@ -103,6 +103,8 @@ pub struct Candidate {
     pub name: String,
     /// Id of the primitive; empty where the run has yet to measure it.
     pub id: String,
+    /// Its case, where the run has it.
+    pub case_id: Option<CaseId>,
     /// What is known of its cost, whether it is a figure or only an interval.
     pub cost: Option<CostFigure>,
     /// Whether its cost is a figure.
@@ -111,8 +113,15 @@ pub struct Candidate {
 
 impl Candidate {
     fn of(data: &RunData, one: &Entrant<'_>) -> Self {
-        let (id, cost) = (data.case(one.index).primitive.clone(), one.known.map(|known| CostFigure::of(&known)));
-        Self { name: one.name.clone(), id, cost, has_figure: one.known.is_some_and(|known| known.has_figure()) }
+        let (case, cost) = (data.case(one.index), one.known.map(|known| CostFigure::of(&known)));
+        let (id, case_id) = (case.primitive.clone(), Some(case.id()));
+        Self {
+            name: one.name.clone(),
+            id,
+            case_id,
+            cost,
+            has_figure: one.known.is_some_and(|known| known.has_figure()),
+        }
     }
 
     /// Each design once, those with a figure first, then in the order of their costs.
@@ -167,6 +176,8 @@ pub struct Choice {
     pub source: String,
     /// The case, in one line.
     pub case: String,
+    /// Its identity.
+    pub case_id: CaseId,
     /// The index of its row.
     #[serde(skip)]
     pub(crate) row: usize,
@@ -189,6 +200,8 @@ pub struct RunnerUp {
     pub name: String,
     /// Id of the primitive or variant.
     pub id: String,
+    /// Its case.
+    pub case_id: CaseId,
     /// Its cost.
     pub cost: CostFigure,
     /// Its cost over that of the winner.
@@ -201,9 +214,9 @@ pub struct RunnerUp {
 
 impl RunnerUp {
     fn of(win: &Win<'_, '_>, one: &Entrant<'_>, cost: &Known<'_>) -> Self {
-        let (Ratio { point: ratio, low: ratio_low, high: ratio_high }, id) =
-            (win.ratio(cost), cost.row.case.primitive.clone());
-        Self { name: one.name.clone(), id, cost: CostFigure::of(cost), ratio, ratio_low, ratio_high }
+        let Ratio { point: ratio, low: ratio_low, high: ratio_high } = win.ratio(cost);
+        let (id, case_id) = (cost.row.case.primitive.clone(), cost.row.case.id());
+        Self { name: one.name.clone(), id, case_id, cost: CostFigure::of(cost), ratio, ratio_low, ratio_high }
     }
 }
 
@@ -253,6 +266,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         operation: primitive.map_or_else(String::new, |primitive| primitive.operation.to_owned()),
         source: primitive.map_or_else(String::new, |primitive| primitive.source.to_owned()),
         case: case.to_string(),
+        case_id: case.id(),
         row: win.cost.index,
         cost: CostFigure::of(&win.cost),
         next: RunnerUp::of(&win, next, &next_cost),
@@ -277,8 +291,9 @@ fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
     };
     let (candidates, excluded): (Vec<_>, Vec<_>) = contest.entrants().partition(may);
     let mut candidates = Candidate::of_all(data, candidates);
-    let pending = contest.pending().iter().map(|name| (name.clone(), String::new(), None));
-    candidates.extend(pending.map(|(name, id, cost)| Candidate { name, id, cost, has_figure: false }));
+    let pending = contest.pending().iter().cloned();
+    let unknown = |name| Candidate { name, id: String::new(), case_id: None, cost: None, has_figure: false };
+    candidates.extend(pending.map(unknown));
     Decision { candidates, excluded: Candidate::of_all(data, excluded), ..Decision::open(why) }
 }
 

@@ -1,0 +1,286 @@
+//! The answer that every command gives to a program: what something costs, which is the cheapest, whether one costs more than another.
+//! `show`, `advise`, `compare` and `measure` write the same type into their JSON, as a list `answers`.
+
+use serde::Serialize;
+use syncscope_core::{Actor, Case, CaseId, Placement, Row};
+
+use super::grid::Grid;
+use crate::analysis::compare::{Change, ComparedCase};
+use crate::analysis::contest::{Basis, Known};
+use crate::analysis::questions::advice::{Advice, Candidate, CostFigure, RunnerUp, side_name};
+use crate::reading::{self, State};
+use crate::{RunData, figure};
+
+/// What the value of an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// The cost of one operation in nanoseconds.
+    Ns,
+    /// The cost of the subject over that of what it is compared with.
+    Ratio,
+}
+
+/// One figure with all that says how far it holds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// Id of the primitive, or of an operation that a user wrote; `None` where the run does not have it.
+    pub subject: Option<String>,
+    /// What a ratio compares it with: an id, or the name of a run.
+    pub against: Option<String>,
+    /// `None` where no number may be quoted.
+    pub value: Option<f64>,
+    /// What the value is.
+    pub unit: Unit,
+    /// Lower end of the 95 % interval; `None`: no lower bound above zero, or no interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// What the value is worth.
+    pub validity: State,
+    /// The command's own word: a verdict, a decision, a change.
+    pub verdict: String,
+    /// What the value holds for: parameters of the case, whose cost it is, what the interval covers.
+    pub condition: String,
+    /// The rows that it was read from, the subject's first.
+    pub case_ids: Vec<CaseId>,
+}
+
+impl Answer {
+    /// What a case costs.
+    pub fn of_cost(row: &Row) -> Self {
+        let state = State::of(row);
+        let is_written = state.has_figure() || state == State::NonAdditive;
+        let interval = row.shown_interval().filter(|_| is_written || state == State::Open);
+        Self {
+            subject: Some(row.case.primitive.clone()),
+            against: None,
+            value: row.ns.filter(|_| is_written).map(syncscope_core::Nanoseconds::value),
+            unit: Unit::Ns,
+            low: interval.map(|ends| ends.low).filter(|low| *low > 0.0),
+            high: interval.map(|ends| ends.high).or_else(|| reading::bound(row).filter(|_| state == State::Bound)),
+            validity: state,
+            verdict: row.verdict.name().to_owned(),
+            condition: condition(row),
+            case_ids: vec![row.case.id()],
+        }
+    }
+
+    /// How a case of B stands to the same one of A. Of code that was measured in turn, `names` are the operations (A, B) and `ids`
+    /// the cases of the run; of two runs, A is a run.
+    pub fn of_change(case: &ComparedCase<'_>, [a, b]: [&str; 2], ids: [CaseId; 2]) -> Self {
+        let validity = match case.change {
+            Change::Slower | Change::Faster | Change::Same => State::Resolved,
+            Change::Undecided => State::Open,
+            Change::NotComparable | Change::AnotherState => State::Missing,
+        };
+        let known = |value: Option<f64>| value.filter(|_| validity != State::Missing);
+        let remark = Some(&case.remark).filter(|remark| !remark.is_empty());
+        let of_case = parameters(&case.b.case);
+        Self {
+            subject: Some(b.to_owned()),
+            against: Some(a.to_owned()),
+            value: known(case.ratio),
+            unit: Unit::Ratio,
+            low: known(case.low),
+            high: known(case.high),
+            validity,
+            verdict: case.change.as_str().to_owned(),
+            condition: remark.map_or_else(|| of_case.clone(), |remark| format!("{of_case}; {remark}")),
+            case_ids: ids.into_iter().rev().collect(),
+        }
+    }
+
+    /// What a need is answered with: the cost of the one to take, and how many times the next costs; where that is open, the cost of
+    /// each candidate.
+    pub fn of_advice(advice: &Advice) -> Vec<Self> {
+        let decision = &advice.decision;
+        let asked = format!("{} ({}, {})", advice.need.as_str(), side_name(advice.on), advice.situation);
+        let Some(choice) = &decision.choice else {
+            let open = |one: &Candidate| Self::of_candidate(one, &asked);
+            let found: Vec<Self> = decision.candidates.iter().filter(|one| !one.id.is_empty()).map(open).collect();
+            let none = || Self::missing(format!("{asked}: {}", decision.outcome.sentence));
+            return if decision.measured && !found.is_empty() { found } else { vec![none()] };
+        };
+        let words = |case: &str| format!("{asked}: {}; {case}", choice.operation);
+        let cost = Self {
+            subject: Some(choice.id.clone()),
+            condition: words(&choice.case),
+            case_ids: vec![choice.case_id.clone()],
+            ..Self::of_figure(choice.cost, "take")
+        };
+        let ratio = |other: &RunnerUp| Self {
+            subject: Some(other.id.clone()),
+            against: Some(choice.id.clone()),
+            value: Some(other.ratio),
+            unit: Unit::Ratio,
+            low: other.ratio_low,
+            high: other.ratio_high,
+            validity: State::Resolved,
+            condition: words(&format!("{} against {}", other.name, choice.name)),
+            case_ids: vec![other.case_id.clone(), choice.case_id.clone()],
+            ..Self::of_figure(other.cost, "more_expensive")
+        };
+        let others = choice.callable.iter().filter(|one| one.id != choice.next.id).chain([&choice.next]);
+        std::iter::once(cost).chain(others.map(ratio)).collect()
+    }
+
+    /// One that may be the cheapest.
+    fn of_candidate(one: &Candidate, asked: &str) -> Self {
+        let of_cost = one.cost.map_or_else(|| Self::missing(String::new()), |cost| Self::of_figure(cost, "undecided"));
+        let validity = if one.has_figure { of_cost.validity } else { one.cost.map_or(State::Missing, |_| State::Open) };
+        Self {
+            subject: Some(one.id.clone()),
+            value: of_cost.value.filter(|_| one.has_figure),
+            validity,
+            verdict: "undecided".to_owned(),
+            condition: asked.to_owned(),
+            case_ids: one.case_id.iter().cloned().collect(),
+            ..of_cost
+        }
+    }
+
+    fn of_figure(CostFigure { ns, ns_low, ns_high, is_rough }: CostFigure, verdict: &str) -> Self {
+        let validity = if is_rough { State::Rough } else { State::Resolved };
+        let (low, high) = (Some(ns_low).filter(|low| *low > 0.0), Some(ns_high).filter(|high| *high > 0.0));
+        Self { value: Some(ns), low, high, validity, verdict: verdict.to_owned(), ..Self::missing(String::new()) }
+    }
+
+    /// No figure, and why.
+    fn missing(condition: String) -> Self {
+        Self {
+            subject: None,
+            against: None,
+            value: None,
+            unit: Unit::Ns,
+            low: None,
+            high: None,
+            validity: State::Missing,
+            verdict: "missing".to_owned(),
+            condition,
+            case_ids: Vec::new(),
+        }
+    }
+}
+
+/// How each of these rows stands to the row of another primitive with the same parameters, judged as all rows of a run are: by their
+/// ratio within the run. Rows without such a partner have no answer.
+pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> Vec<Answer> {
+    let key = |case: &Case| Case { primitive: String::new(), ..case.clone() };
+    let is_pair = |case: &Case| !matches!(case.placement, Some(Placement::List(_)));
+    let others: Vec<usize> = data.rows_where(|row| row.case.primitive == other && is_pair(&row.case)).collect();
+    let of_row = |index: usize| {
+        let case = data.case(index);
+        let partner = others.iter().copied().find(|at| key(data.case(*at)) == key(case))?;
+        let both = [partner, index].map(|at| Known::of(data, at, Basis::Run));
+        let ratio = both[0].zip(both[1]).and_then(|(b, a)| Some(b.against(a)?.ratio));
+        let (validity, verdict) = match ratio {
+            None => (State::Missing, Change::NotComparable),
+            Some(ratio) if ratio.low.is_some_and(|low| low > 1.0) => (State::Resolved, Change::Slower),
+            Some(ratio) if ratio.high.is_some_and(|high| high < 1.0) => (State::Resolved, Change::Faster),
+            Some(_) => (State::Open, Change::Undecided),
+        };
+        Some(Answer {
+            against: Some(other.to_owned()),
+            value: ratio.map(|ratio| ratio.point),
+            unit: Unit::Ratio,
+            low: ratio.and_then(|ratio| ratio.low),
+            high: ratio.and_then(|ratio| ratio.high),
+            validity,
+            verdict: verdict.as_str().to_owned(),
+            condition: format!("{}; within this run", parameters(case)),
+            case_ids: [index, partner].map(|at| data.case(at).id()).to_vec(),
+            ..Answer::of_cost(&data.rows[index])
+        })
+    };
+    let wanted = data.rows_where(|row| row.case.primitive != other && selects(&row.case));
+    wanted.filter_map(of_row).collect()
+}
+
+/// A line for each answer that is a ratio.
+pub fn grid(answers: &[Answer]) -> Grid {
+    let case = |one: &&Answer| {
+        let parameters = one.condition.split(';').next().unwrap_or_default();
+        format!("{} {parameters}", one.subject.as_deref().unwrap_or_default())
+    };
+    Grid::of(answers)
+        .number("times", |one| one.value.map_or_else(|| "–".to_owned(), figure::ratio))
+        .text("95 % interval", |one| figure::ends(one.low, one.high))
+        .text("as expensive as", |one| one.against.clone().unwrap_or_default())
+        .text("", |one| one.verdict.replace('_', " "))
+        .text("case", case)
+        .grid()
+}
+
+/// `u64 shared 16 threads close; the slowest thread; another run in the same state of the machine`.
+fn condition(row: &Row) -> String {
+    let actor = row.actor.filter(|_| !row.case.has_one_thread());
+    let actor = actor.map(|actor| match actor {
+        Actor::Mean => "mean of all threads".to_owned(),
+        other => format!("cost of the {} thread", other.as_str()),
+    });
+    let covers = match (row.ns_interval, row.ns_within) {
+        (Some(_), _) => Some("interval for another run in the same state of the machine".to_owned()),
+        (None, Some(_)) => Some("interval within this run".to_owned()),
+        (None, None) => None,
+    };
+    let parts = [Some(parameters(&row.case)).filter(|text| !text.is_empty()), actor, covers];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// The parameters of a case: `u64 shared 16 threads close`.
+fn parameters(case: &Case) -> String {
+    case.to_string().split_once(' ').map_or_else(String::new, |(_, parameters)| parameters.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Nanoseconds, Verdict};
+
+    fn row(primitive: &str, ns: f64, half: f64, verdict: Verdict) -> Row {
+        let interval = Some(Interval { low: ns - half, high: ns + half });
+        let case = Case { threads: Some(2), ..Case::new(primitive) };
+        Row { ns: Some(Nanoseconds(ns)), ns_interval: interval, ns_within: interval, ..Row::unmeasured(case, verdict) }
+    }
+
+    #[test]
+    fn a_value_stands_only_where_a_number_may_be_quoted() {
+        let noisy = || Verdict::Noisy("wide".into());
+        let of = |row: Row| {
+            let Answer { value, low, high, validity, .. } = Answer::of_cost(&row);
+            (value, low, high, validity)
+        };
+        let primitive = "cpu.lock.ticket";
+        let resolved = of(row(primitive, 10.0, 0.1, Verdict::Resolved));
+        assert_eq!(resolved, (Some(10.0), Some(9.9), Some(10.1), State::Resolved));
+        assert_eq!(of(row(primitive, 10.0, 2.0, noisy())).3, State::Rough);
+        assert_eq!(of(row(primitive, 10.0, 4.0, noisy())), (None, Some(6.0), Some(14.0), State::Open));
+        assert_eq!(of(row(primitive, 10.0, 40.0, noisy())), (None, None, Some(50.0), State::Open));
+        let below = row(primitive, 0.1, 0.4, Verdict::BelowResolution("at most".into()));
+        assert_eq!(of(below), (None, None, Some(0.5), State::Bound));
+        assert_eq!(of(row(primitive, 1.0, 0.1, Verdict::Failed("x".into()))).0, None);
+    }
+
+    #[test]
+    fn one_primitive_stands_to_another_of_the_same_parameters() {
+        let mut elsewhere = row("cpu.lock.mcs", 90.0, 1.0, Verdict::Resolved);
+        elsewhere.case.threads = Some(4);
+        let rows = vec![
+            row("cpu.lock.ticket", 10.0, 0.5, Verdict::Resolved),
+            row("cpu.lock.mcs", 30.0, 0.5, Verdict::Resolved),
+            row("cpu.lock.clh", 10.2, 0.5, Verdict::Resolved),
+            row("cpu.lock.ttas", 30.0, 0.5, Verdict::Skipped("no".into())),
+            elsewhere,
+        ];
+        let found = against(&testing::data(rows), |_| true, "cpu.lock.ticket");
+        let said: Vec<(&str, &str)> =
+            found.iter().map(|one| (one.subject.as_deref().unwrap(), one.verdict.as_str())).collect();
+        let expected = [("cpu.lock.mcs", "slower"), ("cpu.lock.clh", "undecided"), ("cpu.lock.ttas", "not_comparable")];
+        assert_eq!(said, expected);
+        assert!(found[0].value == Some(3.0) && found[0].low.unwrap() > 2.7 && found[0].case_ids.len() == 2);
+        assert_eq!(found[2].value, None);
+    }
+}
