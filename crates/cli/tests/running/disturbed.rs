@@ -38,12 +38,18 @@ fn measured(out: &Path) -> (Run, usize) {
     (directory.read_run().unwrap(), details.values().flatten().filter(of_process).count())
 }
 
-/// Several processes measured, and nothing is said to be wrong.
+/// Other programs left the run too little of the CPUs for its budget, which it says: nothing follows from how much was measured.
+fn is_starved(run: &Run, text: &str) -> bool {
+    run.status == Status::BudgetSpent && text.contains("other programs used")
+}
+
+/// Several processes measured, unless other programs kept the CPUs, and nothing is said to be wrong.
 fn assert_undisturbed(ended: &Output, out: &Path, what: &str) {
     let text = stderr(ended);
     assert_eq!(ended.status.code(), Some(0), "{what}: {text}");
     let (run, processes) = measured(out);
-    assert!(run.status == Status::Done && processes >= 2, "{what}: {processes} processes; {text}");
+    let is_measured = run.status == Status::Done && processes >= 2;
+    assert!(is_measured || is_starved(&run, &text), "{what}: {processes} processes; {text}");
     for word in ["fresh process", "damaged", "could not", "CPUs of this process"] {
         assert!(!text.contains(word), "{what}: {text}");
     }
@@ -109,7 +115,7 @@ fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
     let (run, processes) = measured(&out);
     if run.status == Status::Done {
         assert!(ended.status.success() && processes >= 2, "{processes} processes; {text}");
-    } else {
+    } else if !is_starved(&run, &text) {
         // Each of two was moved before it had begun.
         assert!(text.contains("it may use CPUs 0 instead of"), "{text}");
         assert!(
