@@ -201,12 +201,22 @@ impl Compiler {
 /// Where the headers of CUDA are that a program includes in angle brackets, and a text that changes where theirs does; nothing
 /// for a program that includes none.
 fn cuda_headers(program: &Program) -> Result<(Vec<PathBuf>, Option<String>), NvrtcError> {
-    if !program.text.contains("#include <") {
+    if !includes_cuda(program) {
         return Ok((Vec::new(), None));
     }
     let folders = Surroundings::of_process().include_folders();
     let version = folders.iter().find_map(|folder| std::fs::read_to_string(folder.join("cub/version.cuh")).ok());
     Ok((folders, Some(version.ok_or(NvrtcError::NoHeaders)?)))
+}
+
+/// Whether a program includes a header in angle brackets. Those of ours that few programs of a file need stand under an `#ifdef`.
+fn includes_cuda(program: &Program) -> bool {
+    let is_defined = |name: &str| program.definitions.iter().any(|one| one.split('=').next() == Some(name));
+    let mut before = "";
+    program.text.lines().any(|line| {
+        let condition = std::mem::replace(&mut before, line).strip_prefix("#ifdef ");
+        line.contains("#include <") && (program.is_of_user() || condition.is_none_or(is_defined))
+    })
 }
 
 fn options(program: &Program, folders: &[PathBuf]) -> Vec<String> {
@@ -320,6 +330,20 @@ fn header(key: u128, cubin: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Headers of CUDA are not where NVRTC alone is.
+    #[test]
+    fn programs_need_the_headers_that_they_include() {
+        let text = "#include \"harness.cuh\"\n#ifdef LIBRARY\n#include <cuda/atomic>\n#endif";
+        let program = |definitions: &[&str], text| Program {
+            file: "a.cu",
+            text,
+            definitions: definitions.iter().map(ToString::to_string).collect(),
+        };
+        assert!(!includes_cuda(&program(&["VALUE=int"], text)) && includes_cuda(&program(&["LIBRARY=1"], text)));
+        assert!(includes_cuda(&program(&[], "#include <cub/cub.cuh>")));
+        assert!(includes_cuda(&program(&[OF_USER], text)), "users define names in their text");
+    }
 
     #[test]
     fn all_work_is_done_once_and_reported() {
