@@ -1,6 +1,6 @@
 // Barriers of a thread block (gpu.block).
 //
-// KIND selects the barrier. GROUPS is the number of parts of the block; each part has a named barrier of its own.
+// KIND selects the barrier. GROUPS is 1, or 2 if the block has several parts; each has a named barrier of its own.
 // A named barrier counts BARRIER_THREADS threads, a constant as in the programs that use one: with number and count
 // both in registers, three dependent instructions pack them in each operation.
 #include "harness.cuh"
@@ -48,7 +48,7 @@ struct Operation {
     }
 
     __device__ static void check(const Arguments &arguments) {
-        check_barrier<Operation>(arguments, blockDim.x / GROUPS);
+        check_barrier<Operation>(arguments, KIND == NAMED ? BARRIER_THREADS : blockDim.x);
         if constexpr (KIND == COUNT || KIND == AND || KIND == OR) check_result(arguments);
     }
 

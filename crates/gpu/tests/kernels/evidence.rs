@@ -229,6 +229,41 @@ fn third_loops(arch: &str) -> Vec<(Case, Program)> {
     third.filter(|(_, case)| is_new(case)).map(|(program, case)| (case, program)).collect()
 }
 
+/// The raw instructions of the timed kernels.
+fn timed_kernels(cubin: &[u8]) -> [Vec<u128>; 2] {
+    let cubin = Cubin::parse(cubin).unwrap();
+    ["syncscope_baseline", "syncscope_test"]
+        .map(|name| cubin.kernel(name).unwrap().instructions().iter().map(|found| found.raw).collect())
+}
+
+/// Cases of unsigned integers are measured with the programs of signed ones, except for minima and maxima.
+#[test]
+fn unsigned_atomics_have_the_instructions_of_signed_ones() {
+    let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
+    let mut seen = HashSet::new();
+    let of_u32 = cases(Preset::Paper, &limits).into_iter().filter(|case| {
+        let code = (case.primitive.clone(), is_thorough().then_some((case.space, case.mode, case.layout)));
+        case.dtype == Some(Dtype::U32) && case.primitive.starts_with("gpu.atomic.") && seen.insert(code)
+    });
+    let signed: Vec<Program> = of_u32.filter_map(|case| program_of(&case)).collect();
+    let signed: Vec<Program> = signed.into_iter().filter(|one| one.definitions[0] == "VALUE=int").collect();
+    let unsigned = |program: &Program| {
+        let mut program = program.clone();
+        program.definitions[0] = "VALUE=unsigned int".to_owned();
+        program
+    };
+    assert!(signed.len() >= 8);
+    for arch in ["sm_75", "sm_90"] {
+        let both: Vec<Program> = signed.iter().map(unsigned).chain(signed.clone()).collect();
+        let mut compiler = prepared(arch, &both);
+        for program in &signed {
+            let [one, other] =
+                [program.clone(), unsigned(program)].map(|program| timed_kernels(&compiler.cubin(&program).unwrap()));
+            assert!(one == other, "{arch}: {:?}", program.definitions);
+        }
+    }
+}
+
 /// How often the instruction of a summary such as `BAR.SYNC 32/64` is in a region.
 fn count_of(region: &Region, name: &str, is_out_of_line: bool) -> usize {
     let is_one = |found: &&Instruction| found.matches(name);

@@ -203,6 +203,12 @@ fn is_reduction(case: &Case) -> bool {
     !returns && case.form != Some(Form::Library)
 }
 
+/// The type of the same width whose program is the same: the sign of an integer shows in minima and maxima alone.
+fn signed(case: &Case, dtype: Dtype) -> Dtype {
+    let compares = ["min", "max"].contains(&name_of(case));
+    if dtype == Dtype::U32 && !compares { Dtype::I32 } else { dtype }
+}
+
 pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
     let suffix = match (case.space, case.scope) {
         (Some(Space::Global), Some(Scope::Block)) => "_block",
@@ -216,7 +222,7 @@ pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
         _ => "OF_THREAD",
     };
     let mut definitions = vec![
-        value_of(case),
+        value_of(&Case { dtype: case.dtype.map(|dtype| signed(case, dtype)), ..case.clone() }),
         kind_of(case),
         format!("IN_SHARED_MEMORY={}", u32::from(case.space == Some(Space::Shared))),
         format!("RESULT_USED={}", u32::from(case.mode == Some(Mode::Latency))),
