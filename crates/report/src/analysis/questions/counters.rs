@@ -41,7 +41,10 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
     let contest = counters.contest(like);
     let is_one_block = on == Domain::Gpu && like.blocks == Some(1);
     let decision = decide(inquiry, &contest)?.taking(|choice| {
-        choice.notes.extend(break_even(data, like, &contest, &choice.name).filter(|_| on == Domain::Cpu));
+        if on == Domain::Cpu {
+            choice.notes.extend(break_even(data, like, &contest, &choice.name));
+            choice.notes.extend(with_work(data, like));
+        }
         choice.warnings.extend(is_one_block.then(|| ONE_BLOCK.to_owned()));
     });
     let blocks = if is_one_block { " in one block" } else { "" };
@@ -132,10 +135,7 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
         of.find(|(one, _)| !is_winner || one.name == winner).map(|(_, cost)| cost)
     };
     let (shared, own) = (cost(false)?, cost(true)?);
-    let handoff = data.rows.iter().find(|row| {
-        takes_part(data, row, Role::SpinHandoff) && row.case.placement == like.placement && row.ns_within.is_some()
-    })?;
-    let reading = f64::from(threads) * handoff.ns_within?.high;
+    let reading = f64::from(threads) * handoff(data, like)?.ns_within?.high;
     let events = (reading / (shared.bounds.low - own.bounds.high)).ceil();
     let time = figure::time(reading);
     let text = format!(
@@ -143,4 +143,23 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
          own pay off from {events} events of each thread between two readings"
     );
     (events.is_finite() && winner != SHARED).then_some(text)
+}
+
+/// The hand-off between threads placed as those of `like`.
+fn handoff<'a>(data: &'a RunData, like: &Case) -> Option<&'a Row> {
+    data.rows.iter().find(|row| {
+        takes_part(data, row, Role::SpinHandoff) && row.case.placement == like.placement && row.ns_within.is_some()
+    })
+}
+
+/// What a program pays that works between two events: the row's threads do nothing else, so each keeps the line for several.
+fn with_work(data: &RunData, like: &Case) -> Option<String> {
+    let others = like.threads.filter(|threads| *threads > 1)? - 1;
+    let one = handoff(data, like)?.ns?.value();
+    Some(format!(
+        "with work between the events, one on a shared counter costs about a hand-off ({}), and threads queue if the work is shorter than {}: \
+         in the row of the shared counter, which has no work, a thread keeps the line for several",
+        figure::time(one),
+        figure::time(f64::from(others) * one)
+    ))
 }

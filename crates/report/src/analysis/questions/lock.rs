@@ -123,6 +123,11 @@ fn in_windows(data: &RunData, case: &Case) -> Option<String> {
     data.detail(case, "window_ns").map(|ns| format!(" in windows of {}", figure::time(ns)))
 }
 
+/// In a table of 1,024 stripes, each with its lock, threads paid half of that to all of it, and not the contended row, which is up to a hundred
+/// times as much (docs/notes/programs.md).
+const MOSTLY_FREE: &str = "this is for a contended lock: a mostly free one, such as one of many stripes, costs at most about its row for one thread \
+     plus a hand-off";
+
 /// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
 pub(super) fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let of = |(on, role)| {
@@ -131,6 +136,7 @@ pub(super) fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
             if on == Domain::Cpu {
                 cautions_on_fairness(inquiry, choice);
                 cautions_on_waiting(inquiry, choice);
+                choice.notes.extend((like.threads > Some(1)).then(|| MOSTLY_FREE.to_owned()));
             }
             choice.notes.extend(one_addition(inquiry, like, choice.row));
         })

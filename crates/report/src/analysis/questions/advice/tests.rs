@@ -230,6 +230,9 @@ fn many_threads_need_counters_of_their_own_and_one_does_not() {
     assert!(
         choice(&answers).notes[0].contains("at most 1.62 µs") && choice(&answers).notes[0].contains("from 5 events")
     );
+    // 15 other threads have the line before it comes back.
+    let with_work = "costs about a hand-off (100 ns), and threads queue if the work is shorter than 1.50 µs";
+    assert!(choice(&answers).notes[1].contains(with_work), "{:?}", choice(&answers).notes);
 }
 
 fn on_grid(primitive: &str, blocks: u32, threads: u32, ns: f64) -> Row {
