@@ -42,6 +42,7 @@ pub use analysis::compare::{
     compare_in_turn, error_of_intervals, instructions, is_one_definition, rejected,
 };
 pub use analysis::contest::{OnMachine, Ratio, cheapest_machines};
+pub use analysis::course::{Course, FEWEST_RUNS, Step, course, of_one_machine};
 pub use analysis::findings::{Finding, Outcome, Paper, Truth, findings};
 pub use analysis::ladder::LADDER;
 pub use analysis::ladder::row_query::{Rung, Selected};

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
-use syncscope_core::Domain;
 use syncscope_core::run::columns::{COLUMNS, Column};
+use syncscope_core::{Domain, Row};
 use syncscope_report::{Need, Paper, USUAL_THRESHOLD};
 
 use super::one_of;
@@ -74,6 +74,9 @@ pub(crate) struct ShowArguments {
     /// Show how many times each row costs as much as this primitive with the same parameters
     #[arg(long, value_name = "ID", conflicts_with_all = ["sides", "sort"])]
     pub(crate) against: Option<String>,
+    /// Show which costs changed over the runs of one machine: DIR is a folder of runs [default: ./syncscope-runs]
+    #[arg(long, conflicts_with_all = ["sides", "sort", "against"])]
+    pub(crate) history: bool,
     /// Show CPU beside GPU: each operation on one thread and on all of each side, and how often all do it in a second
     #[arg(long, conflicts_with_all = ["only", "sort"])]
     pub(crate) sides: bool,
@@ -87,6 +90,12 @@ pub(crate) struct ShowArguments {
 pub(crate) struct Condition {
     pub(crate) column: &'static Column,
     pub(crate) value: String,
+}
+
+impl Condition {
+    pub(crate) fn is_met(&self, row: &Row) -> bool {
+        self.column.write(row) == self.value
+    }
 }
 
 impl FromStr for Condition {

@@ -2,17 +2,21 @@
 //! take for a stated need.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 
+use syncscope_core::units::plural;
 use syncscope_core::{CaseId, Row};
 use syncscope_report::export::answer::Answer;
 use syncscope_report::{
-    Advice, Asked, Need, RunData, advise as answers_to, export, findings as report_findings, in_groups, table,
+    Advice, Asked, FEWEST_RUNS, Need, RunData, advise as answers_to, course, export, findings as report_findings,
+    in_groups, of_one_machine, table,
 };
 
 use crate::args::{
     AdviseArguments, Condition, DocumentFormat, FindingsArguments, ShowArguments, ShowFormat, ShowOrder,
 };
 use crate::axes::shortened;
+use crate::commands::report::unless_broken;
 use crate::failure::{Failure, Outcome};
 use crate::selection::Selection;
 use crate::{runs, terminal};
@@ -20,6 +24,9 @@ use crate::{runs, terminal};
 /// Shows the rows of a run.
 pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
+    if arguments.history {
+        return show_history(arguments, &selection);
+    }
     let mut data = runs::load_rows(&runs::named_or_latest(arguments.run.as_slice())?[0])?;
     selection.check_runs(&[&data])?;
     if arguments.sides {
@@ -63,6 +70,33 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// Shows which costs changed over the runs of a folder.
+fn show_history(arguments: &ShowArguments, selection: &Selection) -> Result<Outcome, Failure> {
+    let folder = arguments.run.as_deref().unwrap_or(Path::new(runs::RUNS));
+    let paths = runs::runs_in(folder, |run| run.read_run().is_ok_and(|run| run.own.is_empty()));
+    let mut all: Vec<RunData> = paths.iter().filter_map(|path| unless_broken(runs::load(path))).collect();
+    selection.check_runs(&all.iter().collect::<Vec<_>>())?;
+    for data in &mut all {
+        data.rows.retain(|row| selection.selects(&row.case));
+        data.rows.retain(|row| arguments.conditions.iter().all(|one| one.is_met(row)));
+    }
+    let (found, all) = (all.len(), of_one_machine(all));
+    if all.len() < FEWEST_RUNS {
+        let what = format!("{} holds {} of one machine", folder.display(), plural(all.len() as u32, "run"));
+        return Err(Failure::CouldNot(format!("{what}; a change shows in {FEWEST_RUNS} or more: keep measuring")));
+    }
+    if all.len() < found {
+        terminal::note(&format!("{} of other machines left out", plural((found - all.len()) as u32, "run")));
+    }
+    let course = course(&all);
+    terminal::show(&match arguments.format {
+        ShowFormat::Table => export::course::for_terminal(&all, &course, terminal::width()),
+        ShowFormat::Markdown => export::course::as_markdown(&all, &course),
+        ShowFormat::Json => syncscope_report::json(&export::course::as_json(&all, &course)),
+        _ => return Err(Failure::Usage("--history is for table, markdown and json".to_owned())),
+    })
+}
+
 /// The answers about rows that are selected, against another primitive of the run.
 fn answers_against(
     data: &RunData,
@@ -85,9 +119,9 @@ fn answers_against(
 /// # Errors
 /// When a condition leaves none, with the values that its column has.
 fn meeting(rows: &mut Vec<Row>, conditions: &[Condition]) -> Result<(), Failure> {
-    for Condition { column, value } in conditions {
+    for one @ Condition { column, value } in conditions {
         let values: BTreeSet<String> = rows.iter().map(|row| column.write(row)).collect();
-        rows.retain(|row| column.write(row) == *value);
+        rows.retain(|row| one.is_met(row));
         if rows.is_empty() {
             let mut values: Vec<String> = values.into_iter().filter(|value| !value.is_empty()).collect();
             values.sort_by_key(|value| (value.len(), value.clone()));

@@ -12,6 +12,7 @@ mod findings;
 mod fleet;
 mod gallery;
 mod golden;
+mod history;
 mod hostile;
 mod import;
 mod stored_runs;

@@ -3,13 +3,14 @@
 //! [`Ranked`] gives the median of independent observations and its interval, [`Clustered`] those of observations that
 //! were taken in blocks, [`Proportion`] the share of trials; [`noise`] is the relative median absolute deviation. [`student`] has
 //! the distribution of the mean of few values, [`Variance`] moderates variances of few values, and [`states()`] finds where a series changes
-//! its level.
+//! its level, [`steps`] by how little it does.
 
 mod clustered;
 pub mod layouts;
 mod proportion;
 mod ranked;
 mod states;
+pub mod steps;
 pub mod student;
 mod variance;
 

@@ -74,10 +74,10 @@ fn best_cuts(values: &[f64]) -> Vec<Vec<usize>> {
         let Some((_, cuts)) = &best[count] else { break };
         found.push(cuts.clone());
         let longer = |to: usize| {
-            let last = |cut: usize| Some((best[cut].as_ref()?.0 + squares(cut, to), cut));
-            let cut = (SHORTEST..(to + 1).saturating_sub(SHORTEST)).filter_map(last);
-            let (least, cut) = cut.min_by(|one, other| one.0.total_cmp(&other.0))?;
-            Some((least, [&best[cut].as_ref()?.1[..], &[cut]].concat()))
+            let ending = |cut: usize| Some((best[cut].as_ref()?.0 + squares(cut, to), cut));
+            let all = (SHORTEST..(to + 1).saturating_sub(SHORTEST)).filter_map(ending);
+            let (fewest, cut) = all.min_by(|one, other| one.0.total_cmp(&other.0))?;
+            Some((fewest, [&best[cut].as_ref()?.1[..], &[cut]].concat()))
         };
         best = (0..=count).map(longer).collect();
     }

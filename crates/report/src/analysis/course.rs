@@ -75,7 +75,9 @@ pub fn course(runs: &[RunData]) -> Course {
     let class_of = |case: &Case| Some(catalogue?.facts(&case.primitive)?.class_of(case));
     let mut classes: BTreeMap<Class, Vec<&Series>> = BTreeMap::new();
     for (case, series) in &all {
-        class_of(case).into_iter().for_each(|class| classes.entry(class).or_default().push(series));
+        if let Some(class) = class_of(case) {
+            classes.entry(class).or_default().push(series);
+        }
     }
     let common: BTreeMap<Class, Series> =
         classes.into_iter().filter_map(|(class, series)| Some((class, common(&series)?))).collect();

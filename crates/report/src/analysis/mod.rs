@@ -13,12 +13,14 @@
 //! - [`paper_figures`] are figures of papers as states of the explorer.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
+//! - [`course`] says which costs changed over the runs of a machine.
 //! - [`findings`] holds published claims as predicates that rows decide; [`claim`] is what becomes of one.
 
 pub(crate) mod anchors;
 pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod contest;
+pub(crate) mod course;
 pub(crate) mod findings;
 pub(crate) mod ladder;
 pub(crate) mod matrix;

@@ -4,6 +4,7 @@
 //! - [`answer`]: the one form in which all commands answer a program
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
+//! - [`course`]: what changed over the runs of a machine
 //! - [`findings`]: published claims, and what becomes of them on runs
 //! - [`rows`]: the rows of a run
 //! - [`sides`]: CPU beside GPU
@@ -15,6 +16,7 @@
 pub mod advice;
 pub mod answer;
 pub mod comparison;
+pub mod course;
 pub mod findings;
 pub mod grid;
 pub mod rows;

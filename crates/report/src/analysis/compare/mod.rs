@@ -142,7 +142,7 @@ impl Comparison<'_> {
 }
 
 /// Whether the hardware is the same. Memory does not count: that of a guest grows and shrinks.
-fn same_machine(a: &Machine, b: &Machine) -> bool {
+pub(super) fn same_machine(a: &Machine, b: &Machine) -> bool {
     let without_memory = |machine: &Machine| {
         let cpu = CpuMachine { memory_bytes: None, ..machine.cpu.clone() };
         Machine { cpu, ..machine.clone() }
