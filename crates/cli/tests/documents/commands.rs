@@ -92,12 +92,13 @@ fn what_stands_below_a_command_is_what_it_prints() {
 }
 
 /// Commands of syncscope that no test of documents runs, and why. Their arguments are parsed above.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 10] = [
     ("syncscope run", "measures; tests/running runs fakes"),
     ("syncscope measure", "measures; tests/running measures statements and files"),
     ("syncscope verify", "takes minutes for all architectures; `make test-kernels`"),
     ("syncscope paper", "needs a GPU; tests/papers draws stored experiments"),
     ("syncscope report", "writes a file; tests/finished_runs draws all stored runs"),
+    ("syncscope show --history", "needs several runs; tests/finished_runs makes some"),
     ("syncscope submit", "writes a file; tests/finished_runs makes bundles"),
     ("syncscope import", "needs the files of the publication; tests/finished_runs imports some of them"),
     ("syncscope fleet runs/", "needs the runs of a cluster; `make test-cluster`"),

@@ -28,6 +28,11 @@ list `answers`, made by one type:
 | `condition` | parameters of the case, whose cost it is, what the interval covers |
 | `case_ids` | rows in `measurements.csv` that it was read from, the subject's first |
 
+Beside `answers`, `advise` has `name`, `machine` and `advice`. An entry has `need`, `on`, `situation` and `decision`: `take` (with `choice`),
+`undecided` (`reason`, `candidates`, `excluded`) or `missing` (`reason`). A choice has `name`, `id`, `operation`, `source`, `case`, `case_id`, `cost` (`ns`,
+`ns_low`, `ns_high`), `next` and `callable` (`ratio`, `ratio_low`, `ratio_high`), `warnings` and `notes`. `show --history` has `runs`, `cases`, `left_out`
+(cases in too few runs) and an answer for each change; `measure` has `name`, `run`, `rows` and `comparisons`, each as `compare` writes it.
+
 Code of your own: `syncscope measure --cpu lock.c --against cpu.lock.ticket --threads 2 --export-json -`.
 ";
 
