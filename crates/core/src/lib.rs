@@ -14,6 +14,7 @@
 //! - [`engine`]: one case, from samples to a verdict
 //! - [`run`]: the run directory, its files and columns
 //! - [`session`]: the course of a run over many cases
+//! - [`sets`]: items by their keys
 //! - [`fake`]: an experiment and a laboratory made of numbers, for tests
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod numbers;
 mod records;
 pub mod run;
 pub mod session;
+pub mod sets;
 pub mod stats;
 pub mod units;
 pub mod words;

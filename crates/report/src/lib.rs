@@ -15,7 +15,6 @@
 
 mod analysis;
 mod chart;
-mod generation;
 mod harmless;
 mod html;
 mod live;
@@ -24,13 +23,13 @@ mod live;
 mod modules;
 mod reading;
 mod run_data;
-mod sets;
 #[cfg(test)]
 mod testing;
 mod wrap;
 
 pub mod export;
 pub mod figure;
+pub mod grid;
 pub mod naming;
 pub mod page;
 pub mod section;
@@ -55,4 +54,4 @@ pub use harmless::{json, plain, plain_lines};
 pub use live::LiveLadder;
 pub use reading::{Reading, State, has_cost_of_case, has_figure, interval_within_run};
 pub use run_data::{Damage, RunData};
-pub use sets::{in_groups, sets};
+pub use syncscope_core::sets::{in_groups, sets};

@@ -11,7 +11,7 @@ use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
-use crate::sets::sets;
+use syncscope_core::sets::sets;
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone)]

@@ -1,4 +1,5 @@
-//! Imports between files of a crate form no circle: each file can be read, and tested, after those that it uses.
+//! Imports between files of a crate form no circle: each file can be read, and tested, after those that it uses. The rooms of
+//! the report stand on few floors.
 //!
 //! A folder's own files may use what its `mod.rs` defines and are imported by it, so `super::` alone is no arrow. Of a prelude, what
 //! a file names is imported.
@@ -101,18 +102,21 @@ fn definer(place: &[String], all: &BTreeMap<Module, String>, exports: &BTreeMap<
     }
 }
 
-/// The modules of a crate that can be reached from themselves.
-fn circles(all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
+/// Which modules each module uses; those that it stands in are no arrows.
+fn arrows(all: &BTreeMap<Module, String>) -> BTreeMap<&Module, BTreeSet<Module>> {
     let uses: BTreeMap<&Module, _> = all.iter().map(|(module, text)| (module, uses(module, text, all))).collect();
     let exports = uses.iter().map(|(module, [_, exported, _])| (*module, exported.clone())).collect();
-    let arrows: BTreeMap<&Module, BTreeSet<Module>> = uses
-        .iter()
-        .map(|(module, [imported, _, preludes])| {
-            let of_preludes = preludes.iter().flat_map(|prelude| named(&all[*module], prelude, &exports));
-            let defined = imported.iter().chain(of_preludes).map(|place| definer(place, all, &exports));
-            (*module, defined.filter(|defined| !module.starts_with(defined)).collect())
-        })
-        .collect();
+    let of = |(module, [imported, _, preludes]): (&&Module, &[Vec<Module>; 3])| {
+        let of_preludes = preludes.iter().flat_map(|prelude| named(&all[*module], prelude, &exports));
+        let defined = imported.iter().chain(of_preludes).map(|place| definer(place, all, &exports));
+        defined.filter(|defined| !module.starts_with(defined)).collect()
+    };
+    uses.iter().map(|one| (*one.0, of(one))).collect()
+}
+
+/// The modules of a crate that can be reached from themselves.
+fn circles(all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
+    let arrows = arrows(all);
     let reaches_itself = |start: &&Module| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![*start]);
         while let Some(next) = open.pop() {
@@ -121,6 +125,62 @@ fn circles(all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
         seen.contains(*start)
     };
     all.keys().filter(reaches_itself).cloned().collect()
+}
+
+/// The floors of a crate: a room stands on the highest one that it uses. Rooms are the files and folders of the crate; what is in
+/// `analysis` is large enough for rooms of its own.
+fn floors(all: &BTreeMap<Module, String>) -> BTreeMap<Module, usize> {
+    let room = |module: &Module| {
+        let parts = if module.first().is_some_and(|first| first == "analysis") { 2 } else { 1 };
+        module.iter().take(parts).cloned().collect::<Module>()
+    };
+    let mut below: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (module, used) in arrows(all) {
+        below.entry(room(module)).or_default().extend(used.iter().map(room).filter(|used| *used != room(module)));
+    }
+    // The crate's own file offers what stands in the others.
+    below.remove(&Module::new());
+    let mut floors = BTreeMap::new();
+    while floors.len() < below.len() {
+        let known = floors.len();
+        for (room, used) in &below {
+            let used = used.iter().filter(|used| below.contains_key(*used));
+            let under: Option<Vec<usize>> = used.map(|used| floors.get(used).copied()).collect();
+            if let (false, Some(under)) = (floors.contains_key(room), under) {
+                floors.insert(room.clone(), 1 + under.into_iter().max().unwrap_or(0));
+            }
+        }
+        let left: Vec<&Module> = below.keys().filter(|room| !floors.contains_key(*room)).collect();
+        assert!(floors.len() > known, "rooms that use each other are among {left:?}");
+    }
+    floors
+}
+
+/// What rows say is read from the row to the page.
+#[test]
+fn the_report_has_few_floors() {
+    const MOST: usize = 8;
+    let report = crates().into_iter().find(|one| one.ends_with("report")).unwrap();
+    let high: Vec<_> = floors(&modules(&report.join("src"))).into_iter().filter(|(_, floor)| *floor > MOST).collect();
+    assert!(high.is_empty(), "above floor {MOST}: {high:?}");
+}
+
+#[test]
+fn a_room_stands_on_the_highest_that_it_uses() {
+    let module =
+        |name: &str, text: &str| (name.split_terminator("::").map(str::to_owned).collect::<Module>(), text.to_owned());
+    let all = BTreeMap::from([
+        module("", "mod a;\npub use b::B;"),
+        module("a", "use crate::b::c::C;\nuse crate::d::D;"),
+        module("b::c", "use crate::d::D;"),
+        module("b::e", "use super::c::C;"),
+        module("d", ""),
+        module("analysis::f", "use super::g::G;\nuse crate::a::A;"),
+        module("analysis::g", "use crate::d::D;"),
+    ]);
+    let floors: Vec<_> = floors(&all).into_iter().map(|(room, floor)| (room.join("::"), floor)).collect();
+    let expected = [("a", 3), ("analysis::f", 4), ("analysis::g", 2), ("b", 2), ("d", 1)];
+    assert_eq!(floors, expected.map(|(room, floor)| (room.to_owned(), floor)));
 }
 
 #[test]

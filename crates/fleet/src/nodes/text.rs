@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use syncscope_core::stats::median;
 use syncscope_core::units::{plural, significant};
 
-use syncscope_report::export::grid::{Grid, and_more};
 use syncscope_report::figure::{self, percent};
+use syncscope_report::grid::{Grid, and_more};
 use syncscope_report::{json as json_text, sets};
 
 use super::{ExaminedFleet, FleetCell, FleetNode};

@@ -17,8 +17,8 @@ use crate::analysis::ladder::row_query::{Rung, Selected};
 use crate::analysis::usual::short_name;
 use crate::figure;
 use crate::reading::{self, Reading};
-use crate::sets::in_groups;
 use crate::{RunData, naming};
+use syncscope_core::sets::in_groups;
 
 const TABLE: &str = include_str!("../../assets/anchors.csv");
 

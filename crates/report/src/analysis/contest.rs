@@ -30,8 +30,8 @@ use super::usual::{MachineSize, short_name, unusualness};
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{is_one_definition, measurement_blocks};
 use crate::naming::enumeration;
-use crate::sets::{in_groups, sets};
 use crate::{RunData, naming};
+use syncscope_core::sets::{in_groups, sets};
 
 pub(crate) use alike::Comparison;
 pub use known::Ratio;

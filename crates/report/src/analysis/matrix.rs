@@ -11,7 +11,7 @@ use super::placements::list_length;
 use crate::figure::{self, extremes};
 use crate::naming::enumeration;
 use crate::reading::{bounds, has_figure};
-use crate::sets::sets;
+use syncscope_core::sets::sets;
 
 /// The primitive whose rows fill the matrix.
 pub(crate) const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";

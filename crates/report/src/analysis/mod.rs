@@ -14,9 +14,11 @@
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`course`] says which costs changed over the runs of a machine.
+//! - [`changes`] are the tables and sentences of two runs.
 //! - [`findings`] holds published claims as predicates that rows decide; [`claim`] is what becomes of one.
 
 pub(crate) mod anchors;
+pub(crate) mod changes;
 pub(crate) mod claim;
 pub(crate) mod compare;
 pub(crate) mod contest;

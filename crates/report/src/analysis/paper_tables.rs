@@ -7,7 +7,7 @@ use crate::RunData;
 use crate::analysis::contest::{Basis, Known, design};
 use crate::analysis::usual::{MachineSize, WARP, short_name};
 use crate::figure::{self, extremes};
-use crate::sets::sets;
+use syncscope_core::sets::sets;
 
 /// A table as texts; the first column names the lines.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use syncscope_core::run::shown::ROUGH_UP_TO;
 
 use super::answer::Answer;
-use super::grid::{self, Grid};
 use crate::analysis::questions::advice::{Advice, Candidate, Choice, CostFigure, Decision, RunnerUp, side_name};
+use crate::grid::{self, Grid};
 use crate::harmless::plain;
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming, reading};

@@ -4,10 +4,10 @@
 use serde::Serialize;
 use syncscope_core::{Actor, Case, CaseId, Placement, Row};
 
-use super::grid::Grid;
 use crate::analysis::compare::{Change, ComparedCase};
 use crate::analysis::contest::{Basis, Known};
 use crate::analysis::questions::advice::{Advice, Candidate, CostFigure, RunnerUp, side_name};
+use crate::grid::Grid;
 use crate::reading::{self, State};
 use crate::{RunData, figure};
 

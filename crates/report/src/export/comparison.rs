@@ -1,20 +1,20 @@
 //! A comparison as text.
 
 use serde_json::{Map, Value, json};
+use syncscope_core::Row;
 use syncscope_core::run::IMPORTED;
 use syncscope_core::run::columns::{COLUMNS, Column};
-use syncscope_core::stats::{Interval, median};
 use syncscope_core::units::significant;
-use syncscope_core::{Row, Verdict};
 
 use super::answer::Answer;
-use super::grid::{self, Grid, and_more};
-use crate::analysis::compare::{Change, ComparedCase, Comparison};
-use crate::analysis::questions::advice::{Advice, Asked, Need, advise};
-use crate::figure::percent;
-use crate::reading::{self, Reading};
+use crate::analysis::changes::{
+    Changes, about_intervals, differences, directions, families, ratio, summary, unchanged,
+};
+use crate::analysis::compare::{ComparedCase, Comparison};
+use crate::analysis::questions::advice::states;
+use crate::grid::{self, Grid, and_more};
 use crate::wrap::wrap;
-use crate::{RunData, figure, naming};
+use crate::{RunData, naming};
 
 /// The most changes of each direction that the terminal shows; the other formats have all of them.
 const MOST_CHANGES: usize = 20;
@@ -65,25 +65,6 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     parts.join("\n\n")
 }
 
-/// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
-pub fn summary(comparison: &Comparison<'_>) -> String {
-    let (all, threshold) = (comparison.cases.len(), percent(comparison.threshold));
-    let [slower, faster, same, undecided] =
-        [Change::Slower, Change::Faster, Change::Same, Change::Undecided].map(|change| comparison.count(change));
-    let others = [
-        (comparison.count(Change::AnotherState), ", ", " in another machine state"),
-        (comparison.count(Change::NotComparable), ", ", " not comparable"),
-        (comparison.only_a, "; ", " only in A"),
-        (comparison.only_b, "; ", " only in B"),
-    ];
-    let others = others.iter().filter(|(count, ..)| *count > 0);
-    let others: Vec<String> = others.map(|(count, separator, words)| format!("{separator}{count}{words}")).collect();
-    format!(
-        "{all} in common: {slower} slower, {faster} faster, {same} same within {threshold}, {undecided} undecided{}",
-        others.concat()
-    )
-}
-
 fn runs(comparison: &Comparison<'_>) -> Grid {
     Grid::of([("A", comparison.a), ("B", comparison.b)])
         .text("", |(name, _)| (*name).to_owned())
@@ -93,167 +74,6 @@ fn runs(comparison: &Comparison<'_>) -> Grid {
         .number("cases", |(_, data)| data.rows.len().to_string())
         .text("started", |(_, data)| if data.run.preset == IMPORTED { String::new() } else { data.run.started.clone() })
         .grid()
-}
-
-/// The states of the machine, and what the rows of each class have in common.
-pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
-    let mut all = comparison.states.sentences();
-    if comparison.states.differ() {
-        all.extend(reversed_advice(comparison));
-    }
-    all
-}
-
-/// What changed, and what to know before any figure: the clock of the cores and the states of the machine.
-pub(crate) fn first(comparison: &Comparison<'_>) -> Vec<String> {
-    comparison.changes.iter().cloned().chain(clocks(comparison)).chain(states(comparison)).collect()
-}
-
-/// The clocks of the cores, where both runs measured them.
-fn clocks(comparison: &Comparison<'_>) -> Option<String> {
-    let of_cpu = comparison.cases.iter().filter(|case| case.a.case.domain_and_family().0 == "cpu");
-    let both: Vec<(f64, f64)> =
-        of_cpu.filter_map(|case| Some((case.a.clock?.value(), case.b.clock?.value()))).collect();
-    let (a, b): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
-    let ghz = |hz: &[f64]| Some(format!("{:.2} GHz", median(hz)? / 1e9));
-    Some(format!("cores at {} in A, {} in B", ghz(&a)?, ghz(&b)?))
-}
-
-/// The needs for which another primitive is to be taken in B than in A.
-fn reversed_advice(comparison: &Comparison<'_>) -> Vec<String> {
-    let answers = |data| Need::ALL.iter().flat_map(move |need| advise(data, *need, Asked::default()));
-    let in_b: Vec<Advice> = answers(comparison.b).collect();
-    let reversed = |in_a: Advice| {
-        let key = |one: &Advice| (one.need, one.on, one.situation.clone());
-        let in_b = in_b.iter().find(|one| key(one) == key(&in_a))?;
-        let (a, b) = (in_a.decision.choice.as_ref()?, in_b.decision.choice.as_ref()?);
-        let (need, situation) = (in_a.need.as_str(), &in_a.situation);
-        (a.name != b.name)
-            .then(|| format!("the advice for {need} ({situation}) is another one: {} in A, {} in B", a.name, b.name))
-    };
-    answers(comparison.a).filter_map(reversed).collect()
-}
-
-/// `None` where nothing differs.
-pub(crate) fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
-    let grid = Grid::of(&comparison.differences)
-        .text("what", |one| one.what.clone())
-        .text("A", |one| one.a.clone())
-        .text("B", |one| one.b.clone());
-    (!comparison.differences.is_empty()).then(|| grid.grid())
-}
-
-pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
-    let first = Grid::of(&comparison.families)
-        .text("family", |family| family.family.clone())
-        .number("cases", |family| family.cases.to_string())
-        .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
-    let shown =
-        Change::ALL.iter().copied().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
-    let counted = shown.fold(first, |grid, change| {
-        let name = match change {
-            Change::NotComparable => "not comparable",
-            Change::AnotherState => "another state",
-            other => other.as_str(),
-        };
-        grid.number(name, |family| family.changes[&change].to_string())
-    });
-    counted.grid()
-}
-
-/// The certain changes in one direction.
-pub(crate) struct Changes {
-    /// `Slower in B: 74 cases`.
-    pub(crate) title: String,
-    /// Which of them stands first, as a part of a sentence.
-    pub(crate) order: String,
-    /// As many of them as are shown.
-    pub(crate) grid: Grid,
-    /// The number of those that are not shown.
-    pub(crate) left_out: usize,
-}
-
-/// What is slower, then what is faster, at most `most` of each. A direction without a case is left out.
-pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
-    let direction = |change: Change, first: &str| {
-        let of_change = || comparison.cases.iter().filter(move |case| case.change == change);
-        let count = of_change().count();
-        let has_others = of_change().any(ComparedCase::has_other_instructions);
-        let others = if has_others { "; cases with other machine instructions in B stand last" } else { "" };
-        (count > 0).then(|| Changes {
-            title: format!("{} in B: {}", naming::capitalized(change.as_str()), naming::plural(count, "case")),
-            order: format!("sorted by the {first} first{others}"),
-            grid: rows_of(of_change().take(most), false),
-            left_out: count.saturating_sub(most),
-        })
-    };
-    let slower = direction(Change::Slower, "lower end of the interval, largest");
-    slower.into_iter().chain(direction(Change::Faster, "upper end of the interval, smallest")).collect()
-}
-
-/// The cases that are undecided, and those that are the same, at most `most` of each, with the change that would have been seen.
-pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
-    let of = |change: Change, title: &str| {
-        let mut cases: Vec<_> = comparison.cases.iter().filter(|case| case.change == change).collect();
-        let least = |case: &ComparedCase<'_>| case.least_change.unwrap_or(f64::INFINITY);
-        cases.sort_by(|one, other| least(other).total_cmp(&least(one)));
-        (!cases.is_empty()).then(|| Changes {
-            title: format!("{title}: {}", naming::plural(cases.len(), "case")),
-            order: "with the ratio from which on it would have been called slower, largest first".to_owned(),
-            grid: rows_of(cases.iter().copied().take(most), true),
-            left_out: cases.len().saturating_sub(most),
-        })
-    };
-    let same = format!("Same within {}", percent(comparison.threshold));
-    [of(Change::Undecided, "Undecided"), of(Change::Same, &same)].into_iter().flatten().collect()
-}
-
-/// What the printed intervals stand for, and what decides.
-pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
-    let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
-    format!(
-        "A printed interval is that of its case alone. The verdicts are corrected for {tested} cases, so an undecided case can have \
-         an interval that is beyond the threshold."
-    )
-}
-
-/// A line for each case; of those that did not change, with the change that would have been seen.
-fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool) -> Grid {
-    let remark = |case: &ComparedCase<'_>| {
-        if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) }
-    };
-    let grid = Grid::of(cases)
-        .number("B/A", |case| ratio(case).map_or("–".to_owned(), figure::ratio))
-        .text("95 % interval", |case| figure::ends(case.low, case.high));
-    let grid = if is_open {
-        grid.number("seen from", |case| case.least_change.map_or("none".to_owned(), figure::ratio))
-    } else {
-        grid
-    };
-    grid.number("A", |case| cost(case.a))
-        .number("B", |case| cost(case.b))
-        .text("case", |case| format!("{}{}", case.a.case, remark(case)))
-        .grid()
-}
-
-/// The ratio of two figures; there is none of bounds alone.
-fn ratio(case: &ComparedCase<'_>) -> Option<f64> {
-    case.ratio.filter(|_| bounds_alone(case.a).is_none() && bounds_alone(case.b).is_none())
-}
-
-/// What a noisy row has where its interval is too wide for a figure.
-fn bounds_alone(row: &Row) -> Option<Interval> {
-    row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !reading::has_figure(row))
-}
-
-/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `17 to 30 µs` without a figure.
-fn cost(row: &Row) -> String {
-    match (&row.verdict, row.ns, bounds_alone(row)) {
-        (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", reading::ROUGHLY, figure::time(ns.value())),
-        (_, _, Some(Interval { low, high })) if low > 0.0 => figure::between(low, high),
-        (_, _, Some(_)) => reading::less_than(row).unwrap_or_else(|| Reading::of(row).figure),
-        _ => Reading::of(row).figure,
-    }
 }
 
 /// The columns that name a case, as in `measurements.csv`.
@@ -364,7 +184,8 @@ mod tests {
     use super::*;
     use crate::{compare, testing};
     use syncscope_core::machine::GpuMachine;
-    use syncscope_core::{Case, Dtype, Nanoseconds};
+    use syncscope_core::stats::Interval;
+    use syncscope_core::{Case, Dtype, Nanoseconds, Verdict};
 
     /// Two shuffles, a cluster barrier that became slower by half, a lock that failed in B; B has another GPU.
     fn runs() -> [RunData; 2] {

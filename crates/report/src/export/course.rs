@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::answer::{Answer, Unit};
-use super::grid::{Grid, markdown};
 use crate::analysis::compare::Change;
 use crate::analysis::course::{Course, Step};
+use crate::grid::{Grid, markdown};
 use crate::harmless::plain;
 use crate::reading::State;
 use crate::{RunData, figure, naming};

@@ -5,14 +5,14 @@ use std::cmp::Reverse;
 use serde_json::{Value, json};
 use syncscope_core::Nanoseconds;
 
-use super::grid::{self, Grid};
 use crate::RunData;
-use crate::analysis::findings::{Finding, Paper, Truth};
+use crate::analysis::findings::{Finding, Truth, by_paper};
+use crate::grid::{self, Grid};
 use crate::harmless::{self, plain};
 use crate::naming;
 use crate::reading::interval_within_run;
-use crate::sets::in_groups;
 use crate::wrap::{Tone, wrap_all};
+use syncscope_core::sets::in_groups;
 
 /// The findings of one run.
 #[derive(Debug, Clone)]
@@ -39,12 +39,6 @@ impl RunFindings {
         let counts = format!("holds: {holds}, does not hold: {fails}, undecided: {open}");
         if lacking == 0 { counts } else { format!("{counts}; needs rows that this run lacks: {lacking}") }
     }
-}
-
-/// The measured findings of each paper that has some.
-pub(crate) fn by_paper(findings: &[Finding]) -> impl Iterator<Item = (Paper, Vec<&Finding>)> {
-    let of = |paper| findings.iter().filter(move |finding| finding.paper == paper && finding.measured).collect();
-    Paper::ALL.iter().map(move |paper| (*paper, of(*paper))).filter(|(_, own): &(_, Vec<&Finding>)| !own.is_empty())
 }
 
 /// Each claim that some run decides with its verdicts on all runs, the largest machine first: `holds on a, b; does not hold on c`. A
@@ -183,7 +177,7 @@ fn json_of(finding: &Finding, data: &RunData) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::findings::Outcome;
+    use crate::analysis::findings::{Outcome, Paper};
     use crate::testing;
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Row, Verdict};

@@ -1,6 +1,5 @@
 //! Rows, comparisons and findings as text: for the terminal, as Markdown, as CSV and as JSON.
 //!
-//! - [`grid`]: a table of cells in each of these formats
 //! - [`answer`]: the one form in which all commands answer a program
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
@@ -18,7 +17,6 @@ pub mod answer;
 pub mod comparison;
 pub mod course;
 pub mod findings;
-pub mod grid;
 pub mod rows;
 pub mod sides;
 pub mod trackers;

@@ -6,7 +6,7 @@ use syncscope_core::{Nanoseconds, Row};
 
 use super::answer::Answer;
 use super::comparison::json_cells;
-use super::grid::{Grid, markdown};
+use crate::grid::{Grid, markdown};
 use crate::harmless::plain;
 use crate::reading::{self, Reading, has_cost_of_case};
 use crate::{RunData, naming};

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::grid::{Grid, markdown};
 use super::rows::heading;
 use crate::analysis::questions::sides::{NOTE, SideCell, cells, headings, sentence};
+use crate::grid::{Grid, markdown};
 use crate::harmless::{self, plain};
-use crate::sets::in_groups;
 use crate::wrap::wrap;
 use crate::{RunData, reading};
+use syncscope_core::sets::in_groups;
 
 /// For the terminal: a sentence, a line for each operation, and what they hold of; `None` without rows of both sides.
 pub fn for_terminal(data: &RunData, width: usize) -> Option<String> {

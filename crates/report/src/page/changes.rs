@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use syncscope_core::Row;
 
+use crate::analysis::changes;
 use crate::analysis::compare::{Change, ComparedCase, Comparison, USUAL_THRESHOLD, compare, is_one_definition};
-use crate::export::{comparison, grid::Grid};
+use crate::analysis::questions::advice::states;
+use crate::grid::Grid;
 use crate::html::escape;
 use crate::naming::capitalized;
 use crate::reading;
@@ -23,14 +25,15 @@ pub(super) fn compared(runs: &[RunData]) -> Option<Comparison<'_>> {
 /// The section; empty without a comparison.
 pub(super) fn section(found: Option<&Comparison<'_>>, labels: &[String]) -> String {
     let (Some(found), [label_a, label_b]) = (found, labels) else { return String::new() };
-    let lead = format!("From A, {label_a}, to B, {label_b}: {}.", comparison::summary(found));
+    let lead = format!("From A, {label_a}, to B, {label_b}: {}.", changes::summary(found));
     section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(found)))], false)
 }
 
 /// What stands on the first screen: what to know before any figure, and how many cases became what.
 pub(super) fn on_first_screen(found: &Comparison<'_>) -> Value {
-    let said: Vec<String> = comparison::first(found).iter().map(|text| sentence(text)).collect();
-    json!({ "said": said, "summary": sentence(&comparison::summary(found)) })
+    let first = found.changes.iter().cloned().chain(changes::clocks(found)).chain(states(found));
+    let said: Vec<String> = first.map(|text| sentence(&text)).collect();
+    json!({ "said": said, "summary": sentence(&changes::summary(found)) })
 }
 
 /// The cost in B over that in A; `~` where the difference is undecided, no number where the rows are not of one case.
@@ -54,7 +57,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
         Part::Table(table)
     };
     let mut parts: Vec<Part> = found.remarks.iter().map(|remark| Part::paragraph(sentence(remark))).collect();
-    let directions = comparison::directions(found, MOST_CHANGES);
+    let directions = changes::directions(found, MOST_CHANGES);
     for changes in &directions {
         let more = match changes.left_out {
             0 => String::new(),
@@ -64,14 +67,14 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
         // The case names its line.
         parts.push(Part::card(&changes.title, &note, vec![table(&changes.grid, 1)]));
     }
-    parts.extend(directions.first().map(|_| Part::paragraph(comparison::about_intervals(found))));
-    for changes in comparison::unchanged(found, MOST_CHANGES) {
+    parts.extend(directions.first().map(|_| Part::paragraph(changes::about_intervals(found))));
+    for changes in changes::unchanged(found, MOST_CHANGES) {
         let more = if changes.left_out > 0 { "; syncscope compare A B --format csv has all" } else { "" };
         let note = Part::paragraph(capitalized(&format!("{}{more}.", changes.order)));
         parts.push(Part::Folded(changes.title, vec![note, table(&changes.grid, 1)]));
     }
-    parts.push(Part::Folded("By family".to_owned(), vec![table(&comparison::families(found), 0)]));
-    parts.extend(comparison::differences(found).map(|differences| {
+    parts.push(Part::Folded("By family".to_owned(), vec![table(&changes::families(found), 0)]));
+    parts.extend(changes::differences(found).map(|differences| {
         let title = "What differs between machines and environments".to_owned();
         Part::Folded(title, vec![table(&differences, 0)])
     }));

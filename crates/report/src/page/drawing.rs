@@ -16,8 +16,8 @@ use crate::figure;
 use crate::html::escape;
 use crate::naming::plural;
 use crate::reading::Reading;
-use crate::sets::in_groups;
 use crate::{RunData, naming};
+use syncscope_core::sets::in_groups;
 
 /// The most machines that are drawn.
 const MOST_RUNS: usize = 4;

@@ -3,7 +3,7 @@
 use syncscope_core::Run;
 use syncscope_core::machine::{Cache, CpuMachine, CpuSignature, Environment, GpuMachine};
 
-use crate::generation::generation;
+use crate::naming::generation::generation;
 use crate::naming::plural;
 
 /// The description of the machine of a run. Unknown values are left out.

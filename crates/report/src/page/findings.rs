@@ -1,8 +1,8 @@
 //! The section of published claims: what becomes of each on the runs, with links to the rows that decide it.
 
+use crate::analysis::findings::by_paper;
 use crate::analysis::findings::{Finding, Paper, Truth, findings};
 use crate::analysis::paper_figures;
-use crate::export::findings::by_paper;
 use crate::html::escape;
 use crate::{RunData, naming, section};
 

@@ -10,9 +10,9 @@ use syncscope_core::run::{IMPORTED, Status};
 
 use crate::analysis::{contest, questions, trust};
 use crate::reading;
-use crate::sets::in_groups;
 use crate::wrap::{Tone, wrap};
 use crate::{RunData, figure, naming};
+use syncscope_core::sets::in_groups;
 
 /// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
 /// the catalogue, verdicts, failures and warnings.

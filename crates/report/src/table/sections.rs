@@ -11,7 +11,7 @@ use crate::analysis::usual::{MachineSize, short_name};
 use crate::figure::grouped;
 use crate::naming;
 use crate::reading::{Reading, State, interval_within_run};
-use crate::sets::in_groups;
+use syncscope_core::sets::in_groups;
 
 /// A part of the table with its own sizes.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@ use syncscope_core::stats::median;
 use syncscope_core::words::words;
 
 use crate::naming;
-use crate::sets::sets;
+use syncscope_core::sets::sets;
 
 words! {
     /// What became of the cost of a case.

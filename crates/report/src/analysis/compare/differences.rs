@@ -7,8 +7,8 @@ use syncscope_core::Run;
 use syncscope_core::machine::{Cache, Clock, CpuMachine, Environment, GpuState, Machine};
 
 use crate::analysis::phrases::joined;
-use crate::generation::generation;
 use crate::naming;
+use crate::naming::generation::generation;
 
 /// One property that two runs do not share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

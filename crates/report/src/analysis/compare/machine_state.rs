@@ -12,7 +12,7 @@ use super::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::phrases::joined;
 use crate::reading::has_cost_of_case;
-use crate::sets::sets;
+use syncscope_core::sets::sets;
 
 /// Of fewer rows, what they have in common is not told from what each has of its own.
 const FEWEST: usize = 4;

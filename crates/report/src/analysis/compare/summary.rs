@@ -3,7 +3,7 @@
 use super::case::{Change, ComparedCase, by_family};
 use crate::figure::{self, percent};
 use crate::naming::{enumeration, plural};
-use crate::sets::sets;
+use syncscope_core::sets::sets;
 use syncscope_core::stats::median;
 
 /// So many groups are named of each direction; of more, the others are counted.

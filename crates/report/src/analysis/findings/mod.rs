@@ -102,3 +102,9 @@ fn without_effect(data: &RunData, row: &Row) -> Option<&'static str> {
     let found = WITHOUT_EFFECT.iter().find(|(id, _)| is_published && row.case.primitive.starts_with(id));
     found.map(|(_, why)| *why)
 }
+
+/// The measured findings of each paper that has some.
+pub(crate) fn by_paper(findings: &[Finding]) -> impl Iterator<Item = (Paper, Vec<&Finding>)> {
+    let of = |paper| findings.iter().filter(move |finding| finding.paper == paper && finding.measured).collect();
+    Paper::ALL.iter().map(move |paper| (*paper, of(*paper))).filter(|(_, own): &(_, Vec<&Finding>)| !own.is_empty())
+}

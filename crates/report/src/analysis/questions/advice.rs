@@ -12,6 +12,7 @@ use syncscope_core::{CaseId, Detail};
 use super::families::by_class;
 use super::prelude::*;
 use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
+use crate::analysis::compare::Comparison;
 use crate::analysis::contest::Win;
 use crate::analysis::matrix::{PAIR_CLASSES, PairClass};
 
@@ -378,6 +379,30 @@ pub(super) fn missing_size(
     let numbers = joined(present.iter().map(|threads| Some(threads.to_string())), ", ")?;
     let missing = format!("no rows at {} threads; the run has {numbers}", inquiry.asked.threads?);
     Some((on, what.to_owned(), Decision::missing(missing)))
+}
+
+/// The states of the machine, and what the rows of each class have in common.
+pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
+    let mut all = comparison.states.sentences();
+    if comparison.states.differ() {
+        all.extend(other_advice(comparison));
+    }
+    all
+}
+
+/// The needs for which another primitive is to be taken in B than in A.
+fn other_advice(comparison: &Comparison<'_>) -> Vec<String> {
+    let answers = |data| Need::ALL.iter().flat_map(move |need| advise(data, *need, Asked::default()));
+    let in_b: Vec<Advice> = answers(comparison.b).collect();
+    let reversed = |in_a: Advice| {
+        let key = |one: &Advice| (one.need, one.on, one.situation.clone());
+        let in_b = in_b.iter().find(|one| key(one) == key(&in_a))?;
+        let (a, b) = (in_a.decision.choice.as_ref()?, in_b.decision.choice.as_ref()?);
+        let (need, situation) = (in_a.need.as_str(), &in_a.situation);
+        (a.name != b.name)
+            .then(|| format!("the advice for {need} ({situation}) is another one: {} in A, {} in B", a.name, b.name))
+    };
+    answers(comparison.a).filter_map(reversed).collect()
 }
 
 /// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has

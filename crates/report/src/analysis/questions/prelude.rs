@@ -24,5 +24,5 @@ pub(super) use crate::analysis::usual::{MachineSize, most_usual, short_name, unu
 pub(super) use crate::chart::{Axis, Cell, Line, Point, Rule, Series, Spec, Unit};
 pub(super) use crate::naming::{capitalized, either, enumeration, plural};
 pub(super) use crate::reading::Reading;
-pub(super) use crate::sets::sets;
 pub(super) use crate::{RunData, figure, naming, reading};
+pub(super) use syncscope_core::sets::sets;

@@ -4,7 +4,7 @@ use super::barrier::{RESIDENT, of_grid};
 use super::break_even::{Barriers, Way, length, margins, ways, words};
 use super::prelude::*;
 use crate::naming::{EMPTY_KERNEL, KERNEL_US, SWEEP_US};
-use crate::sets::in_groups;
+use syncscope_core::sets::in_groups;
 
 pub(super) const SENTENCES: Sentences =
     &[sentence(kernel_or_grid_barrier, &[]), sentence(programmatic, &[On::Size, On::Kernels])];

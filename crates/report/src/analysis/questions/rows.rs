@@ -6,7 +6,7 @@ use syncscope_core::run::IMPORTED;
 
 use super::prelude::*;
 use crate::analysis::contest::{Open, Win};
-use crate::sets::in_groups;
+use syncscope_core::sets::in_groups;
 
 /// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
 /// usual one. Rows of other orders or modes would be other lines.

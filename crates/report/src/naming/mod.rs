@@ -1,12 +1,15 @@
 //! The names of machines, runs, families and sizes in reports.
 
+pub(crate) mod generation;
+
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::run::IMPORTED;
 pub(crate) use syncscope_core::units::plural;
 use syncscope_core::{Case, Domain, Form, Group, Layout, Run, Scope};
 
-use crate::generation::generation;
-use crate::sets::sets;
+use syncscope_core::sets::sets;
+
+use self::generation::generation;
 
 /// The model of a processor without the words that do not identify it: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
 /// `Intel Xeon Gold 6242` for `Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz`.

@@ -135,7 +135,7 @@ impl Grid {
     }
 
     /// A table with rules of the package booktabs.
-    pub(super) fn as_latex(&self, caption: &str) -> String {
+    pub(crate) fn as_latex(&self, caption: &str) -> String {
         let line = |cells: Vec<String>| format!("{} \\\\", cells.join(" & "));
         let columns: String = self.0.iter().map(|column| if column.is_number { 'r' } else { 'l' }).collect();
         let body = self.lines().map(|cells| line(cells.map(|(_, cell)| latex(cell)).collect()));
@@ -184,7 +184,7 @@ fn latex(text: &str) -> String {
 }
 
 /// The text so that Markdown shows it as it is.
-pub(super) fn markdown(text: &str) -> String {
+pub(crate) fn markdown(text: &str) -> String {
     let escaped = |letter: char| match letter {
         '<' => "&lt;".to_owned(),
         '>' => "&gt;".to_owned(),

@@ -1,0 +1,161 @@
+//! Two runs side by side, as tables and sentences: what the terminal, Markdown and the page show of a comparison.
+
+use syncscope_core::stats::{Interval, median};
+use syncscope_core::{Row, Verdict};
+
+use super::compare::{Change, ComparedCase, Comparison};
+use crate::figure::{self, percent};
+use crate::grid::Grid;
+use crate::naming;
+use crate::reading::{self, Reading};
+
+/// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
+pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
+    let (all, threshold) = (comparison.cases.len(), percent(comparison.threshold));
+    let [slower, faster, same, undecided] =
+        [Change::Slower, Change::Faster, Change::Same, Change::Undecided].map(|change| comparison.count(change));
+    let others = [
+        (comparison.count(Change::AnotherState), ", ", " in another machine state"),
+        (comparison.count(Change::NotComparable), ", ", " not comparable"),
+        (comparison.only_a, "; ", " only in A"),
+        (comparison.only_b, "; ", " only in B"),
+    ];
+    let others = others.iter().filter(|(count, ..)| *count > 0);
+    let others: Vec<String> = others.map(|(count, separator, words)| format!("{separator}{count}{words}")).collect();
+    format!(
+        "{all} in common: {slower} slower, {faster} faster, {same} same within {threshold}, {undecided} undecided{}",
+        others.concat()
+    )
+}
+
+/// The clocks of the cores, where both runs measured them.
+pub(crate) fn clocks(comparison: &Comparison<'_>) -> Option<String> {
+    let of_cpu = comparison.cases.iter().filter(|case| case.a.case.domain_and_family().0 == "cpu");
+    let both: Vec<(f64, f64)> =
+        of_cpu.filter_map(|case| Some((case.a.clock?.value(), case.b.clock?.value()))).collect();
+    let (a, b): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
+    let ghz = |hz: &[f64]| Some(format!("{:.2} GHz", median(hz)? / 1e9));
+    Some(format!("cores at {} in A, {} in B", ghz(&a)?, ghz(&b)?))
+}
+
+/// `None` where nothing differs.
+pub(crate) fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
+    let grid = Grid::of(&comparison.differences)
+        .text("what", |one| one.what.clone())
+        .text("A", |one| one.a.clone())
+        .text("B", |one| one.b.clone());
+    (!comparison.differences.is_empty()).then(|| grid.grid())
+}
+
+pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
+    let first = Grid::of(&comparison.families)
+        .text("family", |family| family.family.clone())
+        .number("cases", |family| family.cases.to_string())
+        .number("median B/A", |family| family.median_ratio.map_or("–".to_owned(), figure::ratio));
+    let shown =
+        Change::ALL.iter().copied().filter(|change| *change != Change::AnotherState || comparison.count(*change) > 0);
+    let counted = shown.fold(first, |grid, change| {
+        let name = match change {
+            Change::NotComparable => "not comparable",
+            Change::AnotherState => "another state",
+            other => other.as_str(),
+        };
+        grid.number(name, |family| family.changes[&change].to_string())
+    });
+    counted.grid()
+}
+
+/// The certain changes in one direction.
+pub(crate) struct Changes {
+    /// `Slower in B: 74 cases`.
+    pub(crate) title: String,
+    /// Which of them stands first, as a part of a sentence.
+    pub(crate) order: String,
+    /// As many of them as are shown.
+    pub(crate) grid: Grid,
+    /// The number of those that are not shown.
+    pub(crate) left_out: usize,
+}
+
+/// What is slower, then what is faster, at most `most` of each. A direction without a case is left out.
+pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
+    let direction = |change: Change, first: &str| {
+        let of_change = || comparison.cases.iter().filter(move |case| case.change == change);
+        let count = of_change().count();
+        let has_others = of_change().any(ComparedCase::has_other_instructions);
+        let others = if has_others { "; cases with other machine instructions in B stand last" } else { "" };
+        (count > 0).then(|| Changes {
+            title: format!("{} in B: {}", naming::capitalized(change.as_str()), naming::plural(count, "case")),
+            order: format!("sorted by the {first} first{others}"),
+            grid: rows_of(of_change().take(most), false),
+            left_out: count.saturating_sub(most),
+        })
+    };
+    let slower = direction(Change::Slower, "lower end of the interval, largest");
+    slower.into_iter().chain(direction(Change::Faster, "upper end of the interval, smallest")).collect()
+}
+
+/// The cases that are undecided, and those that are the same, at most `most` of each, with the change that would have been seen.
+pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
+    let of = |change: Change, title: &str| {
+        let mut cases: Vec<_> = comparison.cases.iter().filter(|case| case.change == change).collect();
+        let least = |case: &ComparedCase<'_>| case.least_change.unwrap_or(f64::INFINITY);
+        cases.sort_by(|one, other| least(other).total_cmp(&least(one)));
+        (!cases.is_empty()).then(|| Changes {
+            title: format!("{title}: {}", naming::plural(cases.len(), "case")),
+            order: "with the ratio from which on it would have been called slower, largest first".to_owned(),
+            grid: rows_of(cases.iter().copied().take(most), true),
+            left_out: cases.len().saturating_sub(most),
+        })
+    };
+    let same = format!("Same within {}", percent(comparison.threshold));
+    [of(Change::Undecided, "Undecided"), of(Change::Same, &same)].into_iter().flatten().collect()
+}
+
+/// What the printed intervals stand for, and what decides.
+pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
+    let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
+    format!(
+        "A printed interval is that of its case alone. The verdicts are corrected for {tested} cases, so an undecided case can have \
+         an interval that is beyond the threshold."
+    )
+}
+
+/// A line for each case; of those that did not change, with the change that would have been seen.
+fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool) -> Grid {
+    let remark = |case: &ComparedCase<'_>| {
+        if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) }
+    };
+    let grid = Grid::of(cases)
+        .number("B/A", |case| ratio(case).map_or("–".to_owned(), figure::ratio))
+        .text("95 % interval", |case| figure::ends(case.low, case.high));
+    let grid = if is_open {
+        grid.number("seen from", |case| case.least_change.map_or("none".to_owned(), figure::ratio))
+    } else {
+        grid
+    };
+    grid.number("A", |case| cost(case.a))
+        .number("B", |case| cost(case.b))
+        .text("case", |case| format!("{}{}", case.a.case, remark(case)))
+        .grid()
+}
+
+/// The ratio of two figures; there is none of bounds alone.
+pub(crate) fn ratio(case: &ComparedCase<'_>) -> Option<f64> {
+    case.ratio.filter(|_| bounds_alone(case.a).is_none() && bounds_alone(case.b).is_none())
+}
+
+/// What a noisy row has where its interval is too wide for a figure.
+fn bounds_alone(row: &Row) -> Option<Interval> {
+    row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !reading::has_figure(row))
+}
+
+/// The cost as far as it is known: `9.18 ns`, `~9.18 ns` if it is rough, `< 0.05 ns`, `17 to 30 µs` without a figure.
+fn cost(row: &Row) -> String {
+    match (&row.verdict, row.ns, bounds_alone(row)) {
+        (Verdict::NonAdditive(_), Some(ns), _) => format!("{}{}", reading::ROUGHLY, figure::time(ns.value())),
+        (_, _, Some(Interval { low, high })) if low > 0.0 => figure::between(low, high),
+        (_, _, Some(_)) => reading::less_than(row).unwrap_or_else(|| Reading::of(row).figure),
+        _ => Reading::of(row).figure,
+    }
+}
