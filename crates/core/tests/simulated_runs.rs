@@ -244,7 +244,7 @@ fn a_state_that_lasts_for_a_good_part_of_a_run_needs_repeated_runs() {
     let covered = (0..trials).filter(|trial| {
         let first = trial * (RUNS + 1);
         let repeated: Vec<Vec<Row>> = (first..first + RUNS).map(|seed| vec![row(machine, seed)]).collect();
-        let joined = repeats::join(&repeated, &Catalogue::default()).remove(0);
+        let joined = repeats::join(&repeated, &Catalogue::default(), &[]).remove(0);
         let another = row(machine, first + RUNS).ns.unwrap().value();
         joined.verdict != Verdict::Resolved || joined.ns_interval.unwrap().contains(another)
     });

@@ -128,8 +128,9 @@ type Cases = BTreeMap<(Class, &'static str), BTreeMap<String, Vec<Tested>>>;
 /// What the runs of a table say of each other.
 #[derive(Default)]
 struct Study {
-    /// What became of the predictions without a history, with one of the other runs, and of three joined runs.
-    tested: [Cases; 3],
+    /// What became of the predictions without a history, with one of the other runs, of three joined runs, and of their rows that
+    /// are called resolved.
+    tested: [Cases; 4],
     pairs: usize,
     /// How many cases that both runs resolved became what.
     changes: BTreeMap<Change, usize>,
@@ -164,18 +165,19 @@ impl Study {
             }
         }
         for four in runs.windows(4) {
-            let mut joined = joined_runs(&four[..3]);
+            let mut joined = joined_runs(&four[..3], usual);
+            study.add(3, tested(&joined, &four[3]));
             joined.rows.iter_mut().filter(|row| row.has_figure()).for_each(|row| row.verdict = Verdict::Resolved);
             study.add(2, tested(&joined, &four[3]));
         }
-        study.find_delays_of_repeated(runs);
+        study.find_delays_of_repeated(runs, usual);
         study
     }
 
     /// Whether delays are found between joined runs, as `run --repeat 3` makes them.
-    fn find_delays_of_repeated(&mut self, runs: &[RunData]) {
+    fn find_delays_of_repeated(&mut self, runs: &[RunData], usual: &[Usual]) {
         let joined = |runs: &[RunData], binary: &str| {
-            let mut data = joined_runs(runs);
+            let mut data = joined_runs(runs, usual);
             data.run.tool = Some(Tool { binary: Some(binary.to_owned()), ..Tool::default() });
             data
         };
@@ -240,11 +242,10 @@ impl Study {
 }
 
 /// One run of several.
-fn joined_runs(runs: &[RunData]) -> RunData {
+fn joined_runs(runs: &[RunData], usual: &[Usual]) -> RunData {
     let first = &runs[0];
     let rows: Vec<Vec<Row>> = runs.iter().map(|run| run.rows.clone()).collect();
-    let (mut joined, details) = (repeats::join(&rows, &first.catalogue), repeats::details(&rows));
-    another_run::derive(&mut joined, &details, &first.catalogue, &[], &[]);
+    let (joined, details) = (repeats::join(&rows, &first.catalogue, usual), repeats::details(&rows));
     RunData { rows: joined, details, ..first.clone() }
 }
 
@@ -323,13 +324,13 @@ fn plot(cases: &Cases) -> String {
 fn studied(neighbours: usize) -> ([String; 2], Cases, Vec<Usual>) {
     let catalogue = catalogue();
     let mut coverage = "table,history,class,unit,cases,predictions,coverage,median_half_width\n".to_owned();
-    let mut together: [Cases; 3] = Default::default();
+    let mut together: [Cases; 4] = Default::default();
     let mut compared =
         "table,pairs,same,slower,faster,another_state,undecided,delays_of_3_percent,found,delays_of_10_percent,found,\
          repeated_3_percent,found,repeated_10_percent,found,repeated_others,different\n"
             .to_owned();
-    let mut all = |name: &str, found: &[Cases; 3]| {
-        for (history, cases) in ["none", "others", "repeat 3"].iter().zip(found) {
+    let mut all = |name: &str, found: &[Cases; 4]| {
+        for (history, cases) in ["none", "others", "repeat 3", "repeat 3 resolved"].iter().zip(found) {
             for ((class, unit), of) in cases {
                 let (all, held, half) = summary(of.values().flatten());
                 let cases = of.len();
@@ -363,7 +364,7 @@ fn studied(neighbours: usize) -> ([String; 2], Cases, Vec<Usual>) {
         assert!(100 * (slower + faster) <= same + slower + faster + undecided, "{name}: {changes:?}");
     }
     all("all", &together);
-    let [_, after, _] = together;
+    let [_, after, ..] = together;
     ([coverage, compared], after, usual(&seen.iter()))
 }
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, WriteLock, remove_drafts};
 use syncscope_core::run::journal::Journal;
-use syncscope_core::run::repeats;
+use syncscope_core::run::{guests, repeats};
 use syncscope_core::session::Finished;
 use syncscope_core::{Detail, Row, Run};
 use syncscope_host::cpu_list;
@@ -124,7 +124,7 @@ impl RepeatRequest {
         if !directory.has_measurements() {
             return Ok(());
         }
-        let joined = repeats::join(&rows_of(&self.runs()?)?, &catalogue());
+        let joined = repeats::join(&rows_of(&self.runs()?)?, &catalogue(), &[]);
         let left: HashMap<_, _> = joined.iter().map(|row| (row.case.id(), joined_runs(row))).collect();
         let is_less = |row: &Row| left.get(&row.case.id()).is_none_or(|runs| *runs < joined_runs(row));
         if directory.read_rows()?.iter().any(is_less) {
@@ -335,7 +335,7 @@ fn join(request: &RepeatRequest, status: Status) -> Result<RunDirectory, Failure
     }
     let directory = emptied(&request.folder, &joined)?;
     let mut journal = Journal::open(&directory)?;
-    for row in repeats::join(&rows, &catalogue()) {
+    for row in repeats::join(&rows, &catalogue(), guests::usual(&run.machine)) {
         let of_case = details.get(&row.case.id()).map_or(&[][..], Vec::as_slice);
         journal.append(&row, &[], of_case)?;
     }

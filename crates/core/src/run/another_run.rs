@@ -20,19 +20,20 @@
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
 //! assumed beyond it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::engine::population::FEWEST_PROCESSES;
 use crate::model::detail::Details;
-use crate::run::guests::{Apart, Usual};
+use crate::run::guests::{self, Apart, Usual};
 use crate::run::history::{BetweenRuns, Ratio};
+use crate::run::machine::Machine;
 use crate::run::row::{Parts, RunToRun};
 use crate::stats::{Variance, mean, median, student, trimmed_mean, variance};
 use crate::units::rounded;
-use crate::{Catalogue, Class, Detail, Hertz, Interval, Nanoseconds, Row};
+use crate::{Case, Catalogue, Class, Detail, Hertz, Interval, Nanoseconds, Row, Settings};
 
 /// Of fewer cases, what they share is not told from what each has of its own.
 const FEWEST_CASES: usize = 4;
@@ -65,6 +66,17 @@ struct Logs {
     assumed: f64,
 }
 
+impl Logs {
+    /// What holds the costs of the runs that a row joins. Where some of them have none here, and where threads meet, so that families
+    /// of cases change each in their own way, also what the runs of its family say.
+    fn hull(&self, row: &Row, shares_nothing: bool) -> Option<Interval> {
+        let costs = self.of_process.values().map(|log| Interval { low: log.exp(), high: log.exp() });
+        let has_all = row.runs == Some(self.of_process.len() as u64);
+        let others = row.ns_interval.filter(|_| !(shares_nothing && has_all));
+        costs.chain(others).reduce(Interval::union)
+    }
+}
+
 /// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
 /// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it; `between_runs` is what earlier runs say, `usual` what is
 /// known before any.
@@ -87,15 +99,15 @@ pub fn derive(
         usual: usual.iter().find(|usual| usual.class == class),
     };
     let shared = |(class, members): (Class, Vec<usize>)| {
-        // Joined runs show by themselves how runs differ.
+        // Joined runs show by themselves how runs differ, but are too few, and too near in time, to show all of it.
         let is_joined = members.iter().any(|row| joins_runs(&rows[*row]));
-        let known = if is_joined { Known { between: None, usual: None } } else { known(class) };
+        let known = if is_joined { Known { between: None, ..known(class) } } else { known(class) };
         of_class(class, &members, rows, details, catalogue, known)
     };
     classes.into_iter().filter_map(shared).collect()
 }
 
-/// Whether a row joins several runs: the interval for another one is known of them (`run/repeats.rs`).
+/// Whether a row joins several runs. Its interval for another one is known of them (`run/repeats.rs`), and of other guests.
 fn joins_runs(row: &Row) -> bool {
     row.runs.is_some_and(|runs| runs > 1)
 }
@@ -149,7 +161,14 @@ fn of_class(
     let (ns, common) = variances(&of_ns, shares_nothing);
     let (cycles, common_cycles) = variances(&of_cycles, shares_nothing);
     let (ns, cycles) = (over_runs(ns, known.in_ns()), over_runs(cycles, known.in_cycles()));
+    let joined = of_ns.iter().filter(|logs| joins_runs(&rows[logs.row])).map(|logs| logs.of_process.len()).max();
     let shared = of_runs(&common, known.in_ns());
+    let shared = joined.map_or(shared, |runs| {
+        // Where they differ much, these few say how much; where little, nothing that other guests do not.
+        let seen = Variance { value: variance(&common) / runs as f64, degrees: runs as f64 - 1.0 };
+        let both = known.usual.map_or(seen, |usual| usual.ns.shared.plus(seen));
+        Variance { value: shared.value * by_joined(joined), degrees: shared.degrees.min(both.degrees) }
+    });
     // Comparisons take out what both runs say they share, and do without what is usual.
     let [of_run, of_run_in_cycles] = [(&common, known.in_ns()), (&common_cycles, known.in_cycles())]
         .map(|(common, (seen, _))| of_runs(common, (seen, None)));
@@ -168,15 +187,20 @@ fn of_class(
             ns: Parts { own: *own, shared: of_run },
             cycles: in_cycles.map(|own| Parts { own: *own, shared: of_run_in_cycles }),
         });
-        let Some(at) = row.ns.map(Nanoseconds::value).filter(|_| !joins_runs(row)) else { continue };
+        let Some(at) = row.ns.map(Nanoseconds::value) else { continue };
+        let of_runs = joins_runs(row).then(|| of_ns.iter().find(|logs| logs.row == *index)).flatten();
         // Threads that share nothing follow the clock, which all rows share: the rest is that of their cycles.
-        let own = match in_cycles.filter(|_| shares_nothing) {
-            Some(own) => as_usual(*own, known.in_cycles()),
-            None => as_usual(*own, known.in_ns()),
+        let own = match (of_runs, in_cycles.filter(|_| shares_nothing)) {
+            (Some(_), _) if known.usual.is_none() => continue,
+            (Some(logs), _) => of_joined(*own, logs.of_process.len(), known.in_ns()),
+            (None, Some(own)) => as_usual(*own, known.in_cycles()),
+            (None, None) => as_usual(*own, known.in_ns()),
         };
         let predicted = around(at, half_width(own.plus(shared)));
         let within = row.ns_within.map(|Interval { low, high }| Interval { low: rounded(low), high: rounded(high) });
-        (row.ns_interval, row.allowance) = (Some(within.map_or(predicted, |within| predicted.union(within))), None);
+        let made = of_runs.and_then(|logs| logs.hull(row, shares_nothing));
+        let shown = [within, made].into_iter().flatten().fold(predicted, Interval::union);
+        (row.ns_interval, row.allowance) = (Some(shown), None);
     }
     let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
     (common.len() >= FEWEST_PROCESSES).then(|| Shared {
@@ -270,6 +294,17 @@ fn as_usual(own: Variance, known: InUnit<'_>) -> Variance {
     }
 }
 
+/// The variance of a case between another run and the mean of so many joined ones, as half of it ([`half_width`]).
+fn of_joined(own: Variance, runs: usize, (_, usual): InUnit<'_>) -> Variance {
+    let of_run = (own.value * runs as f64).max(usual.map_or(0.0, |usual| usual.added));
+    Variance { value: of_run * by_joined(Some(runs)), ..own }
+}
+
+/// By what the variance between two runs shrinks where one of them is the mean of so many.
+fn by_joined(runs: Option<usize>) -> f64 {
+    runs.map_or(1.0, |runs| f64::midpoint(1.0, 1.0 / runs as f64))
+}
+
 /// The variance of what all cases of a class share, as that of one run: what is usual, and what the processes say on top; then what
 /// earlier runs show. Where nothing is usual, what the processes say counts beside these as two observations.
 fn of_runs(common: &[f64], (seen, usual): InUnit<'_>) -> Variance {
@@ -302,6 +337,24 @@ pub fn sentence(shared: &[Shared]) -> String {
     shared.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
+/// How narrow the intervals of these cases can become in the first run of this machine, however quiet it is: by what all cases of a
+/// class share. `None` where that is not known before the run.
+pub fn expected<'a>(machine: &Machine, cases: impl Iterator<Item = &'a Case>, catalogue: &Catalogue) -> Option<String> {
+    let classes: BTreeSet<Class> =
+        cases.filter_map(|case| Some(catalogue.facts(&case.primitive)?.class_of(case))).collect();
+    let planned = guests::usual(machine).iter().filter(|usual| classes.contains(&usual.class));
+    let of = |usual: &Usual| format!("±{:.0} % for {}", 100.0 * half_width(usual.ns.shared), usual.class);
+    let each: Vec<String> = planned.map(of).collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "the first run of a virtual machine gives CPU costs within {} at best, and calls those within ±{:.0} % resolved; \
+             runs that follow, and --repeat 3, say more",
+            each.join(", "),
+            100.0 * Settings::NOISY_ABOVE
+        )
+    })
+}
+
 /// Two digits below ten, else whole.
 fn significant_of_percent(percent: f64) -> String {
     let decimals = [0.1, 10.0].into_iter().filter(|bound| percent < *bound).count();
@@ -311,10 +364,74 @@ fn significant_of_percent(percent: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Case, Cycles, Facts, Layout, Primitive, Role, RunEffect};
+    use crate::{Cycles, Facts, Layout, Primitive, Role, RunEffect};
 
     fn is(found: f64, expected: f64) -> bool {
         (found - expected).abs() < 1e-9 * expected.abs().max(1e-3)
+    }
+
+    #[test]
+    fn what_a_first_run_can_know_is_said_of_the_classes_that_it_measures() {
+        let catalogue: Catalogue = [Primitive {
+            id: "cpu.lock.mcs",
+            summary: "",
+            operation: "",
+            source: "",
+            facts: Facts::of(Role::ThreadLock),
+        }]
+        .into_iter()
+        .collect();
+        let case = Case { threads: Some(4), ..Case::new("cpu.lock.mcs") };
+        let mut machine = Machine::default();
+        let said = |machine: &Machine, case: &Case| expected(machine, [case].into_iter(), &catalogue);
+        assert_eq!(said(&machine, &case), None, "no machine like it was calibrated");
+        machine.cpu.hypervisor = Some("KVM".to_owned());
+        // Student's t with 12 degrees times the deviation of two runs.
+        let half = 2.179 * 0.0296 * 2.0_f64.sqrt();
+        let text = said(&machine, &case).unwrap();
+        assert!(text.contains(&format!("within ±{:.0} % for cache lines that move at best", 100.0 * half)), "{text}");
+        assert!(half > Settings::NOISY_ABOVE, "none of them is resolved");
+        assert_eq!(said(&machine, &Case::new("gpu.grid.counter")), None);
+    }
+
+    #[test]
+    fn joined_runs_that_agree_are_as_far_from_the_next_one_as_runs_of_guests_are() {
+        let apart = |shared: f64| Apart {
+            added: 0.0,
+            factor: Variance { value: 1.0, degrees: 9.0 },
+            shared: Variance { value: shared * shared, degrees: 4.0 },
+        };
+        let catalogue: Catalogue = [Primitive {
+            id: "cpu.lock.mcs",
+            summary: "",
+            operation: "",
+            source: "",
+            facts: Facts::of(Role::ThreadLock),
+        }]
+        .into_iter()
+        .collect();
+        let half = |usual: &[Usual]| {
+            let case = |threads| Case { threads: Some(threads), ..Case::new("cpu.lock.mcs") };
+            let row = |threads| Row {
+                ns: Some(Nanoseconds(100.0)),
+                ns_interval: Some(Interval { low: 99.0, high: 101.0 }),
+                ns_within: Some(Interval { low: 99.5, high: 100.5 }),
+                runs: Some(3),
+                ..Row::unmeasured(case(threads), crate::Verdict::Resolved)
+            };
+            let mut rows: Vec<Row> = (2..8).map(row).collect();
+            let of_run = |run: u32| Detail::of_actor(Detail::PROCESS_NS, run, 100.0 + 1e-3 * f64::from(run));
+            let details = rows.iter().map(|row| (row.case.id(), (0..3).map(of_run).collect())).collect();
+            derive(&mut rows, &details, &catalogue, &[], usual);
+            rows[0].shown_width().unwrap()
+        };
+        assert!(is(half(&[]), 0.01), "what the runs say, where nothing is usual");
+        let class = Facts::of(Role::ThreadLock).class_of(&Case { threads: Some(2), ..Case::new("cpu.lock.mcs") });
+        let usual = |shared| [Usual { class, ns: apart(shared), cycles: apart(shared) }];
+        // Student's t with four degrees, of a run and the mean of three.
+        let expected = 2.776 * 0.03 * (4.0_f64 / 3.0).sqrt();
+        assert!((half(&usual(0.03)) / expected.sinh() - 1.0).abs() < 0.01, "{} {expected}", half(&usual(0.03)));
+        assert!(half(&usual(0.06)) > half(&usual(0.03)));
     }
 
     /// In five processes, costs that rise evenly have a correlation of neighbours of (5 * 0.4 + 1) / 2, of which 0.8 counts.

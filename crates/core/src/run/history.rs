@@ -142,6 +142,11 @@ impl History {
         lines(std::iter::once(StringRecord::from(&COLUMNS[..])).chain(self.0.iter().flat_map(of_run)))
     }
 
+    /// Whether it has no run.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds a run, whose rows have what its processes predict. Only the latest runs are kept.
     pub fn add(&mut self, ended: &str, rows: &[Row]) {
         let known: BTreeMap<CaseId, Figures> =

@@ -10,13 +10,16 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::model::detail::Details;
+use crate::run::another_run;
 use crate::run::columns::COLUMNS;
+use crate::run::guests::Usual;
 use crate::stats::{Variance, mean, student};
 use crate::{CaseId, Catalogue, Cycles, Detail, Interval, Nanoseconds, Row, Verdict};
 
 /// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
-/// one run alone says of another.
-pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
+/// one run alone says of another, `usual` what runs of other machines do: runs that follow each other meet the machine in one
+/// state, and agree more than the next one does with them.
+pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue, usual: &[Usual]) -> Vec<Row> {
     let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts_of(catalogue)).collect();
     let runs: Vec<Vec<Row>> = runs.iter().map(derived).collect();
     let mut places: HashMap<CaseId, usize> = HashMap::new();
@@ -29,7 +32,10 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue) -> Vec<Row> {
         cases[place].push(row);
     }
     let families = family_variances(&cases);
-    cases.iter().filter_map(|rows| Some(joined(rows, &families)?.with_facts_of(catalogue).judged())).collect()
+    let joined = cases.iter().filter_map(|rows| Some(joined(rows, &families)?.with_facts_of(catalogue)));
+    let mut joined: Vec<Row> = joined.collect();
+    another_run::derive(&mut joined, &details(&runs), catalogue, &[], usual);
+    joined.into_iter().map(Row::judged).collect()
 }
 
 /// The costs of each case in the runs, in place of those in the processes of one run: what the cases of a class share in a run is
@@ -170,7 +176,7 @@ mod tests {
     use crate::model::case::Case;
 
     fn joined_rows(runs: &[Vec<Row>]) -> Vec<Row> {
-        join(runs, &Catalogue::default())
+        join(runs, &Catalogue::default(), &[])
     }
 
     fn row(threads: u32, ns: f64, verdict: Verdict) -> Row {
