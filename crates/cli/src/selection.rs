@@ -109,7 +109,12 @@ impl Selection {
             return Err(if has_cases { self.nothing_left(&refused) } else { self.nothing_selected(&listing) });
         }
         let catalogue = listing.iter().map(|listing| *listing.primitive).collect();
-        Ok((Plan::shuffled(parts, catalogue, seed), refused))
+        let plan = Plan::shuffled(parts, catalogue, seed);
+        if preset == Preset::Quick {
+            return Ok((plan, refused));
+        }
+        let quick: Vec<Vec<Case>> = planned(&Preset::Quick).into_iter().map(|asked| asked.cases).collect();
+        Ok((plan.with_time_of_quick(&quick), refused))
     }
 
     /// Why none of the cases that the globs select has what was asked for.

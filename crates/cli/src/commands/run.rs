@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
 use syncscope_core::run::provenance::SessionRecord;
+use syncscope_core::run::{Status, another_run};
 use syncscope_core::session::plan::Plan;
-use syncscope_core::session::{Effort, Finished, Here, Limits, Session, SessionError};
+use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Domain, Run};
 use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::{cpu_list, scheduling};
@@ -144,7 +144,11 @@ fn measure_here(
     if arguments.dry_run {
         progress.finish();
         laboratories.notes(arguments.preset, &plan).iter().for_each(|note| terminal::note(note));
+        note_expected(&request, &mut laboratories, &plan, &mut progress);
         return show_plan(&plan, &request.arguments);
+    }
+    if matches!(request.target, Target::New(_)) {
+        note_expected(&request, &mut laboratories, &plan, &mut progress);
     }
     let mut session = match begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish()) {
         Err(SessionError::Complete(path)) => {
@@ -240,6 +244,17 @@ fn report_complete(arguments: &RunArguments, path: &Path) -> Result<Outcome, Fai
     let finished = complete(path)?;
     let (_, own) = as_begun(arguments, &finished.directory, &finished.directory.read_run()?)?;
     own.map_or_else(|| report(&finished), |own| own.conclude(&finished, report))
+}
+
+/// Says before a run how well it can know what it measures, where no earlier run of the machine says it better.
+fn note_expected(request: &RunRequest, laboratories: &mut Laboratories, plan: &Plan, progress: &mut Progress) {
+    if request.own.is_some() || laboratories.are_fake() {
+        return;
+    }
+    let run = new_run(request, laboratories, plan);
+    let is_first = history::read(&run).is_none_or(|history| history.is_empty());
+    let expected = is_first.then(|| another_run::expected(&run.machine, plan.cases(), &plan.catalogue)).flatten();
+    expected.iter().for_each(|text| progress.suspend(|| terminal::note(text)));
 }
 
 fn show_warnings(run: &Run, laboratories: &Laboratories) {
@@ -455,7 +470,7 @@ fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> 
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;
     let runs = arguments.repeat.unwrap_or(1);
-    let effort = Effort::within(arguments.preset, arguments.time, &plan.parts);
+    let effort = plan.effort(arguments.preset, arguments.time);
     let of_one: Duration = plan.parts.iter().map(|cases| effort.planned_time(cases)).sum();
     let time = of_one * runs;
     let seconds = Duration::from_secs(time.as_secs().max(1));

@@ -135,7 +135,7 @@ impl Session {
     /// When a file cannot be written, or another process writes into the folder.
     pub fn start(directory: RunDirectory, run: Run, preset: Preset, plan: Plan) -> Result<Self, SessionError> {
         let lock = directory.lock()?;
-        let effort = Effort::within(preset, run.time(), &plan.parts);
+        let effort = plan.effort(preset, run.time());
         Self::locked(directory, lock, run, effort, plan)
     }
 
@@ -204,7 +204,7 @@ impl Session {
         let earlier_pairs: HashMap<CaseId, u64> =
             provisional.iter().map(|row| (row.case.id(), row.pairs.unwrap_or(0))).collect();
         directory.forget_all_but(&finished.iter().chain(earlier_pairs.keys()).cloned().collect())?;
-        let effort = Effort::within(preset, run.time(), &plan.parts);
+        let effort = plan.effort(preset, run.time());
         plan.leave_out(&finished);
         // What has a row already comes last.
         plan.parts.iter_mut().for_each(|part| part.sort_by_key(|case| earlier_pairs.contains_key(&case.id())));

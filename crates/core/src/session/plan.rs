@@ -1,8 +1,10 @@
 //! The plan of a run: which cases, in which order.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use crate::own::is_own;
+use crate::session::preset::Effort;
 use crate::{Axes, Case, CaseId, Catalogue, Laboratory, Preset, Variants};
 
 /// The cases of a laboratory for what was asked for.
@@ -59,12 +61,14 @@ pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant:
 }
 
 /// The cases of a run: one list for each laboratory.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// The cases of each laboratory, in the order of the first pass.
     pub parts: Vec<Vec<Case>>,
     /// What is known of their primitives.
     pub catalogue: Catalogue,
+    /// How long each list takes at least: none is known where there are fewer.
+    pub least: Vec<Duration>,
 }
 
 impl Plan {
@@ -76,7 +80,23 @@ impl Plan {
         for part in &mut parts {
             random.shuffle(part);
         }
-        Self { parts, catalogue }
+        Self { parts, catalogue, least: Vec::new() }
+    }
+
+    /// The same, in which no case gets less time than among these, one list for each laboratory, by the quick preset: a preset with
+    /// more cases takes longer.
+    #[must_use]
+    pub fn with_time_of_quick(mut self, quick: &[Vec<Case>]) -> Self {
+        let least = |(cases, quick): (&Vec<Case>, &Vec<Case>)| {
+            Preset::Quick.planned_time(quick).mul_f64(cases.len() as f64 / quick.len().max(1) as f64)
+        };
+        self.least = self.parts.iter().zip(quick).map(least).collect();
+        self
+    }
+
+    /// How well it is measured in this time; without one, as long as the preset takes.
+    pub fn effort(&self, preset: Preset, time: Option<Duration>) -> Effort {
+        Effort::within(preset, time, &self.parts, &self.least)
     }
 
     /// All cases.

@@ -2,6 +2,7 @@
 //! the time of the run how well.
 
 use std::collections::{BTreeMap, HashSet};
+use std::iter;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -87,61 +88,77 @@ const MOST_PROCESSES: f64 = 28.0;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Effort {
     preset: Preset,
-    /// How many times as long as the preset takes; one where nobody asked for a time.
-    times: f64,
+    /// How many times as long as the preset takes, for cases of CPUs and for others; one where nobody asked for a time.
+    times: [f64; 2],
 }
 
 impl From<Preset> for Effort {
     fn from(preset: Preset) -> Self {
-        Self { preset, times: 1.0 }
+        Self { preset, times: [1.0; 2] }
     }
 }
 
 impl Effort {
-    /// As long as this over all these cases, a list for each laboratory; without a time, as long as the preset takes.
-    pub fn within(preset: Preset, time: Option<Duration>, parts: &[Vec<Case>]) -> Self {
-        let planned: Duration = parts.iter().map(|cases| Self::from(preset).planned_time(cases)).sum();
-        let time = time.map(|time| time.min(LONGEST));
-        let times = time.filter(|_| !planned.is_zero()).map(|time| time.as_secs_f64() / planned.as_secs_f64());
-        Self { preset, times: times.unwrap_or(1.0) }
+    /// As long as this over all these cases, a list for each laboratory; without a time, as long as the preset takes, and at least as
+    /// long as `least` for each.
+    pub fn within(preset: Preset, time: Option<Duration>, parts: &[Vec<Case>], least: &[Duration]) -> Self {
+        let mut times = [1.0; 2];
+        let mut planned = Duration::ZERO;
+        for (cases, least) in parts.iter().zip(least.iter().chain(iter::repeat(&Duration::ZERO))) {
+            let of_preset = Self::from(preset).planned_time(cases);
+            planned += of_preset.max(*least);
+            if let Some(case) = cases.first().filter(|_| !of_preset.is_zero()) {
+                let times = &mut times[usize::from(!case.is_on_cpus())];
+                *times = least.div_duration_f64(of_preset).max(*times);
+            }
+        }
+        let time = time.map(|time| time.min(LONGEST)).filter(|_| !planned.is_zero());
+        let of_time = time.map_or(1.0, |time| time.div_duration_f64(planned));
+        Self { preset, times: times.map(|times| times * of_time) }
+    }
+
+    /// How many times as long as by the preset these cases take.
+    fn times(self, case: &Case) -> f64 {
+        self.times[usize::from(!case.is_on_cpus())]
     }
 
     /// How a case is measured, given how many `cases` its laboratory has. Experiments may ask for a larger or smaller share of the
     /// time. `facts` are those of the primitive, where known.
     pub(super) fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
-        self.lengthened(self.preset.settings(case, cases, facts))
+        self.lengthened(case, self.preset.settings(case, cases, facts))
     }
 
     /// The same among all cases of its laboratory.
     pub(super) fn settings_among(self, case: &Case, cases: &[Case], facts: Option<&Facts>) -> Settings {
-        self.lengthened(self.preset.settings_among(case, cases, facts))
+        self.lengthened(case, self.preset.settings_among(case, cases, facts))
     }
 
     /// In more time a case gets more blocks, and a finer precision ends it.
-    fn lengthened(self, mut settings: Settings) -> Settings {
+    fn lengthened(self, case: &Case, mut settings: Settings) -> Settings {
         let Settings { blocks, rule, .. } = &mut settings;
-        let all = f64::from(blocks.max);
-        let most = (all * self.times).clamp(f64::from(blocks.min), all.max(MOST_BLOCKS));
+        let (all, times) = (f64::from(blocks.max), self.times(case));
+        let most = (all * times).clamp(f64::from(blocks.min), all.max(MOST_BLOCKS));
         blocks.max = most.ceil() as u32;
         rule.max_pairs = (rule.max_pairs as f64 * most / all) as u64;
         rule.max_time = rule.max_time.mul_f64(most / all);
-        rule.precision = (rule.precision / self.times.max(1.0).sqrt()).max(FINEST_PRECISION.min(rule.precision));
+        rule.precision = (rule.precision / times.max(1.0).sqrt()).max(FINEST_PRECISION.min(rule.precision));
         settings
     }
 
     /// The processes that measure the cases of a CPU, the one that writes the run among them. What they differ by is most of an
     /// interval for another run, so a longer run has more of them.
     pub(super) fn processes(self) -> u32 {
-        (f64::from(PROCESSES) * self.times.max(1.0).sqrt()).min(MOST_PROCESSES) as u32
+        (f64::from(PROCESSES) * self.times[0].max(1.0).sqrt()).min(MOST_PROCESSES) as u32
     }
 
     /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
     pub(super) fn passes(self, cases: &[Case]) -> PassSchedule {
         let of_preset = self.preset.passes(cases);
-        if (self.times - 1.0).abs() < f64::EPSILON {
+        let times = cases.first().map_or(1.0, |case| self.times(case));
+        if (times - 1.0).abs() < f64::EPSILON {
             return of_preset;
         }
-        PassSchedule::within(Self::from(self.preset).planned_time(cases).mul_f64(self.times), of_preset.fewest)
+        PassSchedule::within(Self::from(self.preset).planned_time(cases).mul_f64(times), of_preset.fewest)
     }
 
     /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where the
@@ -351,7 +368,7 @@ mod tests {
             .map(|minutes| minutes.map(|minutes| Duration::from_secs(60 * minutes)));
         let mut before: Option<(Vec<Settings>, u32)> = None;
         for time in minutes {
-            let effort = Effort::within(Preset::Paper, time, &parts);
+            let effort = Effort::within(Preset::Paper, time, &parts, &[]);
             let takes: Duration = parts.iter().map(|cases| effort.planned_time(cases)).sum();
             let asked = time.unwrap_or(planned).as_secs_f64();
             assert!((takes.as_secs_f64() / asked - 1.0).abs() < 0.03, "{asked} s, planned as {takes:?}");
@@ -370,17 +387,32 @@ mod tests {
     }
 
     #[test]
+    fn a_case_gets_at_least_what_another_preset_gives_it_on_its_side() {
+        let parts = [vec![Case::new("cpu.atomic.add"); 2000], vec![Case::new("gpu.atomic.add"); 2000]];
+        let of_preset = Effort::from(Preset::Paper);
+        let [cpu, gpu] = [0, 1].map(|part| of_preset.planned_time(&parts[part]));
+        let effort = Effort::within(Preset::Paper, None, &parts, &[8 * cpu, gpu / 2]);
+        assert!((effort.planned_time(&parts[0]).div_duration_f64(8 * cpu) - 1.0).abs() < 0.01);
+        assert_eq!(effort.planned_time(&parts[1]), gpu);
+        let most = |effort: Effort, part: usize| effort.settings(&parts[part][0], 2000, None).blocks.max;
+        assert_eq!((most(effort, 0), most(effort, 1)), (8 * most(of_preset, 0), most(of_preset, 1)));
+        // Who asks for a time gets it, in the same shares.
+        let twice = Effort::within(Preset::Paper, Some(2 * (8 * cpu + gpu)), &parts, &[8 * cpu, gpu / 2]);
+        assert!((twice.planned_time(&parts[0]).div_duration_f64(16 * cpu) - 1.0).abs() < 0.01);
+    }
+
+    #[test]
     fn the_time_of_the_preset_asked_for_is_that_of_the_preset() {
         let parts = [vec![Case::new("cpu.atomic.add"); 400]];
         let planned = Preset::Quick.planned_time(&parts[0]);
-        let effort = Effort::within(Preset::Quick, Some(planned), &parts);
+        let effort = Effort::within(Preset::Quick, Some(planned), &parts, &[]);
         assert_eq!(effort, Effort::from(Preset::Quick));
         for extreme in [Duration::ZERO, Duration::MAX] {
-            let takes = Effort::within(Preset::Quick, Some(extreme), &parts).planned_time(&parts[0]);
+            let takes = Effort::within(Preset::Quick, Some(extreme), &parts, &[]).planned_time(&parts[0]);
             assert!(takes <= LONGEST, "{extreme:?}: {takes:?}");
         }
         assert_eq!(
-            Effort::within(Preset::Quick, Some(planned), &[]),
+            Effort::within(Preset::Quick, Some(planned), &[], &[]),
             Effort::from(Preset::Quick),
             "no case takes no time"
         );

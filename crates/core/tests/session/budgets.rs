@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use syncscope_core::Case;
 use syncscope_core::run::Status;
 use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
-use syncscope_core::{Case, Catalogue};
 
 use crate::{Fixture, MIN_BLOCKS, Recorder, Timed};
 
@@ -123,7 +123,7 @@ fn a_short_budget_is_shared_among_laboratories() {
     let mut slow = Timed::new(fixture.laboratory.clock.clone(), slow_block);
     let ids = ["cpu.atomic.add", "cpu.barrier.std"];
     let cases = |id: &str| (1..101).map(|threads| Case { threads: Some(threads), ..Case::new(id) }).collect::<Vec<_>>();
-    let session = fixture.start_with(Plan { parts: ids.map(cases).into(), catalogue: Catalogue::default() });
+    let session = fixture.start_with(Plan { parts: ids.map(cases).into(), ..Plan::default() });
     let mut recorder = Recorder::default();
     let finished = fixture.measure_with(session, &Limits::default(), &mut recorder, Some(&mut slow));
     assert_eq!(finished.status, Status::BudgetSpent);

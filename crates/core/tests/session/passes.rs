@@ -10,8 +10,7 @@ use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Apart, Share};
 use syncscope_core::{
-    Cancel, Case, Catalogue, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect,
-    Verdict,
+    Cancel, Case, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect, Verdict,
 };
 
 use crate::{Fixture, MIN_BLOCKS, Recorder};
@@ -81,7 +80,8 @@ fn cases_of_a_device_whose_runs_differ_get_more_blocks_than_the_others() {
     let agrees = primitive("gpu.launch.graph", |_| RunEffect::of_both(0.01));
     let mut fixture = Fixture::new(Duration::from_secs(10));
     let parts = vec![vec![Case::new(varies.id), Case::new(agrees.id)]];
-    let session = fixture.start_with(Plan { parts, catalogue: [varies, agrees].into_iter().collect() });
+    let session =
+        fixture.start_with(Plan { parts, catalogue: [varies, agrees].into_iter().collect(), ..Plan::default() });
     let mut recorder = Recorder::default();
     let finished = fixture.measure(session, &Limits::default(), &mut recorder);
     assert_eq!(recorder.blocks().into_values().collect::<Vec<_>>(), [3, 12]);
@@ -95,7 +95,7 @@ fn no_case_is_called_precise_before_its_blocks_span_half_of_the_time() {
         threads.map(|threads| Case { threads: Some(threads), ..Case::new(id) }).collect()
     };
     let parts = vec![[cases("cpu.atomic.add", 1..51), cases("cpu.barrier.std", 1..11)].concat()];
-    let plan = Plan { parts, catalogue: Catalogue::default() };
+    let plan = Plan { parts, ..Plan::default() };
     let session = fixture.start_with(plan);
     let mut recorder = Recorder::default();
     fixture.measure(session, &Limits::default(), &mut recorder);

@@ -10,7 +10,7 @@ use syncscope_core::run::Status;
 use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Here, Limits, Session, SessionError};
-use syncscope_core::{Case, Catalogue, Preset, Run};
+use syncscope_core::{Case, Preset, Run};
 
 use crate::{Fixture, Recorder};
 
@@ -97,7 +97,7 @@ fn interrupted_with_shorter_plan(fixture: &mut Fixture, left: usize) -> Plan {
     let has_row = |case: &Case| rows.iter().any(|row| row.case == *case);
     let (known, unknown): (Vec<Case>, Vec<Case>) = fixture.plan().cases().cloned().partition(has_row);
     assert!(!known.is_empty() && known.len() < left, "{} of {left}", known.len());
-    Plan { parts: vec![known.into_iter().chain(unknown).take(left).collect()], catalogue: Catalogue::default() }
+    Plan { parts: vec![known.into_iter().chain(unknown).take(left).collect()], ..Plan::default() }
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_run_is_not_resumed_with_a_plan_that_lacks_its_cases() {
     assert!(error.contains("resume it as it was begun") && error.contains("new run"), "{error}");
     // As many cases, but not those of the rows.
     let others = (0..12).map(|threads| Case { threads: Some(threads), ..Case::new("cpu.lock.ticket") });
-    let error = refused("0-3", Plan { parts: vec![others.collect()], catalogue: Catalogue::default() });
+    let error = refused("0-3", Plan { parts: vec![others.collect()], ..Plan::default() });
     assert!(error.contains("rows are of no case of the plan"), "{error}");
     let after = (fs::read(directory.run_json()).unwrap(), fs::read(directory.measurements()).unwrap());
     assert_eq!(after, before, "nothing was touched");
