@@ -91,7 +91,7 @@ impl Reading {
             (State::Resolved, _) => time.unwrap_or_default(),
             (State::Rough, _) => format!("{ROUGHLY}{}", time.unwrap_or_default()),
             (State::Bound, _) => less_than(row).unwrap_or_default(),
-            (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_) | Verdict::BelowResolution(_)) => {
+            (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_)) => {
                 range(row).map_or_else(|| NO_NUMBER.to_owned(), |Interval { low, high }| figure::between(low, high))
             }
             (_, verdict) => words(verdict.name()).to_owned(),
@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(of(interval(141.0), interval(4119.965)), "< 4.2 µs");
         assert_eq!((of(interval(4846.0), None), of(None, interval(10.288))), ("< 4.9 µs".into(), "< 11 ns".into()));
         assert_eq!((of(interval(0.05), None), of(interval(996.0), None)), ("< 0.050 ns".into(), "< 1.0 µs".into()));
-        assert_eq!(of(interval(-0.5), None), "no number");
+        assert_eq!(of(interval(-0.5), None), "below resolution");
     }
 
     #[test]
@@ -328,7 +328,7 @@ mod tests {
         };
         let below = Verdict::BelowResolution("at most 0.050 ns".into());
         assert_eq!(Reading::of(&row(below.clone(), 0.05)).figure, "< 0.050 ns");
-        assert_eq!(Reading::of(&row(below, -0.01)).figure, "no number");
+        assert_eq!(Reading::of(&row(below, -0.01)).figure, "below resolution");
         let noisy = Reading::of(&row(Verdict::Noisy("wide".into()), 4.0));
         assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.state), ("no number", None, State::Open));
         let rough = Row {

@@ -77,7 +77,8 @@ impl RunData {
         let lost = [lost.warning("measurements.csv"), lost.note("measurements.csv")];
         let others = [of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
         let others: Vec<String> = lost.into_iter().chain(others).flatten().collect();
-        let rows: Vec<Row> = rows.into_iter().map(|row| row.judged().without_contradiction()).collect();
+        let judged = |row: Row| row.judged().at_least_a_cycle(&run.machine).without_contradiction();
+        let rows: Vec<Row> = rows.into_iter().map(judged).collect();
         Ok(Self {
             name: directory_name(path),
             damage: Damage { lost_rows: run.damage(&rows).filter(|_| has_rows), others },

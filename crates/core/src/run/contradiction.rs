@@ -1,6 +1,7 @@
 //! Rows that cannot be: their figures contradict each other or the verdict.
 
-use crate::{Cycles, Interval, Nanoseconds, Row, Verdict};
+use crate::run::machine::Machine;
+use crate::{Cycles, Domain, Interval, Nanoseconds, Row, Verdict};
 
 impl Row {
     /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
@@ -48,6 +49,22 @@ impl Row {
         if self.verdict.has_cost() { self.contradiction_of_resolved() } else { None }
     }
 
+    /// The same, in which a published figure of a device is below what can be resolved where it is less than a cycle, in which the
+    /// device issues one instruction of a warp.
+    #[must_use]
+    pub fn at_least_a_cycle(mut self, machine: &Machine) -> Self {
+        let hertz = machine.gpus.iter().filter_map(|gpu| gpu.nominal_clock_hz).reduce(f64::max);
+        let cycles = self.ns.zip(hertz).map(|(ns, hertz)| ns.value() * hertz / 1e9);
+        let is_published =
+            matches!(self.verdict, Verdict::Imported(_)) && self.case.domain_and_family().0 == Domain::Gpu.as_str();
+        if is_published && cycles.is_some_and(|cycles| cycles < 1.0) {
+            self.verdict =
+                Verdict::BelowResolution("the published figure is less than a cycle of the device".to_owned());
+            self.ops_per_s_total = None;
+        }
+        self
+    }
+
     fn contradiction_of_resolved(&self) -> Option<String> {
         let Some(cost) = self.ns.map(Nanoseconds::value) else {
             return Some("a cost was resolved and is not there".to_owned());
@@ -84,6 +101,24 @@ impl Row {
 mod tests {
     use super::*;
     use crate::run::row::tests::full;
+
+    #[test]
+    fn a_published_figure_below_a_cycle_of_the_device_is_no_cost() {
+        use crate::Case;
+        use crate::run::machine::GpuMachine;
+
+        let gpu = GpuMachine { nominal_clock_hz: Some(2e9), ..GpuMachine::default() };
+        let machine = Machine { gpus: vec![gpu], ..Machine::default() };
+        let read = |id, ns, verdict| {
+            let row = Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(Case::new(id), verdict) };
+            row.at_least_a_cycle(&machine).verdict.name()
+        };
+        let published = || Verdict::Imported(String::new());
+        assert_eq!(read("gpu.fence.block", 0.0167, published()), "BelowResolution");
+        assert_eq!(read("gpu.fence.block", 0.51, published()), "Imported");
+        assert_eq!(read("cpu.atomic.read", 0.0167, published()), "Imported", "a core does several at once");
+        assert_eq!(read("gpu.fence.block", 0.0167, Verdict::Resolved), "Resolved", "ours have a limit of their own");
+    }
 
     #[test]
     fn a_figure_without_explanation_is_a_defect() {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Nanoseconds, Role, Row, Verdict};
+use syncscope_core::{Case, Nanoseconds, Role, Row, Settings, Verdict};
 
 use super::contest::{Basis, Known, Peers, Size};
 use super::findings::{Truth, findings, judge::Test};
@@ -124,6 +124,26 @@ fn every_sentence_of_a_stored_run_says_its_conditions() {
         }
     }
     assert!(said > 50, "{said}");
+}
+
+/// Of every stored run and published table, no row is called resolved whose interval that is shown is wider than a resolved cost may
+/// be, or narrower than the one within the run.
+#[test]
+fn no_stored_row_is_resolved_whose_shown_interval_is_wide() {
+    let results: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results"].iter().collect();
+    let mut resolved = 0;
+    for directory in syncscope_core::stored_run::stored_runs(&results).unwrap() {
+        let data = RunData::load(directory.path(), testing::catalogue()).unwrap();
+        for row in data.rows.iter().filter(|row| row.verdict == Verdict::Resolved) {
+            let of = || format!("{}: {} {:?}", data.name, row.case, row.shown_interval());
+            let width = row.shown_width().unwrap_or_else(|| panic!("no interval in {}", of()));
+            assert!(width <= Settings::NOISY_ABOVE, "{}", of());
+            let within = row.ns_within.unwrap();
+            assert!(row.shown_interval().is_some_and(|shown| shown.low <= within.low && shown.high >= within.high));
+            resolved += 1;
+        }
+    }
+    assert!(resolved > 10_000, "{resolved}");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use syncscope_core::run::rivals;
+use syncscope_core::run::shown::ROUGH_UP_TO;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Cycles, Row};
+use syncscope_core::{Cycles, Row, Verdict};
 
 use crate::RunData;
 use crate::analysis::usual::short_name;
@@ -83,9 +84,15 @@ impl<'a> Known<'a> {
         self.row.ns_with_allowance().map_or(self.bounds, scaled)
     }
 
-    /// Whether it certainly costs less than the other one, which is alike.
+    /// Whether it certainly costs less than the other one, which is alike. Published figures without intervals may differ by chance
+    /// in all that is less than a factor.
     pub(super) fn is_below(&self, other: &Self) -> bool {
-        other.over(self).is_above_one()
+        const BY_POINTS: f64 = 2.0;
+        let ratio = other.over(self);
+        let is_point = |one: &Self| {
+            matches!(one.row.verdict, Verdict::Imported(_)) && one.row.ns_within.or(one.row.ns_interval).is_none()
+        };
+        ratio.is_above_one() && (ratio.point >= BY_POINTS || !is_point(self) && !is_point(other))
     }
 
     /// The name of its primitive; the design of a rival is the name of its [`Entrant`].
@@ -118,7 +125,10 @@ impl fmt::Display for Known<'_> {
     /// `1.20 µs`, `~1.20 µs` where the row is noisy, and a range or `no number` where it has no figure.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Interval { low, high } = self.quoted();
+        // What decides is what is written: a figure whose interval for another run is wide is that interval.
+        let is_wide = self.basis == Basis::Machine && low > 0.0 && high - low > 2.0 * ROUGH_UP_TO * self.ns;
         match State::of(self.row) {
+            state if is_wide && state.has_figure() => out.write_str(&figure::between(low, high)),
             _ if !self.is_of_another_actor() => out.write_str(&Reading::of(self.row).figure),
             State::Rough => write!(out, "{}{}", reading::ROUGHLY, figure::time(self.ns)),
             State::Open if self.is_written() => out.write_str(&figure::between(low, high)),

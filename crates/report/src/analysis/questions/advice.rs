@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use syncscope_core::detail::value_of;
+use syncscope_core::run::IMPORTED;
 use syncscope_core::words::words;
 use syncscope_core::{CaseId, Detail};
 
@@ -235,13 +236,10 @@ pub(super) struct Inquiry<'a> {
 pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Decision> {
     let data = inquiry.data;
     let outcome = contest.outcome()?;
-    let is_clear = |win: &Win<'_, '_>| {
-        !lacks_intervals(data) || win.next().is_some_and(|(_, next)| win.ratio(&next).point >= MUCH)
-    };
     let win = match outcome {
-        Ok(win) if is_clear(&win) => win,
-        other => {
-            let why = other.err().map_or_else(|| WITHOUT_INTERVALS.to_owned(), |open| open.to_string());
+        Ok(win) => win,
+        Err(open) => {
+            let why = if lacks_intervals(data) { WITHOUT_INTERVALS.to_owned() } else { open.to_string() };
             return Some(undecided(data, contest, why));
         }
     };
@@ -255,7 +253,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
     let of_points = lacks_intervals(data)
-        .then(|| format!("the figures have no intervals: taken because the next costs at least {MUCH} times as much"));
+        .then(|| "the figures have no intervals: taken because the next costs at least 2 times as much".to_owned());
     let placed = placements::beyond_one_socket(&data.run, case);
     let placed = placed.map(|on| format!("measured with threads {on}"));
     let notes = placed.into_iter().chain(elsewhere(data, case)).chain(left_out).chain(of_median).chain(of_points);
@@ -279,17 +277,10 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     Some(Decision { outcome, choice: Some(Box::new(choice)), ..Decision::open(String::new()) })
 }
 
-/// Figures without intervals that differ by less than this factor may be as cheap.
-const MUCH: f64 = 2.0;
-
 /// What may be taken, and what certainly not.
 fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
-    let least = contest.least().map_or(0.0, |(_, least)| least.ns);
-    let is_near = |one: &Entrant<'_>| one.known.is_some_and(|known| known.ns < MUCH * least);
-    let (of_points, contenders) = (lacks_intervals(data), contest.contenders());
-    let may = |one: &&Entrant<'_>| {
-        if of_points { is_near(one) } else { contenders.iter().any(|other| other.name == one.name) }
-    };
+    let contenders = contest.contenders();
+    let may = |one: &&Entrant<'_>| contenders.iter().any(|other| other.name == one.name);
     let (candidates, excluded): (Vec<_>, Vec<_>) = contest.entrants().partition(may);
     let mut candidates = Candidate::of_all(data, candidates);
     let pending = contest.pending().iter().cloned();
@@ -410,14 +401,24 @@ fn other_advice(comparison: &Comparison<'_>) -> Vec<String> {
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let (answer, candidates) = adviser(need);
     let wanted = answer(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
-    let of_need = |(on, situation, decision): Situation| Advice { need, on, situation, decision };
+    let of_need = |(on, situation, mut decision): Situation| {
+        // The run has the rows at other sizes.
+        if let (false, Some(threads), Ok(options)) =
+            (decision.measured, asked.threads, candidates[usize::from(on == Domain::Gpu)])
+        {
+            decision.outcome.sentence += &format!("; `syncscope run {options} --threads {threads}` measures them");
+        }
+        Advice { need, on, situation, decision }
+    };
     let answers: Vec<Advice> = wanted.map(of_need).collect();
     if !answers.is_empty() {
         return answers;
     }
     let on = asked.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
     let reason = match candidates[usize::from(on == Domain::Gpu)] {
-        _ if on == Domain::Gpu && data.run.machine.gpus.is_empty() => "the run found no GPU on its machine".to_owned(),
+        _ if on == Domain::Gpu && data.run.machine.gpus.is_empty() && data.run.preset != IMPORTED => {
+            "the run found no GPU on its machine".to_owned()
+        }
         Err(reason) => reason.to_owned(),
         Ok(options) => {
             let side = side_name(on);

@@ -48,8 +48,12 @@ impl<'a> Contrast<'a> {
         name(self.data.case(self.rows[0]))
     }
 
-    /// Both costs, that of the first place first; `None` where one may not be written.
+    /// Both costs, that of the first place first; `None` where one may not be written, or rests on a single point beside contrary
+    /// ones.
     fn costs(&self) -> Option<Comparison<'a>> {
+        if self.rows.iter().any(|index| is_lone_point(self.data, *index)) {
+            return None;
+        }
         let [one, other] = self.rows.map(|index| Known::written(self.data, index, Basis::Run));
         one?.across(other?)
     }

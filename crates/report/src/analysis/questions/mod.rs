@@ -200,16 +200,6 @@ pub(crate) struct Answers {
 
 /// The answers that the rows of a run give.
 pub(crate) fn answers(data: &RunData) -> Answers {
-    if lacks_intervals(data) {
-        // Levels are so far apart that noise makes none.
-        let levels = placement::levels(data).map(|Outcome { sentence: text, rows, .. }| Answer {
-            text,
-            rows,
-            figure: "decide-placement",
-        });
-        let certain = levels.into_iter().collect();
-        return Answers { certain, open: Some(without_intervals(data)), ..Answers::default() };
-    }
     let (mut certain, mut rest, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for question in &QUESTIONS {
         let mut first = Some(&mut certain);
@@ -227,7 +217,10 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     let beyond = certain.split_off(certain.len().min(MOST - places.len()));
     certain.extend(places);
     let rest = beyond.into_iter().chain(rest).collect();
-    let open = (!open.is_empty()).then(|| format!("Undecided in this run: {}.", open.join("; ")));
+    let open = match lacks_intervals(data) {
+        true => Some(without_intervals(data)),
+        false => (!open.is_empty()).then(|| format!("Undecided in this run: {}.", open.join("; "))),
+    };
     Answers { certain, open, rest }
 }
 
@@ -264,7 +257,7 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     let of = |question: &Question| {
         let Picture { charts, text, otherwise, note } = (question.picture)(data)?;
         let rest = answers.rest.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.text.clone());
-        let parts: Vec<String> = text.into_iter().chain(rest).filter(|_| is_certain).collect();
+        let parts: Vec<String> = text.into_iter().chain(rest).collect();
         let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);
         let is_decided = is_at_top || !parts.is_empty();
         let open = || {
@@ -286,7 +279,8 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
 }
 
 /// What stands in the place of sentences about figures without intervals, such as those of others.
-const WITHOUT_INTERVALS: &str = "These figures have no intervals: small differences between them may be noise.";
+const WITHOUT_INTERVALS: &str =
+    "These figures have no intervals: those that differ by less than a factor of two may be as cheap.";
 
 /// What a run of such figures holds.
 fn without_intervals(data: &RunData) -> String {
@@ -301,13 +295,12 @@ fn without_intervals(data: &RunData) -> String {
     format!("This run holds {} {costs} ({}). {WITHOUT_INTERVALS}", figure::grouped(count), domains.join("; "))
 }
 
-/// Whether there are figures and all are those of others, which have no intervals. A row of ours whose pairs were excluded has none
-/// either, and says why itself.
+/// Whether the figures are those of others, which have no intervals. A row of ours whose pairs were excluded has none either, and says
+/// why itself.
 fn lacks_intervals(data: &RunData) -> bool {
-    let mut figures = data.rows.iter().filter(|row| row.ns.is_some()).peekable();
-    let is_foreign =
-        |row: &Row| matches!(row.verdict, Verdict::Imported(_)) && row.ns_within.or(row.ns_interval).is_none();
-    figures.peek().is_some() && figures.all(is_foreign)
+    let mut figures = data.rows.iter().filter(|row| row.ns.is_some());
+    let is_imported = |row: &Row| matches!(row.verdict, Verdict::Imported(_));
+    data.rows.iter().any(is_imported) && figures.all(|row| row.ns_within.or(row.ns_interval).is_none())
 }
 
 /// What the tests of several questions need.
@@ -412,7 +405,7 @@ pub(crate) mod testing {
 mod tests {
     use std::path::PathBuf;
 
-    use syncscope_core::{Row, Verdict};
+    use syncscope_core::{Nanoseconds, Row, Verdict};
 
     use super::testing::{case, data, on_blocks, row};
     use super::testing::{decision, lock, series};
@@ -502,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_without_intervals_make_nothing_certain() {
+    fn figures_without_intervals_make_nothing_certain_but_what_differs_by_a_factor_of_two() {
         let barrier = |name: &str, ns| row(case(&format!("cpu.barrier.{name}"), 16), ns, 0.1);
         let mut data = data(vec![barrier("std", 30_000.0), barrier("dissemination", 1_000.0)]);
         assert!(answers(&data).certain.iter().any(|answer| answer.text.contains("dissemination")));
@@ -518,6 +511,9 @@ mod tests {
         data.rows.iter_mut().for_each(|row| row.verdict = Verdict::Interfered(String::new()));
         assert!(!said(&data).contains(WITHOUT_INTERVALS));
         data.rows.iter_mut().for_each(|row| row.verdict = Verdict::Imported(String::new()));
+        let far = answers(&data).certain;
+        assert!(far.iter().any(|answer| answer.text.contains("30 times as much")), "{far:?}");
+        data.rows[0].ns = Some(Nanoseconds(1_900.0));
         assert_eq!(said(&data), format!("This run holds 2 costs (CPU: barriers). {WITHOUT_INTERVALS}"));
         data.rows.truncate(1);
         assert!(said(&data).starts_with("This run holds 1 cost (CPU: barriers). "));

@@ -164,6 +164,25 @@ mod tests {
     }
 
     #[test]
+    fn a_published_point_between_contrary_neighbours_is_compared_with_nothing() {
+        let published = |threads, ns| Row {
+            verdict: Verdict::Imported(String::new()),
+            ns_within: None,
+            ns_interval: None,
+            ..team("cpu.lock.openmp_critical", Placement::None, threads, ns)
+        };
+        let said = |at_20| {
+            let mut run =
+                data(vec![published(19, 4390.0), published(20, at_20), published(21, 4760.0), published(40, 8620.0)]);
+            (run.run.machine.cpu.cores, run.run.machine.cpu.hardware_threads) = (20, 40);
+            said_of(teams_on_siblings, &run)
+        };
+        assert_eq!(said(2060.0), None, "a dip");
+        assert!(said(4290.0).unwrap().unwrap().contains("a critical section 2.0 times"), "no dip");
+        assert_eq!(said(4400.0), None, "less than a factor of two between points");
+    }
+
+    #[test]
     fn a_busy_sibling_slows_a_thread_down() {
         let add = "cpu.atomic.add";
         let rows = vec![

@@ -172,7 +172,10 @@ fn what_is_yet_to_be_measured_may_be_the_cheapest() {
 #[test]
 fn missing_rows_are_named() {
     let data = run(vec![lock("ticket", 2, 40.0), lock("std_mutex", 2, 90.0), lock("ticket", 16, 6000.0)]);
-    assert_eq!(missing(&asked(&data, Need::Protect, Some(3))), "no rows at 3 threads; the run has 2, 16");
+    assert_eq!(
+        missing(&asked(&data, Need::Protect, Some(3))),
+        "no rows at 3 threads; the run has 2, 16; `syncscope run --only 'cpu.lock.*' --threads 3` measures them"
+    );
     assert!(
         missing(&asked(&data, Need::Protect, Some(16))).contains("no rows of two candidates"),
         "one lock is no choice"
