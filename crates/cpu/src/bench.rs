@@ -236,6 +236,8 @@ impl fmt::Display for Found {
 const USAGE: &str =
     "the options are --threads 1,2, --time SECONDS (of each function and number of threads) and --fail-if-slower 5%";
 
+const OPTIONS: [&str; 3] = ["--threads", "--time", "--fail-if-slower"];
+
 /// The command line of a bench.
 #[derive(Debug, PartialEq)]
 struct Arguments {
@@ -254,8 +256,12 @@ impl Arguments {
             }
             let (option, value) = match word.split_once('=') {
                 Some((option, value)) => (option.to_owned(), Some(value.to_owned())),
-                None => (word.clone(), words.next()),
+                None => (word.clone(), None),
             };
+            if !OPTIONS.contains(&option.as_str()) {
+                return Err(format!("{option} is no option"));
+            }
+            let value = value.or_else(|| words.next());
             let value = value.ok_or_else(|| format!("{option} has no value"))?;
             let wrong = || format!("{option} {value} is not understood");
             let number = |text: &str, unit: char, most: f64| {
@@ -268,8 +274,7 @@ impl Arguments {
                     found.threads = threads.filter(|all| !all.contains(&0)).ok_or_else(wrong)?;
                 }
                 "--time" => found.time = Duration::from_secs_f64(number(&value, 's', 86_400.0)?),
-                "--fail-if-slower" => found.slower = Some(number(&value, '%', 1000.0)? / 100.0),
-                _ => return Err(format!("{option} is no option")),
+                _ => found.slower = Some(number(&value, '%', 1000.0)? / 100.0),
             }
         }
         Ok(found)
