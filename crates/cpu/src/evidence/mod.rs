@@ -78,7 +78,6 @@ impl Expected {
     expect(dead_code, reason = "code of this machine alone is decoded")
 )]
 enum Architecture {
-    #[cfg_attr(all(target_arch = "aarch64", not(test)), expect(dead_code, reason = "as above"))]
     X86_64,
     Aarch64,
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::machine::{CpuSignature, LoadedLibrary, SystemSettings};
+#[cfg(target_arch = "x86_64")]
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{cpu_list, file_hash, is_emulator};
 
