@@ -172,7 +172,8 @@ function drawLabels(groups, box, position, most) {
   });
   const root = svg("g", { class: "labels" });
   for (const { group, x, wanted, at, text } of spreadOut(labels, box.top + 2, box.bottom)) {
-    const { colour } = group[0].style;
+    // Of lines that coincide, the last one is on top.
+    const { colour } = (group.findLast((one) => !one.isGrey) || group[0]).style;
     const start = box.right + 14;
     const own = svg("g", { class: `series ${group.map((one) => one.name).join(" ")}` });
     if (Math.abs(at - wanted) > 3 || box.right - x > 6) {

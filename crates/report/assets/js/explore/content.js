@@ -59,10 +59,10 @@ function usualValue(dim, rows) {
   return values.reduce((best, value) => (counts.get(value).length > counts.get(best).length ? value : best), values[0]);
 }
 
-/** The rows with the chosen value. A line without a row of this value keeps its own usual one: a choice such as `shared`
-    hides no primitive that has no such parameter. */
+/** The rows with the chosen value. A line of a run without a row of this value keeps its own usual one: a choice such as `shared`
+    hides no primitive that has no such parameter, and `close` no run that bound nothing. */
 function rowsWithValue(dim, wanted, rows) {
-  return [...groupedBy(rows, lineName).values()].flatMap((own) => {
+  return [...groupedBy(rows, (row) => `${row.run} ${lineName(row)}`).values()].flatMap((own) => {
     const known = own.some(saysSomething) ? own.filter(saysSomething) : own;
     const value = known.some((row) => dim.of(row) === wanted) ? wanted : usualValue(dim, own);
     return own.filter((row) => dim.of(row) === value);
