@@ -127,14 +127,16 @@ impl<'a> Contrast<'a> {
 
 /// Whether a figure without an interval is a dip or a peak between the next smaller and the next larger team.
 fn is_lone_point(data: &RunData, index: usize) -> bool {
+    if data.rows[index].ns_within.is_some() {
+        return false;
+    }
     let (case, team) = (data.case(index), data.case(index).threads);
     let of = |other: &Row| Case { threads: team, ..other.case.clone() } == *case;
     let mut line: Vec<(Option<u32>, f64)> =
         data.rows.iter().filter(|row| of(row)).filter_map(|row| Some((row.case.threads, row.ns?.value()))).collect();
     line.sort_by_key(|(threads, _)| *threads);
     let is_own = |(threads, _): &(Option<u32>, f64)| *threads == team;
-    data.rows[index].ns_within.is_none()
-        && line.windows(3).any(|next| is_own(&next[1]) && stands_out([next[0].1, next[1].1, next[2].1]))
+    line.windows(3).any(|next| is_own(&next[1]) && stands_out([next[0].1, next[1].1, next[2].1]))
 }
 
 /// What certainly takes longer: `... take longer: a barrier 2.1 times (..), ...`, with what `instead` puts in the place of figures.
@@ -162,9 +164,11 @@ fn said<'a>(
     Some(Outcome::holds(text(enumerated(words)?), rows.concat()))
 }
 
-/// The cell of a cost.
+/// The cell of a cost, with the CPUs where they were chosen.
 pub(super) fn cell(data: &RunData, index: usize) -> Cell {
-    Cell::of(&data.rows[index], index)
+    let row = &data.rows[index];
+    let cpus = row.case.placement.as_ref().filter(|own| matches!(own, Placement::List(_)));
+    Cell { detail: cpus.map(|list| format!("CPUs {list}")), ..Cell::of(row, index) }
 }
 
 /// A family of threads in two teams, each a placement and a number of threads.

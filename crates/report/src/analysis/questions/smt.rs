@@ -30,9 +30,12 @@ fn alone_and_beside(data: &RunData) -> Option<Outcome> {
         .or_else(|| Outcome::open_of(&all, "what a hardware thread loses to its sibling (intervals overlap)"))
 }
 
+/// A team of one thread on each core, and one of all hardware threads of the same cores.
+type Teams = [(Placement, u32); 2];
+
 /// The same cores with one thread each, and with one on each of their hardware threads: of a socket, or of the machine where
 /// threads are not bound.
-pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
+pub(super) fn teams(data: &RunData) -> Option<Teams> {
     let cpu = &data.run.machine.cpu;
     let [cores, threads] = [cpu.cores, cpu.hardware_threads];
     let has_smt = cores > 0 && threads > cores;
@@ -48,6 +51,30 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
         _ => return None,
     };
     (has_smt && teams[0].1 > 1).then_some(teams)
+}
+
+/// These teams, and on half, a quarter, ... of their cores, where `close` takes both threads of a core before the next core.
+fn all_teams(data: &RunData) -> Vec<Teams> {
+    let Some(largest) = teams(data) else { return Vec::new() };
+    let cpu = &data.run.machine.cpu;
+    let is_bound = largest[0].0 == Placement::Cores && cpu.hardware_threads == 2 * cpu.cores;
+    let smaller = std::iter::successors(Some(largest[0].1 / 2), |cores| Some(cores / 2)).take_while(|cores| *cores > 1);
+    let on = |cores: u32| [(Placement::Cores, cores), (Placement::Close, 2 * cores)];
+    std::iter::once(largest).chain(smaller.filter(|_| is_bound).map(on)).collect()
+}
+
+/// The CPUs of these teams, as far as is known: ` of CPUs 0-9,20-29`.
+fn which(data: &RunData) -> String {
+    let cpu = &data.run.machine.cpu;
+    let of_all = Some(&data.run.environment.allowed_cpus).filter(|_| cpu.packages <= 1);
+    let of_socket = cpu.node_cpus.values().next().filter(|_| cpu.packages == cpu.numa_nodes);
+    match teams(data) {
+        Some([(Placement::None, _), _]) => ", which the operating system chose".to_owned(),
+        _ => of_all
+            .or(of_socket)
+            .filter(|list| !list.is_empty())
+            .map_or_else(String::new, |list| format!(" of CPUs {list}")),
+    }
 }
 
 /// Threads that share something, on the same cores.
@@ -97,14 +124,14 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         line(label, [alone, beside, loss, gain(one)])
     };
     let mut lines: Vec<Line> = independent(data).iter().map(|one| with_gain(one, one.name())).collect();
-    if let Some(teams) = teams(data) {
+    for teams in all_teams(data) {
         let label = |one: &Contrast<'_>| format!("{}, {} cores", one.name(), teams[0].1);
         lines.extend(of_teams(data, &teams).map(|one| with_gain(&one, label(&one))));
     }
     let meeting = pairs(data).into_iter().map(|one| line(one.name(), one.cells())).collect();
     let tables = [
         Spec::table(
-            "The same cores, one thread each and one on each hardware thread",
+            &format!("The same cores{}, one thread each and one on each hardware thread", which(data)),
             &["one thread", "all threads", "a thread takes", "the core does"],
             lines,
         ),
@@ -117,7 +144,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 #[cfg(test)]
 mod tests {
     use syncscope_core::machine::Boundaries;
-    use syncscope_core::{Group, Row};
+    use syncscope_core::{Group, Row, Verdict};
 
     use super::super::testing::{case, data, decision, row, said, said_of, within};
     use super::*;
@@ -140,6 +167,8 @@ mod tests {
             team(mutex, Placement::Cores, 10, 100.0),
             team(mutex, Placement::Close, 20, 400.0),
             team(mutex, Placement::Cores, 8, 80.0),
+            team(mutex, Placement::Cores, 5, 50.0),
+            team(mutex, Placement::Close, 10, 150.0),
         ]);
         let cpu = &mut run.run.machine.cpu;
         (cpu.packages, cpu.numa_nodes, cpu.cores, cpu.hardware_threads) = (2, 2, 20, 40);
@@ -152,6 +181,11 @@ mod tests {
             "With all 20 hardware threads of 10 cores instead of one each, operations take longer: a barrier 1.5 times (150 ns \
              instead of 100 ns) and a mutex 4.0 times (400 ns instead of 100 ns)."
         );
+        run.run.machine.cpu.node_cpus.insert(0, "0-9,20-29".to_owned());
+        let Spec::Table { title, lines, .. } = &decision("decide-smt", &run).unwrap().charts[0] else { panic!() };
+        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+        assert_eq!(labels, ["barrier, 10 cores", "mutex, 10 cores", "mutex, 5 cores"]);
+        assert!(title.as_ref().unwrap().starts_with("The same cores of CPUs 0-9,20-29, one"), "{title:?}");
         // Of threads that nobody bound, the teams of the whole machine are compared.
         for row in &mut run.rows {
             let threads = row.case.threads.map(|threads| 2 * threads);
