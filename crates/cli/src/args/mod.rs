@@ -143,7 +143,7 @@ pub(crate) struct ReportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct GalleryArguments {
-    /// Directories of the runs; directories that are not runs are skipped
+    /// Directories of the runs; directories that are not runs are skipped, those in syncscope-runs are marked as yours
     #[arg(required = true, value_name = "DIR")]
     pub(crate) runs: Vec<PathBuf>,
     /// HTML file to write, - for stdout; it links to NAME/report.html where that exists in the same directory

@@ -51,7 +51,8 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
         }
         let Some(data) = unless_broken(runs::load(path)) else { continue };
         let page = page_of(&arguments.out, path, &data.name);
-        entries.push(gallery::Entry { data, page });
+        let is_own = path.canonicalize().is_ok_and(|path| path.components().any(|part| part.as_os_str() == runs::RUNS));
+        entries.push(gallery::Entry { data, page, is_own });
     }
     if entries.is_empty() {
         return Err(Failure::Usage(

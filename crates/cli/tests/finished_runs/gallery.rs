@@ -110,7 +110,7 @@ fn the_machines_of_core_to_core_latency_stand_on_the_page() {
         text.split("<tr").find(|row| row.contains(name)).unwrap().split("</tr>").next().unwrap().to_owned()
     };
     assert!(row(operation("handoff.core"), "Ryzen 9 7950X").contains("5.33 ns"));
-    assert!(row(operation("handoff.any"), "Graviton3").contains("46.4 ns"));
+    assert!(row(operation("handoff.near"), "Graviton3").contains("46.4 ns"));
     assert!(row(operation("handoff.across"), "PowerPC 970").contains("576 ns"));
     let across = operation("handoff.across");
     assert_eq!(across.matches("data-machine").count(), across.matches("(issue 97)").count());

@@ -55,7 +55,7 @@ mod tests {
             };
             let mut data = crate::testing::data(vec![row]);
             data.run.started = format!("2026-11-1{day}T07:00:00Z");
-            Entry { data, page: None }
+            Entry { data, page: None, is_own: false }
         };
         let entries: Vec<Entry> = costs.iter().enumerate().map(entry).collect();
         let machines = machines(&entries);

@@ -19,6 +19,8 @@ pub(super) struct Machine<'a> {
     pub(super) name: String,
     /// Figures of others, without intervals: shown in grey.
     pub(super) is_published: bool,
+    /// Whether it is a run of the one who makes the page.
+    pub(super) is_own: bool,
 }
 
 /// The runs, the measured ones first.
@@ -28,9 +30,9 @@ pub(super) fn machines<'e>(entries: &'e [Entry]) -> Vec<Machine<'e>> {
         let before = entries[..index].iter().filter(|other| other.data.name == *name).count();
         if before > 0 { format!("{name} ({})", before + 1) } else { name.clone() }
     };
-    let machine = |(index, Entry { data, page }): (usize, &'e Entry)| {
+    let machine = |(index, Entry { data, page, is_own }): (usize, &'e Entry)| {
         let is_published = data.run.preset == IMPORTED;
-        Machine { data, page: page.as_deref(), name: name(index), is_published }
+        Machine { data, page: page.as_deref(), name: name(index), is_published, is_own: *is_own }
     };
     let mut machines: Vec<Machine<'_>> = entries.iter().enumerate().map(machine).collect();
     machines.sort_by_key(|machine| machine.is_published);
@@ -84,6 +86,11 @@ impl Column<'_, '_> {
 
     pub(super) fn name(&self) -> String {
         self.parts.join(" + ")
+    }
+
+    /// Whether it is a machine of the one who makes the page.
+    pub(super) fn is_own(&self) -> bool {
+        self.runs.iter().any(|run| run.is_own)
     }
 
     /// The newest run.

@@ -28,6 +28,8 @@ pub struct Entry {
     pub data: RunData,
     /// The address of its own page, relative to the gallery; `None` where there is none.
     pub page: Option<String>,
+    /// Whether it is a run of the one who makes the page.
+    pub is_own: bool,
 }
 
 /// The page.
@@ -60,7 +62,7 @@ mod tests {
         name.clone_into(&mut data.name);
         // Another model for each name: another machine.
         data.run.machine.cpu.model = format!("model {name}");
-        Entry { data, page: None }
+        Entry { data, page: None, is_own: false }
     }
 
     fn add(ns: f64) -> Row {
@@ -97,7 +99,11 @@ mod tests {
     fn one_run_has_no_cheapest_and_a_dot() {
         let html = page(&[with_rows("alone", vec![add(10.0)])]);
         assert!(html.contains("<p class=\"meta\">syncscope: one run</p>") && html.contains("1 of 1"));
-        assert_eq!((html.matches("class=\"dot\"").count(), html.matches(">cheapest<").count()), (1, 0));
+        assert_eq!(
+            (html.matches("class=\"dot\"").count(), html.matches(">cheapest<").count()),
+            (2, 0),
+            "folded and open"
+        );
     }
 
     #[test]
@@ -113,6 +119,20 @@ mod tests {
         assert!(machines.iter().all(|id| html.contains(&format!("<details class=\"machine\" id=\"{id}\""))));
         assert!(html.contains("id=\"core.add\"") && html.contains("<td>2 of 3</td>"), "{html}");
         assert_eq!(html.matches(">cheapest<").count(), 1);
+    }
+
+    #[test]
+    fn ones_own_machine_is_marked_with_its_place() {
+        let mine = Entry { is_own: true, ..with_rows("mine", vec![add(20.0)]) };
+        let html =
+            page(&[with_rows("other", vec![add(10.0)]), mine, imported("published", 5.0)]).replace('\u{a0}', " ");
+        let (operation, _) = html.split_once("</details>").unwrap();
+        assert!(operation.contains("from 10.0 ns, model other; yours 20.0 ns, 3 of 3"), "{operation}");
+        let rows: Vec<&str> = operation.split("<tr data-machine=").filter(|row| row.contains(">yours<")).collect();
+        assert!(rows.len() == 1 && rows[0].contains("model mine"), "{rows:?}");
+        let (summary, _) = operation.split_once("</summary>").unwrap();
+        let marks = ["\"dot\"", "\"dot theirs\"", "\"dot yours\""].map(|class| summary.matches(class).count());
+        assert_eq!(marks, [1, 1, 1]);
     }
 
     #[test]

@@ -46,13 +46,26 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Ranking]) -> Strin
                 ("", first.map_or_else(String::new, |(at, one)| format!("from {}, {}", one.text, columns[*at].name())))
             }
         };
+        let own = ranked.iter().position(|(index, figure)| columns[*index].is_own() && figure.is_compared());
+        let own = own.map_or_else(String::new, |at| {
+            format!(
+                "; yours {}, {} of {}",
+                ranked[at].1.text,
+                at + 1,
+                ranked.iter().filter(|(_, one)| one.is_compared()).count()
+            )
+        });
         let axis = Axis::around(line);
+        let dots = |axis: &Axis| {
+            ranked.iter().rev().map(|(index, figure)| axis.dot(figure, &columns[*index])).collect::<String>()
+        };
+        let dots = axis.as_ref().map_or_else(String::new, dots);
         let rows: String =
             ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
         let scale = axis.map_or_else(|| "no figure".to_owned(), |axis| axis.label());
-        let [level, title, first] = [level, title, first.as_str()].map(escape);
+        let [level, title, first] = [level, title, (first + &own).as_str()].map(escape);
         format!(
-            "<details class=\"operation{unlike}\" id=\"{id}\" data-words=\"{level}\"><summary><b>{title}</b> <span class=\"cost-note\">{first}</span></summary>\
+            "<details class=\"operation{unlike}\" id=\"{id}\" data-words=\"{level}\"><summary><b>{title}</b> <span class=\"cost-note\">{first}</span><span class=\"strip\" aria-hidden=\"true\"><span>{dots}</span></span></summary>\
              <p class=\"links\"><a href=\"#{id}\">Link</a></p>\
              <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{level}: {title}\"><table class=\"ranked\"><thead><tr><th scope=\"col\" class=\"rank\">#</th>\
              <th scope=\"col\">machine</th><th scope=\"col\" class=\"number\">cost</th><th scope=\"col\" class=\"strip\">{scale}</th></tr></thead>\
@@ -77,19 +90,19 @@ fn ranked(line: &Ranking) -> Vec<(usize, &Figure)> {
 
 /// A machine in the table of an operation.
 fn row(line: &Ranking, column: &Column<'_, '_>, index: usize, figure: &Figure, axis: Option<&Axis>) -> String {
-    let mark = if line.cheapest.contains(&index) { " <span class=\"badge good\">cheapest</span>" } else { "" };
-    let strip = axis.zip(figure.ns).filter(|_| figure.is_compared()).map_or_else(String::new, |(axis, ns)| {
+    let best = if line.cheapest.contains(&index) { " <span class=\"badge good\">cheapest</span>" } else { "" };
+    let own = if column.is_own() { " <span class=\"badge bound\">yours</span>" } else { "" };
+    let strip = axis.filter(|_| figure.is_compared()).map_or_else(String::new, |axis| {
         let whisker = figure.interval.map_or_else(String::new, |interval| {
             let (low, high) = (axis.place(interval.low), axis.place(interval.high));
             format!("<i class=\"whisker\" style=\"left: {low:.2}%; width: {:.2}%\"></i>", high - low)
         });
-        let class = if figure.is_rough { "dot rough" } else { "dot" };
-        format!("<span>{whisker}<i class=\"{class}\" style=\"left: {:.2}%\"></i></span>", axis.place(ns))
+        format!("<span>{whisker}{}</span>", axis.dot(figure, column))
     });
     let class = if column.is_published || figure.is_other { " class=\"published\"" } else { "" };
     let [id, case, name] = [&column.id, &figure.case, &column.name()].map(|text| escape(text));
     format!(
-        "<tr data-machine=\"{id}\"{class} title=\"{case}\"><td class=\"rank\"></td><th scope=\"row\"><a href=\"#{id}\">{name}</a>{mark}{}</th>{}<td class=\"strip\">{strip}</td></tr>",
+        "<tr data-machine=\"{id}\"{class} title=\"{case}\"><td class=\"rank\"></td><th scope=\"row\"><a href=\"#{id}\">{name}</a>{best}{own}{}</th>{}<td class=\"strip\">{strip}</td></tr>",
         note(figure),
         cost(figure),
     )
@@ -171,6 +184,14 @@ impl Axis {
         // At least a factor of four, so that a single dot has an axis around it.
         let widen = (4.0 / (high / low)).max(1.0).sqrt();
         Some(Self { low: low / widen, high: high * widen })
+    }
+
+    /// The dot of a figure that is compared.
+    fn dot(&self, figure: &Figure, column: &Column<'_, '_>) -> String {
+        let Some(ns) = figure.ns.filter(|_| figure.is_compared()) else { return String::new() };
+        let marks = [(figure.is_rough, " rough"), (column.is_published, " theirs"), (column.is_own(), " yours")];
+        let class: String = marks.into_iter().filter(|(has, _)| *has).map(|(_, class)| class).collect();
+        format!("<i class=\"dot{class}\" style=\"left: {:.2}%\"></i>", self.place(ns))
     }
 
     /// In percent of its length.

@@ -43,7 +43,7 @@ const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit])
 
 /// The rungs, from the smallest level to the largest, CPU first.
 pub const LADDER: &[Rung] = {
-    use Choice::{Cheapest, CheapestSleep, Usual};
+    use Choice::{Cheapest, CheapestSleep, NearestCores, Usual};
     use Fit::{
         AllAdd, Cluster, Devices, Filled, Group, MoreThan, NoGroup, Nodes, OneActor, OneBlock, OneWarpAdds, Pair,
         SeveralNodes, Team, Threads,
@@ -62,7 +62,7 @@ pub const LADDER: &[Rung] = {
         usual("core.fence", "One core", "Full fence", "cpu.fence.seq_cst", &[OneActor]),
         of("core.lock", "One core", "Uncontended lock (cheapest)", Cheapest(ThreadLock, Fewest), &[OneActor]),
         usual("handoff.close", "Two threads", "Hand-off, close", HANDOFF, &[NoGroup, Pair(false)]),
-        pair("handoff.any", "Hand-off, any two CPUs", &[NoGroup, Pair(true)]),
+        of("handoff.near", "Two threads", "Hand-off, nearest cores", NearestCores(HANDOFF), &[Pair(true)]),
         pair("handoff.core", "Hand-off, same core", &[Group("same_core")]),
         pair("handoff.l2", "Hand-off, same L2", &[Group("same_l2")]),
         pair("handoff.l3", "Hand-off, same L3", &[Group("same_l3")]),
@@ -175,6 +175,17 @@ pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
     LADDER.iter().filter(of_card).any(|rung| rung.is_about(data, case))
 }
 
+/// Whether a rung shows in each of these runs what one of a class of pairs shows, too: the nearest cores are of one, where classes
+/// are known.
+pub(crate) fn is_repeated(rung: &Rung, runs: &[RunData]) -> bool {
+    let of_class = |data: &RunData| {
+        let own = rung.find(data);
+        let classes = LADDER.iter().filter(|other| matches!(other.choice, Choice::MedianCost(_)));
+        own.is_none() || classes.into_iter().any(|other| other.find(data) == own)
+    };
+    matches!(rung.choice, Choice::NearestCores(_)) && runs.iter().all(of_class)
+}
+
 /// Whether the rung of this id shows the cheapest of several designs.
 pub(crate) fn has_rivals(id: &str) -> bool {
     let choice = LADDER.iter().find(|rung| rung.id == id).map(|rung| rung.choice);
@@ -272,10 +283,10 @@ mod tests {
         let mut rows = vec![pair(0, 1, 60.0), pair(0, 2, 45.0), pair(0, 3, 52.0)];
         rows.push(Row { verdict: Verdict::Noisy(String::new()), ..pair(0, 4, 1.0) });
         assert_eq!(find("handoff.l3", &rows), Some(2));
-        assert_eq!((find("handoff.core", &rows), find("handoff.any", &rows)), (None, None));
+        assert_eq!((find("handoff.core", &rows), find("handoff.near", &rows)), (None, Some(2)));
         let imported: Vec<Row> =
             rows.iter().map(|row| Row { case: Case { group: None, ..row.case.clone() }, ..row.clone() }).collect();
-        assert_eq!((find("handoff.any", &imported), find("handoff.close", &imported)), (Some(2), None));
+        assert_eq!((find("handoff.near", &imported), find("handoff.close", &imported)), (Some(2), None));
         // Noisy pairs count: the few that are resolved are not the typical ones.
         let noise = [pair(0, 5, 70.0), pair(0, 6, 71.0)].map(|row| noisy(row, 50.0, 90.0));
         assert_eq!(find("handoff.l3", &[rows, noise.to_vec()].concat()), Some(0));

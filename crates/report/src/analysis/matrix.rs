@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
+use syncscope_core::machine::CpuMachine;
 use syncscope_core::run::shown::ROUGH_UP_TO;
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Placement, Row, Run, Verdict};
@@ -43,6 +44,14 @@ pub(crate) struct Level {
     pub(crate) pairs: usize,
     /// The CPUs that are joined by it and by nearer levels, as lists.
     pub(crate) groups: Vec<Vec<u32>>,
+}
+
+impl Level {
+    /// Whether it is that of the hardware threads of the cores.
+    fn is_within_cores(&self, cpu: &CpuMachine) -> bool {
+        let has_siblings = cpu.cores > 0 && cpu.hardware_threads == 2 * cpu.cores;
+        has_siblings && self.groups.iter().all(|group| group.len() == 2)
+    }
 }
 
 /// Pairs of one level.
@@ -210,6 +219,20 @@ fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
 }
 
 impl Matrix {
+    /// The rows of the pairs of the nearest cores: of the first level that is none of hardware threads, or of all where costs have no levels.
+    pub(crate) fn of_near_cores(&self, run: &Run) -> Vec<usize> {
+        let mut levels = self.levels.iter();
+        let nearer = levels.clone().next().filter(|first| first.is_within_cores(&run.machine.cpu));
+        let level = if nearer.is_some() { levels.nth(1) } else { levels.next() };
+        let are_in =
+            |level: &Level, pair: [u32; 2]| level.groups.iter().any(|group| pair.iter().all(|cpu| group.contains(cpu)));
+        let is_near = |(a, b, _): &&(usize, usize, usize)| {
+            let pair = [self.cpus[*a], self.cpus[*b]];
+            level.is_none_or(|level| are_in(level, pair)) && !nearer.is_some_and(|level| are_in(level, pair))
+        };
+        self.pairs.iter().filter(is_near).map(|(_, _, row)| *row).collect()
+    }
+
     /// What a hand-off costs on each level, where every pair has a cost and the costs have levels.
     pub(crate) fn levels_in_words(&self, run: &Run, rows: &[Row]) -> Option<String> {
         let counted: usize = self.levels.iter().map(|level| level.pairs).sum();
@@ -218,15 +241,15 @@ impl Matrix {
         if counted < self.possible {
             return None;
         }
-        let cpu = &run.machine.cpu;
-        let siblings = cpu.cores > 0 && cpu.hardware_threads == 2 * cpu.cores;
         let place = |(at, level): (usize, &Level)| {
             let sizes = extremes(level.groups.iter().map(|group| group.len() as f64))?;
             let (fewest, largest) = (sizes.0 as usize, sizes.1 as usize);
             let size = if fewest == largest { largest.to_string() } else { format!("{fewest} to {largest}") };
             let count = level.groups.len();
             let where_ = match count {
-                _ if at == 0 && largest == 2 && siblings => "between the hardware threads of a core".to_owned(),
+                _ if at == 0 && level.is_within_cores(&run.machine.cpu) => {
+                    "between the hardware threads of a core".to_owned()
+                }
                 1 if at > 0 => "across them".to_owned(),
                 1 => format!("within a group of {size} CPUs"),
                 _ => format!("within {count} groups of {size} CPUs{}", named(&level.groups)),
@@ -235,7 +258,7 @@ impl Matrix {
         };
         let places: Vec<String> = self.levels.iter().enumerate().filter_map(place).collect();
         let median = figure::time(median(&costs)?);
-        let pairs = costs.len();
+        let pairs = figure::grouped(costs.len());
         let range = figure::between(least, most);
         Some(format!("A hand-off takes {} ({pairs} pairs: {range}, median {median}).", enumeration(&places)))
     }
@@ -418,7 +441,10 @@ mod tests {
         let rows = of_levels(|_, _| 1.0);
         let mut run = crate::testing::run();
         (run.machine.cpu.cores, run.machine.cpu.hardware_threads) = (4, 8);
-        let said = super::matrix(&run, &rows).unwrap().levels_in_words(&run, &rows).unwrap();
+        let matrix = super::matrix(&run, &rows).unwrap();
+        let near = matrix.of_near_cores(&run);
+        assert!(near.len() == 8 && near.iter().all(|row| rows[*row].ns == Some(Nanoseconds(18.0))), "{near:?}");
+        let said = matrix.levels_in_words(&run, &rows).unwrap();
         let expected = "A hand-off takes 8.00 ns between the hardware threads of a core, 18.0 ns within 2 groups of 4 CPUs (0-1,4-5; \
                         2-3,6-7) and 84.0 ns across them (28 pairs: 8.0 to 84 ns, median 84.0 ns).";
         assert_eq!(said, expected);

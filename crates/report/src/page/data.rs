@@ -110,7 +110,7 @@ fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<Value> {
             "anchors": anchors,
         }))
     };
-    LADDER.iter().filter_map(line).collect()
+    LADDER.iter().filter(|rung| !ladder::is_repeated(rung, runs)).filter_map(line).collect()
 }
 
 /// A family with its title.

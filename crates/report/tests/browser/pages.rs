@@ -385,7 +385,7 @@ fn twenty_thousand_rows() {
 #[test]
 fn axe_finds_nothing_on_pages_of_one_run_and_of_two() {
     let runs = [synthetic::wide::complete(), synthetic::cpu_only()];
-    let entries: Vec<Entry> = runs.iter().map(|data| Entry { data: data.clone(), page: None }).collect();
+    let entries: Vec<Entry> = runs.iter().map(|data| Entry { data: data.clone(), page: None, is_own: false }).collect();
     let (_, experiment) = with_experiment(Vec::new());
     let pages = [page::render(&runs[..1]), page::render(&runs), experiment, render(&entries, None)];
     for (at, html) in pages.iter().enumerate() {
@@ -406,7 +406,7 @@ fn the_gallery_of_many_machines_fits_a_phone() {
             let mut data = if at % 2 == 0 { synthetic::wide::complete() } else { synthetic::both() };
             data.name = format!("{name}{at}");
             data.run.machine.cpu.model = format!("processor {at}");
-            Entry { data, page: (at == 0).then(|| "x/report.html".to_owned()) }
+            Entry { data, page: (at == 0).then(|| "x/report.html".to_owned()), is_own: at == 0 }
         })
         .collect();
     let html = render(&entries, Some("A-title-without-a-space-that-is-wider-than-any-phone"));
@@ -428,7 +428,7 @@ fn the_gallery_answers_and_filters() {
         .map(|model| {
             let mut data = synthetic::cpu_only();
             data.run.machine.cpu.model = model.to_owned();
-            Entry { data, page: None }
+            Entry { data, page: None, is_own: false }
         })
         .collect();
     let script = "const found = () => page.getElementById('found').textContent;

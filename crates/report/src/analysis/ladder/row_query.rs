@@ -8,6 +8,7 @@ use syncscope_core::{Case, Layout, Mode, Placement, Role, Space, Verdict};
 
 use crate::RunData;
 use crate::analysis::contest::{Basis, Open, Peers, Size, has_role, is_relaxed};
+use crate::analysis::matrix;
 use crate::analysis::usual::{MachineSize, WARP, is_one_block, short_name, unusualness};
 use crate::naming::either;
 use crate::reading::bounds;
@@ -22,6 +23,8 @@ pub(crate) enum Choice {
     Cheapest(Role, Size),
     /// The row of this primitive with the median cost: one pair of CPUs represents its class.
     MedianCost(&'static str),
+    /// The median row of the pairs of the nearest cores: that share a cache, as far as is known, or whose costs are the least.
+    NearestCores(&'static str),
     /// The cheapest wake-up of a thread that was seen asleep. Without one, the row with the smallest median of single
     /// hand-offs that slept, see [`SLEEP_NS`].
     CheapestSleep,
@@ -133,6 +136,7 @@ impl Rung {
         match self.choice {
             Choice::Cheapest(role, size) => self.cheapest(data, role, size),
             Choice::Usual(_, size) => self.usual(data, size).map(Selected::usual),
+            Choice::NearestCores(_) => self.nearest(data).map(Selected::usual),
             Choice::MedianCost(_) => self.median(data).or_else(|| self.usual(data, Size::Fewest)).map(Selected::usual),
             Choice::CheapestSleep => {
                 self.cheapest(data, Role::Wake, Size::Fewest).or_else(|| self.cheapest_sleep(data))
@@ -143,7 +147,7 @@ impl Rung {
     /// Whether a case of this run is among those from which it selects.
     pub(super) fn is_about(&self, data: &RunData, case: &Case) -> bool {
         let is_meant = match self.choice {
-            Choice::Usual(id, _) | Choice::MedianCost(id) => case.primitive == id,
+            Choice::Usual(id, _) | Choice::MedianCost(id) | Choice::NearestCores(id) => case.primitive == id,
             Choice::Cheapest(role, _) => has_role(data, case, role),
             Choice::CheapestSleep => has_role(data, case, Role::SleepHandoff),
         };
@@ -168,12 +172,17 @@ impl Rung {
         self.fitting(data).min_by_key(|index| (key(data.case(*index)), data.case(*index)))
     }
 
-    /// The row with the median cost: of those with bounds, or where none has any, as in imported figures, of all.
     fn median(&self, data: &RunData) -> Option<usize> {
-        let bounded = |index: &usize| bounds(&data.rows[*index]).is_some();
-        let has_bounds = self.fitting(data).any(|index| bounded(&index));
-        let counts = |index: &usize| if has_bounds { bounded(index) } else { has_figure(&data.rows[*index]) };
-        data.median(self.fitting(data).filter(|index| counts(index) && data.rows[*index].ns.is_some()).collect())
+        median(data, self.fitting(data).collect())
+    }
+
+    fn nearest(&self, data: &RunData) -> Option<usize> {
+        let of_class =
+            |group| median(data, self.fitting(data).filter(|index| data.case(*index).in_group(group)).collect());
+        ["same_l2", "same_l3"].into_iter().find_map(of_class).or_else(|| {
+            let matrix = matrix::matrix(&data.run, &data.rows)?;
+            median(data, matrix.of_near_cores(&data.run))
+        })
     }
 
     /// The row with the least upper bound. The note names each design that may be the cheapest.
@@ -202,6 +211,16 @@ impl Rung {
         });
         slept.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, selected)| selected)
     }
+}
+
+/// The row with the median cost: of those with bounds, or where none has any, as in imported figures, of all.
+fn median(data: &RunData, mut rows: Vec<usize>) -> Option<usize> {
+    let has_bounds = rows.iter().any(|index| bounds(&data.rows[*index]).is_some());
+    rows.retain(|index| {
+        let row = &data.rows[*index];
+        row.ns.is_some() && if has_bounds { bounds(row).is_some() } else { has_figure(row) }
+    });
+    data.median(rows)
 }
 
 /// The note of a choice by cost where the cheapest one has no figure.

@@ -159,7 +159,7 @@ fn fence(data: &RunData, place: Place) -> Option<usize> {
 
 fn hand_off(data: &RunData, place: Place) -> Option<usize> {
     match place {
-        Place::CpuThread => on_rungs(data, &["handoff.close", "handoff.l3", "handoff.any"]),
+        Place::CpuThread => on_rungs(data, &["handoff.close", "handoff.l3", "handoff.near"]),
         Place::Warp => on_rungs(data, &["host.flag"]),
         _ => None,
     }
