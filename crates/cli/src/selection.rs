@@ -6,28 +6,29 @@ use glob::Pattern;
 use syncscope_core::session::plan::{Asked, Plan, asked};
 use syncscope_core::{Axes, Case, Listing, Preset, Primitive};
 use syncscope_gpu::peer::PEER_PROGRAMS;
+use syncscope_import::{is_openmp_case, is_openmp_primitive};
 use syncscope_report::RunData;
 
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
 
-/// The word among the globs of `--only` that selects the cases of SyncPerformance's CUDA programs.
-const SYNCPERFORMANCE: &str = "@syncperformance";
+/// The words among the globs of `--only` that select the cases of SyncPerformance's CUDA programs and of its OpenMP programs.
+const PROGRAMS: [&str; 2] = ["@syncperformance", "@syncperformance-omp"];
 
 /// The globs of the command line, and the values of the axes.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
     only: Vec<Pattern>,
     skip: Vec<Pattern>,
-    /// Whether only the cases of SyncPerformance are selected.
-    syncperformance: bool,
+    /// Whether only the cases of SyncPerformance's CUDA programs, of its OpenMP programs or of both are selected.
+    programs: [bool; 2],
     axes: Axes,
 }
 
 impl Selection {
     pub(crate) fn new(only: &[String], skip: &[String]) -> Result<Self, Failure> {
         let parse = |globs: &[String]| {
-            let globs = globs.iter().filter(|glob| *glob != SYNCPERFORMANCE);
+            let globs = globs.iter().filter(|glob| !PROGRAMS.contains(&glob.as_str()));
             let pattern = |glob: &String| {
                 Pattern::new(glob).map_err(|error| {
                     Failure::Usage(format!("`{glob}` is not a valid glob: {error}; try 'cpu.atomic.*'"))
@@ -38,7 +39,7 @@ impl Selection {
         Ok(Self {
             only: parse(only)?,
             skip: parse(skip)?,
-            syncperformance: only.iter().any(|glob| glob == SYNCPERFORMANCE),
+            programs: PROGRAMS.map(|word| only.iter().any(|glob| glob == word)),
             axes: Axes::default(),
         })
     }
@@ -84,8 +85,10 @@ impl Selection {
     ) -> Result<(Plan, Vec<(Case, String)>), Failure> {
         let listing = laboratories.listing();
         self.check(&listing)?;
-        let also_in = self.syncperformance.then(|| laboratories.syncperformance_cases());
-        let selects = |case: &Case| self.selects(case) && also_in.as_ref().is_none_or(|cases| cases.contains(case));
+        let [cuda, openmp] = self.programs;
+        let of_cuda = if cuda { laboratories.syncperformance_cases() } else { HashSet::new() };
+        let is_of_program = |case: &Case| of_cuda.contains(case) || (openmp && is_openmp_case(case));
+        let selects = |case: &Case| self.selects(case) && (!cuda && !openmp || is_of_program(case));
         let all = laboratories.all();
         let planned = |preset: &Preset| -> Vec<Asked> {
             all.iter().map(|laboratory| asked(&**laboratory, *preset, &self.axes, &selects)).collect()
@@ -168,8 +171,10 @@ impl Selection {
     /// Why the globs select nothing that can be measured here.
     fn nothing_selected(&self, listing: &[Listing]) -> Failure {
         let is_selected = |id: &str| {
-            let in_programs = || PEER_PROGRAMS.iter().any(|program| program.primitive == id);
-            self.selects(&Case::new(id)) && (!self.syncperformance || in_programs())
+            let [cuda, openmp] = self.programs;
+            let of_cuda = || PEER_PROGRAMS.iter().any(|program| program.primitive == id);
+            let in_programs = || (cuda && of_cuda()) || (openmp && is_openmp_primitive(id));
+            self.selects(&Case::new(id)) && (!cuda && !openmp || in_programs())
         };
         let mut chosen = listing.iter().filter(|listing| is_selected(listing.primitive.id));
         let unavailable = |reason| format!("this machine can measure none of the selected primitives: {reason}");
@@ -276,9 +281,12 @@ mod tests {
             let only: Vec<String> = only.iter().map(|glob| (*glob).to_owned()).collect();
             Selection::new(&only, &[]).unwrap().nothing_selected(&listing).to_string()
         };
-        assert!(reason(&[SYNCPERFORMANCE]).contains(": gpu."), "{}", reason(&[SYNCPERFORMANCE]));
+        let [cuda, openmp] = PROGRAMS;
+        assert!(reason(&[cuda]).contains(": gpu."), "{}", reason(&[cuda]));
+        assert!(reason(&[openmp]).contains(": cpu."), "{}", reason(&[openmp]));
         assert!(reason(&["cpu.fence.*"]).contains(": cpu.fence."));
-        assert!(reason(&[SYNCPERFORMANCE, "cpu.*"]).contains("select no primitive"), "its programs measure GPUs");
+        assert!(reason(&[cuda, "cpu.*"]).contains("select no primitive"), "its programs measure GPUs");
+        assert!(reason(&[openmp, "gpu.*"]).contains("select no primitive"), "and these CPUs");
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod matrix;
 mod openmp;
 pub mod syncperformance;
 
+pub use openmp::{is_openmp_case, is_openmp_primitive};
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;

@@ -63,6 +63,24 @@ pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32, 
     })
 }
 
+/// Whether a program measures this case, with its threads bound as its name says or by the operating system.
+pub fn is_openmp_case(own: &Case) -> bool {
+    let (dtype, threads) = (own.dtype.unwrap_or(Dtype::I32), own.threads.unwrap_or(1));
+    let stride = own.layout.and_then(Layout::stride);
+    let of = |name: &str| case(name, dtype, stride, threads, true).as_ref() == Some(own);
+    let is_one = |(name, ..): &OpenMpProgram| ["", "_close", "_spread"].iter().any(|end| of(&format!("{name}{end}")));
+    let exists = stride.is_none_or(|stride| STRIDES.contains(&stride)) && own.dtype != Some(Dtype::U32);
+    exists && PROGRAMS.iter().any(is_one)
+}
+
+/// Whether a program measures this primitive.
+pub fn is_openmp_primitive(id: &str) -> bool {
+    PROGRAMS.iter().any(|(_, primitive, ..)| *primitive == id)
+}
+
+/// The distances of the programs' elements.
+const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 64];
+
 /// Why a program has no equivalent case.
 pub(super) fn reason(name: &str) -> &'static str {
     let (name, _) = split(name);
@@ -72,6 +90,7 @@ pub(super) fn reason(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::Mode;
 
     #[test]
     fn a_name_gives_placement_and_case() {
@@ -87,6 +106,25 @@ mod tests {
         assert!(!differ_in_placement("omp_barrier", "omp_barrier") && !differ_in_placement("omp_barrier", "omp_flush"));
         assert_eq!(case("omp_flush_close"), None);
         assert!(reason("omp_flush_close").contains("stack") && reason("omp_task").contains("no case"));
+    }
+
+    #[test]
+    fn the_cases_of_the_programs_are_selected() {
+        let add = case("omp_atomicadd_array_v2_close", Dtype::F32, Some(8), 4, true).unwrap();
+        let layout = |stride| Some(Layout::Private { stride });
+        let others = [
+            Case { layout: layout(32), ..add.clone() },
+            Case { placement: Some(Placement::Cores), ..add.clone() },
+            Case { dtype: Some(Dtype::U32), ..add.clone() },
+            Case { order: Some(MemoryOrder::SeqCst), ..add.clone() },
+            Case { mode: Some(Mode::Latency), ..add.clone() },
+            Case { primitive: "cpu.atomic.max".to_owned(), ..add.clone() },
+        ];
+        assert!(is_openmp_case(&add) && !others.iter().any(is_openmp_case));
+        assert!(is_openmp_case(&Case { layout: layout(64), placement: Some(Placement::None), ..add }));
+        let barrier = case("omp_barrier_spread", Dtype::I32, None, 8, true).unwrap();
+        assert!(is_openmp_case(&barrier) && !is_openmp_case(&Case { group: None, ..barrier }), "libgomp's");
+        assert!(is_openmp_primitive("cpu.fence.flush") && !is_openmp_primitive("cpu.atomic.max"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value_t = Preset::default())]
     pub(crate) preset: Preset,
     /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
-    /// the cases of SyncPerformance's CUDA programs
+    /// the cases of SyncPerformance's CUDA programs, '@syncperformance-omp' those of its OpenMP programs
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Do not measure primitives whose id matches (repeatable, or with commas)
