@@ -167,7 +167,7 @@ fn everything(data: RunData) -> String {
         .examine(0.05)
         .map(|fleet| nodes::text::as_json(&fleet) + &nodes::page::render(&fleet, &[None, None, None]));
     let one = page::render(std::slice::from_ref(&data));
-    one + &nodes.unwrap_or_default() + &gallery::render(&[Entry { data, page: None }], None)
+    one + &nodes.unwrap_or_default() + &gallery::render(&[Entry { data, page: None, is_own: false }], None)
 }
 
 const EXTREMES: [&str; 6] = ["0", "1", "2147483648", "4294967295", "18446744073709551615", "-1"];
