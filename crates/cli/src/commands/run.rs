@@ -254,7 +254,9 @@ fn note_expected(request: &RunRequest, laboratories: &mut Laboratories, plan: &P
     let run = new_run(request, laboratories, plan);
     let is_first = history::read(&run).is_none_or(|history| history.is_empty());
     let expected = is_first.then(|| another_run::expected(&run.machine, plan.cases(), &plan.catalogue)).flatten();
-    expected.iter().for_each(|text| progress.suspend(|| terminal::note(text)));
+    if let Some(text) = expected {
+        progress.suspend(|| terminal::note(&text));
+    }
 }
 
 fn show_warnings(run: &Run, laboratories: &Laboratories) {

@@ -67,6 +67,16 @@ struct Logs {
 }
 
 impl Logs {
+    /// Of a case that was measured in several processes.
+    fn of(index: usize, row: &Row, details: &Details, catalogue: &Catalogue, of_cycles: bool) -> Option<Self> {
+        let effect = (catalogue.facts(&row.case.primitive)?.run_effect)(&row.case);
+        let (name, assumed) =
+            if of_cycles { (Detail::PROCESS_CYCLES, effect.cycles) } else { (Detail::PROCESS_NS, effect.ns) };
+        let found = details.get(&row.case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
+        let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
+        (of_process.len() >= FEWEST_PROCESSES).then_some(Self { row: index, of_process, assumed: assumed * assumed })
+    }
+
     /// What holds the costs of the runs that a row joins. Where some of them have none here, and where threads meet, so that families
     /// of cases change each in their own way, also what the runs of its family say.
     fn hull(&self, row: &Row, shares_nothing: bool) -> Option<Interval> {
@@ -141,18 +151,10 @@ fn of_class(
     catalogue: &Catalogue,
     known: Known<'_>,
 ) -> Option<Shared> {
-    let logs = |name: &str, of_cycles: bool| -> Vec<Logs> {
-        let of_row = |row: &usize| {
-            let case = &rows[*row].case;
-            let effect = (catalogue.facts(&case.primitive)?.run_effect)(case);
-            let found = details.get(&case.id())?.iter().filter(|detail| detail.name == name && detail.value > 0.0);
-            let of_process: BTreeMap<u32, f64> = found.filter_map(|one| Some((one.actor?, one.value.ln()))).collect();
-            let assumed = if of_cycles { effect.cycles } else { effect.ns };
-            (of_process.len() >= FEWEST_PROCESSES).then_some(Logs { row: *row, of_process, assumed: assumed * assumed })
-        };
-        members.iter().filter_map(of_row).collect()
+    let logs = |of_cycles: bool| -> Vec<Logs> {
+        members.iter().filter_map(|row| Logs::of(*row, &rows[*row], details, catalogue, of_cycles)).collect()
     };
-    let (of_ns, of_cycles) = (logs(Detail::PROCESS_NS, false), logs(Detail::PROCESS_CYCLES, true));
+    let (of_ns, of_cycles) = (logs(false), logs(true));
     let shares_nothing = class == Class::NothingShared;
     let over_runs = |found: BTreeMap<usize, Variance>, (seen, _): InUnit<'_>| -> BTreeMap<usize, Variance> {
         let of = |row: usize, own: Variance| seen.map_or(own, |(ratio, _)| ratio.of(&rows[row].case.id(), own.value));
@@ -160,15 +162,9 @@ fn of_class(
     };
     let (ns, common) = variances(&of_ns, shares_nothing);
     let (cycles, common_cycles) = variances(&of_cycles, shares_nothing);
-    let (ns, cycles) = (over_runs(ns, known.in_ns()), over_runs(cycles, known.in_cycles()));
+    let [ns, cycles] = [over_runs(ns, known.in_ns()), over_runs(cycles, known.in_cycles())];
     let joined = of_ns.iter().filter(|logs| joins_runs(&rows[logs.row])).map(|logs| logs.of_process.len()).max();
-    let shared = of_runs(&common, known.in_ns());
-    let shared = joined.map_or(shared, |runs| {
-        // Where they differ much, these few say how much; where little, nothing that other guests do not.
-        let seen = Variance { value: variance(&common) / runs as f64, degrees: runs as f64 - 1.0 };
-        let both = known.usual.map_or(seen, |usual| usual.ns.shared.plus(seen));
-        Variance { value: shared.value * by_joined(joined), degrees: shared.degrees.min(both.degrees) }
-    });
+    let shared = shared_with_another(&common, joined, known);
     // Comparisons take out what both runs say they share, and do without what is usual.
     let [of_run, of_run_in_cycles] = [(&common, known.in_ns()), (&common_cycles, known.in_cycles())]
         .map(|(common, (seen, _))| of_runs(common, (seen, None)));
@@ -179,6 +175,7 @@ fn of_class(
         }
         row.cycles_interval = row.cycles.map(|at| around(at.value(), half_width(as_usual(*own, known.in_cycles()))));
     }
+    let logs_of: BTreeMap<usize, &Logs> = of_ns.iter().map(|logs| (logs.row, logs)).collect();
     for (index, own) in &ns {
         let row = &mut rows[*index];
         let in_cycles = cycles.get(index).filter(|_| row.cycles.is_some());
@@ -188,7 +185,7 @@ fn of_class(
             cycles: in_cycles.map(|own| Parts { own: *own, shared: of_run_in_cycles }),
         });
         let Some(at) = row.ns.map(Nanoseconds::value) else { continue };
-        let of_runs = joins_runs(row).then(|| of_ns.iter().find(|logs| logs.row == *index)).flatten();
+        let of_runs = logs_of.get(index).filter(|_| joins_runs(row));
         // Threads that share nothing follow the clock, which all rows share: the rest is that of their cycles.
         let own = match (of_runs, in_cycles.filter(|_| shares_nothing)) {
             (Some(_), _) if known.usual.is_none() => continue,
@@ -198,8 +195,10 @@ fn of_class(
         };
         let predicted = around(at, half_width(own.plus(shared)));
         let within = row.ns_within.map(|Interval { low, high }| Interval { low: rounded(low), high: rounded(high) });
-        let made = of_runs.and_then(|logs| logs.hull(row, shares_nothing));
-        let shown = [within, made].into_iter().flatten().fold(predicted, Interval::union);
+        let shown = within
+            .into_iter()
+            .chain(of_runs.and_then(|logs| logs.hull(row, shares_nothing)))
+            .fold(predicted, Interval::union);
         (row.ns_interval, row.allowance) = (Some(shown), None);
     }
     let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
@@ -298,6 +297,16 @@ fn as_usual(own: Variance, known: InUnit<'_>) -> Variance {
 fn of_joined(own: Variance, runs: usize, (_, usual): InUnit<'_>) -> Variance {
     let of_run = (own.value * runs as f64).max(usual.map_or(0.0, |usual| usual.added));
     Variance { value: of_run * by_joined(Some(runs)), ..own }
+}
+
+/// The variance of what all cases of a class share, between this run, or so many joined ones, and another one.
+fn shared_with_another(common: &[f64], joined: Option<usize>, known: Known<'_>) -> Variance {
+    let shared = of_runs(common, known.in_ns());
+    let Some(runs) = joined else { return shared };
+    // Where they differ much, these few say how much; where little, nothing that other guests do not.
+    let seen = Variance { value: variance(common) / runs as f64, degrees: runs as f64 - 1.0 };
+    let both = known.usual.map_or(seen, |usual| usual.ns.shared.plus(seen));
+    Variance { value: shared.value * by_joined(joined), degrees: shared.degrees.min(both.degrees) }
 }
 
 /// By what the variance between two runs shrinks where one of them is the mean of so many.

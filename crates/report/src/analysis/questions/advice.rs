@@ -406,7 +406,8 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
         if let (false, Some(threads), Ok(options)) =
             (decision.measured, asked.threads, candidates[usize::from(on == Domain::Gpu)])
         {
-            decision.outcome.sentence += &format!("; `syncscope run {options} --threads {threads}` measures them");
+            let why = &mut decision.outcome.sentence;
+            *why = format!("{why}; `syncscope run {options} --threads {threads}` measures them");
         }
         Advice { need, on, situation, decision }
     };

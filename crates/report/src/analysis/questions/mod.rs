@@ -217,10 +217,8 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     let beyond = certain.split_off(certain.len().min(MOST - places.len()));
     certain.extend(places);
     let rest = beyond.into_iter().chain(rest).collect();
-    let open = match lacks_intervals(data) {
-        true => Some(without_intervals(data)),
-        false => (!open.is_empty()).then(|| format!("Undecided in this run: {}.", open.join("; "))),
-    };
+    let undecided = || (!open.is_empty()).then(|| format!("Undecided in this run: {}.", open.join("; ")));
+    let open = if lacks_intervals(data) { Some(without_intervals(data)) } else { undecided() };
     Answers { certain, open, rest }
 }
 
