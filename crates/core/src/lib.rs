@@ -1,19 +1,20 @@
-//! The measurement model of syncscope.
+//! The measurement model of syncscope: it turns timed samples of two loops into a cost with an interval and a verdict.
 //!
-//! This crate knows no hardware. It defines the terms of every other crate (`docs/METHOD.md`) and measures through two
-//! traits: a [`Laboratory`] makes the experiments of one domain, an [`Experiment`] runs one of its two loops when asked.
+//! Start with [`engine`], which measures one case. The crate knows no hardware. It defines the terms of every other crate
+//! (`docs/METHOD.md`) and measures through two traits: a [`Laboratory`] makes the experiments of one domain, an
+//! [`Experiment`] runs one of its two loops when asked.
 //!
 //! ```text
 //! Primitive x Sweep -> Case -> Experiment -> Samples -> Estimate + Noise -> Verdict (+ Evidence, Check) -> Row -> Report
 //! ```
 //!
-//! Arrows between the folders run one way: `session` uses `run`, `run` uses `engine`, `engine` uses `stats` and `model`.
+//! Dependencies between the folders run one way: `session` uses `run`, `run` uses `engine`, `engine` uses `stats` and `model`.
 //!
 //! - [`model`]: the terms as types
 //! - [`stats`]: medians, intervals, noise
 //! - [`engine`]: one case, from samples to a verdict
 //! - [`run`]: the run directory, its files and columns
-//! - [`session`]: the course of a run over many cases
+//! - [`session`]: a whole run over many cases
 //! - [`sets`]: items by their keys
 //! - [`fake`]: an experiment and a laboratory made of numbers, for tests
 

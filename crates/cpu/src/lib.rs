@@ -1,10 +1,10 @@
-//! CPU side of syncscope.
+//! CPU side of syncscope: it pins threads, lets them run a primitive, and times them.
 //!
 //! [`CpuLaboratory`] opens the machine once, plans the cases of its [`catalogue`] and makes their
 //! [`syncscope_core::Experiment`]s. Start with `laboratory/mod.rs`, then read one primitive: the ticket
 //! lock in `primitives/lock/own.rs`.
 //!
-//! | module | what stands there |
+//! | module | contents |
 //! |---|---|
 //! | [`bench`] | a Rust program's own locks, barriers, hand-offs and operations, for `cargo bench` |
 //! | [`machine`] | topology, placement of threads, memory and its NUMA nodes, the system's files |

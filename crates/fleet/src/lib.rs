@@ -1,8 +1,8 @@
-//! What is said of the runs of many machines.
+//! Compares the runs of many machines.
 //!
 //! - [`nodes`]: which nodes of a cluster differ
 //! - [`gallery`]: the index page over many runs
-//! - [`bundle`]: a run without what names its owner, for the gallery
+//! - [`bundle`]: a run without anything that names its owner, for the gallery
 
 #![forbid(unsafe_code)]
 

@@ -1,20 +1,20 @@
-//! GPU side of syncscope: devices, NVRTC, kernels, launches and the primitives.
+//! GPU side of syncscope: it compiles kernels with NVRTC, launches them, and reads the times they measured.
 //!
-//! [`GpuLaboratory`] is the door: it opens the devices once and makes [`syncscope_core::Experiment`]s of the cases of its
-//! catalogue. The crate builds and its catalogue is there without a GPU, a driver or NVRTC.
+//! Start with [`GpuLaboratory`]: it opens the devices once and makes [`syncscope_core::Experiment`]s of the cases of its
+//! catalogue. The crate builds, and lists its catalogue, without a GPU, a driver or NVRTC.
 //!
 //! | folder | contents |
 //! |---|---|
 //! | `cuda/` | the driver, NVRTC, NVML: every call of foreign code |
-//! | `launch/` | launches on one device or several, waits for them, and the samples they give |
-//! | `catalogue/` | the primitives, their cases, kernels and expectations |
+//! | `launch/` | launches on one device or several, waits for them, and the samples they return |
+//! | `catalogue/` | the primitives, their cases, kernels and expected instructions |
 //! | `experiments/` | what one case runs for one sample |
 //! | `multi/` | several devices that run a kernel together |
-//! | `nccl/` | sums of several devices by NCCL |
+//! | `nccl/` | sums over several devices by NCCL |
 //! | `hybrid/` | CPU and GPU threads on one piece of memory |
 //! | `evidence/` | the instructions found in the timed region, judged |
-//! | `own_device.rs` | a device for programs that are not of the catalogue |
-//! | `laboratory/` | puts all of it together for a case |
+//! | `own_device.rs` | a device for programs outside the catalogue |
+//! | `laboratory/` | combines all of them for a case |
 //!
 //! ```text
 //! laboratory -> experiments, hybrid -> multi -> launch -> cuda

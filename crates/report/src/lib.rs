@@ -1,5 +1,7 @@
 //! Reports of syncscope: the rows of runs as an HTML page, as a table for the terminal, and in the formats of [`export`].
 //!
+//! Start with `reading.rs`, which puts one row into words, and `analysis/questions/mod.rs`, which answers questions from many rows.
+//!
 //! ```no_run
 //! use std::sync::Arc;
 //!

@@ -1,8 +1,9 @@
-//! The engine: from an [`Experiment`] to an estimate and its verdict. `docs/METHOD.md` explains each step.
+//! The engine measures one case: an [`Experiment`] goes in, an estimate and its verdict come out. `docs/METHOD.md` explains each step.
 //!
-//! [`Engine::measure_block`] is the way of one case: choose the iterations (`calibration.rs`), take pairs in random order
+//! [`Engine::measure_block`] runs the steps: choose the iterations (`calibration.rs`), take pairs in random order
 //! (`measurement_block.rs`, `equal_work.rs`), exclude disturbed pairs (`judge.rs`), compute the cost (`cost_formula.rs`)
-//! and judge it (`judge.rs`, `population.rs`, `additivity.rs`). When to stop is an object of its own ([`stopping`]).
+//! and judge it (`judge.rs`, `population.rs`, `additivity.rs`). The rule that decides when to stop is an object of its own
+//! ([`stopping`]).
 
 mod additivity;
 pub(crate) mod calibration;

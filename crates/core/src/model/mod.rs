@@ -1,4 +1,4 @@
-//! The words of a measurement: values without behaviour, which every other module speaks.
+//! The terms of a measurement as plain types, which every other module uses.
 //!
 //! Start with [`case`]: a case is one point of a sweep over a primitive's parameters.
 

@@ -1,21 +1,23 @@
-//! A run as it is stored: `run.json` (who measured what, where, when and how it ended), and the modules of its tables.
+//! A stored run: `run.json` (who measured what, where, when and how it ended) and the modules of its tables.
 //!
-//! | module | what stands there |
+//! Start with [`row`], one line of `measurements.csv`, and [`directory`], which reads and writes a run.
+//!
+//! | module | contents |
 //! |---|---|
-//! | [`directory`] | what lies where in the folder of a run, and how it is read |
+//! | [`directory`] | the files in the folder of a run, and how they are read |
 //! | [`row`], [`columns`], `measured` | a row, its cells in `measurements.csv`, what it says of a measurement |
-//! | [`journal`] | adds lines to the tables while a run goes on |
-//! | `counts` | the integers of `run.json`, and how large they may be |
-//! | `damage` | the lines of a table one by one: a damaged one costs its own row |
+//! | [`journal`] | appends lines to the tables while a run goes on |
+//! | `counts` | the integers of `run.json` and their limits |
+//! | `damage` | reads a table line by line: a damaged line costs only its own row |
 //! | [`samples`], `details` | `samples.csv` and `details.csv` as a whole |
 //! | [`plain`] | tables of experiments that measure no cases |
-//! | [`another_run`] | the intervals for another run, by what processes differ by |
-//! | [`rivals`] | how many times one cost of a run is another one |
+//! | [`another_run`] | intervals for another run, from the differences between processes |
+//! | [`rivals`] | the ratio of two costs of a run |
 //! | [`between_rows`] | limits that the rows of a run set each other |
-//! | [`history`] | how far earlier runs of a machine were from each other |
-//! | [`fingerprint`] | what tells the states of a machine from each other |
+//! | [`history`] | how far apart earlier runs of a machine were |
+//! | [`fingerprint`] | what tells the states of a machine apart |
 //! | [`repeats`] | joins the rows of several runs |
-//! | [`shown`] | the interval beside a cost decides how it is written |
+//! | [`shown`] | how a cost is written, by the interval next to it |
 //! | [`stored_run`] | the form of the runs in `results/` |
 
 pub(crate) mod files;

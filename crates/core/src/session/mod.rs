@@ -1,10 +1,10 @@
-//! The course of a run: what is measured, in which order, how often and until when.
+//! A whole run: what is measured, in which order, how often and until when.
 //!
 //! A [`Session`] measures the cases of a [`Plan`] in passes. One pass takes one measurement block of each unfinished case
-//! (`passes.rs`). So the blocks of a case are spread over the run, and a run that is interrupted knows something of every
-//! case. A budget that is too short for figures of all goes to a part of them (`part.rs`). How many blocks a case gets and
-//! how long the passes may take follows from the [`Preset`] (`preset.rs`). What is known of a case is
-//! written after its first block and after its last (`pending_case.rs`).
+//! (`passes.rs`), so the blocks of a case are spread over the run, and an interrupted run knows something about every
+//! case. If a budget is too short for all figures, part of them get it (`part.rs`). The [`Preset`] decides how many
+//! blocks a case gets and how long the passes may take (`preset.rs`). A case is written after its first block and after its
+//! last (`pending_case.rs`).
 //!
 //! The command only opens the laboratories, shows progress through an [`Observer`], and prints.
 
@@ -90,7 +90,7 @@ pub struct GivenUp {
 }
 
 /// Begins the warning of a run whose fresh processes measured nothing. One that resumes it has processes of its own.
-const WITHOUT_PROCESSES: &str = "fresh processes could not measure, so that rows of the CPUs are provisional";
+const WITHOUT_PROCESSES: &str = "fresh processes could not measure, so CPU rows are provisional";
 
 /// A run that is being measured.
 pub struct Session {

@@ -1,21 +1,23 @@
-//! What the reports derive from the rows of a run.
+//! What the reports conclude from the rows of a run.
+//!
+//! Start with [`questions`], then read [`contest`], which decides for all of them.
 //!
 //! - [`questions`] are what people ask a run: sentences, charts and advice, one file each.
 //! - [`contest`] is the one judge of which row is certainly the cheapest.
 //! - [`ladder`] holds the rungs of the cost ladder. Its `row_query` selects one row for each.
-//! - [`usual`] says which cases are the usual ones of a machine.
+//! - [`usual`] picks the usual cases of a machine.
 //! - [`topics`] are words that people search, with the study that answers them.
 //! - [`trust`] says how far to trust a run.
 //! - [`anchors`] are figures of stored runs on other machines.
 //! - [`matrix`] orders the CPUs of the core-to-core matrix.
 //! - `phrases` join words.
-//! - [`placements`] say which placement of CPU threads is shown, and what its teams use of the machine.
+//! - [`placements`] choose the placement of CPU threads to show, and name what its teams use of the machine.
 //! - [`paper_figures`] are figures of papers as states of the explorer.
 //! - [`paper_tables`] are tables of a paper with the figures of a run.
 //! - [`compare`] matches the cases of two runs and says what changed.
 //! - [`course`] says which costs changed over the runs of a machine.
 //! - [`changes`] are the tables and sentences of two runs.
-//! - [`findings`] holds published claims as predicates that rows decide; [`claim`] is what becomes of one.
+//! - [`findings`] tests published claims on the rows of a run; [`claim`] holds the outcome.
 
 pub(crate) mod anchors;
 pub(crate) mod changes;

@@ -1,11 +1,10 @@
 //! The HTML page: one file that holds its data, style sheets and scripts and needs no network.
 //!
-//! The template, the style sheets and the scripts stand in `assets/`, one file per concept; the scripts are ES modules, which
-//! `build.rs` joins. A new section is a new script that `assets/js/main.js` imports. All charts are drawn by the scripts in `assets/js/chart`, which alone call the chart
-//! library. The data of the runs is made in `data`, with the description of machine and environment from
-//! `facts`. `drawing` is the picture of the machine. `fallback` is the table for browsers without scripts. `findings` makes the
-//! section of published claims, `paper_tables` that of a paper's tables, `changes` that of what
-//! changed between two runs. Other pages are a [`document`], too.
+//! Template, style sheets and scripts are in `assets/`, one file per concept. The scripts are ES modules that `build.rs` joins; a new
+//! section is a new script that `assets/js/main.js` imports. The scripts in `assets/js/chart` draw all charts, and only they call the chart
+//! library. Here, `data` collects the data of the runs, with the description of machine and environment from `facts`; `drawing` draws
+//! the machine; `fallback` is the table for browsers without scripts; `findings`, `paper_tables` and `changes` make the sections on
+//! published claims, on a paper's tables and on what changed between two runs. Other pages are a [`document`], too.
 
 mod changes;
 mod data;
