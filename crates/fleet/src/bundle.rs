@@ -45,10 +45,10 @@ impl Extent {
     const fn warning(self) -> Option<&'static str> {
         match self {
             Self::All => None,
-            Self::Quick => Some("the bundle has the cases of the preset quick alone: all are too many for it"),
+            Self::Quick => Some("the bundle has only the cases of the quick preset: all would be too many"),
             Self::QuickCosts => Some(
-                "the bundle has the cases of the preset quick alone, and of them costs and their intervals within the run: more \
-                 is too much for it",
+                "the bundle has only the cases of the quick preset, with their costs and within-run intervals: more \
+                 would be too much",
             ),
         }
     }
@@ -133,7 +133,7 @@ pub fn pack(
             return Ok(Packed { bytes, issue: issue(&bundle), warnings: bundle.run.warnings });
         }
     }
-    Err(format!("no row of the preset quick, or more than {MOST_BYTES} bytes of them: submit a run of that preset")
+    Err(format!("no row of the quick preset, or more than {MOST_BYTES} bytes of them: submit a run of that preset")
         .into())
 }
 

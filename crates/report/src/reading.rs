@@ -1,9 +1,9 @@
-//! What one row says: the one place that words it. Terminal, page, exports, charts and sentences take it from here. Which interval
-//! decides, and where, is [`syncscope_core::run::shown`].
+//! Puts one row into words. Terminal, page, exports, charts and sentences all take the words from here, so that they agree.
+//! [`syncscope_core::run::shown`] decides which interval counts where.
 //!
 //! - [`State`]: whether the row has a cost, a bound or nothing
-//! - [`Reading`]: the same with its texts
-//! - [`bounds`] and [`interval_within_run`]: where its cost lies
+//! - [`Reading`]: the state with its texts
+//! - [`bounds`] and [`interval_within_run`]: the interval of its cost
 //! - [`VERDICTS`] and [`SIGNS`]: what the words and signs mean
 
 use serde::Serialize;
@@ -219,22 +219,17 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "Overlapped",
         "bound",
         "overlapped",
-        "The loop is faster with the primitive than without it: what surrounds it hides it or runs faster with it.",
+        "The loop runs faster with the primitive than without it: surrounding code hides it or speeds up.",
     ),
     verdict(
         "NonAdditive",
         "doubt",
         "not additive",
-        "A second copy of the primitive does not cost what the first one does; the figure holds in this context only.",
+        "A second copy of the primitive costs more or less than the first; the figure holds only in this context.",
     ),
-    verdict("Noisy", "doubt", "noisy", "The interval was still wide at the end of the budget."),
-    verdict("Interfered", "doubt", "interfered", "Too many pairs were excluded because of disturbances."),
-    verdict(
-        "NotTogether",
-        "void",
-        "not together",
-        "The threads that the figure is about did not run at the same time.",
-    ),
+    verdict("Noisy", "doubt", "noisy", "The interval was still wide when the budget ended."),
+    verdict("Interfered", "doubt", "interfered", "Disturbances excluded too many pairs."),
+    verdict("NotTogether", "void", "not together", "The measured threads did not run at the same time."),
     verdict("Elided", "void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."),
     verdict("Skipped", "void", "skipped", "The case does not exist on this machine."),
     verdict("TimedOut", "bad", "timed out", "A loop did not end within its time limit."),
@@ -258,13 +253,13 @@ const KERNEL_LENGTH: &str = "5 µs";
 
 /// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
 pub(crate) const SIGNS: [Sign; 7] = [
-    Sign { text: ROUGHLY, meaning: "a rough figure, whose interval is wider than ±5 % or based on too few blocks" },
-    Sign { text: "<", meaning: "at most this, not distinguished from zero" },
+    Sign { text: ROUGHLY, meaning: "rough: the interval is wider than ±5 % or based on too few blocks" },
+    Sign { text: "<", meaning: "upper bound: zero is possible" },
     Sign { text: RANGE, meaning: "the interval of a cost, wider than ±25 %" },
     Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
     Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
-    Sign { text: PROVISIONAL, meaning: "more measurement blocks were planned" },
-    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not part of the cost" },
+    Sign { text: PROVISIONAL, meaning: "some planned measurement blocks are missing" },
+    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not included in the cost" },
 ];
 
 impl Sign {

@@ -222,8 +222,8 @@ fn lost_details(run: &Run, rows: &[Row], details: &Details) -> Option<String> {
     let lacking = all.iter().filter(lacks).count();
     (run.status == Status::Done && run.repeat.is_none() && had_processes && 10 * lacking > all.len()).then(|| {
         format!(
-            "damaged: details.csv lacks {lacking} of {} cases of CPUs, so intervals for another run are not those of the run; \
-             restore it from a copy",
+            "damaged: details.csv lacks {lacking} of {} CPU cases, which changes the run-to-run intervals; restore \
+             it from a copy",
             all.len()
         )
     })

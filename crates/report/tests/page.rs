@@ -87,8 +87,8 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
     assert_eq!(details.len(), run.details.values().map(shown).sum::<usize>());
     let decisions = data["runs"][0]["decisions"].as_array().unwrap();
     let sharing = decisions.iter().find(|one| one["id"] == "decide-false-sharing").unwrap()["note"].as_str().unwrap();
-    assert_eq!(sharing.matches("from stride").count(), 3, "{sharing}");
-    assert!(sharing.contains("than adjacent elements from stride 8 (64 bytes) on"), "{sharing}");
+    assert_eq!(sharing.matches("at strides of").count(), 3, "{sharing}");
+    assert!(sharing.contains("than adjacent elements at strides of 8 (64 bytes) or more"), "{sharing}");
 }
 
 #[test]

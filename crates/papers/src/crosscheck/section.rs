@@ -32,9 +32,10 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     Section {
         name: super::NAME,
         title: "Crosscheck: one cost by two clocks",
-        lead: "A chain of one operation is timed with few and with many repetitions, by a clock inside the processor and by one \
-               outside. The cost is the difference of both times, divided by that of the repetitions (formula 1). Zhang, Wahib, \
-               Matsuoka, A Study of Synchronization Methods in Modern GPUs, sections 3.2 and 3.3, table 1.",
+        lead: "A chain of one operation is timed with few and with many repetitions, by a clock inside the processor \
+               and one outside. The cost is the difference between both times, divided by the difference in \
+               repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of Synchronization Methods in Modern GPUs, \
+               sections 3.2 and 3.3, table 1.",
         answers: Vec::new(),
         parts,
         claims,

@@ -136,14 +136,13 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
     let known = predictions.iter().filter(|one| one.agreement() != Agreement::Missing).count();
     let within = predictions.iter().filter(|one| one.agreement() == Agreement::Within).count();
     let worst = losses.iter().copied().reduce(f64::max);
-    let elsewhere =
-        worst.map(|worst| format!(", for {} one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
-    let undecided = (open > 0).then(|| format!(", for {open} it is undecided (intervals overlap)"));
+    let elsewhere = worst
+        .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
+    let undecided = (open > 0).then(|| format!("; {open} are too close to call"));
     (problems > 0).then(|| {
         format!(
-            "Primitive costs recommend the fastest variant with known terms for {:.0} % of {problems} problems{}{}; {within} of {known} \
-             predicted differences are within 20 %.",
-            100.0 * right as f64 / problems as f64,
+            "Primitive costs alone name the fastest variant with known terms in {right} of {problems} problems{}{}. {within} of \
+             {known} predicted differences are within 20 %.",
             undecided.unwrap_or_default(),
             elsewhere.unwrap_or_default(),
         )
@@ -191,8 +190,8 @@ fn boundary(rows: &[Row]) -> Option<String> {
     let more = |ns: f64, width: f64| format!("{}{}", if width > 0.05 * ns.abs() { "~" } else { "" }, time(ns));
     ((kernel - grid).abs() > kernel_width + grid_width).then(|| {
         format!(
-            "A second kernel that joins partial results costs {} more than one atomicMax of each block, and grid.sync() of \
-             cooperative groups {} more: {} elements, kernels in one graph.",
+            "Joining partial results in a second kernel costs {} more than one atomicMax per block, with grid.sync() \
+             {} more ({} elements, kernels in one graph).",
             more(kernel, kernel_width),
             more(grid, grid_width),
             grouped(found.elements)
@@ -206,7 +205,7 @@ fn devices(all: &[Measured<'_>]) -> Option<String> {
     let (first, host) = (found.first()?, found.iter().find(|one| one.name == "devices_host")?);
     is_longer_in_figures(host, first).then(|| {
         format!(
-            "A maximum over {} GPUs takes {} as long where the host joins the results: {} against {} with \
+            "A maximum over {} GPUs takes {} as long if the host joins the results: {} against {} with \
              gpu.reduction.{}, {} elements.",
             first.problem().1,
             Ratio::of((host.ns, host.bounds()), (first.ns, first.bounds())),
@@ -220,8 +219,8 @@ fn devices(all: &[Measured<'_>]) -> Option<String> {
 
 fn five_and_two([_, second, .., fifth]: &[Measured<'_>; 5]) -> String {
     format!(
-        "Reduction 5 of listing 1, whose threads first reduce many elements, is {:.1} times as fast as reduction 2, with five \
-         __shfl_xor_sync and one atomicMax of each warp: {} against {}, {} elements.",
+        "Reduction 5 of listing 1, where each thread first reduces many elements, is {:.1} times as fast as \
+         reduction 2 (five __shfl_xor_sync and one atomicMax per warp): {} against {}, {} elements.",
         second.ns / fifth.ns,
         time(fifth.ns),
         time(second.ns),

@@ -263,24 +263,24 @@ fn why_not(variant: &Measured<'_>, reference: &Measured<'_>) -> Option<&'static 
     }
     match (variant.class, variant.name) {
         (Class::Cpu, "lock" | "openmp_critical") => Some(
-            "the cost is that of a loop, in which a thread often takes the lock again at once; here every thread takes it \
-             once, all at the same moment, and waiters sleep",
+            "the cost comes from a loop, in which a thread often retakes the lock at once; here every thread takes \
+             it once, all at the same moment, and waiters sleep",
         ),
         (Class::Cpu, _) if variant.elements > CACHED_ELEMENTS => {
-            Some("the threads do not end reading at the same moment, and wait in the barrier for the last")
+            Some("the threads finish reading at different moments and wait in the barrier for the last")
         }
         (Class::Cpu, name) if name.starts_with("tree_") => Some(
-            "at each level half of the threads join results and the others are early at the barrier; the cost is that of a \
-             loop in which all arrive together",
+            "at each level half of the threads join results while the others reach the barrier early; the cost comes \
+             from a loop in which all arrive together",
         ),
         (Class::Listing, "listing_1" | "listing_2") => Some("atomic operations and reading overlap in part"),
         (Class::Devices, "devices_host") => Some(
-            "the host launches on one device after the other: with flags long kernels hide that, with the host's wait nothing \
-             does",
+            "the host launches on one device after another: with flags, long kernels hide that; with the host's \
+             wait, nothing does",
         ),
         (Class::Device, name) if !name.ends_with("_queued") && !name.ends_with("_chain") => Some(
-            "the host queues these kernels while they run: what one more costs follows from how fast it is with two \
-             different kernels and with these arguments; variants that are queued first have the device's cost alone",
+            "the host queues these kernels while they run, so one more costs the time the host needs for two \
+             different kernels with these arguments; variants queued first have the device's cost alone",
         ),
         _ => None,
     }

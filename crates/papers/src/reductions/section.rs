@@ -34,13 +34,13 @@ fn predictions(rows: &[Row]) -> Option<Part> {
         return None;
     }
     if known == 0 {
-        let text = "Nothing here: the run has no rows of the primitives that the variants are made of.";
+        let text = "Nothing here: the run has no rows of the primitives in these variants.";
         return Some(Part::card(title, "", vec![Part::paragraph(text)]));
     }
     let explanation = Part::paragraph(
-        "Two variants read the same vector by the same code. So the difference of their times is the difference of their \
-         synchronization: launches, barriers and atomic operations, each with the cost that this run has for it on the \
-         nearest grid. \"Off by\" is relative to the measured difference. Undecided: the intervals of both overlap.",
+        "Two variants read the same vector with the same code, so their times differ by their synchronization: \
+         launches, barriers and atomic operations, each at the cost that this run measured on the nearest grid. \
+         \"Off by\" is relative to the measured difference. Undecided: both intervals overlap.",
     );
     let mut parts = vec![explanation];
     if !decisions.is_empty() {
@@ -95,9 +95,10 @@ fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
 
 fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
-        "Partial results of blocks can be joined behind a barrier: by a second kernel, or behind the barrier of the grid. The \
-         figures are the time that takes more than one atomic operation of each block, launched in the same way. Where kernels \
-         are queued while others run, they include the time of the host; where they are queued first, they do not.",
+        "Either a second kernel joins the partial results of the blocks, or the same kernel does after a grid \
+         barrier. The figures show how much longer that takes than one atomic operation per block, launched in the \
+         same way. They include the host's time where kernels are queued while others run, and not where they are \
+         queued first.",
     );
     let columns: [Column<Boundary>; 4] = [
         ("elements", |one| size(one.elements)),
@@ -105,7 +106,7 @@ fn barriers(rows: &[Row]) -> Option<Part> {
         ("end of a kernel", |one| known(one.kernel)),
         ("grid barrier", |one| known(one.grid)),
     ];
-    let what = "difference to one atomic operation of each block, 95 % interval";
+    let what = "difference from one atomic operation per block, 95 % interval";
     Part::about(&boundaries(rows), "What a kernel boundary costs", what, |found| {
         vec![note, Part::columns(found, columns)]
     })

@@ -282,7 +282,7 @@ export function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      `What ${SEVERAL ? "each" : "this"} run says for the choices of a program. Where the intervals do not decide, it says so.`,
+      `What ${SEVERAL ? "each" : "this"} run says about the choices a program faces. Where the intervals do not decide, it says so.`,
     ),
     cards,
   );

@@ -136,8 +136,8 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     };
     let (percent, hardware) = (100.0 * USUAL_THRESHOLD, hardware.into_iter().collect::<Vec<_>>().join("; "));
     Some(format!(
-        "What changed: {count} a figure in stored runs on hardware of the same name ({hardware}). More than \
-         {percent:.0} % slower: {slower}. More than {percent:.0} % faster: {faster}."
+        "What changed: {count} a figure in stored runs on hardware of the same name ({hardware}). More than {percent:.0} % \
+         slower: {slower}. More than {percent:.0} % faster: {faster}."
     ))
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Change
         let of_change = || comparison.cases.iter().filter(move |case| case.change == change);
         let count = of_change().count();
         let has_others = of_change().any(ComparedCase::has_other_instructions);
-        let others = if has_others { "; cases with other machine instructions in B stand last" } else { "" };
+        let others = if has_others { "; cases with different machine instructions in B come last" } else { "" };
         (count > 0).then(|| Changes {
             title: format!("{} in B: {}", naming::capitalized(change.as_str()), naming::plural(count, "case")),
             order: format!("sorted by the {first} first{others}"),
@@ -103,7 +103,7 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
         cases.sort_by(|one, other| least(other).total_cmp(&least(one)));
         (!cases.is_empty()).then(|| Changes {
             title: format!("{title}: {}", naming::plural(cases.len(), "case")),
-            order: "with the ratio from which on it would have been called slower, largest first".to_owned(),
+            order: "with the ratio above which it would count as slower, largest first".to_owned(),
             grid: rows_of(cases.iter().copied().take(most), true),
             left_out: cases.len().saturating_sub(most),
         })
@@ -116,8 +116,8 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     format!(
-        "A printed interval is that of its case alone. The verdicts are corrected for {tested} cases, so an undecided case can have \
-         an interval that is beyond the threshold."
+        "Each interval covers its case alone. Verdicts are corrected for testing {tested} cases, so an undecided \
+         case can have an interval beyond the threshold."
     )
 }
 

@@ -476,14 +476,17 @@ impl fmt::Display for Open {
                     Self::Overlap { basis, .. } => {
                         write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?;
                     }
-                    _ if names.len() == 2 => write!(out, "{} or {} may be the cheaper one", names[0], names[1])?,
+                    _ if names.len() == 2 => write!(out, "{} or {} may be cheaper", names[0], names[1])?,
                     _ => write!(out, "any of {} may be the cheapest", few(names))?,
                 }
-                let verb = if *others == 1 { "costs" } else { "cost" };
-                if *others > 0 { write!(out, "; {others} more {verb} more") } else { Ok(()) }
+                match others {
+                    0 => Ok(()),
+                    1 => write!(out, "; the other one costs more"),
+                    _ => write!(out, "; the other {others} cost more"),
+                }
             }
             Self::Unlike(names) => {
-                write!(out, "{} were measured with other threads or in another form", few(names))
+                write!(out, "{} were measured with different threads or in a different form", few(names))
             }
         }
     }
@@ -579,13 +582,13 @@ mod tests {
         assert_eq!(with(noisy(lock("ttas", 300.0), 90.0, 900.0)), Some(Err("1 of 3 has no number: ttas".into())));
         assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Ok("ttas 40 to 80 ns, 2 rivals".into())));
-        let rivals = "the intervals of ttas and ticket overlap; 1 more costs more";
+        let rivals = "the intervals of ttas and ticket overlap; the other one costs more";
         assert_eq!(with(noisy(lock("ttas", 90.0), 60.0, 120.0)), Some(Err(rivals.into())), "a range is known");
         let open = Verdict::Interfered("too many".into());
         assert_eq!(with(Row { verdict: open, ..lock("ttas", 9.0) }), Some(Err("1 of 3 has no number: ttas".into())));
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
         assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of 3 has no number: ttas".into())));
-        let overlap = "the intervals of ticket and ttas overlap; 1 more costs more";
+        let overlap = "the intervals of ticket and ttas overlap; the other one costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");
     }

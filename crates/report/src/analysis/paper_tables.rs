@@ -146,9 +146,10 @@ fn throughput(data: &RunData) -> PaperTable {
         headings: names[..columns].iter().map(|text| (*text).to_owned()).collect(),
         lines,
         paper: 3,
-        note: "Warps: one block of 1,024 threads; the paper's coalesced figures are those of its table 4, which its table 7 \
-               contradicts. Where the compiler leaves a NOP of a warp's barrier there is nothing to count; \"set up each time\" \
-               keeps what one use of it costs. Blocks: the highest rate of all numbers of blocks that a multiprocessor holds.",
+        note: "Warps: one block of 1,024 threads. The paper's coalesced figures come from its table 4, which its \
+               table 7 contradicts. Where the compiler reduces a warp barrier to a NOP, there is nothing to count; \
+               \"set up each time\" keeps the cost of a single use. Blocks: the highest rate over all numbers of \
+               blocks that fit on a multiprocessor.",
     }
 }
 
@@ -198,7 +199,7 @@ fn grid(data: &RunData) -> PaperTable {
         headings: headings("blocks per SM", &["V100", "P100"], &names),
         lines,
         paper: 3,
-        note: "The least and the largest cost over the measured sizes of a block.",
+        note: "Lowest and highest cost over the measured block sizes.",
     }
 }
 
@@ -234,7 +235,7 @@ fn two_devices(data: &RunData) -> PaperTable {
         headings: headings("case", &["V100"], &ids),
         lines,
         paper: 2,
-        note: "The least and the largest cost over the measured shapes. The P100 of the paper has other classes.",
+        note: "Lowest and highest cost over the measured shapes. The paper's P100 has other classes.",
     }
 }
 

@@ -100,7 +100,7 @@ fn steps(run: &Run, placement: &Placement) -> [Step; 3] {
     // A node that is a package is called so.
     let node = node.filter(|from| package.is_none_or(|package| package != *from));
     [
-        (siblings, close, "on hardware threads that share cores"),
+        (siblings, close, "on SMT siblings"),
         (node, "second node", "across NUMA nodes"),
         (package, "second socket", "across sockets"),
     ]
@@ -321,9 +321,9 @@ mod tests {
         };
         let smt = system1();
         assert_eq!(on(&smt, Placement::Cores, 2), None);
-        assert_eq!(on(&smt, Placement::Close, 2).unwrap(), "on hardware threads that share cores");
+        assert_eq!(on(&smt, Placement::Close, 2).unwrap(), "on SMT siblings");
         assert_eq!(on(&smt, Placement::Cores, 16).unwrap(), "across sockets");
-        assert_eq!(on(&smt, Placement::Cores, 40).unwrap(), "on hardware threads that share cores and across sockets");
+        assert_eq!(on(&smt, Placement::Cores, 40).unwrap(), "on SMT siblings and across sockets");
         assert_eq!(on(&smt, Placement::None, 8).unwrap(), "where the system placed them");
         let mut nodes = run_on(machine(1, 4, 96, 96));
         recorded(&mut nodes, &Placement::Close, [None, Some(25), None], &[]);

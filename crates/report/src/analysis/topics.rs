@@ -48,7 +48,7 @@ pub(crate) fn topics(data: &RunData, decided: &[&'static str]) -> Vec<Topic> {
         let text = match figure {
             Some(_) => "The study is here:".to_owned(),
             None if has_parts(data) => {
-                "This machine has them, and the run has no study of them: measure with `syncscope run`.".to_owned()
+                "This machine has them, but the run did not study them; `syncscope run` does.".to_owned()
             }
             None => format!("This run has no such study: {without}."),
         };
@@ -72,6 +72,6 @@ mod tests {
         data.run.machine.cpu.hardware_threads = 32;
         let [smt, _] = &topics(&data, &["decide-smt"])[..] else { panic!("two studies") };
         assert_eq!(smt.figure, Some("decide-smt"));
-        assert!(topics(&data, &[])[0].text.contains("measure with"));
+        assert!(topics(&data, &[])[0].text.contains("the run did not study them"));
     }
 }

@@ -36,8 +36,12 @@ pub fn trust(data: &RunData) -> Option<String> {
         _ => format!("{} of {} figures are imported, without intervals.", grouped(imported), grouped(existing)),
     };
     let history = history(&data.run);
-    let shared =
-        (!shared.is_empty()).then(|| format!("Each ± holds what another run shifts in all rows: {shared}. {history}."));
+    let shared = (!shared.is_empty()).then(|| {
+        format!(
+            "Each ± includes what shifts all rows of another run: {shared}. \
+                                              {history}."
+        )
+    });
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
     let states = states.map(|states| format!("The machine changed its state: {states}."));
     joined([Some(known), states, shared], " ")
@@ -46,12 +50,12 @@ pub fn trust(data: &RunData) -> Option<String> {
 /// What the half widths of rows that several processes measured stand on.
 fn history(run: &Run) -> String {
     match run.between_runs.iter().map(|between| between.runs).max() {
-        Some(runs) => format!("± follows from {runs} runs of this machine"),
+        Some(runs) => format!("± comes from {runs} runs of this machine"),
         None if guests::usual(&run.machine).is_empty() => {
-            "± follows from the processes of this run alone; runs may differ more".to_owned()
+            "± comes from the processes of this run alone; runs may differ more".to_owned()
         }
-        None => "± follows from the processes of this run and from how far runs of other virtual machines differ, so that of a \
-                 first run is wide; `syncscope run --repeat 3` shows how far they differ here"
+        None => "± comes from this run's processes and from how far runs differ on other virtual machines, so a \
+                 first run has a wide ±; `syncscope run --repeat 3` shows how far they differ here"
             .to_owned(),
     }
 }
@@ -65,7 +69,7 @@ fn emulated(data: &RunData) -> Option<String> {
 fn others(data: &RunData) -> Option<String> {
     match share_of_time(data, |session| session.others_share) {
         Some(share) => (share > SessionRecord::largest_share_of_others(cpus(data)))
-            .then(|| format!("other programs used {:.0} % of the CPUs' time", 100.0 * share)),
+            .then(|| format!("other programs used {:.0} % of the CPU time", 100.0 * share)),
         None => load(data),
     }
 }
@@ -84,13 +88,13 @@ fn cpus(data: &RunData) -> usize {
 /// Work of others on the same cores, where the run warns of it.
 fn interference(data: &RunData) -> Option<String> {
     let share = frequent_smt_interference(&data.rows, &data.details)?;
-    Some(format!("a neighbour used our cores in {:.0} % of the samples of one thread", 100.0 * share))
+    Some(format!("a neighbour used our cores in {:.0} % of single-thread samples", 100.0 * share))
 }
 
 /// What the hypervisor took, over all processes of the run, where that is more than a run warns of.
 fn stolen(data: &RunData) -> Option<String> {
     let share = share_of_time(data, |session| Some(session.stolen.as_ref()?.share))?;
-    (share > StolenTime::LARGEST_SHARE).then(|| format!("the hypervisor took {:.1} % of the CPUs' time", 100.0 * share))
+    (share > StolenTime::LARGEST_SHARE).then(|| format!("the hypervisor took {:.1} % of the CPU time", 100.0 * share))
 }
 
 /// A share of the CPUs' time over all processes of the run.
@@ -124,7 +128,7 @@ mod tests {
         data.run.sessions = vec![session(30.0, 0.008), session(10.0, 0.0)];
         assert_eq!(trust(&data).unwrap(), "The machine is virtual (KVM). 1 of 2 costs are resolved.");
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
-        let start = "The hypervisor took 1.5 % of the CPUs' time; the machine is virtual (KVM). 1 of 2";
+        let start = "The hypervisor took 1.5 % of the CPU time; the machine is virtual (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.8)]);
         // Of one without a cost, because all its pairs were disturbed, the share is not known.
@@ -132,15 +136,15 @@ mod tests {
         data.rows.push(Row { excluded: Some(200), ..Row::unmeasured(case("cpu.wait.pause", 1), disturbed) });
         data.run.environment.allowed_cpus = "0-3".into();
         data.run.environment.load = Some(18.03);
-        let start = "Other programs were running (load 18.03 on 4 CPUs); a neighbour used our cores in 80 % of the samples of one \
-                     thread; the hypervisor took";
+        let start = "Other programs were running (load 18.03 on 4 CPUs); a neighbour used our cores in 80 % of \
+                     single-thread samples; the hypervisor took";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.run.sessions[0].others_share = Some(0.25);
-        assert!(trust(&data).unwrap().starts_with("Other programs used 25 % of the CPUs' time; a neighbour"));
+        assert!(trust(&data).unwrap().starts_with("Other programs used 25 % of the CPU time; a neighbour"));
         data.run.sessions[0].others_share = Some(0.01);
         assert!(trust(&data).unwrap().starts_with("A neighbour used"), "the load is from before the run");
         data.run.environment.allowed_cpus = "0-63".into();
-        let loop_of_one_cpu = "Other programs used 1 % of the CPUs' time";
+        let loop_of_one_cpu = "Other programs used 1 % of the CPU time";
         assert!(trust(&data).unwrap().starts_with(loop_of_one_cpu), "{:?}", trust(&data));
         data.run.environment.emulator = Some("QEMU TCG".into());
         assert!(trust(&data).unwrap().starts_with("Every instruction was emulated (QEMU TCG)"), "{:?}", trust(&data));

@@ -34,7 +34,7 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
 pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
-    let about = format!("Intervals have at least 95 % confidence; those of costs are run-to-run.{warning}");
+    let about = format!("Intervals have at least 95 % confidence; intervals of costs are run-to-run.{warning}");
     format!("{}\n\n{}\n\n{}", plain(&heading(data)), table_of(answers, width), wrap(&about, width, "").join("\n"))
 }
 

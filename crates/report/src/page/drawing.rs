@@ -42,9 +42,9 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
         return String::new();
     }
     format!(
-        "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2>\
-         <p class=\"lead\">Figures in grey: what the system reports; in <b class=\"measured\">blue</b>: what this run \
-         measured, for one operation. A cost of 1 ns is 1 µs for a thousand operations.</p>{figures}</section>"
+        "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2><p \
+         class=\"lead\">Grey: what the system reports. <b class=\"measured\">Blue</b>: what this run measured, per \
+         operation.</p>{figures}</section>"
     )
 }
 
@@ -314,7 +314,7 @@ const DRAWN: [(MachinePart, &str, &str); 18] = [
     (MachinePart::Cpu, "barrier.threads", "barrier of all threads"),
     (MachinePart::HostLink, "host.flag", "flag there and back"),
     (MachinePart::HostLink, "host.launch", "kernel launch and wait"),
-    (MachinePart::Gpu, "warp.converged", "barrier of a warp on one path"),
+    (MachinePart::Gpu, "warp.converged", "barrier of a converged warp"),
     (MachinePart::Gpu, "block.1024", "barrier of a block of 1,024"),
     (MachinePart::Gpu, "cluster.8", "barrier of a cluster of 8"),
     (MachinePart::Gpu, "grid", "barrier of the grid"),
@@ -557,8 +557,8 @@ mod tests {
         let barrier = Row { ns: Some(Nanoseconds(0.505)), ..Row::unmeasured(case, Verdict::Resolved) };
         let with =
             |evidence: &str| drawn(vec![Row { evidence: Some(evidence.into()), ..barrier.clone() }])[0].1.clone();
-        assert_eq!(with("NOP 32/64 for WARPSYNC"), "barrier of a warp on one path (compiled to a NOP)");
-        assert_eq!(with("WARPSYNC 32/64"), "barrier of a warp on one path");
+        assert_eq!(with("NOP 32/64 for WARPSYNC"), "barrier of a converged warp (compiled to a NOP)");
+        assert_eq!(with("WARPSYNC 32/64"), "barrier of a converged warp");
     }
 
     #[test]

@@ -12,7 +12,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let measured = of_each.filter(|((_, findings), _)| findings.iter().any(|finding| finding.measured));
     let drawn: Vec<(&str, String)> =
         measured.map(|((run, findings), label)| (label.as_str(), of_run(run, &findings))).collect();
-    let lead = "Each claim is decided by the intervals of the rows that it is about; where they do not decide, it is undecided.";
+    let lead = "The intervals of its rows decide each claim; where they cannot, it is undecided.";
     section::of_runs("findings", "Findings: what papers claim, on this machine", lead, &drawn, runs.len() > 1)
 }
 

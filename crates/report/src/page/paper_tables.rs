@@ -10,8 +10,9 @@ use crate::{Axis, Chart, Point, RunData, Series, figure, naming};
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let with_cards = labels.iter().zip(runs.iter().map(cards)).filter(|(_, own)| !own.is_empty());
     let drawn: Vec<(&str, String)> = with_cards.map(|(label, own)| (label.as_str(), section::html(&own))).collect();
-    let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: the figures of its V100 \
-                and P100 beside those of this run. Where a run has several shapes, its heat maps are the paper's figures 8 to 10.";
+    let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: the figures \
+                of its V100 and P100 next to those of this run. Where a run has several shapes, its heat maps match \
+                the paper's figures 8 to 10.";
     section::of_runs("tables", "Tables of a paper", lead, &drawn, runs.len() > 1)
 }
 

@@ -48,7 +48,7 @@ fn only_kernels_of_the_barriers_grid_decide() {
     assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
     // Which has kernels of other grids, and of 1,024 threads.
     let standard = answers("h100-x2-standard");
-    assert!(standard.contains("The cheapest way to make a grid of 132×32 meet"), "{standard}");
+    assert!(standard.contains("The cheapest way to synchronize a grid of 132×32"), "{standard}");
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn ten_questions_of_a_reader() {
     // 2. How does atomicAdd scale with threads? A line from one warp to all threads of the device, and one of CPU threads.
     let on_device = &series(&page, "decide-atomics", 1)[0]["points"];
     assert!(on_device.as_array().unwrap().len() >= 4, "{on_device}");
-    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads add 43.8 billion times a second"));
+    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads do 43.8 billion additions a second"));
 
     // 3. Which lock at 16 threads? A sentence, a line for each lock, and how fair each is.
     assert!(
@@ -82,9 +82,7 @@ fn ten_questions_of_a_reader() {
     }
 
     // 5. Do hyperthreads, NUMA and pinning matter? The note says what this machine cannot tell.
-    assert!(
-        decision(&page, "decide-placement")["note"].as_str().unwrap().contains("nothing is said about hyperthreads")
-    );
+    assert!(decision(&page, "decide-placement")["note"].as_str().unwrap().contains("says nothing about SMT"));
 
     // 6. CPU and GPU side by side? Barriers and additions on both, with the same axes.
     for id in ["decide-atomics", "decide-barrier"] {

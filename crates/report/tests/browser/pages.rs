@@ -71,9 +71,12 @@ fn every_level_of_a_machine() {
             "a chart shows no tooltip for the arrow keys"
         );
         assert!(number(&counts, "tails") >= 6, "{counts:?}");
-        for text in
-            ["Fairness of locks", "False sharing", "from stride 8 (64 bytes) on", "Block barriers by active warps"]
-        {
+        for text in [
+            "Fairness of locks",
+            "False sharing",
+            "at strides of 8 (64 bytes) or more",
+            "Block barriers by active warps",
+        ] {
             assert!(dom.contains(text), "{text}");
         }
         assert!(dom.contains("CPUs 3 and 11 answer each other in 6.0 ns"), "a contradiction is shown");
@@ -261,7 +264,7 @@ fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
     for expected in [
         "cpu.atomic.add, value changes each time",
         "another run: ±4.0 % (9.60 ns to 10.4 ns), rows of this run: ±0.3 %",
-        "between 37.0 and 72.0 cycles by address, order and time",
+        "between 37.0 and 72.0 cycles across addresses, orders and times",
         "median thread; threads alone on their cores; 63 % of the samples had SMT interference",
         "slowest 11.0 ns, median 10.0 ns, fastest 9.00 ns",
         "500 Mops/s",

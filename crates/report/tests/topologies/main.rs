@@ -44,12 +44,12 @@ struct Described {
     advice: Option<&'static str>,
 }
 
-const SIBLINGS: &str = "Where the other hardware thread of the core is busy";
-const ONE_CORE: &str = "Two threads on one core instead of two cores";
-const MEMORY: &str = "For two threads of NUMA node 0 that contend for a line in memory of node";
+const SIBLINGS: &str = "With the SMT sibling busy";
+const ONE_CORE: &str = "Two threads on one core instead of two";
+const MEMORY: &str = "When two threads of NUMA node 0 contend for a line in memory of node";
 const PLACEMENT: &str = "Placement matters: add takes";
-const NO_SMT: &str = "nothing is said about hyperthreads";
-const NO_NUMA: &str = "nothing is said about remote memory";
+const NO_SMT: &str = "says nothing about SMT";
+const NO_NUMA: &str = "says nothing about remote memory";
 
 const MACHINES: [Described; 6] = [
     Described {
@@ -68,7 +68,7 @@ const MACHINES: [Described; 6] = [
         ],
         lacks: &[],
         levels: &["share one core", "share one L3", "share nothing"],
-        advice: Some("on hardware threads that share cores and across sockets"),
+        advice: Some("on SMT siblings and across sockets"),
     },
     Described {
         name: "sub-NUMA clusters",
@@ -78,7 +78,7 @@ const MACHINES: [Described; 6] = [
         says: &[SIBLINGS, ONE_CORE, "With 16 threads across sockets", MEMORY],
         lacks: &[],
         levels: &["share one core", "share one L3", "share one package", "share nothing"],
-        advice: Some("on hardware threads that share cores and across sockets"),
+        advice: Some("on SMT siblings and across sockets"),
     },
     Described {
         name: "performance and efficiency cores",
@@ -88,13 +88,14 @@ const MACHINES: [Described; 6] = [
         says: &[
             SIBLINGS,
             ONE_CORE,
-            "On an efficiency core instead of a performance core, operations of one thread take longer: an atomic add 1.5 times",
+            "On an efficiency core instead of a performance core, one thread's operations take longer: an atomic add \
+             1.5 times",
             "Two threads on efficiency cores instead of performance cores: an atomic add takes 18.0 ns instead of 12.0 ns",
             "With one thread on a core of each kind instead of both on performance cores, an atomic add takes 24.0 ns instead of 12.0 ns",
         ],
         lacks: &[NO_NUMA],
         levels: &["share one core", "share one L2", "share one L3"],
-        advice: Some("on hardware threads that share cores and on performance and efficiency cores"),
+        advice: Some("on SMT siblings and on performance and efficiency cores"),
     },
     Described {
         name: "four nodes",
@@ -114,14 +115,14 @@ const MACHINES: [Described; 6] = [
         says: &[SIBLINGS, ONE_CORE, "A hand-off takes"],
         lacks: &[NO_NUMA],
         levels: &["share one core", "share one L3", "share one node"],
-        advice: Some("on hardware threads that share cores"),
+        advice: Some("on SMT siblings"),
     },
     Described {
         name: "flat",
         synthetic: Some("pack:1 [numa] l3:1 l2:16 core:1 pu:1"),
         sizes: &[1, 2, 4, 8, 16],
         lines: &["CPUs: 16"],
-        says: &["pairs of CPUs hand over in about the same time"],
+        says: &["CPU pairs hand over in"],
         lacks: &[NO_SMT, NO_NUMA],
         levels: &[],
         advice: None,
@@ -491,7 +492,8 @@ fn headlines_name_the_kinds_of_cores() {
     let found = found_in(machine.name, &described::xml(&machine.parts, &[], &machine.kinds, None));
     let said = found.to_string();
     for text in [
-        "On a low-power core instead of a performance core, operations of one thread take longer: an atomic add 2.5 times",
+        "On a low-power core instead of a performance core, one thread's operations take longer: an atomic add 2.5 \
+         times",
         "Two threads on low-power cores instead of performance cores: an atomic add takes 30.0 ns instead of 12.0 ns",
         "With one thread on a low-power core and one on a performance core instead of both on performance cores, an atomic add takes \
          40.0 ns instead of 12.0 ns",

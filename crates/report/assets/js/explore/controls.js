@@ -79,7 +79,7 @@ function figureStrip() {
     el(
       "p",
       { class: "fixed" },
-      "Drawn as in the paper. Its own systems stand beside these rows in: syncscope report RUN results/published-system3.",
+      "Drawn as in the paper. To add the paper's own systems: syncscope report RUN results/published-system3.",
     ),
   );
 }

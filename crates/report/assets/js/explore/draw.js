@@ -222,9 +222,9 @@ export function drawContent(host, state, wasOpen) {
     content.note,
     content.found.length > 0 && lines === 0 ? "None of these cases has a figure." : null,
     omitted > 0
-      ? `${plural(omitted, "line")} more would fit the filter but are not drawn: narrow it, or choose a value above.`
+      ? `${plural(omitted, "line")} more match the filter but are not drawn: narrow it, or choose a value above.`
       : null,
-    left > 0 ? `${plural(left, "chart")} more would fit the filter but are not drawn.` : null,
+    left > 0 ? `${plural(left, "chart")} more match the filter but are not drawn.` : null,
   ];
   host.append(...notes.filter(Boolean).map((text) => el("p", { class: "notice" }, text)));
   const together = runsOf(content.rows).length > 1 && !(content.facet && content.facet.id === "run");

@@ -288,7 +288,7 @@ export function search(query, candidates, areSorted) {
   const rest =
     best > 0 || missing.every(isSize)
       ? "The nearest rows:"
-      : `\`syncscope list ${query.trim()}\` looks among all primitives. All rows:`;
+      : `\`syncscope list ${query.trim()}\` searches all primitives. All rows:`;
   const lacksGpu = OF_GPUS.test(query) && !candidates.some((row) => row.domain !== "cpu");
   const areMeant = conditions.some((one) => !isSize(one) && !missing.includes(one));
   const text = lacksGpu ? "This run has no GPU rows." : missingText(missing, near, areMeant);

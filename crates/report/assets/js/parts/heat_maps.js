@@ -111,7 +111,7 @@ function winnerMap(maps, axis) {
     axis,
     cells,
   );
-  spec.label = `${title}, and how many times the next costs as much`;
+  spec.label = `${title}, and the cost of the next one relative to it`;
   return spec;
 }
 
@@ -121,7 +121,7 @@ function winnerKeys(maps, cells) {
   const keys = [...names].map(([primitive, name]) =>
     el("span", { class: "key", style: `--c: ${colourOf(primitive)}` }, el("i", { class: "swatch" }), name),
   );
-  keys.push(el("span", { class: "key" }, "number: how many times the next costs as much"));
+  keys.push(el("span", { class: "key" }, "number: cost of the next one relative to the cheapest"));
   if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));
   return el("p", { class: "keys" }, keys);
 }

@@ -126,7 +126,7 @@ function anchorLine() {
   const parts = [
     measured.length ? `Grey ticks are stored runs on ${measured.join("; ")}.` : null,
     others.length ? `Dotted ones are figures without an interval: ${others.join("; ")}.` : null,
-    "Each is of the same operation and size, and of the same instructions as far as both runs name them. Select a tick to see its figure and its run.",
+    "Each has the same operation and size and, as far as both runs name them, the same instructions. Select a tick to see its figure and run.",
   ];
   return el("p", { class: "fixed" }, parts.filter(Boolean).join(" "));
 }
@@ -154,7 +154,7 @@ export function ladderSection() {
       "p",
       { class: "lead" },
       DATA.compared
-        ? "The cost of one synchronization operation in both runs, and B over A: ~ where the intervals do not decide, – where the rows are not of one case."
+        ? "The cost of one synchronization operation in both runs, and B over A: ~ where the intervals do not decide, – where the cases differ."
         : "The cost of one synchronization operation at each level of the machine, on one logarithmic axis.",
     ),
     card,

@@ -134,10 +134,10 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
     }
     let actors = a.actor.zip(b.actor).filter(|(of_a, of_b)| a.case.actors() > 1 && of_a != of_b);
     if let Some((of_a, of_b)) = actors {
-        return Some(format!("the cost is that of the {of_a} thread in A, of the {of_b} thread in B"));
+        return Some(format!("A shows the cost of the {of_a} thread, B of the {of_b} thread"));
     }
     let (of_a, of_b) = a.population.zip(b.population).filter(|(of_a, of_b)| of_a != of_b)?;
-    Some(format!("the figure is of the population `{of_a}` in A, of `{of_b}` in B (SMT interference)"))
+    Some(format!("A shows the population `{of_a}`, B `{of_b}` (SMT interference)"))
 }
 
 /// The ratio of what equal work costs in both, and its ends; `None` where it is the ratio of the means.
@@ -153,7 +153,7 @@ fn equal_work(a: (&Row, f64), b: (&Row, f64)) -> Option<(f64, [Option<f64>; 2])>
 /// What to know about the comparison of a case.
 fn remark(a: &Row, b: &Row) -> String {
     let instructions = a.evidence.as_ref().zip(b.evidence.as_ref()).filter(|(of_a, of_b)| of_a != of_b);
-    let instructions = instructions.map(|(of_a, of_b)| format!("other instructions: {of_a} in A, {of_b} in B"));
+    let instructions = instructions.map(|(of_a, of_b)| format!("different instructions: {of_a} in A, {of_b} in B"));
     let doubts = |(row, name): (&Row, &str)| {
         let verdict = (row.verdict != Verdict::Resolved).then(|| reading::words(row.verdict.name()).to_owned());
         let provisional = row.provisional.then(|| "provisional".to_owned());

@@ -123,18 +123,19 @@ impl MachineStates {
             Some(names) => {
                 let side = |side: usize| joined(self.causes.iter().map(|cause| Some(cause[side].as_str())), "; ");
                 let causes = side(0).zip(side(1)).map(|(a, b)| format!(": {a} in A, {b} in B")).unwrap_or_default();
-                let nothing = "Nothing is called slower or faster because of it";
+                let nothing = "So these are called neither slower nor faster";
                 vec![format!("another machine state{causes}. {nothing}: {names}")]
             }
         };
         let text = |change: &ClassChange| {
             let ClassChange { class, cases, .. } = change;
-            let by_cycles = |factor| format!(", {} in cycles, by which they are compared", shift(factor));
+            let by_cycles = |factor| format!(", {} in cycles, which decide the comparison", shift(factor));
             let by_cycles = change.factor_of_cycles.map(by_cycles).unwrap_or_default();
-            let removed = if change.is_removed { ", which is removed from each" } else { "" };
+            let removed = if change.is_removed { ", removed from each" } else { "" };
             let (factor, percent) = (shift(change.factor), 100.0 * change.between_runs);
             format!(
-                "{class}, {cases} cases: {factor}{by_cycles}{removed} (runs in one state differ by ±{percent:.1} %)"
+                "{class}, {cases} cases: {factor}{by_cycles}{removed} (runs in the same state differ by \
+                 ±{percent:.1} %)"
             )
         };
         all.extend(self.classes.iter().filter(|change| !change.is_another_state).map(text));

@@ -13,7 +13,7 @@ pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
     let populations = |data: &RunData| data.rows.iter().any(|row| row.population == Some(Population::Alone));
     let remarks = [
         are_copies.then_some("A and B are copies of one run: all figures are equal"),
-        (populations(a) != populations(b)).then_some("SMT interference was examined in one of the runs only"),
+        (populations(a) != populations(b)).then_some("only one of the runs examined SMT interference"),
     ];
     remarks.into_iter().flatten().map(str::to_owned).collect()
 }
@@ -30,8 +30,8 @@ pub(super) fn usual_teams(cases: &[ComparedCase<'_>]) -> Option<String> {
 pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
     let threshold = percent(threshold);
     let text = format!(
-        "{count} undecided cases differ by more than {threshold} between runs of one machine: compare runs made with \
-         `run --repeat 5`, or choose a larger --threshold"
+        "{count} undecided cases differ by more than {threshold} from run to run on one machine: compare runs made \
+         with `run --repeat 5`, or raise --threshold"
     );
     (count > 0).then_some(text)
 }
@@ -50,8 +50,8 @@ pub(super) fn common_changes(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<
         let is_certain = cases.iter().any(|case| matches!(case.change, Change::Slower | Change::Faster));
         let (count, factor) = (logarithms.len(), figure::ratio(middle.exp()));
         let text = format!(
-            "the {count} cases of {family} changed by a factor of about {factor} together: the state of the machine \
-             (its clocks, other guests) does that more often than the primitives; repeat both runs"
+            "the {count} cases of {family} changed together, by a factor of about {factor}: suspect the machine's \
+             state (clocks, other guests) before the primitives, and repeat both runs"
         );
         (is_common && is_certain && count >= FEWEST_IN_COMMON).then_some(text)
     };

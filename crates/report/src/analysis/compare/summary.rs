@@ -33,7 +33,7 @@ pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<Strin
     let changes: Vec<String> = [Change::Slower, Change::Faster].into_iter().filter_map(direction).collect();
     let is_tested = cases.iter().any(|case| case.p_value.is_some());
     let nothing = (changes.is_empty() && is_tested)
-        .then(|| format!("no cost is certainly another one by more than {}", percent(threshold)));
+        .then(|| format!("no cost changed by more than {} for certain", percent(threshold)));
     changes.into_iter().chain(nothing).chain(least_changes(cases)).chain(without_intervals(cases)).collect()
 }
 
@@ -78,19 +78,19 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     seen.sort_by(f64::total_cmp);
     let at = |share: usize| seen.get((share * seen.len()).div_ceil(10).saturating_sub(1)).copied();
     let (half, most) = (at(5)?, at(9)?);
-    let none = "no change of any size";
-    let from = |factor: f64| Some(format!("from {} times on", figure::ratio(factor))).filter(|_| factor.is_finite());
+    let none = "no change at all";
+    let from = |factor: f64| Some(format!("of {} times or more", figure::ratio(factor))).filter(|_| factor.is_finite());
     let rest = match from(most) {
         _ if seen.len() < 3 => String::new(),
         Some(most) => format!(", nine in ten {most}"),
         None => format!(", more than one in ten {none}"),
     };
-    let shown = from(half).map_or(none.to_owned(), |from| format!("a cost {from}{rest}"));
+    let shown = from(half).map_or(none.to_owned(), |from| format!("a change {from}{rest}"));
     let whose = match seen.len() {
         1 => "the other case".to_owned(),
         all => format!("half of the {all} others"),
     };
-    Some(format!("{whose}, same or undecided, would have shown {shown}"))
+    Some(format!("{whose}, same or undecided, could have shown {shown}"))
 }
 
 /// Figures without an interval have ratios, and no verdict.
@@ -101,7 +101,7 @@ fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
         let ratios: Vec<f64> = open.filter_map(|case| case.ratio).collect();
         let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
         Some(format!(
-            "without intervals, so not called slower or faster: {family} {} times the cost in the median of {} ({} to {})",
+            "without intervals, so neither slower nor faster: {family} has {} times the cost (median of {}, {} to {})",
             figure::ratio(median(&ratios)?),
             plural(ratios.len(), "case"),
             figure::ratio(least),
@@ -156,14 +156,16 @@ mod tests {
         let faster = "faster in B: gpu.launch.programmatic 0.400 times the cost (1 of 1 case), gpu.cluster 0.490 times the cost \
                       (2 of 2 cases) and gpu.fence 0.800 times the cost (1 of 2 cases)";
         assert_eq!(found[1], faster);
-        let open = "half of the 3 others, same or undecided, would have shown a cost from 1.40 times on, more than one in ten no change of any size";
+        let open = "half of the 3 others, same or undecided, could have shown a change of 1.40 times or more, more \
+                    than one in ten no change at all";
         assert_eq!(found[2..], [open]);
     }
 
     #[test]
     fn imports_have_ratios_and_nothing_else_is_said_of_them() {
         let one = |ratio| ("cpu.handoff.cas_pingpong", Change::NotComparable, ratio, None);
-        let expected = "without intervals, so not called slower or faster: cpu.handoff 0.900 times the cost in the median of 3 cases (0.400 to 2.00)";
+        let expected = "without intervals, so neither slower nor faster: cpu.handoff has 0.900 times the cost \
+                        (median of 3 cases, 0.400 to 2.00)";
         assert_eq!(said(&[one(0.4), one(0.9), one(2.0)]), [expected]);
         assert_eq!(said(&[]), [""; 0]);
     }

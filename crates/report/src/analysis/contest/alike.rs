@@ -211,7 +211,7 @@ mod tests {
             let named = |index, name: &str| Entrant { name: name.into(), ..Entrant::of(&data, index, Basis::Run) };
             let contest = Contest::of(vec![named(0, "grid"), named(other, "other")], Vec::new());
             let open = contest.outcome().unwrap().unwrap_err().to_string();
-            assert_eq!(open, "grid and other were measured with other threads or in another form");
+            assert_eq!(open, "grid and other were measured with different threads or in a different form");
         }
     }
 }

@@ -249,11 +249,11 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     let left_out = (contest.left_out > 0).then(|| {
         let (measured, left_out) = (contest.measured(), contest.left_out);
         let verb = if left_out == 1 { "has" } else { "have" };
-        format!("the cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
+        format!("cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
-    let of_median = win.cost.is_of_another_actor().then(|| "both costs are those of the median thread".to_owned());
+    let of_median = win.cost.is_of_another_actor().then(|| "both costs are the median thread's".to_owned());
     let of_points = lacks_intervals(data)
-        .then(|| "the figures have no intervals: taken because the next costs at least 2 times as much".to_owned());
+        .then(|| "these figures have no intervals; chosen because the next costs at least 2 times as much".to_owned());
     let placed = placements::beyond_one_socket(&data.run, case);
     let placed = placed.map(|on| format!("measured with threads {on}"));
     let notes = placed.into_iter().chain(elsewhere(data, case)).chain(left_out).chain(of_median).chain(of_points);
@@ -313,7 +313,7 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
         Some(format!("{} where they share {shared}", Reading::of(known(index?)?).figure))
     };
     let classed: Vec<String> = of_pairs.into_iter().flatten().zip(PAIR_CLASSES).filter_map(in_words).collect();
-    let others = others.map(|others| format!("as many threads placed otherwise: {others}"));
+    let others = others.map(|others| format!("the same number of threads, placed differently: {others}"));
     let pairs = (classed.len() > 1).then(|| format!("two threads: {}", enumeration(&classed)));
     others.into_iter().chain(pairs).collect()
 }
@@ -339,7 +339,8 @@ fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
         Some(least.map(|(Entrant { name, .. }, ns)| {
             let (percent, [ns, own]) = (100.0 * share, [ns, own].map(figure::time));
             format!(
-                "in another state of the machine, for {percent:.0} % of the run, {name} cost less: {ns} against {own}"
+                "for {percent:.0} % of the run the machine was in another state, where {name} cost less: {ns} \
+                 against {own}"
             )
         }))
     };
@@ -423,7 +424,7 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
         Err(reason) => reason.to_owned(),
         Ok(options) => {
             let side = side_name(on);
-            format!("the run has no rows of two candidates on the {side}; `syncscope run {options}` measures them")
+            format!("the run measured fewer than two candidates on the {side}; `syncscope run {options}` measures them")
         }
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::missing(reason) }]

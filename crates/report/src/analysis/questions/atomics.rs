@@ -23,7 +23,7 @@ fn lost_updates(data: &RunData) -> Option<Outcome> {
     data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
     let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.in_group("both");
     let rows: Vec<usize> = data.rows_where(is_of_both).collect();
-    let text = "Additions by CPU and GPU at once lose updates here: the link between them carries no native atomic operations.";
+    let text = "Here, CPU and GPU lose updates when both add at once: the link between them carries no native atomics.";
     (!rows.is_empty()).then(|| Outcome::holds(text.to_owned(), rows))
 }
 
@@ -91,8 +91,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     );
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let sentences = [
-        Some("Relaxed additions to one variable for all threads (shared), or to one for each.".to_owned()),
-        (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot add up each warp first.".to_owned()),
+        Some("Relaxed additions, to one variable shared by all threads or to one per thread.".to_owned()),
+        (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot sum each warp first.".to_owned()),
         unreliable(data, &all),
     ];
     let otherwise = "How additions scale is undecided in this run: too few rows have a reliable rate.";
@@ -195,15 +195,14 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
     let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
     let contended = if let Some(times) = beyond(&few, &all) {
-        format!("{team} {times} as often to one variable as {most} together ({few} against {all} a second)")
+        format!("{team} to one variable {times} as often as {most} threads together ({few} against {all} a second)")
     } else if let Some(times) = beyond(&all, &few) {
-        format!("{most} CPU threads together add {times} as often to one variable as {fewest}")
+        format!("{most} CPU threads together add to one variable {times} as often as {fewest}")
     } else {
-        format!("Whether {most} CPU threads add more often to one variable than {fewest} is undecided")
+        format!("Whether {most} CPU threads add to one variable more often than {fewest} is undecided")
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
-    let apart =
-        apart.map(|times| format!(". To variables on separate cache lines, the {most} add {times} as often as to one"));
+    let apart = apart.map(|times| format!(". On separate cache lines, the same {most} threads add {times} as often"));
     Some(format!("{contended}{}.", apart.unwrap_or_default()))
 }
 
@@ -217,11 +216,10 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
     let most = totals.max_by_key(|total| total.known.row.case.actors())?;
     let separate = row_not_aggregated(data, &most.known.row.case).and_then(|index| data.rows[index].ops_per_s_total);
-    let separate =
-        separate.map(|rate| format!(" ({} where the compiler does not add up each warp first)", count(rate)));
+    let separate = separate.map(|rate| format!(" ({} where the compiler does not sum each warp first)", count(rate)));
     let separate = separate.unwrap_or_default();
     let threads = grouped(most.known.row.case.actors());
-    Some(format!("{threads} GPU threads add {most} times a second to one variable{separate}."))
+    Some(format!("{threads} GPU threads do {most} additions a second on one variable{separate}."))
 }
 
 const CPU_STORE: &str = "cpu.atomic.write";
@@ -254,8 +252,8 @@ fn float_against_int(data: &RunData) -> Option<Outcome> {
     let (lanes, summed) = certain.max_by_key(|(lanes, _)| lanes.less.row.case.actors())?;
     let (Comparison { less, more, ratio }, threads) = (lanes, grouped(lanes.less.row.case.actors()));
     let text = format!(
-        "atomicAdd of float on one variable takes {ratio} as long as of int: {more} against {less} with {threads} GPU \
-         threads. Where the compiler sums the ints of each warp first, {} ({more} against {}).",
+        "On one variable, float atomicAdd takes {ratio} as long as int: {more} against {less} with {threads} GPU \
+         threads. Where the compiler sums each warp's ints first, it takes {} as long ({more} against {}).",
         summed.ratio, summed.less
     );
     Some(Outcome::holds(text, lanes.rows()))
@@ -279,11 +277,11 @@ fn sequential_store(data: &RunData) -> Option<Outcome> {
             false if more.ns < less.ns => "no longer".to_owned(),
             false => "about as long".to_owned(),
         };
-        format!("; on one variable of {threads} {times} ({more} against {less})")
+        format!("; with {threads} on one variable, {times} ({more} against {less})")
     });
     let (Comparison { less, more, ratio }, together) = (alone, together.unwrap_or_default());
     let text = format!(
-        "store(SeqCst) takes {ratio} as long as store(Relaxed) on one thread: {more} against {less}{together}."
+        "On one thread, store(SeqCst) takes {ratio} as long as store(Relaxed): {more} against {less}{together}."
     );
     let mut rows: Vec<usize> = [Some(alone), pairs.last()].into_iter().flatten().flat_map(Comparison::rows).collect();
     rows.dedup();
@@ -306,12 +304,12 @@ mod tests {
         };
         assert_eq!(
             sentence("decide-atomics", rows(44e6)),
-            "One CPU thread adds 3.6 times as often to one variable as 16 together (160 million against 44.0 million a second). To \
-             variables on separate cache lines, the 16 add 57 times as often as to one."
+            "One CPU thread adds to one variable 3.6 times as often as 16 threads together (160 million against 44.0 \
+             million a second). On separate cache lines, the same 16 threads add 57 times as often."
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
-            text.starts_with("Whether 16 CPU threads add more often to one variable than 1 is undecided"),
+            text.starts_with("Whether 16 CPU threads add to one variable more often than 1 is undecided"),
             "{text}"
         );
     }
@@ -355,8 +353,8 @@ mod tests {
         assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, not aggregated"]);
         assert_eq!(
             found.sentence.unwrap(),
-            "135,168 GPU threads add 47.4 billion times a second to one variable (1.47 billion where the compiler does not add up \
-             each warp first)."
+            "135,168 GPU threads do 47.4 billion additions a second on one variable (1.47 billion where the compiler \
+             does not sum each warp first)."
         );
     }
 
@@ -388,7 +386,7 @@ mod tests {
         assert_eq!(lost_updates(&data), None);
         data.run.machine.gpus[0].host_native_atomics = Some(false);
         let Some(Outcome { sentence: text, rows, .. }) = lost_updates(&data) else { panic!("no answer") };
-        assert!(text.starts_with("Additions by CPU and GPU at once lose updates here"), "{text}");
+        assert!(text.contains("CPU and GPU lose updates"), "{text}");
         assert_eq!(rows, [1]);
     }
 
@@ -413,8 +411,9 @@ mod tests {
             Row { case, ops_per_s_total: Some(1e9), ..of }
         };
         let all = [rows, vec![lanes(32, 28.0), lanes(1024, 896.0)]].concat();
-        let sentence = "atomicAdd of float on one variable takes 2.0 times as long as of int: 1.79 µs against 896 ns with 1,024 \
-                        GPU threads. Where the compiler sums the ints of each warp first, 56 times (1.79 µs against 32.0 ns).";
+        let sentence = "On one variable, float atomicAdd takes 2.0 times as long as int: 1.79 µs against 896 ns with \
+                        1,024 GPU threads. Where the compiler sums each warp's ints first, it takes 56 times as long \
+                        (1.79 µs against 32.0 ns).";
         assert_eq!(said(float_against_int, all.clone()), Some(Ok(sentence.into())));
         let wide = |row: &Row| within(row.clone(), 20.0, 2000.0);
         assert_eq!(said(float_against_int, vec![all[2].clone(), wide(&all[3]), all[5].clone()]), None);
@@ -428,10 +427,10 @@ mod tests {
         };
         let (relaxed, ordered) = (MemoryOrder::Relaxed, MemoryOrder::SeqCst);
         let alone = vec![store(1, relaxed, 0.33), store(1, ordered, 5.61)];
-        let one = "store(SeqCst) takes 17 times as long as store(Relaxed) on one thread: 5.61 ns against 0.330 ns";
+        let one = "On one thread, store(SeqCst) takes 17 times as long as store(Relaxed): 5.61 ns against 0.330 ns";
         assert_eq!(said(sequential_store, alone.clone()), Some(Ok(format!("{one}."))));
         let both = [alone, vec![store(16, relaxed, 424.0), within(store(16, ordered, 430.0), 400.0, 450.0)]].concat();
-        let end = "; on one variable of 16 threads about as long (430 ns against 424 ns).";
+        let end = "; with 16 threads on one variable, about as long (430 ns against 424 ns).";
         assert_eq!(said(sequential_store, both.clone()), Some(Ok(format!("{one}{end}"))));
         assert_eq!(said(sequential_store, both[2..].to_vec()), None);
     }

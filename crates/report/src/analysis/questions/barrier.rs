@@ -62,8 +62,8 @@ fn cluster_or_grid(data: &RunData) -> Option<Outcome> {
     let measured = if grid.left_out > 0 { "measured " } else { "" };
     let (orders, ratio) = (that_orders(data, peers.like), cluster.across(cost)?.ratio);
     let text = format!(
-        "cluster.sync() of {size} blocks costs {cluster}, the cheapest {measured}grid barrier{orders} ({name}, {cost}) \
-         {ratio} as much."
+        "cluster.sync() of {size} blocks costs {cluster}; the cheapest {measured}grid barrier{orders} ({name}, \
+         {cost}) costs {ratio} as much."
     );
     Some(Outcome::holds(text, std::iter::once(cluster.index).chain(grid.rows())))
 }
@@ -83,7 +83,7 @@ fn barrier_of_devices(data: &RunData) -> Option<Outcome> {
         (wide.best()?, narrow.best()?);
     let both @ Comparison { less, more, ratio } = narrow_cost.across(wide_cost)?;
     if !both.is_certain() || !less.is_written() || !more.is_written() {
-        return Some(Outcome::open(format!("what a barrier of {devices} GPUs costs beyond that of one grid")));
+        return Some(Outcome::open(format!("how much more a barrier of {devices} GPUs costs than one of a grid")));
     }
     let text = format!(
         "A barrier of {devices} GPUs ({wide}, {more}) takes {ratio} as long as one of a grid ({narrow}, {less})."
@@ -111,10 +111,10 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let has_grid = gpu.iter().any(|index| has_role(data, data.case(*index), Role::GridBarrier));
-    let shape = has_grid
-        .then(|| "A grid has one block on each multiprocessor, from one warp in each block to full blocks.".to_owned());
+    let shape =
+        has_grid.then(|| "Grids have one block per multiprocessor, from one warp per block to full blocks.".to_owned());
     let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed(data, &row.case));
-    let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
+    let relaxed = relaxed.then(|| "Relaxed barriers order no memory accesses and are not drawn.".to_owned());
     let otherwise = "Too few barriers have a figure in this run.";
     let picture = Picture::of(charts, otherwise, [shape, relaxed, unreliable(data, &all)])?;
     Some(picture.finding([on_cpu, gpu_sentence(data).map(|text| Outcome::holds(text, []))]))
@@ -186,8 +186,7 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
 }
 
 /// What every barrier of a grid asks of its launch.
-pub(super) const RESIDENT: &str =
-    "every block must run at the same time: a cooperative launch, no more blocks than fit";
+pub(super) const RESIDENT: &str = "all blocks must be resident: use a cooperative launch with no more blocks than fit";
 
 /// The barriers of a team, of a thread block and of a grid. One instrument measures all of a kind, so rows are compared
 /// within the run.
@@ -284,7 +283,7 @@ mod tests {
         assert_eq!(found.sentence.unwrap(), "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
         let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].x).collect();
         assert_eq!(drawn, [Some(806.0), Some(750.0)]);
-        assert!(found.note.unwrap().contains("Relaxed barriers, which order no memory accesses, are not drawn."));
+        assert!(found.note.unwrap().contains("Relaxed barriers order no memory accesses and are not drawn."));
     }
 
     #[test]
@@ -312,7 +311,7 @@ mod tests {
     #[test]
     fn a_cluster_is_cheaper_than_the_grid() {
         let grid = |ns| row(on_blocks("gpu.grid.counter", 132, 32), ns, 0.3);
-        let sentence = "cluster.sync() of 8 blocks costs 167 ns, the cheapest measured grid barrier (counter, 806 ns) 4.8 times as much.";
+        let sentence = "cluster.sync() of 8 blocks costs 167 ns; the cheapest measured grid barrier (counter, 806 ns) costs 4.8 times as much.";
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0), grid(806.0)]), Some(Ok(sentence.into())));
         assert!(said(cluster_or_grid, vec![cluster(167.0), grid(168.0)]).unwrap().is_err());
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0)]), None);

@@ -12,7 +12,7 @@ fn divergent_warp(data: &RunData) -> Option<Outcome> {
     let (converged, divergent) = (barrier("warp.converged")?, barrier("warp.divergent")?);
     let both @ Comparison { less, more, ratio } = converged.below(divergent)?;
     let text = format!(
-        "__syncwarp costs {less} where the warp is on one path and {more} where its halves are on two, {ratio} as much."
+        "__syncwarp costs {less} on a converged warp and {more} on one split into two halves, {ratio} as much."
     );
     Some(Outcome::holds(text, both.rows()))
 }
@@ -56,7 +56,7 @@ mod tests {
             Row { case: Case { group: Some(group), ..row.case.clone() }, ..row }
         };
         let rows = vec![warp(Group::named("converged"), 0.505), warp(Group::named("divergent"), 83.3)];
-        let sentence = "__syncwarp costs 0.505 ns where the warp is on one path and 83.3 ns where its halves are on two, 165 \
+        let sentence = "__syncwarp costs 0.505 ns on a converged warp and 83.3 ns on one split into two halves, 165 \
                         times as much.";
         assert_eq!(said(divergent_warp, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(divergent_warp, rows[..1].to_vec()), None);

@@ -10,15 +10,15 @@ pub(super) fn words(id: &str) -> (&str, &str) {
     match short_name(id) {
         "graph" => ("a graph", "in a graph"),
         "stream" => ("a plain stream", "in a stream"),
-        "wait_value" => ("another stream behind a value", "behind a value"),
-        "event_wait" => ("another stream behind an event", "behind an event"),
-        "conditional" => ("a loop of a graph", "in a loop of a graph"),
+        "wait_value" => ("a stream that waits for a value", "behind a value"),
+        "event_wait" => ("a stream that waits for an event", "behind an event"),
+        "conditional" => ("a graph loop", "in a graph loop"),
         "programmatic" => ("programmatic launch with an early trigger", "programmatic, early trigger"),
         "programmatic_end" => ("programmatic launch with a late trigger", "programmatic, late trigger"),
         "programmatic_wait" => ("programmatic launch without a trigger", "programmatic, no trigger"),
         "programmatic_graph" => ("a programmatic graph with an early trigger", "programmatic graph, early trigger"),
         "programmatic_graph_wait" => ("a programmatic graph without a trigger", "programmatic graph, no trigger"),
-        "device_graph" => ("a graph that the device launches", "in a device graph"),
+        "device_graph" => ("a device-launched graph", "in a device graph"),
         other => (other, other),
     }
 }

@@ -49,7 +49,7 @@ impl On {
             }
             Self::Thread => row.actor.filter(|_| !case.has_one_thread()).map(|actor| match actor {
                 Actor::Mean => format!("{COSTS} the mean of all threads"),
-                actor => format!("{COSTS} those of the {actor} thread"),
+                actor => format!("{COSTS} the {actor} thread's"),
             }),
         }
     }

@@ -55,8 +55,8 @@ fn one_core(kind: &str) -> String {
 
 fn one_thread(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 1, |kinds| kinds.len() == 1)?;
-    let words = format!("On {} instead of a performance core, operations of one thread", one_core(&slow));
-    let open = format!("what {slow} cores cost beside performance cores (intervals overlap)");
+    let words = format!("On {} instead of a performance core, one thread's operations", one_core(&slow));
+    let open = format!("how much more operations cost on {slow} cores than on performance cores (intervals overlap)");
     take_longer(&words, &all, |_| None).or_else(|| Outcome::open_of(&all, &open))
 }
 
@@ -109,11 +109,11 @@ fn speeds(data: &RunData) -> Option<Outcome> {
         return None;
     }
     let text = match groups.len() {
-        1 if named == 1 => format!("All {} measured are of one speed: {}.", plural(cores, "core"), enumeration(&each)),
+        1 if named == 1 => format!("All {} measured run at one speed: {}.", plural(cores, "core"), enumeration(&each)),
         found => {
             let kinds = plural(named as u32, "kind");
             format!(
-                "The cores are of {}: {}; the system names {kinds}.",
+                "The cores run at {}: {}; the system names {kinds}.",
                 plural(found as u32, "speed"),
                 enumeration(&each)
             )
@@ -133,8 +133,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let columns: Vec<String> = places(count).iter().map(|kinds| heading(kinds)).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
     let table = Spec::table("One thread on a core of each kind, and two on two cores", &columns, lines);
-    let note =
-        table.is_some().then(|| "The pairs of cores share the same cache where the machine has such pairs.".to_owned());
+    let note = table.is_some().then(|| "Where the machine has such pairs, both cores share a cache.".to_owned());
     let chains: Vec<usize> = by_speed(data).into_iter().flatten().map(|known| known.index).collect();
     let core = |case: &Case| case.placement.as_ref().map_or(0, |cpu| 1 + cpu.to_string().parse().unwrap_or(0));
     let speeds = Spec::lines(
@@ -170,8 +169,8 @@ mod tests {
             on(handoff, 1, &[16, 20], 60.0),
             on(handoff, 2, &[0, 16], 70.0),
         ];
-        let sentence = "On an efficiency core instead of a performance core, operations of one thread take longer: a fence 1.6 times \
-                        (8.00 ns instead of 5.00 ns).";
+        let sentence = "On an efficiency core instead of a performance core, one thread's operations take longer: a \
+                        fence 1.6 times (8.00 ns instead of 5.00 ns).";
         assert_eq!(said(one_thread, rows.clone()), Some(Ok(sentence.into())));
         let sentence = "Two threads on efficiency cores instead of performance cores: a hand-off takes 60.0 ns instead of 40.0 ns.";
         assert_eq!(said(two_threads, rows.clone()), Some(Ok(sentence.into())));
@@ -194,9 +193,9 @@ mod tests {
             row(Case { group: Some(Group::named("each core")), placement, ..case("cpu.core.addition", 1) }, ns, 0.002)
         };
         let rows: Vec<Row> = (0..6).map(|cpu| chain(cpu, if cpu < 4 { 0.25 } else { 0.4 })).collect();
-        let text = "The cores are of 2 speeds: 4 cores at 4.00 GHz and 2 cores at 2.50 GHz; the system names 1 kind.";
+        let text = "The cores run at 2 speeds: 4 cores at 4.00 GHz and 2 cores at 2.50 GHz; the system names 1 kind.";
         assert_eq!(said(speeds, rows.clone()), Some(Ok(text.into())));
-        let text = "All 4 cores measured are of one speed: 4 cores at 4.00 GHz.";
+        let text = "All 4 cores measured run at one speed: 4 cores at 4.00 GHz.";
         assert_eq!(said(speeds, rows[..4].to_vec()), Some(Ok(text.into())));
         assert_eq!(said(speeds, vec![]), None);
         assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);

@@ -52,8 +52,7 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
     Some((on, format!("{}{blocks}, {dtype}", naming::size(like)), decision))
 }
 
-const ONE_BLOCK: &str =
-    "for one block only: the run lacks these rows for the whole grid, where the answer can be the opposite";
+const ONE_BLOCK: &str = "for one block only: the run has no such rows for the whole grid, where the answer may reverse";
 const SHARED: &str = "one shared counter";
 const BY_BLOCK: &str = "a counter for each block, in shared memory";
 
@@ -139,8 +138,8 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
     let events = (reading / (shared.bounds.low - own.bounds.high)).ceil();
     let time = figure::time(reading);
     let text = format!(
-        "reading the sum fetches {threads} cache lines, at most {time} by the cost of a hand-off: counters of their \
-         own pay off from {events} events of each thread between two readings"
+        "reading the sum fetches {threads} cache lines (at most {time}, by the cost of a hand-off); per-thread \
+         counters pay off if each thread counts at least {events} events between two readings"
     );
     (events.is_finite() && winner != SHARED).then_some(text)
 }

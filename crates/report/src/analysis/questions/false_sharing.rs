@@ -30,7 +30,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Outcome> {
     let near = if together <= bytes { "in one cache line" } else { "side by side" };
     let text = format!(
         "False sharing makes an atomic add {ratio} as expensive{whose}: {more} with {threads} counters ({dtype}) \
-         {near}, {less} with {bytes} bytes for each."
+         {near}, {less} with one every {bytes} bytes."
     );
     Some(Outcome::holds(text, rows))
 }
@@ -44,7 +44,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let drop = findings.iter().find_map(|finding| finding.cost_drop);
     let rules = drop.map(|drop| Rule { x: drop.bytes as f64, label: format!("{} bytes", drop.bytes) });
     let chart = Spec::lines(
-        Axis::log("bytes from element to element", Unit::Count),
+        Axis::log("stride in bytes", Unit::Count),
         Axis::log("time per addition", Unit::Time),
         plain(series(data, &rows, label, bytes, Point::cost)),
     )?;
@@ -57,8 +57,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
     let is_mixed = findings.iter().any(|finding| finding.is_of_median);
     let whose = is_mixed.then(|| {
-        "Marks are the slowest thread's where elements share a line and the median one's elsewhere; ratios are those of the \
-         median thread."
+        "Marks show the slowest thread where elements share a line, the median thread elsewhere; ratios compare \
+         median threads."
             .to_owned()
     });
     let chart = chart.ruled(rules.into_iter().collect());
@@ -210,7 +210,7 @@ impl StrideFinding {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
                 format!(
-                    "{}: {factor} faster than adjacent elements from stride {stride} ({bytes} bytes) on",
+                    "{}: {factor} faster than adjacent elements at strides of {stride} ({bytes} bytes) or more",
                     self.dtype
                 )
             }
@@ -249,7 +249,7 @@ mod tests {
         };
         let rows = vec![add(1, 367.0), add(8, 43.9), add(16, 16.9), add(32, 16.9)];
         let sentence = "False sharing makes an atomic add 22 times as expensive: 367 ns with 16 counters (i32) in one cache \
-                        line, 16.9 ns with 64 bytes for each.";
+                        line, 16.9 ns with one every 64 bytes.";
         assert_eq!(said(drop_of_the_cost, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(drop_of_the_cost, rows[..2].to_vec()), None, "two strides show no plateau");
         let flat = vec![add(1, 17.0), add(8, 17.1), add(16, 16.9), add(32, 16.9)];
@@ -330,7 +330,11 @@ mod tests {
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
-        assert_eq!(found[0].sentence(), "f64: 5.0 times faster than adjacent elements from stride 8 (64 bytes) on");
+        assert_eq!(
+            found[0].sentence(),
+            "f64: 5.0 times faster than adjacent elements at strides of 8 (64 bytes) or \
+                                         more"
+        );
     }
 
     #[test]

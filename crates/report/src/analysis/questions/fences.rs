@@ -29,14 +29,14 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
-        return Some(Outcome::holds(format!("By {warp}, {costs}."), rows));
+        return Some(Outcome::holds(format!("For {warp}: {costs}."), rows));
     }
     let times = first.against(*last)?.ratio;
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
         rows.extend(both.rows());
-        format!(" By a block of {} threads {ratio} ({less} and {more}).", grouped(FULL_BLOCK))
+        format!(" In a block of {} threads, it costs {ratio} as much ({more} against {less}).", grouped(FULL_BLOCK))
     });
-    let text = format!("{widest} costs {times} as much as {narrow}: by {warp}, {costs}.{}", full.unwrap_or_default());
+    let text = format!("{widest} costs {times} as much as {narrow}: {costs} for {warp}.{}", full.unwrap_or_default());
     Some(Outcome::holds(text, rows))
 }
 
@@ -80,17 +80,19 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     shown.first()?;
     let chart = Spec::Table { title: None, lines, columns: shown.iter().map(ToString::to_string).collect() };
     let has = |on_cpu: bool| shown.iter().any(|name| (*name == CPU_COLUMN) == on_cpu);
-    let cpu = has(true).then(|| "On the CPU, one thread.".to_owned());
-    let gpu = has(false)
-        .then(|| "One warp executes the fences of the GPU. __threadfence(), __threadfence_block() and __threadfence_system() are sequentially \
-             consistent.".to_owned());
+    let cpu = has(true).then(|| "CPU fences are timed on one thread.".to_owned());
+    let gpu = has(false).then(|| {
+        "On the GPU, one warp executes each fence; __threadfence(), __threadfence_block() and \
+                  __threadfence_system() are sequentially consistent."
+            .to_owned()
+    });
     let stores = Some("A fence that waits for more stores costs more.".to_owned());
     let published: Vec<usize> = data.rows_where(|row| takes_part(data, row, Role::Publication)).collect();
     let behind = |case: &Case| case.group.as_ref().and_then(Group::number).map_or(1, |stores| 1 + u64::from(stores));
     let name = |case: &Case| short_name(&case.primitive).to_owned();
     let publishing = Spec::lines(
-        Axis::log("stores, with those to other lines before it", Unit::Count),
-        Axis::log("time of the store that publishes", Unit::Time),
+        Axis::log("stores, counting those to other lines before it", Unit::Count),
+        Axis::log("time of the publishing store", Unit::Time),
         series(data, &published, name, behind, Point::cost),
     );
     let picture =
@@ -143,7 +145,7 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
     let full = of("cpu.fence.seq_cst").and_then(|index| Known::written(data, index, Basis::Machine));
     let full = full.map(|known| {
         let by = instruction(known.row).map(|text| format!(" ({text})")).unwrap_or_default();
-        format!("a full fence of the CPU costs {known}{by}")
+        format!("a full CPU fence costs {known}{by}")
     });
     let verb = if free.len() == 1 { "needs" } else { "need" };
     let none = enumerated(free.into_iter().map(|id| short_name(id).to_owned()));
@@ -165,7 +167,7 @@ mod tests {
         let found = decision("decide-fences", &data(vec![free, full])).unwrap();
         assert_eq!(
             found.sentence.unwrap(),
-            "Acquire needs no instruction on this CPU; a full fence of the CPU costs 6.44 ns (lock or)."
+            "Acquire needs no instruction on this CPU; a full CPU fence costs 6.44 ns (lock or)."
         );
         let Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
         assert_eq!(columns, &["CPU"], "no column without a cell");
@@ -183,8 +185,9 @@ mod tests {
         };
         let fence = |scope: &str, ns| row(case(scope, 32), ns, 0.3);
         let mut rows = vec![fence("block", 4.04), fence("device", 215.0), fence("system", 514.0)];
-        let sentence = "__threadfence_system() costs 127 times as much as __threadfence_block(): by one warp that stores i32, __threadfence_block() \
-                        4.04 ns, __threadfence() 215 ns and __threadfence_system() 514 ns.";
+        let sentence = "__threadfence_system() costs 127 times as much as __threadfence_block(): \
+                        __threadfence_block() 4.04 ns, __threadfence() 215 ns and \
+                        __threadfence_system() 514 ns for one warp that stores i32.";
         assert_eq!(said(fence_scopes, rows.clone()), Some(Ok(sentence.into())));
         let two = said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap();
         assert!(two.starts_with("__threadfence() costs 53 times as much as __threadfence_block():"), "{two}");
@@ -195,7 +198,7 @@ mod tests {
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);
         let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
-        let end = "514 ns. By a block of 1,024 threads 17 times (60.0 ns and 1.02 µs).";
+        let end = "514 ns. In a block of 1,024 threads, it costs 17 times as much (1.02 µs against 60.0 ns).";
         assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
         rows[1] = within(rows[1].clone(), 200.0, 600.0);
         assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");

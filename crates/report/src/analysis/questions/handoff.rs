@@ -84,13 +84,13 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     });
     let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
     let medians = rows.iter().any(|index| single(data, *index).is_some()).then(|| {
-        "The mark of a hand-off that may sleep is the median of single ones: many in a row find their thread awake."
+        "Where a waiter may sleep, the mark is the median of single hand-offs: in a loop, most find the thread awake."
             .to_owned()
     });
     let spin = "Two CPU threads, placed close. A hand-off is one way; the flag between CPU and GPU is a round trip.";
-    let advice = "A thread that spins for as long as a wake-up takes, and then sleeps, waits at most twice as long as with the \
-                  best choice (Karlin et al., SOSP 1991).";
-    let otherwise = "What it costs to wake a sleeping thread is undecided: no thread of this run was seen asleep.";
+    let advice = "Spinning for as long as a wake-up takes, then sleeping, waits at most twice as long as the best \
+                  choice (Karlin et al., SOSP 1991).";
+    let otherwise = "What waking a sleeping thread costs is undecided: this run saw no thread asleep.";
     Picture::of([Some(chart)], otherwise, [Some(spin.to_owned()), medians, Some(advice.to_owned())])
 }
 
@@ -142,7 +142,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     }
     let may_sleep = sleeping.unwrap_or_default().with(queues.unwrap_or_default());
     let of_spinning = |choice: &mut Choice| {
-        choice.warnings.push("needs a CPU for the thread that waits: it spins".to_owned());
+        choice.warnings.push("the waiting thread spins and needs a CPU to itself".to_owned());
         choice.notes.extend(against_sleeping(data, choice, &may_sleep));
     };
     let of_sleeping = |choice: &mut Choice| {
@@ -155,7 +155,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
         ("may sleep", decide(inquiry, &may_sleep).map(|one| one.taking(of_sleeping))),
     ];
     let named =
-        |(other, decision): (&str, Option<_>)| Some((Domain::Cpu, format!("2 threads, the other {other}"), decision?));
+        |(other, decision): (&str, Option<_>)| Some((Domain::Cpu, format!("2 threads, the waiter {other}"), decision?));
     answers.into_iter().filter_map(named).chain(of_blocks).collect()
 }
 
@@ -168,7 +168,7 @@ fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> 
     });
     let costlier: Vec<String> = costlier.collect();
     let verb = if costlier.len() == 1 { "costs" } else { "cost" };
-    (!costlier.is_empty()).then(|| format!("where the other may sleep, {} {verb} more", enumeration(&costlier)))
+    (!costlier.is_empty()).then(|| format!("if the waiter may sleep: {} {verb} more", enumeration(&costlier)))
 }
 
 #[cfg(test)]
@@ -184,7 +184,7 @@ mod tests {
         let close = |name: &str| Case { placement: Some(Placement::Close), ..case(&format!("cpu.handoff.{name}"), 2) };
         let mut run = data(vec![row(close("cas_pingpong"), 71.5, 0.1), row(close("park"), 133.0, 0.1)]);
         let text = decision("decide-handoff", &run).unwrap().sentence.unwrap();
-        assert!(text.starts_with("What it costs to wake a sleeping thread is undecided"), "{text}");
+        assert!(text.starts_with("What waking a sleeping thread costs is undecided"), "{text}");
         let details = [("p50_ns", 4540.0), ("p90_ns", 5000.0), ("p99_ns", 9000.0)];
         run.details.insert(run.rows[1].case.id(), details.map(|(name, ns)| Detail::of_case(name, ns)).to_vec());
         let found = decision("decide-handoff", &run).unwrap();
@@ -193,7 +193,7 @@ mod tests {
         assert!(sentence.starts_with("Waking a sleeping thread takes 4.54 µs (park, median)"), "{sentence}");
         let park = &series(&found.charts[0])[1].points[0];
         assert_eq!((park.x, park.bar, park.most), (Some(4540.0), None, Some(9000.0)));
-        assert!(found.note.unwrap().contains("is the median of single ones"));
+        assert!(found.note.unwrap().contains("is the median of single hand-offs"));
         // The marks are the figures of the sentence, also where single hand-offs were timed.
         run.details
             .insert(run.rows[0].case.id(), vec![Detail::of_case("p50_ns", 47.6), Detail::of_case("p99_ns", 90.0)]);

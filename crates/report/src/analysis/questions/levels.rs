@@ -100,7 +100,8 @@ fn memory_of_another_node(data: &RunData) -> Option<Outcome> {
         return Some(Outcome::open(open));
     };
     let text = format!(
-        "For two threads of NUMA node {node} that contend for a line in memory of node {other} instead of their own, {words}."
+        "When two threads of NUMA node {node} contend for a line in memory of node {other} instead of their own, \
+         {words}."
     );
     Some(Outcome::holds(text, both.rows))
 }
@@ -121,8 +122,8 @@ fn cohort(data: &RunData) -> Option<Outcome> {
     let words = both.figures()?;
     let (threads, best) = (size_and_place(data, peers.like)?, &best.name);
     let text = format!(
-        "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} of {best}, the cheapest other \
-         lock."
+        "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} for {best}, the cheapest \
+         other lock."
     );
     Some(Outcome::holds(text, both.rows))
 }
@@ -155,14 +156,14 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let threads = teams.map_or(0, |teams| teams[0].1);
     let compared = [format!("one {part}"), format!("several {part}s"), "several against one".to_owned()];
     let charts = [
-        table("Two threads, by the nearest thing that their CPUs share", &shared, &by_class),
+        table("Two threads, by what their CPUs share", &shared, &by_class),
         table("Two threads that contend for a line on a NUMA node", &of_nodes, &by_node),
         table(&format!("{threads} threads in one {part} and in several"), &compared, &spread),
     ];
     let confirmed = (!nodes.is_empty()).then(|| {
-        "The system confirmed for each row on which node the line was (move_pages); rows that it did not confirm are not here.".to_owned()
+        "The system confirmed the line's node for each row (move_pages); unconfirmed rows are left out.".to_owned()
     });
-    Picture::of(charts, "What the boundaries of the machine cost is undecided in this run.", [confirmed])
+    Picture::of(charts, "What crossing a cache, node or socket costs is undecided in this run.", [confirmed])
 }
 
 /// Where the CPUs of a pair are: `CPUs 0,1 of node 0`.
@@ -223,8 +224,8 @@ mod tests {
             on_node([10, 11], 0, 165.0),
         ];
         let run = two_nodes(rows);
-        let sentence = "For two threads of NUMA node 0 that contend for a line in memory of node 1 instead of their own, an atomic add takes \
-                        160 ns instead of 100 ns.";
+        let sentence = "When two threads of NUMA node 0 contend for a line in memory of node 1 instead of their own, \
+                        an atomic add takes 160 ns instead of 100 ns.";
         assert_eq!(said_of(memory_of_another_node, &run), Some(Ok(sentence.into())));
         let Spec::Table { columns, lines, .. } = &decision("decide-levels", &run).unwrap().charts[0] else {
             panic!("a table")
@@ -265,8 +266,8 @@ mod tests {
     #[test]
     fn the_lock_of_the_groups_is_compared_with_the_cheapest_other() {
         let run = two_nodes(vec![lock("cohort", 16, 900.0), lock("mcs", 16, 1500.0), lock("ticket", 16, 4000.0)]);
-        let sentence = "At 16 threads the cohort lock, which stays within a group of CPUs, takes 900 ns instead of 1.50 µs of mcs, the \
-                        cheapest other lock.";
+        let sentence = "At 16 threads the cohort lock, which stays within a group of CPUs, takes 900 ns instead of \
+                        1.50 µs for mcs, the cheapest other lock.";
         assert_eq!(said_of(cohort, &run), Some(Ok(sentence.into())));
     }
 }

@@ -27,7 +27,7 @@ fn cheapest(data: &RunData) -> Option<Outcome> {
     })
 }
 
-/// The cheapest lock whose waiters spin against the cheapest one whose waiters sleep, where all CPUs want it.
+/// The cheapest spinning lock against the cheapest sleeping one, where all CPUs want it.
 fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, SEVERAL)?;
     let contest = peers.contest(Basis::Run);
@@ -35,8 +35,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
         let waits = |row: &Row| data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits);
         contest.clone().only(|one| waits(&data.rows[one.index]).is_some_and(|waits| ways.contains(&waits)))
     };
-    let spins = ("spin", of_kind(&[Waits::Spins]));
-    let sleeps = ("sleep", of_kind(&[Waits::SpinsThenSleeps, Waits::Sleeps]));
+    let spins = ("spinning", of_kind(&[Waits::Spins]));
+    let sleeps = ("sleeping", of_kind(&[Waits::SpinsThenSleeps, Waits::Sleeps]));
     let is_less = spins.1.least()?.1.ns < sleeps.1.least()?.1.ns;
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
     let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
@@ -47,8 +47,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let both @ Comparison { less, more, ratio } = least.against(most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
     let text = format!(
-        "At {threads} threads even {costly} ({more}), whose waiters {slower}, takes {ratio} as long as {cheap} ({less}), \
-         the cheapest whose waiters {faster}."
+        "With {threads} threads the cheapest {slower} lock ({costly}, {more}) takes {ratio} as long as the cheapest \
+         {faster} lock ({cheap}, {less})."
     );
     Some(Outcome::holds(text, both.rows()))
 }
@@ -67,7 +67,7 @@ fn does_more(win: &Win<'_, '_>) -> Option<String> {
     let both = most.across(own).filter(Comparison::is_certain)?;
     let rate = |known: &Known<'_>| count(f64::from(known.row.case.threads.unwrap_or(1)) * 1e9 / known.ns);
     let [less, more] = [both.less, both.more].map(|one| rate(&one));
-    Some(format!("by the work of all threads {name} is first, {less} acquisitions a second against {more}"))
+    Some(format!("in total acquisitions {name} leads, with {less} a second against {more}"))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -91,8 +91,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let fairness = largest_team(data, &rows).and_then(|threads| fairness(data, &rows, threads));
     let dtype = peers.like.dtype.map(|dtype| format!(" ({dtype})")).unwrap_or_default();
     let about = format!(
-        "The critical section is one addition{dtype}. Fairness compares how often each thread had the lock in a whole window: \
-         one that a thread takes several times in a row can be fair."
+        "The critical section is one addition{dtype}. Fairness compares how often each thread got the lock over a \
+         whole window, so a lock that one thread takes several times in a row can be fair."
     );
     let sentences = [Some(about), unreliable(data, &rows)];
     let picture = Picture::of([Some(cost), fairness], "Only one lock was measured.", sentences)?;
@@ -156,7 +156,7 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String
     })?;
     let of = |index| Known::written(data, index, Basis::Run);
     let Comparison { less, .. } = of(add)?.below(of(lock)?)?;
-    Some(format!("where one word is all it protects, an atomic add costs less ({less})"))
+    Some(format!("if it protects a single word, an atomic add costs less ({less})"))
 }
 
 /// The fairness index of one lock below which it is called unfair: at 0.8 a fifth of the threads could have got nothing while
@@ -182,13 +182,12 @@ pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, choice: &mut Choice) {
     let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     match inquiry.data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits) {
         Some(Waits::AsConfigured) => {
-            let text =
-                "OMP_WAIT_POLICY decides whether its waiters keep their CPU; the run measured the runtime's default";
+            let text = "OMP_WAIT_POLICY decides whether waiters keep their CPU; the run measured the runtime's default";
             choice.notes.push(text.to_owned());
         }
         Some(Waits::Spins) => {
             let seen = oversubscribed(inquiry, row).map(|seen| format!(": {seen}")).unwrap_or_default();
-            choice.warnings.push(format!("needs the CPUs for itself, its waiters spin{seen}"));
+            choice.warnings.push(format!("waiters spin, so it needs its CPUs to itself{seen}"));
         }
         _ => {}
     }
@@ -201,7 +200,7 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     let rows = inquiry.data.rows.iter().filter(|other| alike(&other.case) && other.case.threads > Some(cpus));
     let known = rows.filter(|other| cpus > 0 && reading::has_figure(other));
     let first = known.min_by_key(|other| other.case.threads)?;
-    Some(format!("{} threads on {cpus} CPUs cost {}", first.case.threads?, Reading::of(first).figure))
+    Some(format!("{} threads on {cpus} CPUs take {}", first.case.threads?, Reading::of(first).figure))
 }
 
 /// A map for each length of the work outside; `None` in a run without work, or with one lock.
@@ -226,8 +225,9 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
         let has_cell = lines.iter().flat_map(|line| &line.cells).any(Option::is_some);
         Spec::table(&amount(outside, "outside"), &columns, lines).filter(|_| has_cell)
     };
-    let text = "The lock with the least time per acquisition, work included, or those that may have it.".to_owned();
-    let note = "Work of a time is a loop of additions without memory accesses; work of a size changes a word in each cache line.";
+    let text = "The lock with the lowest time per acquisition, work included, or the candidates for it.".to_owned();
+    let note = "Work given as a time is a loop of additions without memory accesses; work given as a size changes a \
+                word in each cache line.";
     let otherwise = "Which lock is the cheapest is undecided in this run.";
     let outsides: BTreeSet<Option<Work>> = places.keys().map(|(outside, _, _)| *outside).collect();
     Some(Picture::of(outsides.into_iter().map(map), otherwise, [Some(note.to_owned())])?.saying(Some(text)))
@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(
             sentence("decide-lock", rows()),
             "Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
-             µs). At 16 threads even ticket (6.00 µs), whose waiters spin, takes 5.0 times as long as pthread_mutex (1.20 µs), \
-             the cheapest whose waiters sleep. Measured with one addition under the lock."
+             µs). With 16 threads the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the cheapest \
+             sleeping lock (pthread_mutex, 1.20 µs). Measured with one addition under the lock."
         );
         let mut overlapping = rows();
         overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
@@ -363,7 +363,7 @@ mod tests {
         let both =
             |rate| said(cheapest, vec![by_work("ticket", 6280.0, 6250.0), by_work("reciprocating", 8130.0, rate)]);
         let text = both(4400.0).unwrap().unwrap();
-        let more = "by the work of all threads reciprocating is first, 3.64 million acquisitions a second against 2.56 million";
+        let more = "in total acquisitions reciprocating leads, with 3.64 million a second against 2.56 million";
         assert!(text.starts_with("At 16 threads ticket (6.28 µs)") && text.contains(more), "{text}");
         assert!(!both(6200.0).unwrap().unwrap().contains("by the work"), "the intervals overlap");
     }
@@ -371,8 +371,8 @@ mod tests {
     #[test]
     fn waiting_is_compared_with_sleeping() {
         let rows = vec![of_all("std_mutex", 2400.0), of_all("pthread_mutex", 1200.0), of_all("ticket", 6000.0)];
-        let sentence = "At 16 threads even ticket (6.00 µs), whose waiters spin, takes 5.0 times as long as pthread_mutex \
-                        (1.20 µs), the cheapest whose waiters sleep.";
+        let sentence = "With 16 threads the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the cheapest \
+                        sleeping lock (pthread_mutex, 1.20 µs).";
         assert_eq!(said(spinning_or_sleeping, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(spinning_or_sleeping, rows[..2].to_vec()), None, "no lock spins");
         let blurred = vec![rows[1].clone(), within(rows[2].clone(), 1100.0, 9000.0)];

@@ -92,19 +92,14 @@ const QUESTIONS: [Question; 22] = [
     ),
     question("decide-host-wait", "How should the host wait for the GPU?", wait::host::SENTENCES, wait::host::picture),
     question("decide-budget", "How long to spin before sleeping?", wait::budget::SENTENCES, wait::budget::picture),
-    question("decide-readers", "Readers beside writers?", roles::SENTENCES, roles::picture),
+    question("decide-readers", "Readers or writers: who waits?", roles::SENTENCES, roles::picture),
     question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
     question("decide-smt", "Hyperthreads: what does a busy sibling cost?", smt::SENTENCES, smt::picture),
     question("decide-kinds", "Performance or efficiency cores?", core_kinds::SENTENCES, core_kinds::picture),
-    question(
-        "decide-levels",
-        "NUMA, sockets, caches: what does it cost to leave one?",
-        levels::SENTENCES,
-        levels::picture,
-    ),
+    question("decide-levels", "NUMA, sockets, caches: what does crossing cost?", levels::SENTENCES, levels::picture),
     question("decide-sides", "CPU and GPU", sides::SENTENCES, sides::picture),
     question("gpu.warp", "What does divergence cost?", block::OF_WARPS, |_| None),
-    question("gpu.block", "Which barrier of a block?", block::OF_BLOCKS, |_| None),
+    question("gpu.block", "Which block barrier?", block::OF_BLOCKS, |_| None),
 ];
 
 /// What answers a need, one piece of advice for each side and situation that the run has rows for; and the candidates of the CPU

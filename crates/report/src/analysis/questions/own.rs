@@ -64,7 +64,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Series { label: format!("over {}", own[0].other), primitive: None, colour: None, points }
     };
     let all: Vec<Series> = all.iter().map(series).collect();
-    let axis = Axis::log("cost over that of the other", Unit::Ratio);
+    let axis = Axis::log("cost relative to the other", Unit::Ratio);
     let is_line = all.iter().any(|one| one.points.len() > 1);
     let chart = if is_line { Spec::lines(Axis::log(label, Unit::Count), axis, all) } else { Spec::dots(axis, all) };
     Picture::of([chart], "No case was compared.", [Some("Above 1 the first operation costs more.".to_owned())])

@@ -25,17 +25,13 @@ fn placement(data: &RunData) -> Option<Outcome> {
     }
     let alike = matrix.alike?;
     let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
-    let (which, among) = match (pairs == measured, measured == possible) {
-        (true, true) => (format!("All {pairs} pairs of CPUs"), ""),
-        (true, false) => (format!("The {pairs} measured of {possible} pairs of CPUs"), "among them "),
-        (false, _) => {
-            (format!("The {pairs} of {measured} measured pairs of CPUs whose intervals are narrow"), "among them ")
-        }
+    let which = match (pairs == measured, measured == possible) {
+        (true, true) => format!("for two threads: all {pairs} CPU pairs"),
+        (true, false) => format!("among the {pairs} measured of {possible} CPU pairs: they"),
+        (false, _) => format!("among the {pairs} of {measured} measured CPU pairs with narrow intervals: they"),
     };
     let (least, most) = (figure::time(alike.costs.0), figure::time(alike.costs.1));
-    let text = format!(
-        "{which} hand over in about the same time ({least} to {most}): {among}there is no better place for two threads."
-    );
+    let text = format!("Placement does not matter {which} hand over in {least} to {most}.");
     Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
@@ -60,11 +56,11 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let bound = bindings(data).concat().into_iter().map(|index| binding(data, index)).collect();
     let pairs = Spec::dots(time("time of a hand-off"), pairs).filter(|_| decides);
     let charts = [
-        pairs.map(|chart| chart.titled("Hand-off by place of the pair")),
+        pairs.map(|chart| chart.titled("Hand-off by placement of the pair")),
         Spec::dots(time("time per operation"), bound)
             .map(|chart| chart.titled("The same threads in several placements")),
     ];
-    let otherwise = "Whether the place of threads matters is undecided: the run has one class of pairs only.";
+    let otherwise = "Whether placement matters is undecided: the run has only one class of CPU pairs.";
     Picture::of(charts, otherwise, [missing(data)])
 }
 
@@ -73,8 +69,8 @@ fn missing(data: &RunData) -> Option<String> {
     let cpu = &data.run.machine.cpu;
     let no_smt = cpu.cores > 0 && cpu.cores == cpu.hardware_threads;
     let parts = [
-        no_smt.then_some("one hardware thread for each core, so nothing is said about hyperthreads"),
-        (cpu.numa_nodes == 1).then_some("one NUMA node, so nothing is said about remote memory"),
+        no_smt.then_some("one hardware thread per core, so this run says nothing about SMT"),
+        (cpu.numa_nodes == 1).then_some("one NUMA node, so this run says nothing about remote memory"),
         (cpu.packages == 1).then_some("one package"),
     ];
     let virtual_machine = if cpu.hypervisor.is_some() { " A virtual machine may hide more." } else { "" };
@@ -165,7 +161,7 @@ mod tests {
             data(vec![pair(Group::named("same_l3"), [0, 1], 48.0), pair(Group::named("same_l3"), [0, 2], 49.0)]);
         run.run.machine.cpu.cores = 16;
         let found = decision("decide-placement", &run).unwrap();
-        assert!(found.note.unwrap().contains("nothing is said about hyperthreads"));
+        assert!(found.note.unwrap().contains("says nothing about SMT"));
         assert_eq!(series(&found.charts[0])[0].points.len(), 2, "each pair is a point");
         run.rows.push(pair(Group::named("across"), [0, 8], 210.0));
         assert_eq!(said_of(placement, &run), None, "they are not alike");
@@ -199,15 +195,12 @@ mod tests {
     #[test]
     fn equal_pairs_are_said_to_be_equal_as_far_as_they_were_measured() {
         let rows = vec![pair(None, [0, 1], 70.0), pair(None, [1, 2], 73.0), pair(None, [0, 2], 71.0)];
-        let sentence = "All 3 pairs of CPUs hand over in about the same time (70.0 ns to 73.0 ns): there is no better place for \
-                        two threads.";
+        let sentence = "Placement does not matter for two threads: all 3 CPU pairs hand over in 70.0 ns to 73.0 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         let mut sampled = data(rows);
         sampled.run.environment.allowed_cpus = "0-15".into();
         let sentence = said_of(placement, &sampled).unwrap().unwrap();
-        assert!(
-            sentence.starts_with("The 3 measured of 120 pairs") && sentence.contains("among them there is no better")
-        );
+        assert!(sentence.contains("among the 3 measured of 120 CPU pairs"), "{sentence}");
     }
 
     #[test]
@@ -215,8 +208,8 @@ mod tests {
         let mut rows = vec![pair(None, [0, 1], 101.0), pair(None, [1, 2], 104.0), pair(None, [0, 2], 107.0)];
         let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
         rows[2] = noisy(rows[2].clone(), 80.0, 130.0);
-        let sentence = "The 2 of 3 measured pairs of CPUs whose intervals are narrow hand over in about the same time (101 ns to \
-                        104 ns): among them there is no better place for two threads.";
+        let sentence = "Placement does not matter among the 2 of 3 measured CPU pairs with narrow intervals: they hand \
+                        over in 101 ns to 104 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
         let question = "whether some pairs of CPUs hand over faster than others (1 of 3 pairs has no figure)";

@@ -66,7 +66,7 @@ fn of_range(mut decision: Decision, is_range: bool) -> Decision {
     }
     let why = &mut decision.outcome.sentence;
     *why = format!("at the largest size {why}");
-    decision.taking(|choice| choice.notes.push("the figures are those of the largest size".to_owned()))
+    decision.taking(|choice| choice.notes.push("figures are for the largest size".to_owned()))
 }
 
 fn same_answer(a: &Decision, b: &Decision) -> bool {

@@ -3,6 +3,7 @@
 use super::barrier::{RESIDENT, of_grid};
 use super::break_even::{Barriers, Way, length, margins, ways, words};
 use super::prelude::*;
+use super::rows::with_cost;
 use crate::naming::{EMPTY_KERNEL, KERNEL_US, SWEEP_US};
 use syncscope_core::sets::in_groups;
 
@@ -101,20 +102,20 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let first = first.filter(|_| !along.any(|names| names.iter().any(|name| is_barrier(name))));
         let mut at = 0..;
         dearer.retain(|(name, _)| at.next() == first || !is_barrier(name));
-        let dearer = enumerated(dearer.iter().map(|(name, cost)| format!("{name} ({cost})")));
-        let dearer = dearer.map(|names| format!(". Dearer at every measured length: {names}")).unwrap_or_default();
-        Some(format!("between kernels that {what}, {cheapest}{dearer}"))
+        let dearer = enumerated(dearer.iter().map(|(name, cost)| with_cost(name, cost)));
+        let dearer = dearer.map(|names| format!(". Slower at every measured length: {names}")).unwrap_or_default();
+        Some(format!("between kernels that {what}: {cheapest}{dearer}"))
     };
-    let text = joined(found.iter().map(in_words), "; ")?;
+    let text = joined(found.iter().map(in_words), ". And ")?;
     let size = naming::grid_size(peers.like);
     // Either none of the cheapest is a barrier, or all of them are.
     let decides =
         |names: &[String]| names.iter().all(|name| is_barrier(name)) || !names.iter().any(|name| is_barrier(name));
     if !found.iter().any(|(along, _)| along.any(decides)) {
-        return Some(Outcome::open(format!("how best to make a grid of {size} meet ({text})")));
+        return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({text})")));
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
-    Some(Outcome::holds(format!("The cheapest way to make a grid of {size} meet: {text}."), rows))
+    Some(Outcome::holds(format!("The cheapest way to synchronize a grid of {size} {text}."), rows))
 }
 
 /// What the best programmatic launch saves of the gap between two kernels in a stream, of the grid that is compared with barriers.
@@ -135,7 +136,7 @@ fn programmatic(data: &RunData) -> Option<Outcome> {
     let ((way, best), (_, stream)) = (best?, of("gpu.launch.stream")?);
     let both @ Comparison { less, more, ratio } = best.below(stream)?;
     let text = format!(
-        "{} starts the next kernel {ratio} sooner: {less} after the one before, {more} in a stream.",
+        "{} starts the next kernel {ratio} sooner: after {less}, against {more} in a plain stream.",
         capitalized(way)
     );
     Some(Outcome::holds(text, both.rows()))
@@ -160,13 +161,13 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let last = known.first().filter(|_| known.len() == 1).map(|one| format!("last {one} µs and ")).unwrap_or_default();
     let is_swept = data.case(launches[0]).in_group(SWEEP_US);
     let traffic = if is_swept {
-        "Each block reads what its neighbour wrote in the kernel before and writes its own part of an array in the L2 cache."
+        "Each block reads what its neighbour wrote in the previous kernel and writes its own part of an array in L2."
     } else {
         "They access no memory."
     };
     let shape = format!("The kernels {last}have {}. {traffic}", plural(blocks, "block"));
-    let why = "The cost of a new kernel is the gap between two kernels. Where kernels are shorter than a launch by the host, it \
-               is the time in which the host launches one.";
+    let why = "A new kernel costs the gap between two kernels or, where kernels are shorter than a host launch, the \
+               time the host takes to launch one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
     let otherwise = "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.";
     let sentences = [Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)];
@@ -265,10 +266,10 @@ fn of_work(inquiry: Inquiry<'_>, work: &Group, barrier: &Case, contest: &Contest
         if !has_role(data, data.case(choice.row), Role::Launch) {
             choice.warnings.push(RESIDENT.to_owned());
         } else if data.catalogue.get(&choice.id).is_some_and(|primitive| primitive.name().contains("graph")) {
-            choice.warnings.push("the kernels must be known before: a graph is built once and replayed".to_owned());
+            choice.warnings.push("the kernels must be known in advance: a graph is built once and replayed".to_owned());
         }
         if is_empty {
-            choice.notes.push("kernels that do nothing: their rate is the host's, not the device's".to_owned());
+            choice.notes.push("empty kernels: the host limits their rate, not the device".to_owned());
         }
     });
     Some((Domain::Gpu, situation, decision))
@@ -391,10 +392,10 @@ mod tests {
         let sentence = said(kernel_or_grid_barrier, launches_by_length()).unwrap().unwrap();
         assert_eq!(
             sentence,
-            "The cheapest way to make a grid of 132×32 meet: between kernels that access no memory, a graph (690 ns) for kernels of 1 to 5 \
-             µs, programmatic launch with an early trigger (500 ns) for kernels of 100 µs. Dearer at every measured length: a grid \
-             barrier (counter) (806 ns), a plain stream (1.50 µs), another stream behind a value (1.50 µs) and another stream behind \
-             an event (1.50 µs)."
+            "The cheapest way to synchronize a grid of 132×32 between kernels that access no memory: a graph (690 \
+             ns) for kernels of 1 to 5 µs; programmatic launch with an early trigger (500 ns) for kernels of 100 µs. \
+             Slower at every measured length: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
+             that waits for a value (1.50 µs) and a stream that waits for an event (1.50 µs)."
         );
     }
 
@@ -402,13 +403,13 @@ mod tests {
     fn the_intervals_for_another_run_decide_and_an_open_length_names_all_candidates() {
         let near = vec![kernel("graph", 700.0), grid("counter", 806.0, 0.2), kernel("stream", 1530.0)];
         let open = said(kernel_or_grid_barrier, near.clone()).unwrap().unwrap_err();
-        assert!(open.contains("a graph (700 ns) or a grid barrier (counter) (806 ns) for kernels of 5 µs"), "{open}");
+        assert!(open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) for kernels of 5 µs"), "{open}");
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
         assert!(sentence.contains("a graph (700 ns) for kernels of 5 µs, the only measured length"), "{sentence}");
         let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
         let open = said(kernel_or_grid_barrier, [near, vec![unknown]].concat()).unwrap().unwrap_err();
-        assert!(open.contains("a grid barrier (lock_free)"), "{open}");
+        assert!(open.contains("a grid barrier (lock_free, no number)"), "{open}");
     }
 
     #[test]
@@ -417,14 +418,14 @@ mod tests {
         let relaxed = Row { case: Case { order: Some(MemoryOrder::Relaxed), ..relaxed.case.clone() }, ..relaxed };
         let rows = vec![kernel("graph", 645.0), grid("counter", 806.0, 0.01), relaxed];
         let sentence = said(kernel_or_grid_barrier, rows).unwrap().unwrap();
-        assert!(sentence.contains("a graph (645 ns)") && sentence.contains("(counter) (806 ns)"), "{sentence}");
+        assert!(sentence.contains("a graph (645 ns)") && sentence.contains("(counter, 806 ns)"), "{sentence}");
     }
 
     #[test]
     fn a_programmatic_launch_shortens_the_gap() {
         let rows = vec![kernel("stream", 1530.0), kernel("programmatic", 247.0)];
-        let sentence = "Programmatic launch with an early trigger starts the next kernel 6.2 times sooner: 247 ns after the one \
-                        before, 1.53 µs in a stream.";
+        let sentence = "Programmatic launch with an early trigger starts the next kernel 6.2 times sooner: after 247 \
+                        ns, against 1.53 µs in a plain stream.";
         assert_eq!(said(programmatic, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(programmatic, rows[..1].to_vec()), None);
         // Of one size with the sentence about barriers, although one block is more usual.

@@ -224,17 +224,17 @@ impl<'a> Along<'a> {
         self.stops.iter().flat_map(|(_, contest)| contest.rows()).collect()
     }
 
-    /// `mcs (820 ns) for 1 µs, mcs or clh for 2 to 5 µs`: neighbouring numbers with the same answer stand together.
+    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs`: neighbouring numbers with the same answer stand together.
     pub(super) fn in_words(&self, at: impl Fn(&str) -> String) -> String {
         let mut stretches: Vec<(BTreeSet<String>, String, u32, u32)> = Vec::new();
         for (number, contest) in &self.stops {
             let names = contest.candidates();
-            let with_cost = |name: &String| {
+            let in_words = |name: &String| {
                 let known = contest.known().find(|(one, known)| one.name == *name && known.is_written());
-                known.map_or_else(|| format!("{name} ({})", reading::NO_NUMBER), |(_, cost)| format!("{name} ({cost})"))
+                known.map_or_else(|| with_cost(name, &reading::NO_NUMBER), |(_, cost)| with_cost(name, &cost))
             };
             let others = names.len().saturating_sub(MOST_CANDIDATES);
-            let shown = names.iter().take(MOST_CANDIDATES).map(with_cost);
+            let shown = names.iter().take(MOST_CANDIDATES).map(in_words);
             let all: Vec<String> = shown.chain((others > 0).then(|| format!("{others} others"))).collect();
             let words = either(&all);
             match stretches.last_mut() {
@@ -248,7 +248,7 @@ impl<'a> Along<'a> {
         let only = if self.stops.len() == 1 { ", the only measured length" } else { "" };
         let words =
             stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}{only}", at(&range(from, to)))));
-        joined(words, ", ").unwrap_or_default()
+        joined(words, "; ").unwrap_or_default()
     }
 
     /// Rivals that certainly cost more than another one at every number, the cheapest at the last one first.
@@ -260,6 +260,11 @@ impl<'a> Along<'a> {
         rest.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
         rest
     }
+}
+
+/// `a graph (690 ns)`, `a grid barrier (counter, 806 ns)`.
+pub(super) fn with_cost(name: &str, cost: &dyn std::fmt::Display) -> String {
+    name.strip_suffix(')').map_or_else(|| format!("{name} ({cost})"), |open| format!("{open}, {cost})"))
 }
 
 /// Of more candidates, the others are counted.

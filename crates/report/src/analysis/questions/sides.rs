@@ -281,10 +281,12 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
 
 const COMPARED: &str = "More a second";
 
-pub(crate) const NOTE: &str = "Each cell has the time of one thread, and below it how often all of them do it in a second: of barriers, how often \
-     all meet. Atomics are relaxed, independent, on i32 and in global memory; variables of a thread's own share no cache line on the \
-     CPU and are neighbours on the GPU. The fences are fence(SeqCst) and __threadfence(). A hand-off to the GPU is there and back. \
-     “More a second” compares all CPU threads with the whole GPU, of waking and launching the times.";
+pub(crate) const NOTE: &str = "Each cell shows the time of one thread and, below it, how often all threads do it in \
+                               a second (for barriers: how often all meet). Atomics are relaxed and independent, on \
+                               i32 in global memory; a thread's own variables share no cache line on the CPU and are \
+                               neighbours on the GPU. The fences are fence(SeqCst) and __threadfence(). A hand-off \
+                               to the GPU is a round trip. “More a second” compares all CPU threads with the whole \
+                               GPU; for waking and launching it compares times.";
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let all = operations(data);

@@ -26,7 +26,7 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
 fn alone_and_beside(data: &RunData) -> Option<Outcome> {
     let all = independent(data);
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| format!("the core does {gain:.2} times the work"));
-    take_longer("Where the other hardware thread of the core is busy with the same, operations", &all, gain)
+    take_longer("With the SMT sibling busy with the same work, operations", &all, gain)
         .or_else(|| Outcome::open_of(&all, "what a hardware thread loses to its sibling (intervals overlap)"))
 }
 
@@ -81,7 +81,10 @@ fn which(data: &RunData) -> String {
 fn teams_on_siblings(data: &RunData) -> Option<Outcome> {
     let teams = teams(data)?;
     let [(_, cores), (_, threads)] = teams;
-    let where_longer = format!("With all {threads} hardware threads of {cores} cores instead of one each, operations");
+    let where_longer = format!(
+        "With all {threads} hardware threads of {cores} cores instead of one per core, \
+                                operations"
+    );
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
@@ -101,19 +104,18 @@ fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
 }
 
 fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
-    take_instead(&pairs(data), |words| format!("Two threads on one core instead of two cores: {words}."))
+    take_instead(&pairs(data), |words| format!("Two threads on one core instead of two: {words}."))
 }
 
-const WHAT_THEY_ARE: &str = "Operations without a number of cores are those of one core whose threads share no cache line. The core \
-                             does twice the work of one thread over what a thread takes longer.";
+const WHAT_THEY_ARE: &str = "Lines without a number of cores show one core, whose threads share no cache line. “The \
+                             core does” is the work of both threads relative to one thread alone.";
 
 /// What published figures say, which have no intervals.
 fn by_points(data: &RunData) -> Option<String> {
     let teams = teams(data)?;
     let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()))?;
     let [(_, cores), (_, threads)] = teams;
-    let text =
-        format!("Time of a thread with {threads} threads against {cores} on the same cores, by the points alone");
+    let text = format!("Time per thread with {threads} threads against {cores} on the same cores, by points alone");
     Some(format!("{text}: {words}."))
 }
 
@@ -131,7 +133,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let meeting = pairs(data).into_iter().map(|one| line(one.name(), one.cells())).collect();
     let tables = [
         Spec::table(
-            &format!("The same cores{}, one thread each and one on each hardware thread", which(data)),
+            &format!("The same cores{}: one thread per core, one per hardware thread", which(data)),
             &["one thread", "all threads", "a thread takes", "the core does"],
             lines,
         ),
@@ -178,14 +180,14 @@ mod tests {
         }
         assert_eq!(
             said_of(teams_on_siblings, &run).unwrap().unwrap(),
-            "With all 20 hardware threads of 10 cores instead of one each, operations take longer: a barrier 1.5 times (150 ns \
-             instead of 100 ns) and a mutex 4.0 times (400 ns instead of 100 ns)."
+            "With all 20 hardware threads of 10 cores instead of one per core, operations take longer: a barrier 1.5 \
+             times (150 ns instead of 100 ns) and a mutex 4.0 times (400 ns instead of 100 ns)."
         );
         run.run.machine.cpu.node_cpus.insert(0, "0-9,20-29".to_owned());
         let Spec::Table { title, lines, .. } = &decision("decide-smt", &run).unwrap().charts[0] else { panic!() };
         let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
         assert_eq!(labels, ["barrier, 10 cores", "mutex, 10 cores", "mutex, 5 cores"]);
-        assert!(title.as_ref().unwrap().starts_with("The same cores of CPUs 0-9,20-29, one"), "{title:?}");
+        assert!(title.as_ref().unwrap().starts_with("The same cores of CPUs 0-9,20-29: one"), "{title:?}");
         // Of threads that nobody bound, the teams of the whole machine are compared.
         for row in &mut run.rows {
             let threads = row.case.threads.map(|threads| 2 * threads);
@@ -225,8 +227,8 @@ mod tests {
             on("cpu.fence.seq_cst", SIBLING_IDLE, &[0], 5.0),
             on("cpu.fence.seq_cst", SIBLING_BUSY, &[0, 8], 5.01),
         ];
-        let sentence = "Where the other hardware thread of the core is busy with the same, operations take longer: an atomic add \
-                        1.8 times (the core does 1.11 times the work).";
+        let sentence = "With the SMT sibling busy with the same work, operations take longer: an atomic add 1.8 \
+                        times (the core does 1.11 times the work).";
         assert_eq!(said(alone_and_beside, rows.clone()), Some(Ok(sentence.into())));
         let Spec::Table { lines, .. } = &decision("decide-smt", &data(rows.clone())).unwrap().charts[0] else {
             panic!("a table")
@@ -251,8 +253,8 @@ mod tests {
             on(wake, "same_core", &[0, 8], 5100.0),
             on(wake, "across", &[0, 4], 3200.0),
         ];
-        let sentence = "Two threads on one core instead of two cores: a hand-off takes 6.00 ns instead of 48.0 ns and a wake-up takes \
-                        5.10 µs instead of 3.20 µs.";
+        let sentence = "Two threads on one core instead of two: a hand-off takes 6.00 ns instead of 48.0 ns and a \
+                        wake-up takes 5.10 µs instead of 3.20 µs.";
         assert_eq!(said(pairs_on_one_core, rows), Some(Ok(sentence.into())));
     }
 }

@@ -27,8 +27,8 @@ fn a_microsecond(data: &RunData) -> Option<Outcome> {
     let (Entrant { name, .. }, hint) = contest.known().find(|(_, hint)| is_counted(hint))?;
     let count = |ns: f64| figure::grouped(format!("{:.0}", 1000.0 / ns));
     let [usual, fewest, most] = [hint.ns, hint.bounds.high, hint.bounds.low].map(count);
-    let range = if fewest == most { String::new() } else { format!(", {fewest} to {most} in another run") };
-    let text = format!("A microsecond is {usual} times {name} here ({hint} each{range}).");
+    let range = if fewest == most { String::new() } else { format!(" ({fewest} to {most} in another run)") };
+    let text = format!("One {name} takes {hint}: {usual} of them make a microsecond{range}.");
     Some(Outcome::holds(text, [hint.index]))
 }
 
@@ -129,14 +129,14 @@ fn spin_or_sleep(data: &RunData) -> Option<Outcome> {
     let waiters = Waiters::of(data, USUAL_US)?;
     let [awake, asleep] = waiters.known()?;
     let Some([least, at, most]) = waiters.break_even() else {
-        return Some(Outcome::open("whether a thread that spins goes on before one that sleeps".to_owned()));
+        return Some(Outcome::open("whether a spinning thread reacts before a sleeping one".to_owned()));
     };
     let [least, at, most] = [least, at, most].map(figure::time);
     let (spins, sleeps) = (&waiters.awake.name, &waiters.asleep.name);
     let slept = slept(data.case(asleep.index)).map_or(String::new(), |slept| format!(", {slept}"));
     let text = format!(
-        "Spinning costs less than sleeping for waits of up to {at} ({least} to {most} in another run): a sleeping thread goes on {asleep} after the call \
-         that wakes it ({sleeps}{slept}), a spinning one {awake} after the store ({spins})."
+        "Spinning beats sleeping for waits of up to {at} ({least} to {most} in another run): a sleeping thread runs \
+         {asleep} after the wake-up call ({sleeps}{slept}), a spinning one reacts {awake} after the store ({spins})."
     );
     Some(Outcome::holds(text, [asleep.index, awake.index]))
 }
@@ -145,7 +145,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let name = |case: &Case| design(&data.catalogue, case);
     let hinted: Vec<usize> = hints(data).map_or_else(Vec::new, |hints| hints.contest(Basis::Run).rows().collect());
     let costs = Spec::dots(Axis::log("time of one", Unit::Time), series(data, &hinted, name, |_| 0, Point::cost));
-    let costs = costs.map(|chart| chart.titled("Hints, and calls that may give the CPU away"));
+    let costs = costs.map(|chart| chart.titled("Hints, and calls that may yield the CPU"));
     let with_role = |role| data.rows_where(move |row| takes_part(data, row, role)).collect::<Vec<_>>();
     let (rows, mut woken) = (with_role(Role::Reaction), with_role(Role::WakeAll));
     let shortest = woken.iter().filter_map(|row| asleep_us(data.case(*row))).min();
@@ -156,7 +156,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         .map(|[_, at, _]| Rule { x: at / 1000.0, label: format!("what sleeping costs: {}", figure::time(at)) });
     let reactions = Spec::lines(
         Axis::log("microseconds waited", Unit::Count),
-        Axis::log("from the store until the waiter goes on", Unit::Time),
+        Axis::log("from the store until the waiter reacts", Unit::Time),
         series(data, &rows, name, waited, Point::cost),
     );
     let reactions = reactions.map(|chart| chart.ruled(rule.into_iter().collect()));
@@ -165,8 +165,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("from the call until the last one runs", Unit::Time),
         series(data, &woken, name, team, Point::cost),
     );
-    let about = "Two CPU threads, placed close; a waiter that spins keeps its CPU. Hints are those of one thread.";
-    let otherwise = "Whether to spin or to sleep is undecided: the run lacks rows of wake-ups or of waiters that spin.";
+    let about = "Two CPU threads, placed close; a spinning waiter keeps its CPU. Hints are timed on one thread.";
+    let otherwise = "Whether to spin or to sleep is undecided: the run has no wake-ups or no spinning waiters.";
     Picture::of(
         [reactions, costs, teams],
         otherwise,
@@ -196,7 +196,7 @@ fn of_threads(inquiry: Inquiry<'_>) -> Vec<Situation> {
         Some(ns) if ns > high => sleeps().into_iter().collect(),
         Some(_) => {
             let [low, high] = [low, high].map(figure::time);
-            let why = format!("spinning and sleeping cost about as much: sleeping pays off beyond {low} to {high}");
+            let why = format!("spinning and sleeping cost about the same: sleeping pays off beyond {low} to {high}");
             vec![(Domain::Cpu, situation(""), Decision::open(why))]
         }
     }
@@ -204,17 +204,15 @@ fn of_threads(inquiry: Inquiry<'_>) -> Vec<Situation> {
 
 fn spin(inquiry: Inquiry<'_>, waiters: &Waiters<'_>) -> Option<Decision> {
     let both = Contest::of(vec![waiters.awake.clone(), waiters.asleep.clone()], Vec::new());
-    let warning = "needs a CPU for the thread that waits: it spins".to_owned();
+    let warning = "the waiting thread spins and needs a CPU to itself".to_owned();
     Some(decide(inquiry, &both)?.taking(|choice| choice.warnings.push(warning)))
 }
 
 fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decision> {
     let ([awake, _], name, at) = (waiters.known()?, &waiters.awake.name, figure::time(at));
     let notes = [
-        format!("a thread that spins goes on after {awake} ({name}), and takes its CPU for the whole wait"),
-        format!(
-            "where the wait is not known before: spin for {at}, then sleep; that costs at most twice the better choice"
-        ),
+        format!("a spinning thread reacts after {awake} ({name}) but occupies its CPU for the whole wait"),
+        format!("if the wait is unknown: spin for {at}, then sleep; that costs at most twice the better choice"),
     ];
     let notes = notes.into_iter().chain(budget::curve(inquiry.data));
     Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| choice.notes.extend(notes)))
@@ -259,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_microsecond_is_so_many_hints() {
-        let text = "A microsecond is 25 times pause here (40.0 ns each, 25 to 26 in another run).";
+        let text = "One pause takes 40.0 ns: 25 of them make a microsecond (25 to 26 in another run).";
         assert_eq!(said_of(a_microsecond, &run()), Some(Ok(text.into())));
         let mut without = run();
         without.rows.remove(0);
@@ -270,8 +268,8 @@ mod tests {
     #[test]
     fn spinning_is_better_up_to_what_sleeping_costs() {
         let text = said_of(spin_or_sleep, &run()).unwrap().unwrap();
-        assert!(text.starts_with("Spinning costs less than sleeping for waits of up to 2.90 µs"), "{text}");
-        assert!(text.contains("3.00 µs after the call that wakes it (futex)"), "{text}");
+        assert!(text.starts_with("Spinning beats sleeping for waits of up to 2.90 µs"), "{text}");
+        assert!(text.contains("3.00 µs after the wake-up call (futex)"), "{text}");
         assert!(text.contains("101 ns after the store (spin_hint)"), "as soon as without a hint: {text}");
         let mut run = run();
         run.rows[8] = within(run.rows[8].clone(), 50.0, 6000.0);

@@ -202,8 +202,8 @@ fn rows_without_figures_or_about_something_else_are_not_compared() {
     let now_resolved = of(4);
     assert_eq!((now_resolved.change, now_resolved.ratio), (Change::Slower, None), "{now_resolved:?}");
     assert!(now_resolved.low.unwrap() > 100.0 && now_resolved.high.is_none(), "{now_resolved:?}");
-    assert!(of(5).remark.contains("slowest thread in A, of the median thread in B"), "{}", of(5).remark);
-    assert!(of(6).remark.contains("`alone` in A"), "{}", of(6).remark);
+    assert!(of(5).remark.contains("the slowest thread, B of the median thread"), "{}", of(5).remark);
+    assert!(of(6).remark.contains("A shows the population `alone`"), "{}", of(6).remark);
     assert_eq!((comparison.only_a, comparison.only_b), (1, 1));
     assert!(comparison.families[0].changes.values().eq(&[1, 0, 0, 0, 0, 5]));
 }
@@ -224,7 +224,7 @@ fn other_instructions_are_named() {
     let comparison = compare(&a, &b, 0.05);
     let remark = &comparison.cases[0].remark;
     assert!(
-        remark.starts_with("other instructions: lock add 16/32 in A, lock xadd 16/32 in B; noisy in A"),
+        remark.starts_with("different instructions: lock add 16/32 in A, lock xadd 16/32 in B; noisy in A"),
         "{remark}"
     );
 }
@@ -251,7 +251,7 @@ fn a_family_that_changed_as_one_is_named() {
     let (a, b) = (run("a", 1.0), run("b", 0.8));
     let remarks = compare(&a, &b, 0.05).remarks;
     assert!(
-        remarks[0].starts_with("the 7 cases of cpu.atomic changed by a factor of about 0.800 together"),
+        remarks[0].starts_with("the 7 cases of cpu.atomic changed together, by a factor of about 0.800"),
         "{remarks:?}"
     );
     let mut one_changed = data("c", a.rows.clone());

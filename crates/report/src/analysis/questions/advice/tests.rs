@@ -66,7 +66,11 @@ fn the_lock_to_take_changes_with_the_number_of_threads() {
     let (low, high) = (ticket.next.ratio_low.unwrap(), ticket.next.ratio_high.unwrap());
     assert!(low < 2.25 && 2.25 < high && low > 2.2 && high < 2.3, "two intervals of a hundredth: {low} {high}");
     assert_eq!((ticket.cost.ns_low, ticket.cost.ns_high), (32.0, 48.0), "the one to quote");
-    assert!(ticket.warnings[0].contains("waiters spin: 20 threads on 16 CPUs cost 1.00 ms"), "{:?}", ticket.warnings);
+    assert!(
+        ticket.warnings[0].contains("its CPUs to itself: 20 threads on 16 CPUs take 1.00 ms"),
+        "{:?}",
+        ticket.warnings
+    );
     let all = asked(&data, Need::Protect, None);
     assert_eq!((choice(&all).name.as_str(), all[0].situation.as_str()), ("std_mutex", "16 threads"));
     assert!(choice(&all).warnings.is_empty());
@@ -91,7 +95,7 @@ fn overlapping_rows_decide_nothing() {
     let tie = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1015.0), lock("mcs", 16, 3000.0)]);
     assert_eq!(
         undecided(&asked(&tie, Need::Protect, None)),
-        "the intervals of ticket and std_mutex overlap; 1 more costs more"
+        "the intervals of ticket and std_mutex overlap; the other one costs more"
     );
     // A noisy row takes part with its wide interval.
     let wide = Row {
@@ -107,7 +111,7 @@ fn overlapping_rows_decide_nothing() {
     let tied = run(vec![noisy, lock("ticket", 16, 905.0), lock("std_mutex", 16, 1500.0)]);
     assert_eq!(
         undecided(&asked(&tied, Need::Protect, None)),
-        "the intervals of mcs and ticket overlap; 1 more costs more"
+        "the intervals of mcs and ticket overlap; the other one costs more"
     );
 }
 
@@ -143,7 +147,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
     assert_eq!(undecided(&asked(&data, Need::Protect, None)), WITHOUT_INTERVALS);
     let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 2000.0)]);
     let far = asked(&data, Need::Protect, None);
-    let note = "the figures have no intervals: taken because the next costs at least 2 times as much";
+    let note = "these figures have no intervals; chosen because the next costs at least 2 times as much";
     assert_eq!((choice(&far).name.as_str(), choice(&far).notes[1].as_str()), ("ticket", note));
     let absent = Row { verdict: Verdict::Skipped("none here".into()), ..lock("mcs", 16, 1.0) };
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), absent]);
@@ -162,7 +166,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
 fn what_is_yet_to_be_measured_may_be_the_cheapest() {
     let mut data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), lock("mcs", 2, 50.0)]);
     let subset = asked(&data, Need::Protect, None);
-    assert_eq!(choice(&subset).notes[0], "the cheapest of the 2 measured; 15 more have no row at this size");
+    assert_eq!(choice(&subset).notes[0], "cheapest of the 2 measured; 15 more have no row at this size");
     data.run.status = Status::Interrupted;
     let plan = [("ticket", 2), ("std_mutex", 1), ("mcs", 2), ("clh", 1)];
     data.run.planned_by_primitive = plan.map(|(name, count)| (format!("cpu.lock.{name}"), count)).into();
@@ -177,7 +181,7 @@ fn missing_rows_are_named() {
         "no rows at 3 threads; the run has 2, 16; `syncscope run --only 'cpu.lock.*' --threads 3` measures them"
     );
     assert!(
-        missing(&asked(&data, Need::Protect, Some(16))).contains("no rows of two candidates"),
+        missing(&asked(&data, Need::Protect, Some(16))).contains("fewer than two candidates"),
         "one lock is no choice"
     );
     assert!(missing(&asked(&data, Need::Phases, None)).contains("on the CPU"));
@@ -231,7 +235,8 @@ fn many_threads_need_counters_of_their_own_and_one_does_not() {
     let answers = asked(&data, Need::CountEvents, None);
     // 16 lines of at most 101 ns, over at least 396 - 6.464 ns for each event.
     assert!(
-        choice(&answers).notes[0].contains("at most 1.62 µs") && choice(&answers).notes[0].contains("from 5 events")
+        choice(&answers).notes[0].contains("at most 1.62 µs")
+            && choice(&answers).notes[0].contains("at least 5 events")
     );
     // 15 other threads have the line before it comes back.
     let with_work = "costs about a hand-off (100 ns), and threads queue if the work is shorter than 1.50 µs";
@@ -257,7 +262,7 @@ fn a_gpu_counts_where_its_threads_are() {
         (choice(&answers).name.as_str(), choice(&answers).next.name.as_str()),
         ("one shared counter", "per-thread counters in global memory")
     );
-    let without = "the cheapest of the 2 measured; 1 more has no row at this size";
+    let without = "cheapest of the 2 measured; 1 more has no row at this size";
     assert!(
         choice(&answers).notes.iter().any(|note| note == without),
         "a counter for each block, {:?}",
@@ -295,7 +300,7 @@ fn barriers_are_chosen_for_teams_blocks_and_grids() {
         [("tree", "16 threads"), ("syncthreads", "1024 threads, one block"), ("counter", "132×32, whole grid")]
     );
     let on_cpu = advise(&data, Need::Phases, Asked { on: Some(Domain::Cpu), ..Asked::default() });
-    assert_eq!(choice(&on_cpu).warnings, ["needs the CPUs for itself, its waiters spin"]);
+    assert_eq!(choice(&on_cpu).warnings, ["waiters spin, so it needs its CPUs to itself"]);
 }
 
 #[test]
@@ -314,8 +319,8 @@ fn spinning_and_sleeping_are_two_answers() {
     let [spins, sleeps] = answers.as_slice() else { panic!("{answers:?}") };
     let [spins, sleeps] = [spins, sleeps].map(|one| one.decision.choice.clone().unwrap());
     assert!(spins.name == "cas_pingpong" && spins.warnings[0].contains("needs a CPU"));
-    assert_eq!(spins.notes[0], "as many threads placed otherwise: spread 76.5 ns");
-    assert_eq!(spins.notes[2], "where the other may sleep, park 140 ns and futex 3.00 µs cost more");
+    assert_eq!(spins.notes[0], "the same number of threads, placed differently: spread 76.5 ns");
+    assert_eq!(spins.notes[2], "if the waiter may sleep: park 140 ns and futex 3.00 µs cost more");
     assert!(sleeps.name == "park" && sleeps.notes[1].contains("5.00 µs (median)"), "{sleeps:?}");
 }
 
@@ -332,7 +337,7 @@ fn a_choice_comes_with_its_cost_elsewhere_in_the_machine() {
     rows.extend(pairs.map(|(placement, group, ns)| placed(placement, Some(group), ns)));
     let answers = asked(&run(rows), Need::Phases, None);
     let expected = [
-        "as many threads placed otherwise: spread 250 ns",
+        "the same number of threads, placed differently: spread 250 ns",
         "two threads: 40.0 ns where they share one core and 240 ns where they share nothing",
     ];
     assert_eq!(choice(&answers).notes[..2], expected);
@@ -378,7 +383,7 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     for row in &mut small[2..] {
         row.case.blocks = Some(1);
     }
-    assert!(missing(&asked(&run(small), Need::EndGpuPhase, None)).contains("no rows of two candidates"));
+    assert!(missing(&asked(&run(small), Need::EndGpuPhase, None)).contains("fewer than two candidates"));
 }
 
 fn reduction(id: &str, elements: u64, ns: f64) -> Row {

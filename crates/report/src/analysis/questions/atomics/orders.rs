@@ -36,9 +36,8 @@ fn dearest(data: &RunData) -> Option<Outcome> {
     let scopes = SCOPES.into_iter().filter(|(scope, _)| matches!(scope, Scope::Device | Scope::System));
     let (words, rows): (Vec<String>, Vec<Vec<usize>>) = scopes.filter_map(of).unzip();
     let words = enumerated(words)?;
-    let text = format!(
-        "By one warp, an atomicAdd that acquires and releases takes {words} as long as a relaxed one ({relaxed})."
-    );
+    let text =
+        format!("For one warp, an acquire-release atomicAdd takes {words} as long as a relaxed one ({relaxed}).");
     let rows: BTreeSet<usize> = rows.concat().into_iter().collect();
     Some(Outcome::holds(text, rows))
 }
@@ -56,8 +55,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     let names = SCOPES.map(|(_, name)| name.to_owned());
     let (columns, lines) = used(&names, &lines);
     let table = Spec::table("atomicAdd by order and scope, one warp", &columns, lines)?;
-    let about =
-        "An order that acquires waits for the old value, one that releases for the writes before it.".to_owned();
+    let about = "Acquire waits for the old value, release for the writes before it.".to_owned();
     Picture::of([Some(table)], "What orders cost is undecided in this run.", [Some(about)])
 }
 
@@ -79,8 +77,8 @@ mod tests {
             add(MemoryOrder::AcqRel, Scope::Device, 442.0),
             add(MemoryOrder::AcqRel, Scope::System, 714.0),
         ];
-        let text = "By one warp, an atomicAdd that acquires and releases takes 146 times at device scope (442 ns) and 236 times at \
-                    system scope (714 ns) as long as a relaxed one (3.03 ns).";
+        let text = "For one warp, an acquire-release atomicAdd takes 146 times at device scope (442 ns) and 236 \
+                    times at system scope (714 ns) as long as a relaxed one (3.03 ns).";
         assert_eq!(said(dearest, rows.clone()), Some(Ok(text.into())));
         let found = decision("decide-orders", &data(rows.clone())).unwrap();
         let crate::chart::Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };

@@ -60,25 +60,26 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let [at_once, .., never] = &all[..] else { return None };
     let candidates = contest.candidates();
     let text = format!(
-        "{begin}, a thread pays least if it sleeps {} ({way}, {least} a wait): {at_once} if it sleeps at once, {never} if it never does.",
+        "{begin}, sleeping {} costs least ({way}, {least} a wait); sleeping at once costs {at_once}, never sleeping \
+         {never}.",
         either(&candidates),
     );
     Some(Outcome::holds(text, all.iter().map(|known| known.index)))
 }
 
 fn least_budget(data: &RunData) -> Option<Outcome> {
-    in_words(data, false, "For waits of unknown length, 1 to 512 µs, in CPU time and delay")
+    in_words(data, false, "In CPU time and delay, for waits of unknown length from 1 to 512 µs")
 }
 
 fn beside_a_competitor(data: &RunData) -> Option<Outcome> {
-    in_words(data, true, "Where another thread works on the waiter's CPU")
+    in_words(data, true, "When another thread works on the waiter's CPU")
 }
 
 /// The curve in one line, for advice.
 pub(super) fn curve(data: &RunData) -> Option<String> {
     let (way, contest) = sleeping(data, false)?;
     let points = joined(contest.known().map(|(one, known)| Some(format!("{} {known}", one.name))), ", ")?;
-    Some(format!("by the time spun before sleeping ({way}), a wait of unknown length of 1 to 512 µs costs: {points}"))
+    Some(format!("a wait of unknown length from 1 to 512 µs costs, by the time spun before sleeping ({way}): {points}"))
 }
 
 /// The constructs of OpenMP by policy, as far as a gap stands before them.
@@ -103,7 +104,7 @@ fn by_policy(data: &RunData) -> Option<Outcome> {
     let figures: Vec<String> = known.iter().map(|(name, known)| format!("{name} {known}")).collect();
     let gap = figure::time(f64::from(longest) * 1000.0);
     let text =
-        format!("Behind a serial part of {gap}, an empty parallel part of {threads} costs: {}.", enumeration(&figures));
+        format!("After {gap} of serial code, an empty parallel region of {threads} costs {}.", enumeration(&figures));
     Some(Outcome::holds(text, known.iter().map(|(_, known)| known.index)))
 }
 
@@ -120,13 +121,13 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     let (idle, beside, openmp) = (of(false), of(true), after_gaps(data));
     let charts = [
         draw(&idle, way, ["Waits of 1 to 512 µs", axes[0], axes[1]]),
-        draw(&beside, way, ["The same beside a thread that works on the waiter's CPU", axes[0], axes[1]]),
+        draw(&beside, way, ["The same with another thread working on the waiter's CPU", axes[0], axes[1]]),
         draw(
             &openmp,
             policy,
             [
-                "OpenMP: an empty parallel part",
-                "microseconds of the serial part before it (1: none)",
+                "OpenMP: an empty parallel region",
+                "microseconds of serial code before it (1: none)",
                 "time of both barriers",
             ],
         ),
@@ -176,11 +177,15 @@ mod tests {
     #[test]
     fn the_least_budget_and_the_ends_of_its_curve_are_named() {
         let said = |sentence| said_of(sentence, &run()).unwrap().unwrap();
-        let text = "if it sleeps after 5.00 µs (futex, 7.00 µs a wait): 9.00 µs if it sleeps at once, 100 µs if it never does.";
+        let text = "sleeping after 5.00 µs costs least (futex, 7.00 µs a wait); sleeping at once costs 9.00 µs, never sleeping 100 µs.";
         assert!(said(least_budget).ends_with(text), "{}", said(least_budget));
-        assert!(said(beside_a_competitor).contains("sleeps at once (futex, 20.0 µs"), "{}", said(beside_a_competitor));
-        let text = "Behind a serial part of 200 µs, an empty parallel part of 8 threads costs: libgomp active 900 ns and \
-                    libgomp passive 15.0 µs.";
+        assert!(
+            said(beside_a_competitor).contains("sleeping at once costs least (futex, 20.0 µs"),
+            "{}",
+            said(beside_a_competitor)
+        );
+        let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs libgomp active 900 ns \
+                    and libgomp passive 15.0 µs.";
         assert_eq!(said(by_policy), text);
         assert!(curve(&run()).unwrap().ends_with("at once 9.00 µs, after 5.00 µs 7.00 µs, after 1.00 ms 100 µs"));
         assert!(

@@ -42,7 +42,7 @@ fn spin_or_block(data: &RunData) -> Option<Outcome> {
     let (blocks, most) = blocking.best()?;
     let both = least.against(most).filter(Comparison::is_certain)?;
     let text = format!(
-        "Behind a kernel of {}, the host goes on after {}; the soonest wait that leaves the CPU to others takes {} as long: {}.",
+        "After a kernel of {}, the host continues within {}; the fastest wait that frees the CPU takes {} as long: {}.",
         figure::time(f64::from(us) * 1000.0),
         words(data, soonest, &least)?,
         both.ratio,
@@ -85,10 +85,10 @@ pub(in crate::analysis::questions) fn wait(inquiry: Inquiry<'_>) -> Vec<Situatio
     let of = |(words, contest): (&str, Contest<'_>)| {
         let busy = |choice: &mut Choice| {
             let percent =
-                share(data, choice.row).map(|share| format!("takes {:.0} % of a CPU meanwhile", 100.0 * share));
+                share(data, choice.row).map(|share| format!("uses {:.0} % of a CPU meanwhile", 100.0 * share));
             choice.warnings.extend(percent);
         };
-        let situation = format!("the host behind a kernel of {us} µs{words}");
+        let situation = format!("the host after a kernel of {us} µs{words}");
         Some((Domain::Gpu, situation, decide(inquiry, &contest)?.taking(busy)))
     };
     [("", contest.clone()), (", leaving its CPU to others", contest.only(leaves))].into_iter().filter_map(of).collect()
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_host_that_blocks_goes_on_later_and_leaves_its_cpu() {
-        let text = "Behind a kernel of 50.0 µs, the host goes on after 9.32 µs (sync_spin, 100 % of a CPU); the soonest wait that \
-                    leaves the CPU to others takes 4.8 times as long: 44.8 µs (sync_block, 31 % of a CPU).";
+        let text = "After a kernel of 50.0 µs, the host continues within 9.32 µs (sync_spin, 100 % of a CPU); the \
+                    fastest wait that frees the CPU takes 4.8 times as long: 44.8 µs (sync_block, 31 % of a CPU).";
         assert_eq!(said_of(spin_or_block, &run()), Some(Ok(text.into())));
         let found = decision("decide-host-wait", &run()).unwrap();
         let crate::chart::Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
