@@ -1,4 +1,7 @@
-//! The `syncscope` command. It parses the arguments, runs one command and sets the exit code. Only this crate prints.
+//! The `syncscope` command: it parses the arguments, runs one command and sets the exit code. Only this crate prints.
+//!
+//! `main` is the table of contents. Each [`Command`] is a file in `commands/`; `supervisor/` runs the commands that touch hardware
+//! in a child process and replaces the child when it dies.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +33,7 @@ fn main() -> ExitCode {
     if let Err(bytes) = syncscope_host::limits::allow_enough_stack() {
         let allowed = bytes >> 10;
         terminal::error(&Failure::CouldNot(format!(
-            "a process may have {allowed} KiB of stack here, too few: allow 8192 (`ulimit -s`)"
+            "a process here may use {allowed} KiB of stack, which is too little: allow 8192 (`ulimit -s`)"
         )));
         return ExitCode::FAILURE;
     }

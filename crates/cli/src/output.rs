@@ -43,7 +43,7 @@ pub(crate) fn check<P: AsRef<Path>>(output: &Path, inputs: impl IntoIterator<Ite
 }
 
 fn refuse(output: &Path, why: &str) -> Result<(), Failure> {
-    Err(Failure::Usage(format!("{} {why}: it would be replaced; name another file", output.display())))
+    Err(Failure::Usage(format!("{} {why} and would be replaced; name another file", output.display())))
 }
 
 /// Refuses two outputs that are one file.

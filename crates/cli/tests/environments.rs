@@ -139,7 +139,7 @@ fn a_stack_that_cannot_grow_is_one_error() {
         assert_sound(&list, &[1], "a small stack");
         assert_eq!(
             stderr(&list).trim(),
-            "error: a process may have 128 KiB of stack here, too few: allow 8192 (`ulimit -s`)"
+            "error: a process here may use 128 KiB of stack, which is too little: allow 8192 (`ulimit -s`)"
         );
     }
 }

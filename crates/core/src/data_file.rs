@@ -37,7 +37,7 @@ pub fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.split(|byte| *byte == b'\n').count();
-        invalid(format!("line {line} is no UTF-8"))
+        invalid(format!("line {line} is not UTF-8"))
     })
 }
 
@@ -90,12 +90,12 @@ fn is_regular(found: &fs::Metadata) -> io::Result<()> {
     Err(if is_folder {
         io::ErrorKind::IsADirectory.into()
     } else {
-        invalid("it is no regular file: write what a pipe or a device gives to one".to_owned())
+        invalid("it is not a regular file: save the output of a pipe or device to a file first".to_owned())
     })
 }
 
 fn too_large(most: u64) -> io::Error {
-    invalid(format!("it has more than {most} bytes, the most that are read"))
+    invalid(format!("it has more than {most} bytes, the limit"))
 }
 
 fn invalid(text: String) -> io::Error {
@@ -132,7 +132,7 @@ mod tests {
     fn the_line_that_is_no_text_is_named() {
         assert_eq!(text("é\n".into()).unwrap(), "é\n");
         for (bytes, line) in [(&b"\xff"[..], 1), (b"a\n\n\xc3", 3), (b"\n\xe9\n\xe9", 2)] {
-            assert_eq!(text(bytes.to_vec()).unwrap_err().to_string(), format!("line {line} is no UTF-8"));
+            assert_eq!(text(bytes.to_vec()).unwrap_err().to_string(), format!("line {line} is not UTF-8"));
         }
     }
 

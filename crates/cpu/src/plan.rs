@@ -72,18 +72,18 @@ pub(crate) fn fitting(preset: Preset, topology: &Topology, cases: Vec<Case>) -> 
 fn limit(preset: Preset, case: &Case, cpus: u32) -> Option<String> {
     let threads = case.threads.unwrap_or(1);
     if threads == 1 && case.layout.and_then(Layout::stride).is_some_and(|stride| stride > 1) {
-        return Some("one thread has no other elements to be apart from".to_owned());
+        return Some("a single thread has no other elements to keep apart".to_owned());
     }
     let entry = find(&case.primitive)?;
     if case.domain_and_family().1 == "process" && threads > MOST_PROCESSES {
-        return Some(format!("{threads} processes, and it has at most {MOST_PROCESSES}"));
+        return Some(format!("{threads} processes, but it has at most {MOST_PROCESSES}"));
     }
     let most = if preset == Preset::Paper { cpus + MORE_THAN_CPUS } else { cpus };
     let is_kept_waiting = entry.primitive.facts.waits == Waits::Spins && threads > most;
     let larger = if preset == Preset::Paper { "" } else { "; --preset paper measures up to 4 more" };
     is_kept_waiting.then(|| {
         let cpus = plural(cpus, "CPU");
-        format!("{threads} threads on {cpus}: they spin, and the one that the others wait for may have none{larger}")
+        format!("{threads} threads on {cpus}: they spin, and the one they wait for may have no CPU{larger}")
     })
 }
 

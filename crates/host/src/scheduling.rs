@@ -117,7 +117,7 @@ impl CpuSet {
             return Ok(());
         }
         let [left, all] = [&left, &self.0].map(|mask| cpu_list::format(&cpus_in(mask)));
-        Err(io::Error::other(format!("of CPUs {all} only {left} may be used any more")))
+        Err(io::Error::other(format!("of CPUs {all}, only {left} may still be used")))
     }
 }
 

@@ -24,13 +24,15 @@ const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 const MACHINES: &str = "machines.csv";
 
 /// What a reader of every imported run must know.
-const WARNING: &str = "imported from core-to-core-latency: half the mean time of a round trip, without intervals; all \
-                       pairs use one cache line, so that those far from its memory cost more than with memory of their own \
-                       (github.com/nviennot/core-to-core-latency/issues/97); what CPUs share is not recorded; the date is that of the import";
+const WARNING: &str = "imported from core-to-core-latency: half the mean time of a round trip, without intervals; \
+                       all pairs use one cache line, so pairs far from its memory cost more than with memory of \
+                       their own (github.com/nviennot/core-to-core-latency/issues/97); what CPUs share is not \
+                       recorded; the date is that of the import";
 
 /// What a reader must know of two packages.
-const TWO_PACKAGES: &str = "two packages: the line is in the memory of one of them, so costs across packages and within the \
-                            other one are an artefact of its placement (issue 97); they do not compare machines";
+const TWO_PACKAGES: &str = "two packages: the line is in the memory of one of them, so costs across packages and \
+                            within the other one are an artefact of its placement (issue 97) and do not compare \
+                            machines";
 
 /// What a reader must know where the file does not number its CPUs.
 const POSITIONS: &str = "CPUs are numbered by their position in the file: with `--cores`, or where the tool could not use every CPU, \
@@ -89,7 +91,7 @@ pub fn import_matrices(path: &Path, target: &Target<'_>) -> Result<Vec<String>, 
         ImportError::Usage(format!("{} is missing: it names the matrices and their machines", table.display()))
     })?;
     if let Some(machine) = described.iter().find(|machine| !is_plain_name(&machine.file)) {
-        let reason = format!("`{}` is no name of a matrix in this folder", machine.file);
+        let reason = format!("`{}` is not a matrix in this folder", machine.file);
         return Err(ImportError::in_file(&table)(reason));
     }
     if described.is_empty() {
@@ -159,7 +161,7 @@ fn rows(matrix: &Matrix, described: &Described, facts: Option<&Facts>) -> Result
         "" => HashSet::new(),
         list => cpu_list::parse(list)
             .map(HashSet::from_iter)
-            .ok_or_else(|| format!("{MACHINES}: `{list}` is no list of CPUs"))?,
+            .ok_or_else(|| format!("{MACHINES}: `{list}` is not a list of CPUs"))?,
     };
     let count = matrix.cpus.len() as u32;
     let of_pair = |(pair, time): &([usize; 2], Result<f64, String>)| {

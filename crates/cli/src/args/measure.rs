@@ -17,15 +17,15 @@ use crate::axes::AxisArguments;
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
                   syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%\n\n\
-                  --orderings makes each memory ordering weaker, narrows its scope or drops it, and says what that saves\n\
+                  --orderings weakens each memory ordering, narrows its scope or drops it, and says what that saves\n\
                   ([...]: the instructions that differ) and whether the ordering is needed. Ours by id: --cpu cpu.lock.mcs,\n\
                   --gpu gpu.grid.hierarchical:spread. Without a GPU: --sass ARCH; for ARM64: CC=aarch64-linux-gnu-gcc.\n  \
                   same instructions      free here: the variant without it compiles to the same machine code\n  \
                   yes: seen to fail      the check failed or a thread waited for ever, with the first failure\n  \
-                  the model asks for it  C11's or PTX's memory model breaks it with a few threads; this machine\n  \
-                  \u{20}                      did not\n  \
-                  not refuted            neither, within the bound (threads that are interrupted, old values,\n  \
-                  \u{20}                      stores that overtake others); it does not mean needless"
+                  the model asks for it  in C11's or PTX's memory model a few threads break it; on this machine\n  \
+                  \u{20}                      they did not\n  \
+                  not refuted            neither, within the bound (interrupted threads, old values, stores that\n  \
+                  \u{20}                      overtake others); that does not make it needless"
 )]
 pub(crate) struct MeasureArguments {
     /// Statements or files in C11 or C++20 ($CC, $CXX); FILE:NAME is one operation
@@ -43,16 +43,16 @@ pub(crate) struct MeasureArguments {
     /// Print the timed machine code with its control codes for ARCH (sm_90), and exit
     #[arg(long, value_name = "ARCH", num_args = 0..=1, default_missing_value = "sm_90", requires = "gpu")]
     pub(crate) sass: Option<String>,
-    /// Blocks of the clusters in which GPU code runs, such as 2,16 [default: clusters of up to 8 for code that needs them]
+    /// Cluster sizes for GPU code, in blocks, such as 2,16 [default: clusters of up to 8 for code that needs them]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) cluster: Vec<u32>,
-    /// Shared memory of a block that the launch gives, for `extern __shared__`
+    /// Dynamic shared memory of a block, for `extern __shared__`
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) shared_bytes: Option<u32>,
     /// Name of the operation [default: the file's, or line]
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Statement that is executed before the operations of each sample
+    /// Statement to run once before the operations of each sample
     #[arg(long, value_name = "CODE")]
     pub(crate) setup: Option<String>,
     /// Statement in both loops, before the operation [default: itself]
@@ -70,7 +70,7 @@ pub(crate) struct MeasureArguments {
     /// Define a macro (repeatable)
     #[arg(short = 'D', value_name = "NAME[=VALUE]")]
     pub(crate) definitions: Vec<String>,
-    /// Level of optimization of the C compiler, such as 3 [default: 2]
+    /// Optimization level of the C compiler, such as 3 [default: 2]
     #[arg(short = 'O', value_name = "LEVEL")]
     pub(crate) optimization: Option<String>,
     /// Language, such as c11; `std::` and `x.` choose C++
@@ -82,7 +82,7 @@ pub(crate) struct MeasureArguments {
     /// Compile only: exit code 3 if the machine code differs from --against's
     #[arg(long, requires = "against", conflicts_with_all = ["orderings", "fail_if_slower", "export_json", "export_markdown"])]
     pub(crate) instructions: bool,
-    /// End with exit code 3 if the first operation is slower than one that it is compared with, by more than this
+    /// Exit with code 3 if the first operation is slower, by more than this, than one it is compared with
     #[arg(long, value_name = "PERCENT")]
     pub(crate) fail_if_slower: Option<Percentage>,
     /// Also write the rows, or the comparison, as JSON, - for stdout
@@ -113,9 +113,7 @@ pub(crate) struct MeasureArguments {
 fn checks() -> impl Iterator<Item = (OwnCheck, &'static str, &'static str)> {
     OwnCheck::ALL.iter().map(|check| {
         let about = match check {
-            OwnCheck::Counter => {
-                "The shared variable, or each private element, has been counted up once in each operation"
-            }
+            OwnCheck::Counter => "Each operation incremented the shared variable, or its private element, once",
             OwnCheck::Lock => "A plain counter under the lock has all additions (always, where a file has `acquire`)",
             OwnCheck::Barrier => "No thread leaves before the last one has arrived (always, where a file has `wait`)",
             OwnCheck::Message => "Plain data behind a flag arrive (always, where a file has `send` and `receive`)",

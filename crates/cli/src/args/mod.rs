@@ -280,7 +280,7 @@ fn range_in_words(message: &str) -> String {
     if high != u32::MAX.to_string() {
         format!("{value} is not between {low} and {high}")
     } else if given.is_some_and(|given| given > i128::from(u32::MAX)) {
-        format!("{value} is more than the largest number, {high}")
+        format!("{value} is above the largest number, {high}")
     } else {
         format!("{value} is not {low} or more")
     }

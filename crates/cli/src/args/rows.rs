@@ -22,7 +22,7 @@ pub(crate) struct CompareArguments {
     /// undecided. The verdicts have a false-discovery rate of 5 %; a printed interval is the 95 % interval of its case alone
     #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
     pub(crate) threshold: Percentage,
-    /// End with exit code 3 if a case is slower, otherwise with 4 if the machine was in another state, so that costs do not compare
+    /// Exit with code 3 if a case is slower, otherwise with 4 if the machine was in another state and costs do not compare
     #[arg(long, value_parser = ["slower"], value_name = "CHANGE")]
     pub(crate) fail_on: Option<String>,
     /// Compare only primitives whose id matches, such as 'gpu.cluster.*' (repeatable, or with commas)
@@ -46,7 +46,7 @@ pub(crate) struct FleetArguments {
     /// above 1.05 or below 1/1.05. The intervals are corrected for the number of nodes and primitives
     #[arg(long, value_name = "PERCENT", default_value_t = Percentage(USUAL_THRESHOLD))]
     pub(crate) threshold: Percentage,
-    /// End with exit code 3 if a node differs
+    /// Exit with code 3 if a node differs
     #[arg(long, value_parser = ["outlier"], value_name = "WHAT")]
     pub(crate) fail_on: Option<String>,
     /// Compare only primitives whose id matches, such as 'gpu.*' (repeatable, or with commas)
@@ -71,13 +71,13 @@ pub(crate) struct ShowArguments {
     /// Show only rows with this value in a column of measurements.csv, such as threads=16 (repeatable, or with commas)
     #[arg(long = "where", value_name = "COLUMN=VALUE", value_delimiter = ',', conflicts_with = "sides")]
     pub(crate) conditions: Vec<Condition>,
-    /// Show how many times each row costs as much as this primitive with the same parameters
+    /// Show the cost of each row relative to this primitive with the same parameters
     #[arg(long, value_name = "ID", conflicts_with_all = ["sides", "sort"])]
     pub(crate) against: Option<String>,
     /// Show which costs changed over the runs of one machine: DIR is a folder of runs [default: ./syncscope-runs]
     #[arg(long, conflicts_with_all = ["sides", "sort", "against"])]
     pub(crate) history: bool,
-    /// Show CPU beside GPU: each operation on one thread and on all of each side, and how often all do it in a second
+    /// Show CPU and GPU side by side: each operation on one thread and on all threads, and how often all do it in a second
     #[arg(long, conflicts_with_all = ["only", "sort"])]
     pub(crate) sides: bool,
     /// Order of the rows

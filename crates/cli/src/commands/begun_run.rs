@@ -29,7 +29,8 @@ pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
     let run = directory.read_run()?;
     if let Some(experiment) = run.experiment() {
         return Err(Failure::Usage(format!(
-            "{} holds an experiment of a paper, which is not resumed; measure it again with `syncscope paper {experiment}`",
+            "{} holds a paper's experiment, which cannot be resumed; measure it again with `syncscope paper \
+             {experiment}`",
             path.display()
         )));
     }

@@ -66,7 +66,7 @@ fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         within.sort();
         if within.is_empty() {
             return Err(Failure::Usage(format!(
-                "{} is no run and contains none; name directories that `syncscope run --out` wrote",
+                "{} is not a run and contains none; name directories that `syncscope run --out` wrote",
                 path.display()
             )));
         }

@@ -21,7 +21,7 @@ impl Gate {
             Change::Slower => self.slower += 1,
             Change::Faster | Change::Same => self.passed += 1,
             Change::Undecided if case.least_change.is_some() => self.passed += 1,
-            Change::Undecided => self.leave_open(format!("{name}: no slowdown could have been seen")),
+            Change::Undecided => self.leave_open(format!("{name}: these runs cannot show a slowdown")),
             Change::AnotherState => self.leave_open(format!("{name}: the machine was in another state")),
             Change::NotComparable => self.leave_open(format!("{name}: {}", case.remark)),
         }

@@ -76,7 +76,7 @@ impl OwnRequest {
         if let Some((blocks, cluster)) =
             pairs(&axes.blocks, &arguments.cluster).find(|(blocks, cluster)| blocks % cluster != 0)
         {
-            return Err(Failure::Usage(format!("--blocks {blocks} is no multiple of --cluster {cluster}")));
+            return Err(Failure::Usage(format!("--blocks {blocks} is not a multiple of --cluster {cluster}")));
         }
         check_outputs(arguments, &sources)?;
         let absolute = |file: &Option<PathBuf>| {
@@ -347,7 +347,7 @@ fn change_in_words(beside: &HashSet<CaseId>, compared: &ComparedCase<'_>, [first
         format!("{} times ({} to {})", of(compared.ratio), of(low), of(high))
     };
     let seen = compared.least_change;
-    let seen = seen.map_or_else(String::new, |factor| format!(" (from {factor:.3} times on it would show)"));
+    let seen = seen.map_or_else(String::new, |factor| format!(" ({factor:.3} times or more would show)"));
     let what = match compared.change {
         Change::Slower => format!("{} as expensive", times(false)),
         Change::Faster => format!("{} as fast", times(true)),

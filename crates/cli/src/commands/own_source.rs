@@ -56,7 +56,8 @@ impl Source {
         check_language(file, domain)?;
         if file.contains(['"', '\\', '\n', '\r']) {
             return Err(Failure::Usage(format!(
-                "{file:?}: compilers are told the name of a source in quotes, so it may have no quote, backslash or line break; rename it"
+                "{file:?}: compilers get the file name in quotes, so it may contain no quote, backslash or line \
+                 break; rename it"
             )));
         }
         let text = data_file::read_text(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;

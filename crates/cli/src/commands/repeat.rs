@@ -60,7 +60,7 @@ impl RepeatRequest {
     }
 
     fn resumed(folder: &Path, arguments: &RunArguments, count: u32) -> Result<Self, Failure> {
-        let reason = "--experiments: repeated runs have none; start a run without --repeat";
+        let reason = "--experiments: repeated runs measure none; start a run without --repeat";
         Failure::refuse([(arguments.experiments, reason)])?;
         let lock = RunDirectory::open(folder)?.lock()?;
         let (directory, run) = resumable(folder)?;

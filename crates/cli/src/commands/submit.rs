@@ -74,8 +74,8 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
 
 /// What runs on devices from here on was compiled and disassembled alone.
 const NEVER_RUN: (u32, u32) = (10, 0);
-const WANTED: &str = "wanted most: runs on GPUs of compute capability 10.0 to 12.1 (B200, B300, Thor, RTX 50, GB10) and on ARM64 \
-                      servers, whose code is compiled and never ran";
+const WANTED: &str = "most wanted: runs on GPUs of compute capability 10.0 to 12.1 (B200, B300, Thor, RTX 50, GB10) \
+                      and on ARM64 servers, whose code compiles but has never run";
 
 /// Writes the run of a bundle to `out` and reads it as any run. What is no bundle leaves nothing there.
 fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {

@@ -69,7 +69,7 @@ pub(super) fn check(operations: &[OwnOperation], is_trusted: bool, directory: &P
         terminal::note(&format!("the code of {} in {place}:\n{}", own.id, in_full(own)));
     }
     Err(Failure::CouldNot(format!(
-        "{place} holds code that this user did not begin to measure here, and nothing of it was executed; if you trust the code above: \
+        "{place} holds code that you did not begin to measure here, so none of it ran; if you trust the code above: \
          {} --trust-code",
         terminal::resume_command(directory)
     )))

@@ -87,7 +87,7 @@ impl History {
                 let doing = if *step == Step::Preparing { "compiling kernels" } else { "opening the GPUs" };
                 let reason = format!("{doing}: {at_start}");
                 self.instructions.without_gpu = Some(reason.clone());
-                format!("{reason}; going on without the GPUs")
+                format!("{reason}; continuing without the GPUs")
             }
             Step::Experiment(name) => {
                 self.instructions.without_experiments.insert(name.clone(), what.clone());

@@ -187,8 +187,8 @@ impl Worker {
         let (step, end) = watch(&mut child, &board, cancel).map_err(could_not)?;
         if child.try_wait().map_err(could_not)?.is_none() {
             return Err(Failure::CouldNot(format!(
-                "what process {} started hangs in a call of the operating system or a driver and cannot be ended; see `dmesg`, and go \
-                 on with `syncscope run --resume` when it is gone",
+                "a child of process {} hangs in a system or driver call and cannot be ended; see `dmesg`, and \
+                 continue with `syncscope run --resume` when it is gone",
                 child.id()
             )));
         }

@@ -63,7 +63,8 @@ fn a_broken_run_of_several_is_named_and_left_out() {
             .unwrap();
         let text = errors(&output);
         assert_eq!(output.status.code(), Some(0), "{command}: {text}");
-        for part in ["b/measurements.csv: it is no regular file", "c/run.json: `machine.cpu.packages` is 4294967295"] {
+        for part in ["b/measurements.csv: it is not a regular file", "c/run.json: `machine.cpu.packages` is 4294967295"]
+        {
             assert!(text.contains("left out: ") && text.contains(part), "{command}: {text}");
         }
         fs::remove_file(page).unwrap();

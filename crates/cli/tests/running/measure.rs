@@ -152,7 +152,7 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "lock.rs"], 2, "takes C, C++ and CUDA C++");
     says(&["--cpu", "."], 2, "is a folder");
     assert!(Command::new("mkfifo").arg(folder.path().join("pipe.c")).status().unwrap().success());
-    says(&["--cpu", "pipe.c"], 2, "it is no regular file: write what a pipe");
+    says(&["--cpu", "pipe.c"], 2, "it is not a regular file: write what a pipe");
     says(&["--cpu", " "], 2, "the statement is empty");
     says(&["--cpu", "x++", "--check", "queue"], 2, "counter, lock, barrier");
     says(&["--cpu", "x++", "--check", "message"], 2, "`send` and `receive`");
@@ -171,7 +171,7 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "x++", "--blocks", "2"], 2, "--blocks is for --gpu");
     says(&["--cpu", "x++", "--cluster", "2"], 2, "--cluster is for --gpu");
     says(&["--gpu", "x++", "--placement", "close"], 2, "--placement is for --cpu");
-    says(&["--gpu", "x++", "--cluster", "8", "--blocks", "132"], 2, "--blocks 132 is no multiple of --cluster 8");
+    says(&["--gpu", "x++", "--cluster", "8", "--blocks", "132"], 2, "--blocks 132 is not a multiple of --cluster 8");
     says(&["--gpu", "x++", "--cluster", "17"], 2, "between 1 and 16");
     // What does not compile is not begun.
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");

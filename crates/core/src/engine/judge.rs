@@ -44,7 +44,7 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
     let (starved, of) = if basis.formula.window().is_some() { (0, 0) } else { starved_pairs(observations) };
     if starved > 0 && 2 * starved >= of {
         return Verdict::Noisy(
-            "usually a thread completes no operation in a window: it costs at least that".to_owned(),
+            "a thread usually completes no operation in a window, so the cost is at least that".to_owned(),
         );
     }
     match &costs.ns {
@@ -113,7 +113,8 @@ pub(crate) fn single_operations(estimate: &Estimate, details: &[Detail]) -> Opti
     let digits = significant_digits(median);
     is_outside.then(|| {
         format!(
-            "single operations took another time, {digits} ns in the median: their percentiles are of another state"
+            "single operations took a different time ({digits} ns in the median), so their percentiles belong to \
+             another state"
         )
     })
 }
@@ -164,14 +165,14 @@ fn of_blocks(observations: &[Observation], fewest: u32) -> Verdict {
     let blocks = lost_blocks(observations);
     if blocks.len() < fewest as usize {
         let taken = blocks.len();
-        return Verdict::Noisy(format!("only {taken} of the required {fewest} measurement blocks were taken"));
+        return Verdict::Noisy(format!("only {taken} of {fewest} required measurement blocks were taken"));
     }
     let lost = blocks.iter().filter(|is_lost| **is_lost).count();
     if lost as f64 <= MOST_BLOCKS_LOST * blocks.len() as f64 {
         return Verdict::Resolved;
     }
     let summary = summary(observations);
-    Verdict::Interfered(format!("{summary}; nothing is left of {lost} of {} measurement blocks", blocks.len()))
+    Verdict::Interfered(format!("{summary}; {lost} of {} measurement blocks have no pair left", blocks.len()))
 }
 
 fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
@@ -185,8 +186,8 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     let wide = ns.within(Level::P99, resolution).unwrap_or(interval);
     if wide.high < 0.0 {
         return Verdict::Overlapped(format!(
-            "the loop with the operation takes {:.3} ns less per operation than the loop without it: what surrounds the \
-             operation hides it or runs faster with it",
+            "the loop with the operation takes {:.3} ns less per operation than the loop without it: surrounding \
+             code hides the operation or speeds up",
             -point
         ));
     }

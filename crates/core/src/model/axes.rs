@@ -187,10 +187,10 @@ impl Variants {
             }
             let are_threads = at == 0;
             match known.len() {
-                1 => Some(format!("it has {unit} {usual} alone, not {asked}")),
-                _ if are_threads && asked < least => Some(format!("{asked} {unit}, and it has at least {least}")),
+                1 => Some(format!("it has only {unit} {usual}, not {asked}")),
+                _ if are_threads && asked < least => Some(format!("{asked} {unit}, but it has at least {least}")),
                 _ if are_threads && least >= WARP && !asked.is_multiple_of(least) => {
-                    Some(format!("{asked} {unit} are no multiple of {least}"))
+                    Some(format!("{asked} {unit} are not a multiple of {least}"))
                 }
                 _ => None,
             }
@@ -249,11 +249,11 @@ mod tests {
         let known = Variants::of(&[on(32, 1), on(64, 1), on(32, 132), wide(1), wide(2)]);
         let limit = |template: &Case, case: &Case| known.limit(template, case).unwrap_or_default();
         assert_eq!(limit(&on(32, 1), &on(96, 5)), "");
-        assert_eq!(limit(&on(32, 1), &on(48, 5)), "48 threads are no multiple of 32");
-        assert_eq!(limit(&on(32, 1), &on(7, 5)), "7 threads, and it has at least 32");
+        assert_eq!(limit(&on(32, 1), &on(48, 5)), "48 threads are not a multiple of 32");
+        assert_eq!(limit(&on(32, 1), &on(7, 5)), "7 threads, but it has at least 32");
         assert_eq!((limit(&wide(2), &wide(17)), limit(&wide(2), &wide(3))), (String::new(), String::new()));
         let on_more = Case { blocks: Some(5), ..wide(2) };
-        assert_eq!(limit(&wide(2), &on_more), "it has blocks 1 alone, not 5");
+        assert_eq!(limit(&wide(2), &on_more), "it has only blocks 1, not 5");
         let float = Case { dtype: Some(Dtype::F64), ..on(32, 1) };
         assert_eq!(limit(&on(32, 1), &float), "it has the types i32, u64, not f64");
         assert_eq!(limit(&Case::new("cpu.own.a"), &case(17, None)), "", "nothing is known of it");

@@ -118,7 +118,7 @@ pub static PARAMETERS: [&Parameter; 17] = [
         ..FIRST
     },
     &Parameter {
-        meaning: "threads of the team; on the GPU of each thread block; between processes the processes",
+        meaning: "threads of the team; on the GPU, of each thread block; between processes, their number",
         ..count_of_field!(threads, FIRST, MOST_THREADS)
     },
     &Parameter { meaning: "thread blocks of the grid, per device", ..count_of_field!(blocks, FIRST, MOST_BLOCKS) },
@@ -145,10 +145,7 @@ pub static PARAMETERS: [&Parameter; 17] = [
         meaning: "how the primitive stands in the source ([forms](METHOD.md#forms)); empty: as people write it",
         ..of_field!(form, LATER)
     },
-    &Parameter {
-        meaning: "elements of a vector that is reduced as a whole",
-        ..count_of_field!(elements, LATER, MOST_ELEMENTS)
-    },
+    &Parameter { meaning: "elements of the reduced vector", ..count_of_field!(elements, LATER, MOST_ELEMENTS) },
     &Parameter {
         meaning: "work under a lock (`--inside`) such as `100ns` or `4KiB`, part of `ns`",
         ..of_field!(inside, LATER)

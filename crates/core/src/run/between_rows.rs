@@ -42,8 +42,8 @@ pub fn locks_beyond_handoffs(
         let (handover, handoff) = (bounds(row)?.1 * kept / f64::from(threads), fastest(&row.case)?);
         let [handover_ns, handoff_ns] = [handover, handoff].map(significant_digits);
         let reason = format!(
-            "changes hands every {handover_ns} ns, below the {handoff_ns} ns of the fastest hand-off between its CPUs: the threads \
-             did not run at the same time"
+            "changes hands every {handover_ns} ns, but the fastest hand-off between its CPUs takes {handoff_ns} ns: \
+             the threads did not run at the same time"
         );
         (handover < CERTAINLY_BELOW * handoff).then_some((index, reason))
     };

@@ -59,7 +59,7 @@ impl Header {
     /// When there are more or fewer cells, or one does not hold what its column holds.
     pub fn row(&self, record: &StringRecord) -> Result<Row, String> {
         if record.len() != self.len() {
-            return Err(format!("it has {} cells and not {}", record.len(), self.len()));
+            return Err(format!("it has {} cells instead of {}", record.len(), self.len()));
         }
         let line = CellsOfLine(self, record);
         let mut row = Row::default();
@@ -76,7 +76,10 @@ impl Header {
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
             if !self.unknown().is_empty() && row.case.id().0 != id {
-                return Err(format!("`case_id` {id} is of another case: an unknown column has a parameter of it"));
+                return Err(format!(
+                    "`case_id` {id} belongs to another case: an unknown column holds one of its \
+                                    parameters"
+                ));
             }
         }
         Ok(row)

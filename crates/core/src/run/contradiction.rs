@@ -67,7 +67,7 @@ impl Row {
 
     fn contradiction_of_resolved(&self) -> Option<String> {
         let Some(cost) = self.ns.map(Nanoseconds::value) else {
-            return Some("a cost was resolved and is not there".to_owned());
+            return Some("a resolved cost is missing".to_owned());
         };
         let [cycles, fastest, median] = [
             self.cycles.map(Cycles::value),
@@ -76,10 +76,10 @@ impl Row {
         ];
         let lowest = self.ns_within.or(self.ns_interval).map(|interval| interval.low);
         if [Some(cost), lowest, cycles, fastest, median].into_iter().flatten().any(|cost| cost <= 0.0) {
-            return Some(format!("a figure of the cost that was resolved, {cost} ns, is not above zero"));
+            return Some(format!("a figure of a resolved cost, {cost} ns, is not above zero"));
         }
         if [self.ns_within, self.ns_interval].into_iter().flatten().any(|interval| !interval.contains(cost)) {
-            return Some(format!("{cost} ns is outside of its interval"));
+            return Some(format!("{cost} ns is outside its interval"));
         }
         (self.check == Some(false)).then(|| "a cost was resolved although the check of the work failed".to_owned())
     }

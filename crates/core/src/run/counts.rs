@@ -56,7 +56,7 @@ pub fn check(file: &Value) -> Result<(), String> {
 fn walk(value: &Value, field: &str, place: &str) -> Result<(), String> {
     match value {
         Value::Array(values) if values.len() > MOST_ELEMENTS => {
-            Err(format!("`{place}` has {} elements, and the most that are read are {MOST_ELEMENTS}", values.len()))
+            Err(format!("`{place}` has {} elements; at most {MOST_ELEMENTS} are read", values.len()))
         }
         Value::Array(values) => {
             values.iter().enumerate().try_for_each(|(at, value)| walk(value, field, &format!("{place}[{at}]")))
@@ -70,7 +70,7 @@ fn walk(value: &Value, field: &str, place: &str) -> Result<(), String> {
         Value::Number(number) if !number.is_f64() => match number.as_u64() {
             Some(count) => at_most(count, field, place),
             None if is_quantity(field) => Ok(()),
-            None => Err(format!("`{place}` is {number}, which is no count")),
+            None => Err(format!("`{place}` is {number}, which is not a count")),
         },
         _ => Ok(()),
     }
@@ -90,7 +90,7 @@ fn at_most(count: u64, field: &str, place: &str) -> Result<(), String> {
     if count <= most || is_quantity(field) {
         return Ok(());
     }
-    Err(format!("`{place}` is {count}, and the most that is read is {most}"))
+    Err(format!("`{place}` is {count}; the limit is {most}"))
 }
 
 fn is_quantity(field: &str) -> bool {
@@ -107,8 +107,8 @@ mod tests {
         let error = |value: Value| check(&value).unwrap_err();
         let cpu = |packages: Value| json!({"machine": {"cpu": {"packages": packages}}});
         assert_eq!(check(&cpu(json!(1024))), Ok(()));
-        assert_eq!(error(cpu(json!(1025))), "`machine.cpu.packages` is 1025, and the most that is read is 1024");
-        assert_eq!(error(cpu(json!(-1))), "`machine.cpu.packages` is -1, which is no count");
+        assert_eq!(error(cpu(json!(1025))), "`machine.cpu.packages` is 1025; the limit is 1024");
+        assert_eq!(error(cpu(json!(-1))), "`machine.cpu.packages` is -1, which is not a count");
         assert!(error(json!({"warnings": vec![""; 1 << 15]})).contains("`warnings` has 32768 elements"));
         let text = error(json!({"sessions": [{"processes": [[0, 3], [4, u64::MAX]]}]}));
         assert!(text.starts_with("`sessions[0].processes[1][1]` is 18446744073709551615"), "{text}");

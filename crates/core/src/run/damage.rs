@@ -114,9 +114,9 @@ const OPEN_QUOTE: &str = "a quote is not closed";
 
 fn record(line: &[u8]) -> Result<StringRecord, String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let text = std::str::from_utf8(line).map_err(|_| "it is no UTF-8".to_owned())?;
+    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
     if text.contains('\0') {
-        return Err("it holds zero bytes".to_owned());
+        return Err("it contains zero bytes".to_owned());
     }
     let quotes = text.matches('"').count();
     if quotes == 0 {
@@ -150,7 +150,7 @@ pub(crate) fn at_most(count: usize, most: usize, path: &Path) -> Result<(), RunD
     if count <= most {
         return Ok(());
     }
-    Err(RunDirectoryError::content(path, format!("it has more than {most} lines, the most that are read")))
+    Err(RunDirectoryError::content(path, format!("it has more than {most} lines, the limit")))
 }
 
 #[cfg(test)]
@@ -181,10 +181,10 @@ mod tests {
     fn damaged_lines_are_counted_and_the_first_ones_named() {
         let mut damaged = DamagedLines::default();
         assert_eq!(damaged.warning("details.csv"), None);
-        damaged.add(3, || "it is no UTF-8".to_owned());
-        assert!(damaged.warning("details.csv").unwrap().contains("line 3 (it is no UTF-8) of details.csv"));
+        damaged.add(3, || "it is not UTF-8".to_owned());
+        assert!(damaged.warning("details.csv").unwrap().contains("line 3 (it is not UTF-8) of details.csv"));
         (4..12).for_each(|line| damaged.add(line, || unreachable!("the first reason is told")));
         let text = damaged.warning("details.csv").unwrap();
-        assert!(text.contains("9 lines (3, 4, 5, 6, 7, ...; line 3: it is no UTF-8) of details.csv"), "{text}");
+        assert!(text.contains("9 lines (3, 4, 5, 6, 7, ...; line 3: it is not UTF-8) of details.csv"), "{text}");
     }
 }

@@ -174,11 +174,7 @@ fn usual_details(cases: &[CaseId], details: &Details) -> Vec<Detail> {
 const MOST_DETAILS: usize = 1 << 23;
 
 fn fits(count: usize) -> Result<(), String> {
-    if count < MOST_DETAILS {
-        Ok(())
-    } else {
-        Err(format!("it has more than {MOST_DETAILS} details, the most that are read"))
-    }
+    if count < MOST_DETAILS { Ok(()) } else { Err(format!("it has more than {MOST_DETAILS} details, the limit")) }
 }
 
 #[cfg(test)]

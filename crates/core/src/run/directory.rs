@@ -168,7 +168,7 @@ impl RunDirectory {
             Some(schema) if schema == u64::from(SCHEMA) => {}
             Some(schema) => {
                 return Err(bad(format!(
-                    "layout {schema}, and this version reads layout {SCHEMA}; use the syncscope that wrote it"
+                    "layout {schema}, but this version reads layout {SCHEMA}; use the syncscope that wrote it"
                 )));
             }
             None => return Err(bad("it has no `schema`, so syncscope did not write it".to_owned())),
@@ -206,7 +206,7 @@ impl RunDirectory {
         match split_header(&bytes) {
             Some((header, _)) if header != columns::names().join(",") => {
                 if let [unknown, ..] = table_of(&path, &bytes)?.header.unknown() {
-                    return Err(foreign(&path, &header, &format!("its header has `{unknown}`, which is no column")));
+                    return Err(foreign(&path, &header, &format!("its header has `{unknown}`, which is not a column")));
                 }
                 self.write_rows(&self.read_rows()?)
             }
@@ -443,7 +443,7 @@ mod tests {
         assert!(directory.read_rows().unwrap_err().to_string().contains("its header has no `case_id`"));
         fs::write(directory.measurements(), columns::names().join(",") + "\n1,2\n").unwrap();
         let (rows, damaged) = directory.read_numbered_rows().unwrap();
-        let short = format!("line 2 (it has 2 cells and not {})", columns::names().len());
+        let short = format!("line 2 (it has 2 cells instead of {})", columns::names().len());
         assert!(rows.is_empty() && damaged.to_string() == short, "{damaged}");
         fs::write(directory.measurements(), b"\xff\xfe\n\xff\n").unwrap();
         assert!(directory.read_rows().is_err());

@@ -23,16 +23,17 @@ pub(crate) const MOST_PATH: usize = 3800;
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirectoryError {
     /// It holds something already.
-    #[error("{} is not empty; name another folder with --out, or go on with a run by --resume", .0.display())]
+    #[error("{} is not empty; name another folder with --out, or continue its run with --resume", .0.display())]
     NotEmpty(PathBuf),
     /// The names of its files would be longer than the system allows.
-    #[error("the path of {}... has {} bytes, and no more than {MOST_PATH} leave room for the names of its files; name a shorter one with --out", .0.display().to_string().chars().take(60).collect::<String>(), .0.as_os_str().len())]
+    #[error("the path {}... has {} bytes, but at most {MOST_PATH} leave room for file names; name a shorter one with \
+             --out", .0.display().to_string().chars().take(60).collect::<String>(), .0.as_os_str().len())]
     LongPath(PathBuf),
     /// A run is stored there already.
     #[error("{} exists already; remove it, or store the run under another name", .0.display())]
     AlreadyStored(PathBuf),
     /// Something in it leads elsewhere: a run that somebody passed on would have files of its reader read and replaced.
-    #[error("{} is a link; no file of a run is one: put the file itself there, or remove the link", .0.display())]
+    #[error("{} is a link, and a run contains none: put the file itself there, or remove the link", .0.display())]
     Link(PathBuf),
     /// Another process writes into it.
     #[error("{} is in use by another syncscope; wait until it has ended, or name another folder with --out", .0.display())]
@@ -41,7 +42,7 @@ pub enum RunDirectoryError {
     #[error("{} is not a syncscope run: it has no run.json", .0.display())]
     NoRun(PathBuf),
     /// It has no rows.
-    #[error("{} is missing, and the rows of the run with it; restore the file from a copy, or start a new run", .0.display())]
+    #[error("{} is missing, and with it the run's rows; restore the file from a copy, or start a new run", .0.display())]
     NoTable(PathBuf),
     /// The operating system refused.
     #[error("{}: {source}{}", path.display(), remedy(source))]
@@ -72,7 +73,7 @@ fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; name one that you may use",
         io::ErrorKind::ReadOnlyFilesystem => "; name a folder you may write to with --out",
-        io::ErrorKind::StorageFull => "; free some space: `run --resume` goes on with a run",
+        io::ErrorKind::StorageFull => "; free some space: `run --resume` continues a run",
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "; name a folder with --out",
         io::ErrorKind::InvalidFilename => "; name a shorter one with --out",
         _ => "",
@@ -132,14 +133,14 @@ pub(crate) fn body<'a>(path: &Path, bytes: &'a [u8], columns: &[&str]) -> Result
     let differs = match (columns.get(differs), found.get(differs)) {
         (Some(column), Some(found)) => format!("its header has `{found}` for `{column}`"),
         (Some(column), None) => format!("its header has no `{column}`"),
-        (None, found) => format!("its header has `{}`, which is no column", found.unwrap_or(&"")),
+        (None, found) => format!("its header has `{}`, which is not a column", found.unwrap_or(&"")),
     };
     Err(foreign(path, &header, &differs))
 }
 
 /// A table with another header, which `differs`.
 pub(crate) fn foreign(path: &Path, header: &str, differs: &str) -> RunDirectoryError {
-    let differs = if header.ends_with('\r') { "it has other line ends" } else { differs };
+    let differs = if header.ends_with('\r') { "it has other line endings" } else { differs };
     let reason = format!(
         "{differs}; another program, such as a spreadsheet, or another version of syncscope wrote this table: restore it from a \
          copy, or use that version"

@@ -425,8 +425,9 @@ impl ChainCheck {
         let failure = self.failure.as_ref()?;
         let (executor, operation) = (self.executor.to_uppercase(), self.operation.replace('_', " "));
         Some(format!(
-            "the {executor}'s clocks failed their check at the start (a chain of {operation}s): {failure}; cycles of this run \
-             are doubtful, and its nanoseconds too if other work is not the cause; see `syncscope paper crosscheck`"
+            "the {executor}'s clocks failed their check at the start (a chain of {operation}s): {failure}; this \
+             run's cycles are doubtful, and so are its nanoseconds unless other work is the cause; see `syncscope \
+             paper crosscheck`"
         ))
     }
 }
@@ -445,7 +446,7 @@ fn failure(outside: f64, inside: f64, known: Option<f64>) -> Option<String> {
         ));
     }
     let known = known.filter(|known| !agree(inside, *known))?;
-    Some(format!("{inside:.3} cycles each, and {known} are known"))
+    Some(format!("{inside:.3} cycles each, but {known} are known"))
 }
 
 #[cfg(test)]
@@ -500,7 +501,7 @@ mod tests {
     #[test]
     fn a_known_cost_that_is_not_met_is_warned_of() {
         let text = check(5.0, 5.0, Some(4.0)).warning().unwrap();
-        assert!(text.contains("5.000 cycles each, and 4 are known"), "{text}");
+        assert!(text.contains("5.000 cycles each, but 4 are known"), "{text}");
         let wrong = ChainCheck::of(("cpu", "x"), (Some(3.0), Some(3.0)), Some(3.0), Some("2 sums are wrong"));
         assert!(wrong.warning().unwrap().contains("CPU") && wrong.warning().unwrap().contains("2 sums are wrong"));
         let none = ChainCheck::of(("cpu", "x"), (None, Some(3.0)), None, None);

@@ -64,7 +64,7 @@ fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<Parsed<T>>, RunDirec
     for (line, _, record) in lines {
         let row = record.and_then(|record| {
             if record.len() != header.len() {
-                return Err(format!("it has {} cells and not {}", record.len(), header.len()));
+                return Err(format!("it has {} cells instead of {}", record.len(), header.len()));
             }
             check_line(&header, &record)?;
             record.deserialize(Some(&header)).map_err(|error| error.to_string())

@@ -62,7 +62,7 @@ impl SessionRecord {
         let most = Self::largest_share_of_others(cpus);
         let others = self.others_share.filter(|share| *share > most).map(|share| {
             format!(
-                "other programs used {:.1} % of the CPUs' time during the run: measure again when they have ended",
+                "other programs used {:.1} % of the CPU time during the run: measure again when they have ended",
                 100.0 * share
             )
         });
@@ -87,8 +87,8 @@ impl StolenTime {
     fn warning(&self) -> Option<String> {
         (self.share > Self::LARGEST_SHARE).then(|| {
             format!(
-                "the hypervisor took {:.1} % of the CPUs' time during the run ({:.1} s): other guests were active; measure \
-                 on the host or on a dedicated instance, or at another time",
+                "the hypervisor took {:.1} % of the CPU time during the run ({:.1} s): other guests were active; \
+                 measure on the host or on a dedicated instance, or at another time",
                 100.0 * self.share,
                 self.seconds
             )

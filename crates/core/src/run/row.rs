@@ -330,8 +330,8 @@ row! {
         pub ops_per_s_total: Option<f64> => [
             Column::derived(
                 "ops_per_s_total",
-                "operations per second of all threads together: how many they do at once / `rate_ns`. A barrier is one operation of all \
-                 that meet, a GPU lock has one of each warp, a launch is one; only if `Resolved`",
+                "operations per second of all threads together: operations at once / `rate_ns`. A barrier counts \
+                 once for all that meet, a GPU lock once per warp, a launch once; only if `Resolved`",
                 |row| number_text(row.ops_per_s_total),
             )
             .in_unit("1/s"),
@@ -352,7 +352,8 @@ row! {
         pub pairs: Option<u64> => [count!(pairs, "", "pairs that count").labelled("Pairs")];
         /// Number of pairs excluded for causes seen outside the measured value.
         pub excluded: Option<u64> => [
-            count!(excluded, "set_aside", "", "pairs excluded for causes seen outside the measured value"),
+            count!(excluded, "set_aside", "", "pairs excluded for disturbances detected independently of the \
+                                               measured value"),
         ];
         /// Iterations of the loop in each sample.
         pub iterations: Option<u64> => [count!(iterations, "", "iterations of the loop in each sample")];
@@ -424,7 +425,7 @@ row! {
                 ns_within.low,
                 "within_low",
                 "ns",
-                "lower end of the 95 % interval of `ns` within this run: the one to compare rows of this run by"
+                "lower end of the 95 % interval of `ns` within this run: use it to compare rows of this run"
             ),
             number!(ns_within.high, "within_high", "ns", "its upper end"),
         ];
@@ -484,8 +485,8 @@ row! {
         pub allowance: Option<f64> => [
             Column::derived(
                 "allowance",
-                "what is assumed of another run, not measured, and not in `ns_low` to `ns_high`: half of a 95 % interval, relative to \
-                 `ns`; empty where the differences between processes or runs were measured",
+                "what is assumed about another run, not measured, and not in `ns_low` to `ns_high`: half of a 95 % \
+                 interval, relative to `ns`; empty where the differences between processes or runs were measured",
                 |row| number_text(row.allowance),
             )
             .in_unit("fraction"),
@@ -499,8 +500,8 @@ row! {
                 equal_work_ns as Nanoseconds,
                 "equal_work_ns",
                 "ns",
-                "cost of one operation where every thread does as many as the others, until the last is done; empty where a window \
-                 serves the threads alike, and where `ns` is no mean"
+                "cost of one operation if every thread does equally many, until the last is done; empty where the \
+                 window serves all threads alike or `ns` is not a mean"
             ),
         ];
         /// Its 95 % interval within this run.

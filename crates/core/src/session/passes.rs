@@ -51,7 +51,7 @@ fn group_by_layout(observations: &mut [Observation]) {
 /// What is to do something, and of which the compiler left nothing, does not do it.
 fn fail_if_elided(found: &mut Measurement, check: Option<OwnCheck>) {
     let (Verdict::Elided(summary), Some(check)) = (&found.verdict, check) else { return };
-    let reason = format!("the compiler left nothing of it ({summary}): {}", check.without_operation());
+    let reason = format!("the compiler removed it ({summary}): {}", check.without_operation());
     (found.verdict, found.check) = (Verdict::Failed(format!("check failed: {reason}")), Check::Failed(reason));
 }
 
@@ -198,7 +198,7 @@ impl Passes<'_> {
                 let rest = if part.has_lost_process() {
                     "another one is tried"
                 } else {
-                    "the run goes on without, and is not complete"
+                    "the run continues without it and is incomplete"
                 };
                 self.observer.warning(&format!("{reason}; {rest}"));
                 self.session.without_processes = Some(reason);

@@ -59,9 +59,9 @@ impl Here {
             )));
         }
         let what = if foreign > 0 {
-            format!("{foreign} of its {} rows are of no case of the plan here", rows.len())
+            format!("{foreign} of its {} rows match no case of the plan here", rows.len())
         } else {
-            format!("its plan had {then} cases, and here it would have {here}")
+            format!("its plan had {then} cases, but here it would have {here}")
         };
         let remedy = if *cpus == self.allowed_cpus {
             format!(

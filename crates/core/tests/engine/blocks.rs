@@ -89,7 +89,7 @@ fn a_case_that_was_interrupted_before_its_fewest_blocks_is_not_resolved() {
     let engine = Engine::new(Settings { blocks: BlockCount { min: 3, max: 5 }, ..settings() }, Cancel::new());
     let mut silent = FakeExperiment::new(5.0, 1);
     let mut found = engine.measure_block(&mut silent, None, 42).unwrap();
-    let reason = "only 1 of the required 3 measurement blocks were taken";
+    let reason = "only 1 of 3 required measurement blocks were taken";
     assert_eq!(found.verdict, Verdict::Noisy(reason.to_owned()));
     assert!(found.estimate.is_some(), "the figure is there, and provisional");
     for _ in 0..2 {

@@ -115,7 +115,7 @@ fn a_run_is_not_resumed_with_a_plan_that_lacks_its_cases() {
         refused.err().unwrap().to_string()
     };
     let error = refused("0", shorter.clone());
-    assert!(error.contains("12 cases, and here it would have 8"), "{error}");
+    assert!(error.contains("12 cases, but here it would have 8"), "{error}");
     assert!(error.contains("began with CPUs 0-3 and this process may use 0"), "{error}");
     let error = refused("0-3", shorter.clone());
     assert!(error.contains("resume it as it was begun") && error.contains("new run"), "{error}");

@@ -73,10 +73,7 @@ impl Expected {
 
 /// Whose machine code a loop is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(
-    not(any(target_arch = "aarch64", test)),
-    expect(dead_code, reason = "code of this machine alone is decoded")
-)]
+#[cfg_attr(not(any(target_arch = "aarch64", test)), expect(dead_code, reason = "only this machine's code is decoded"))]
 enum Architecture {
     X86_64,
     Aarch64,

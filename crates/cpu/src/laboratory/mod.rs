@@ -1,6 +1,6 @@
-//! The CPU of this machine as a laboratory: what can be measured, and how the experiment of a case is put together.
+//! The CPU of this machine as a laboratory: it says what can be measured, and builds the experiment of a case.
 //!
-//! `description.rs` says what the machine is and what may disturb the figures.
+//! `description.rs` describes the machine and what may disturb its figures.
 
 use std::collections::{HashMap, HashSet};
 
@@ -269,7 +269,10 @@ impl Laboratory for CpuLaboratory {
         let publishes = cases.iter().any(|case| case.primitive.starts_with(primitives::PUBLISH));
         let forms = self.system.atomic_forms().filter(|_| publishes);
         let forms = forms.map(|forms| {
-            format!("this processor has {forms}; C11 and Rust publish by stlr or dmb ish, and no row has stilp or swpp")
+            format!(
+                "this processor has {forms}; C11 and Rust publish with stlr or dmb ish, so no row has stilp or \
+                     swpp"
+            )
         });
         core_to_core::note(&self.topology, cases).into_iter().chain(of_plan).chain(not_found).chain(forms).collect()
     }

@@ -64,10 +64,10 @@ impl Description {
         let path = Path::new(value);
         let has = |file: &str, what: &str| {
             let is_there = path.join(file).exists();
-            is_there.then_some(()).ok_or_else(|| format!("`{value}` is no {what}: it has no {file}"))
+            is_there.then_some(()).ok_or_else(|| format!("`{value}` is not a {what}: it has no {file}"))
         };
         match name {
-            _ if value.is_empty() => Err("it is set to nothing; unset it to describe this machine".to_owned()),
+            _ if value.is_empty() => Err("it is empty; unset it to describe this machine".to_owned()),
             "HWLOC_FSROOT" if path == Path::new("/") => Ok(Self::ThisSystem),
             "HWLOC_FSROOT" => has("sys/devices/system", "root of a Linux system").map(|()| Self::Files(path.into())),
             "HWLOC_CPUID_PATH" => has("pu0", "folder of hwloc-gather-cpuid").map(|()| Self::Registers(path.into())),
@@ -178,7 +178,7 @@ fn xml(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot read {shown}: {error}");
     let file = File::open(path).map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(format!("{shown} is no regular file"));
+        return Err(format!("{shown} is not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -196,9 +196,7 @@ fn xml(path: &Path) -> Result<String, String> {
 
 fn not_of_hwloc(text: &str) -> Option<String> {
     let Some((_, rest)) = text.split_once("<topology") else {
-        return Some(
-            "is no topology in hwloc's XML: it has no <topology>; write one with `lstopo FILE.xml`".to_owned(),
-        );
+        return Some("is not an hwloc XML topology: it has no <topology>; write one with `lstopo FILE.xml`".to_owned());
     };
     let element = rest.split_once('>').map_or("", |(element, _)| element);
     let version = attribute(element, "version").unwrap_or("1");
@@ -214,7 +212,7 @@ fn not_of_hwloc(text: &str) -> Option<String> {
 
 /// What is said of a machine that is too large.
 fn too_many(threads: u64) -> String {
-    format!("the machine has {threads} hardware threads, more than the {MOST_THREADS} that are planned for")
+    format!("the machine has {threads} hardware threads, more than the supported {MOST_THREADS}")
 }
 
 /// That a synthetic description has no more hardware threads than a machine: `pack:2 [numa] core:4 pu:2` has 16.

@@ -146,7 +146,7 @@ impl CpuGroups {
     /// Why a machine has no such groups.
     pub(crate) fn absence(topology: Option<&Topology>) -> &'static str {
         if topology.is_none_or(|topology| topology.caches.is_empty()) {
-            "the caches of the CPUs are not known (is /sys mounted?), so no groups of CPUs are"
+            "the CPUs' caches are unknown (is /sys mounted?), so groups of CPUs are unknown"
         } else {
             "the CPUs have one NUMA node and one last-level cache in common: there are no two groups of CPUs"
         }

@@ -97,8 +97,8 @@ const GAPS_US: [u32; 3] = [0, 20, 200];
 static PARALLEL_PART: Entry = by_policy(
     "cpu.openmp.parallel_part",
     [
-        "The barriers before and after a parallel part, behind a serial part in which all threads but one wait",
-        "both barriers, from the end of the serial part until the thread that worked goes on",
+        "The barriers before and after a parallel region, following serial code during which all threads but one wait",
+        "both barriers, from the end of the serial code until the thread that ran it continues",
     ],
     FACTS,
     |primitive, axes| {

@@ -81,7 +81,7 @@ impl Entries {
     pub(crate) fn unavailable(&self, primitive: &str, capability: (u32, u32)) -> Option<String> {
         let entry = self.find(primitive)?;
         let ((major, minor), (has_major, has_minor)) = (entry.needs, capability);
-        let reason = || format!("needs compute capability {major}.{minor}, and the device has {has_major}.{has_minor}");
+        let reason = || format!("needs compute capability {major}.{minor}; the device has {has_major}.{has_minor}");
         let ended = || {
             let (major, minor) = entry.ends_before;
             format!(
@@ -101,9 +101,12 @@ impl Entries {
         let most = limits.multiprocessors * DeviceLimits::resident(threads.max(1));
         match () {
             () if threads > limits.max_threads => {
-                Some(format!("{threads} threads, and a block has at most {}", limits.max_threads))
+                Some(format!("{threads} threads; a block has at most {}", limits.max_threads))
             }
-            () if blocks % cluster != 0 => Some(format!("{blocks} blocks are no whole clusters of {cluster}")),
+            () if blocks % cluster != 0 => Some(format!(
+                "{blocks} blocks are not a multiple of the cluster size, \
+                                                         {cluster}"
+            )),
             () if waits_for_all && blocks > most => {
                 Some(format!("{blocks} blocks of {threads} threads cannot run at the same time: at most {most} can"))
             }
@@ -259,9 +262,9 @@ mod tests {
         let (stride, _) = with("gpu.atomic.add", Axes { strides: vec![3], ..Axes::default() });
         assert!(stride.iter().all(|case| case.layout == Some(Layout::Private { stride: 3 })) && stride.len() > 3);
         for (id, axes, reason) in [
-            ("gpu.block.syncthreads", threads(1025), "1025 threads, and a block has at most 1024"),
-            ("gpu.block.named_barrier", threads(96), "96 threads are no multiple of 64"),
-            ("gpu.cluster.sync", blocks(12), "12 blocks are no whole clusters of 8"),
+            ("gpu.block.syncthreads", threads(1025), "1025 threads; a block has at most 1024"),
+            ("gpu.block.named_barrier", threads(96), "96 threads are not a multiple of 64"),
+            ("gpu.cluster.sync", blocks(12), "12 blocks are not a multiple of the cluster size, 8"),
             ("gpu.grid.cooperative", blocks(10_000), "blocks of 32 threads cannot run at the same time: at most 3456"),
             (
                 "gpu.atomic.min",
@@ -269,7 +272,7 @@ mod tests {
                 "it has the types i32, u32, u64, not f32",
             ),
             ("gpu.lock.ticket", blocks(5000), "every warp waits for every other"),
-            ("hybrid.flag.round_trip", blocks(5), "it has blocks 1 alone, not 5"),
+            ("hybrid.flag.round_trip", blocks(5), "it has only blocks 1, not 5"),
         ] {
             let (cases, refused) = with(id, axes);
             assert!(cases.is_empty() && refused.contains(reason), "{id}: {cases:?}: {refused}");
@@ -350,7 +353,7 @@ mod tests {
     #[test]
     fn the_missing_capability_is_named() {
         let reason = unavailable("gpu.reduce.add", (7, 5)).unwrap();
-        assert_eq!(reason, "needs compute capability 8.0, and the device has 7.5");
+        assert_eq!(reason, "needs compute capability 8.0; the device has 7.5");
         assert_eq!(unavailable("gpu.reduce.add", (8, 0)), None);
         assert_eq!(unavailable("gpu.block.syncthreads", (7, 5)), None);
         assert_eq!(unavailable("gpu.block.none", (7, 5)), None);

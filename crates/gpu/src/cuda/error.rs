@@ -56,9 +56,7 @@ pub enum NvrtcError {
     #[error("no NVRTC could be loaded; set CUDA_HOME to a CUDA toolkit that does: {}", .0.join("; "))]
     Unusable(Vec<String>),
     /// A kernel includes headers that are not part of this program.
-    #[error(
-        "the headers of CUB (cub/version.cuh of CCCL) were found in no folder of the CUDA headers; `make nvrtc` installs them"
-    )]
+    #[error("no folder of CUDA headers has those of CUB (cub/version.cuh of CCCL); `make nvrtc` installs them")]
     NoHeaders,
     /// The library is older than the device.
     #[error(
@@ -76,7 +74,7 @@ pub enum NvrtcError {
         driver: String,
     },
     /// The library does not know a requested architecture.
-    #[error("NVRTC {nvrtc} does not compile for `{arch}`; it knows {known}, from sm_90 on with an `a` behind it")]
+    #[error("NVRTC {nvrtc} does not compile for `{arch}`; it knows {known}, from sm_90 on also with an `a` appended")]
     UnknownArchitecture {
         /// Version of the library.
         nvrtc: String,

@@ -110,7 +110,7 @@ impl Nvml {
         let others = self
             .other_processes(device)
             .filter(|count| *count > 0)
-            .map(|count| format!("{count} other processes use the GPU; figures may be of both; see `nvidia-smi`"));
+            .map(|count| format!("{count} other processes use the GPU and may disturb the figures; see `nvidia-smi`"));
         let slowdown = self.slowdowns(device).and_then(slowdown);
         let mig = self.state.is_partitioned(device).unwrap_or(false).then(|| {
             "the GPU is partitioned (MIG): the figures are for one instance, and others share its memory system"

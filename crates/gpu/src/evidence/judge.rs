@@ -106,7 +106,7 @@ fn histogram<T: Ord>(items: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
 const CONSTANTS: [&str; 5] = ["LDC", "ULDC", "LDCU", "S2R", "S2UR"];
 
 /// How evidence says that more results are outstanding in the one loop than in the other.
-pub(super) const OF_A_RATE: &str = "nothing reads these results, so the cost is that of a rate";
+pub(super) const OF_A_RATE: &str = "nothing reads these results, so the cost is a rate";
 
 /// Results that are outstanding when the clock is read at the end, by mnemonic: in the baseline and in the test.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,8 +30,8 @@ pub(crate) fn aggregated_once(evidence: &Evidence) -> Option<String> {
     let counts = how.split([' ', ',']).nth(1)?;
     let is_of_each = counts.split_once('/').is_some_and(|(baseline, test)| baseline != test);
     (!is_of_each).then(|| {
-        "one more of many operations on one variable: the compiler adds up the warp once for all of them; a statement that stands \
-         alone pays for that, too (form varying)"
+        "one more of many operations on one variable: the compiler sums the warp once for all of them; a single \
+         statement pays for that sum, too (form varying)"
             .to_owned()
     })
 }

@@ -31,7 +31,7 @@ impl GpuLaboratory {
         let shape = self.parameters(case)?.shape;
         let Some(work) = Work::of(case.group.as_ref()) else {
             let known = "`empty`, `5 us`, `5 us line` or `5 us sweep`";
-            return Err(Refusal::Skipped(format!("the group is no work of a kernel such as {known}")));
+            return Err(Refusal::Skipped(format!("the group names no kernel work such as {known}")));
         };
         let frequency = self.ruler.frequency;
         let cache_bytes = self.machines.first().map_or(0, |machine| machine.l2_bytes);

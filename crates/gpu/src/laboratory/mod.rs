@@ -1,9 +1,9 @@
-//! The GPUs of this machine as a laboratory: what can be measured, and the experiments.
+//! The GPUs of this machine as a laboratory: it says what they can measure, and makes the experiments.
 //!
 //! | file | contents |
 //! |---|---|
 //! | this one | the laboratory, which experiment measures a case, and what replaces contexts that a kernel poisoned |
-//! | [`opening`] | opens the devices; what they are, and what to warn of |
+//! | [`opening`] | opens the devices, describes them, and warns |
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices, reductions of a vector |
 //! | [`nccl`] | sums by NCCL |

@@ -242,7 +242,7 @@ fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
     if launches_on_several_devices() {
         return Ok(LaunchCall::Together);
     }
-    Err(Refusal::Skipped("this driver has no launch on several devices any more".to_owned()))
+    Err(Refusal::Skipped("this driver no longer launches on several devices".to_owned()))
 }
 
 /// Refuses a counter of several devices if their additions would be lost.

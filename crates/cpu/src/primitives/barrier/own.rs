@@ -14,7 +14,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, 
 /// linear in the number of threads. There is no system call as long as every thread has a CPU.
 static SENSE: Entry = barrier::spins(
     "cpu.barrier.sense",
-    "Central sense-reversing barrier: one atomic decrement, waiters spin, after a while they yield",
+    "Central sense-reversing barrier: one atomic decrement, waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
     of_teams,
     |case| barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT),
@@ -48,7 +48,7 @@ static TREE: Entry = barrier::spins(
 /// fetches of one line. No atomic read-modify-write, two transfers on the critical path for few threads.
 static FLAT: Entry = barrier::spins(
     "cpu.barrier.flat",
-    "Flat barrier: each thread stores to a line of its own, thread 0 reads all, one line lets the others go on",
+    "Flat barrier: each thread stores to a line of its own, thread 0 reads all, one line releases the others",
     "Hoefler, Mehlan, Mietke and Rehm, A Survey of Barrier Algorithms, CSR-04-03, 2004 (linear barrier)",
     of_teams,
     |case| barrier::workload(case, |threads| FlatBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),

@@ -37,7 +37,7 @@ const ONE_BYTE_TWICE: Expected =
 /// standard library's locks block, too, but have no such rule, and their long and short samples agreed.
 static PARKING_LOT_MUTEX: Entry = lock::spins_then_sleeps(
     "cpu.lock.parking_lot_mutex",
-    "The mutex of parking_lot: one byte, waiters in a global table",
+    "parking_lot's mutex: one byte, waiters in a global table",
     "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
     lock::cases,
     parking_lot_workload,
@@ -53,7 +53,7 @@ library_lock!(ParkingLotMutex, parking_lot::Mutex<N>, parking_lot::Mutex::new, |
 /// be woken before anyone goes on, so that each acquisition takes a wake-up as soon as threads sleep.
 static PARKING_LOT_FAIR: Entry = lock::spins_then_sleeps(
     "cpu.lock.parking_lot_fair",
-    "The mutex of parking_lot, given back by MutexGuard::unlock_fair each time",
+    "parking_lot's mutex, released by MutexGuard::unlock_fair each time",
     "parking_lot::MutexGuard::unlock_fair; run.json holds the library's version",
     lock::cases_of_one_type,
     |case| Some(lock::workload_of_one_type(case, &ParkingLotFair, ONE_BYTE_TWICE)?.long_blocking(case)),

@@ -34,7 +34,7 @@ const TAKEN_BY_A_COMPARISON: Expected = Expected::once(&["lock cmpxchg"], &["cas
 /// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
 static TTAS: Entry = lock::spins(
     "cpu.lock.ttas",
-    "Test-and-test-and-set lock: waiters spin on their copy of the flag, after a while they yield",
+    "Test-and-test-and-set lock: waiters spin on their copy of the flag, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
     lock::cases,
     |case| lock::workload(case, &Raw(|_| TtasLock::<0>::new(LIMIT)), TAKEN_BY_A_SWAP),
@@ -45,7 +45,7 @@ static TTAS: Entry = lock::spins(
 /// again before another one looks. Cheap for the team and unfair.
 static TTAS_BACKOFF: Entry = lock::spins(
     "cpu.lock.ttas_backoff",
-    "Test-and-test-and-set lock: a waiter that tried in vain pauses 4, 8, ... 1024 times before it looks again",
+    "Test-and-test-and-set lock: a waiter that failed pauses 4, 8, ... 1024 times before it looks again",
     "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(LIMIT)), TAKEN_BY_A_SWAP),
@@ -58,7 +58,7 @@ static TTAS_BACKOFF: Entry = lock::spins(
 /// it is slow: while the next thread in the queue does not run, no thread gets the lock.
 static TICKET: Entry = lock::spins(
     "cpu.lock.ticket",
-    "Ticket lock: first come, first served, waiters spin, after a while they yield",
+    "Ticket lock: first come, first served, waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
     lock::cases,
     |case| lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)), TAKEN_BY_A_TICKET),
@@ -70,7 +70,7 @@ static TICKET: Entry = lock::spins(
 /// of arrival, and with more threads than CPUs it is as slow as a ticket lock.
 static MCS: Entry = lock::spins(
     "cpu.lock.mcs",
-    "MCS queue lock: waiters spin on lines of their own, after a while they yield",
+    "MCS queue lock: waiters spin on lines of their own, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
     lock::cases,
     // Not the compare-and-swap of the release: the compiler writes several copies of it.
@@ -83,7 +83,7 @@ static MCS: Entry = lock::spins(
 /// line to one waiter. Threads get the lock in the order of arrival.
 static CLH: Entry = lock::spins(
     "cpu.lock.clh",
-    "CLH queue lock: waiters spin on the line of the thread before them, after a while they yield",
+    "CLH queue lock: waiters spin on the line of the thread before them, then yield",
     "Craig, University of Washington TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994; with a \
      standard interface as in Scott, Shared-Memory Synchronization, 2013, 4.3.2",
     lock::cases_of_one_type,
@@ -109,7 +109,7 @@ static RECIPROCATING: Entry = lock::spins(
 /// until the next thread has seen it.
 static HEMLOCK: Entry = lock::spins(
     "cpu.lock.hemlock",
-    "Hemlock: a queue without nodes, waiters spin on the word of the thread before them, after a while they yield",
+    "Hemlock: a queue without nodes, waiters spin on the word of the thread before them, then yield",
     "Dice and Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021, listing 2",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|threads| HemLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
@@ -121,7 +121,7 @@ static HEMLOCK: Entry = lock::spins(
 /// the third on, they queue as in an MCS lock.
 static QSPINLOCK: Entry = lock::spins(
     "cpu.lock.qspinlock",
-    "The Linux kernel's spin lock: one waiter spins on the word, the others in an MCS queue; after a while they yield",
+    "The Linux kernel's spin lock: one waiter spins on the word, the others in an MCS queue, then yield",
     "Linux, kernel/locking/qspinlock.c, in its form for 16,384 CPUs and more; Long and Zijlstra, 2014",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|threads| QueuedSpinLock::new(threads, LIMIT)), TAKEN_BY_A_COMPARISON),

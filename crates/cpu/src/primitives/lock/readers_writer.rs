@@ -136,7 +136,7 @@ library_lock!(RwlockWrite, RwLock<N>, RwLock::new, |lock| lock.write().unwrap_or
 /// addition subtracts it again. Readers that meet on the compare-and-swap try again, with growing pauses.
 static PARKING_LOT_RWLOCK_READ: Entry = lock::reading(
     "cpu.lock.parking_lot_rwlock_read",
-    "The reader-writer lock of parking_lot, taken for reading by all threads",
+    "parking_lot's reader-writer lock, taken for reading by all threads",
     "parking_lot::RwLock; run.json holds the library's version",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &ParkingLotRead, LEFT_BY_A_SUBTRACTION),
@@ -149,7 +149,7 @@ library_lock!(read ParkingLotRead, Reading<parking_lot::RwLock<N>>, reading, |lo
 /// table of waiting threads, and the fairness of `parking_lot_mutex`: long samples for the same reason.
 static PARKING_LOT_RWLOCK_WRITE: Entry = lock::writing(
     "cpu.lock.parking_lot_rwlock_write",
-    "The reader-writer lock of parking_lot, taken for writing",
+    "parking_lot's reader-writer lock, taken for writing",
     "parking_lot::RwLock; run.json holds the library's version",
     lock::cases_of_one_type,
     |case| Some(lock::workload_of_one_type(case, &ParkingLotWrite, TAKEN_AND_LEFT)?.blocking(case)),

@@ -51,7 +51,7 @@ const fn entry<L: SharedLock>(id: &'static str, summary: &'static str, source: &
         ..Facts::of(Role::SharedLock).waiting(Waits::SpinsThenSleeps)
     };
     let operation =
-        "one read, or one addition, by each thread of the role that the group names, beside those of the other";
+        "one read, or one addition, by each thread of the role that the group names, while those of the other role run";
     Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload::<L>).beyond_quick()
 }
 
@@ -109,7 +109,7 @@ impl SharedLock for PthreadRwLock {
 /// In theory: as the standard library's, and a lock that is handed over about every half a millisecond.
 static PARKING_LOT: Entry = entry::<parking_lot::RwLock<u64>>(
     "cpu.lock.shared_parking_lot",
-    "The reader-writer lock of parking_lot, read by some threads and written by others",
+    "parking_lot's reader-writer lock, read by some threads and written by others",
     "parking_lot::RwLock; run.json holds the library's version",
 );
 

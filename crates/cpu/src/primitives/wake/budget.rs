@@ -39,8 +39,7 @@ const WAITS: u32 = 10;
 
 const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str, waits: Waits) -> Entry {
     let facts = Facts { role: Role::SpinBudget, ..wake::FACTS.waiting(waits) };
-    let operation =
-        "one wait of 1 to 512 us: the CPU time that the waiter spins, and the time by which it goes on late";
+    let operation = "one wait of 1 to 512 us: the CPU time that the waiter spins, and the delay until it continues";
     Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload::<W>)
         .in_studies(&[Participation { study: &Competing, templates: budgets, reports_missing: false }])
         .beyond_quick()

@@ -46,7 +46,8 @@ pub(super) static ENTRIES: &[&Entry] = &[
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
 /// What `ns` is the cost of, for every wake-up.
-const OPERATION: &str = "one wake-up: from the waker's call until the waiter runs, which has slept that long (20 us where the group names CPUs)";
+const OPERATION: &str = "one wake-up: from the waker's call until the waiter, which has slept that long (20 us where \
+                         the group names CPUs), runs";
 
 const OPERATION_OF_ALL: &str =
     "one wake-up of all: from the waker's call until the last waiter runs; all have slept that long";

@@ -24,7 +24,7 @@ const FACTS: Facts = Facts { role: Role::Reaction, ..wake::FACTS.waiting(Waits::
 
 /// What `ns` is the cost of, for every way to wait awake.
 const OPERATION: &str =
-    "one reaction: from the store of another thread until the waiter, which has waited that long, goes on";
+    "one reaction: from another thread's store until the waiter, which has waited that long, continues";
 
 /// The group: the waker stores when the waiter has waited about so long.
 const AFTER: &str = "after # us";

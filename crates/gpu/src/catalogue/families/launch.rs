@@ -76,7 +76,7 @@ fn kind(case: &Case) -> String {
 /// of the device that starts them. While longer kernels run, the host gets ahead; a launch then costs what the device needs
 /// between the end of one grid and the start of the next.
 const LAUNCH: Entry = Entry {
-    operation: "one more kernel at the same work in all",
+    operation: "one more kernel for the same total work",
     definitions: |case| vec![kind(case)],
     // Empty kernels must contain their end, those that sweep their stores, others the reading of the clock by which they last.
     expected: |case| {
@@ -165,7 +165,7 @@ const WHOLE: [PlanRow; 3] = [
 
 /// How the host waits for a kernel, by its length: where it sleeps, the CPU that it leaves to others is in the details.
 const HOST_WAIT: Entry = Entry {
-    operation: "one more kernel and one more wait at the same work in all",
+    operation: "one more kernel and one more wait for the same total work",
     source: "CUDA Driver API, cuStreamSynchronize and CU_CTX_SCHED_SPIN, YIELD, BLOCKING_SYNC",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     plan: &[row(STANDARD, COMPARED, &[(KERNEL_US, &[5, 50])]), row(PAPER, COMPARED, &[(KERNEL_US, &[5, 50, 500])])],
@@ -177,7 +177,7 @@ const DEPENDENT: Entry = Entry { plan: LENGTHS, ..LAUNCH };
 
 /// A launch with the attribute that lets the kernel start before the one before has ended.
 const PROGRAMMATIC: Entry = Entry {
-    operation: "one more kernel at the same work in all; what it takes from the work of others counts",
+    operation: "one more kernel for the same total work; what it takes from the work of others counts",
     source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
     method: Method::Launch(Launching::Programmatic),
     // The wait for the kernel before.
@@ -226,13 +226,13 @@ entries! {
 
     /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of one more kernel and a wait for its stream",
-    operation: "one more kernel and one more wait at the same work in all",
+    operation: "one more kernel and one more wait for the same total work",
     source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync);
 
-    "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, an event behind it and a wait for the event",
-    operation: "one more kernel, event and wait at the same work in all",
+    "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, an event after it and a wait for the event",
+    operation: "one more kernel, event and wait for the same total work",
     source: "CUDA Driver API, cuEventSynchronize",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync);
@@ -254,24 +254,24 @@ entries! {
     source: "CUDA Driver API, CU_EVENT_BLOCKING_SYNC",
     method: Method::Launch(Launching::Waiting(HostWait::BlockingEvent));
 
-    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of one more kernel; the host asks again and again whether it is done",
+    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of one more kernel; the host polls whether it is done",
     source: "CUDA Driver API, cuStreamQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingStream));
 
     "gpu.launch.ask_event" like HOST_WAIT:
-    "Launch of one more kernel and an event; the host asks again and again whether it is reached",
+    "Launch of one more kernel and an event; the host polls whether it is reached",
     source: "CUDA Driver API, cuEventQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
 
     /// In theory: no call of the driver while the host waits; the word comes over the link.
     "gpu.launch.ask_word" like HOST_WAIT:
-    "Launch of one more kernel and a word of host memory that the stream writes; the host reads it again and again",
+    "Launch of one more kernel and a word of host memory that the stream writes; the host polls it",
     source: "CUDA Driver API, cuStreamWriteValue32",
     method: Method::Launch(Launching::Waiting(HostWait::Word));
 
     /// In theory: an interrupt, the wake-up of the driver's thread, and its answer.
     "gpu.launch.host_function" like HOST_WAIT:
-    "Launch of one more kernel and a function of the host behind it, for which the host spins",
+    "Launch of one more kernel and a host function after it, for which the host spins",
     source: "CUDA Driver API, cuLaunchHostFunc",
     method: Method::Launch(Launching::Waiting(HostWait::Function));
 
@@ -322,7 +322,7 @@ entries! {
     /// In theory: the barrier of `gpu.grid.cooperative`, and what it costs that blocks wait for the slowest one.
     "gpu.launch.grid_sync" like PROGRAMMATIC:
     "One more grid_group::sync() between the parts of one kernel, timed as one more kernel is",
-    operation: "one more barrier at the same work in all, instead of one more kernel",
+    operation: "one more barrier for the same total work, instead of one more kernel",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync",
     facts: Facts { role: Role::BarrierInKernel, ..FACTS },
     method: Method::Launch(Launching::Within),
@@ -335,22 +335,22 @@ entries! {
     /// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
     /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
     "gpu.launch.wait_value" like DEPENDENT:
-    "Launch of one more kernel in the other of two streams, behind a value that the first writes to memory",
-    operation: "one more kernel, written value and wait for it at the same work in all",
+    "Launch of one more kernel in the second of two streams, which waits for a value that the first writes to memory",
+    operation: "one more kernel, written value and wait for it for the same total work",
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
     /// In theory: as with a value in memory; the driver chooses what an event is.
     "gpu.launch.event_wait" like DEPENDENT:
-    "Launch of one more kernel in the other of two streams, behind an event of the first",
-    operation: "one more kernel, recorded event and wait for it at the same work in all",
+    "Launch of one more kernel in the second of two streams, which waits for an event of the first",
+    operation: "one more kernel, recorded event and wait for it for the same total work",
     source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait);
 
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
     "One more turn of a loop in a graph (conditional node), whose kernel decides whether there is another",
-    operation: "one more kernel and decision at the same work in all",
+    operation: "one more kernel and decision for the same total work",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
     definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec();
@@ -358,7 +358,7 @@ entries! {
     /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
     /// (tail launch).
     "gpu.launch.device_graph" like LOOPED: "Launch of a graph by its kernel on the device, after the graph has ended",
-    operation: "one more kernel in a graph that the kernel before launches, at the same work in all",
+    operation: "one more kernel in a graph that the kernel before launches, for the same total work",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),
     definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec();

@@ -24,7 +24,7 @@ const LOCK: Entry = Entry {
     ],
     limit: |case, limits| {
         has_too_many_warps(case, limits)
-            .then_some("every warp waits for every other: more than one for each multiprocessor take minutes")
+            .then_some("every warp waits for every other: more than one per multiprocessor takes minutes")
     },
     ..Entry::of(Kernel::of("lock.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
 };

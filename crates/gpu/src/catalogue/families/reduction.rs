@@ -114,7 +114,7 @@ reductions! {
     "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
         "Reduction 5 of the paper: as 3, each thread first reduces many elements";
     "atomic", ATOMIC, RED, BURTCHELL,
-        "One atomic operation of each block on a result that is set to its initial value before, outside of the time";
+        "One atomic operation of each block on a result that is reset before, untimed";
     "last_block", LAST_BLOCK, COUNTED, SAMPLE,
         "Partial results in memory, fences and a counter; the last block joins them";
     "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },
@@ -131,11 +131,12 @@ reductions! {
     "kernel_boundary", Recipe::two_kernels(), STORED, IMPLICIT,
         "Two launches in a stream; the second kernel joins the partial results";
     "atomic_queued", ATOMIC.queued(Queueing::QueuedFirst), RED, BURTCHELL,
-        "As atomic, all kernels of the chain in the stream before the first one starts, so that no launch waits for the host";
+        "As atomic, with all kernels of the chain in the stream before the first one starts, so that no launch waits \
+         for the host";
     "grid_queued", GRID.queued(Queueing::QueuedFirst), BARRIER, ZHANG,
-        "As the barrier of cooperative groups, all kernels of the chain in the stream before the first one starts";
+        "As the barrier of cooperative groups, with all kernels of the chain in the stream before the first one starts";
     "kernel_boundary_queued", Recipe::two_kernels().queued(Queueing::QueuedFirst), STORED, IMPLICIT,
-        "As two launches, all kernels of the chain in the stream before the first one starts";
+        "As two launches, with all kernels of the chain in the stream before the first one starts";
     "graph", Recipe::two_kernels().queued(Queueing::GraphEach), STORED, "CUDA Driver API, cuGraphLaunch",
         "Two kernels in a graph, replayed for each reduction";
     "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
