@@ -182,13 +182,13 @@ fn has_certain_cycles(row: &Row) -> bool {
     is_narrow(row.shown_width_in_cycles()) && (row.verdict.has_cost() || !is_narrow(row.shown_width()))
 }
 
-/// What stands before a rough figure.
+/// The sign before a rough figure.
 pub(crate) const ROUGHLY: &str = "~";
 
-/// What stands in place of a figure that is too uncertain.
+/// The words in place of a figure that is too uncertain.
 pub(crate) const NO_NUMBER: &str = "no number";
 
-/// How a cost stands there that is a range; for the explanations.
+/// How the explanations write a cost that is a range.
 const RANGE: &str = "a to b";
 
 /// A verdict for people.
@@ -241,7 +241,7 @@ pub(crate) fn words(verdict: &str) -> &str {
     VERDICTS.iter().find(|known| known.name == verdict).map_or(verdict, |known| known.words)
 }
 
-/// A sign beside a figure, or a word in its place.
+/// A sign next to a figure, or a word in its place.
 #[derive(Debug, Serialize)]
 pub(crate) struct Sign {
     pub(crate) text: &'static str,

@@ -12,7 +12,7 @@ const RESOLUTION_STEPS: f64 = 1000.0;
 /// A loop that does not fill a sample with this many iterations is empty.
 const MOST_ITERATIONS: u64 = 1 << 32;
 
-/// The two sides, the one that every calibration looks at first.
+/// The two sides; every calibration begins with the first.
 const BOTH: [Side; 2] = [Side::Baseline, Side::Test];
 
 /// No interruption is as long as this many samples.

@@ -19,7 +19,7 @@ pub(crate) struct CostFormula {
     /// The cost, in nanoseconds, that one step of the clock amounts to.
     pub(crate) resolution_ns: f64,
     pub(crate) ns_per_tick: f64,
-    /// Whose cost it is, and which samples it stands for.
+    /// Whose cost the figure is, and the samples it covers.
     protocol: Protocol,
 }
 
@@ -151,8 +151,8 @@ impl Estimate {
         (ns > 0.0 && cycles > 0.0).then(|| Hertz(cycles / ns * 1e9))
     }
 
-    /// Where several processes measured the case, its cost is the mean over them. What they have in common with those of other
-    /// cases then cancels between two runs; it would not between two medians.
+    /// Where several processes measured the case, its cost is their mean. What the processes have in common with
+    /// other cases then cancels between two runs; it would not between two medians.
     pub(crate) fn point_at_processes(&mut self, processes: &[ProcessCost], shares_nothing: bool) {
         let at = |interval: Option<Interval>, point: f64| interval.map(|interval| interval.at_least(point, 0.0));
         if let Some(ns) = mean_over_processes(processes, shares_nothing, |cost| Some(cost.ns)) {

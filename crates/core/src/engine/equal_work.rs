@@ -6,11 +6,11 @@ use crate::engine::measurement_block::{MeasurementBlock, PairOrder};
 use crate::engine::profile::{self, Phase};
 use crate::{Experiment, ExperimentError, Observation};
 
-/// The pairs that follow those of each measurement block: each has an address of its own, and that is what they differ by.
+/// Pairs taken after each measurement block. Each uses another address, which makes them differ.
 const PAIRS: u64 = 6;
 
-/// The pairs of earlier blocks, and those that follow this one, on the memory of its last pairs and those before; none where the actors are
-/// served alike.
+/// The pairs of earlier blocks and those taken after this one, on the memory of its last pairs and of earlier ones;
+/// empty where actors are served alike.
 pub(super) fn with_block(
     mut earlier: Vec<Observation>,
     experiment: &mut dyn Experiment,

@@ -37,11 +37,11 @@ pub enum ExperimentError {
     Failed(String),
 }
 
-/// How an experiment is to be sampled and what its figure stands for: the constants of a case.
+/// How to sample an experiment and what its figure covers: the constants of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a property of its own")]
 pub struct Protocol {
-    /// The operations that stand once in the machine code of one iteration.
+    /// The operations in the machine code of one iteration.
     pub unroll: u32,
     /// The fewest iterations one sample may have, for experiments whose loop needs some to reach a steady state.
     pub min_iterations: u64,
@@ -64,14 +64,14 @@ pub struct Protocol {
     /// How long that window is, where the operations in it are counted instead of timed: the ticks of a sample are then what
     /// its iterations take at each actor's rate in the window.
     pub counted_for: Option<Duration>,
-    /// Which samples the figure stands for: the same for all cases of a sweep. Where samples do not say which actors had
-    /// SMT interference, the figure stands for all samples, whatever this says.
+    /// The samples that the figure covers, the same for all cases of a sweep. Where samples do not say which actors
+    /// had SMT interference, the figure covers all samples, whatever this field says.
     pub population: Population,
     /// Whether there is a loop with two more copies of the primitive, [`Side::Double`].
     pub has_double: bool,
-    /// Whether a baseline that has operations executes the primitive itself. Then a second copy stands among the same as the
-    /// first. Where the context is something else, such as the updates around a fence, a second copy right behind the first is
-    /// another question.
+    /// Whether a baseline with operations executes the primitive itself: a second copy then has the same neighbours
+    /// as the first. In another context, such as the updates around a fence, a second copy right after the first is a
+    /// different question.
     pub is_own_context: bool,
     /// The share of the time for one case that this one should get: more where every sample is long whatever its
     /// iterations, less where more pairs add no information.
@@ -79,7 +79,7 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// The usual one of a loop with so many operations in an iteration.
+    /// The usual protocol of a loop with this many operations per iteration.
     pub const fn of(unroll: u32) -> Self {
         Self {
             unroll,
@@ -153,7 +153,7 @@ pub trait Experiment {
         Ok(None)
     }
 
-    /// How it is sampled and what its figure stands for. The same whenever it is asked for.
+    /// How to sample the experiment and what its figure covers; equal at every call.
     fn protocol(&self) -> Protocol;
 
     /// Whether the primitive did its work in all shots so far.

@@ -27,8 +27,8 @@ pub(crate) struct Basis {
     pub(crate) states: States,
 }
 
-/// The verdict on a case: whether this run determines the cost. Of all pairs, the excluded ones too, and the costs of those that
-/// count.
+/// The verdict on a case: whether this run determines the cost. It sees all pairs, excluded ones too, and the costs
+/// of those that count.
 pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs, basis: &Basis) -> Verdict {
     if let Check::Failed(reason) = check {
         return Verdict::Failed(format!("check failed: {reason}"));
@@ -92,7 +92,7 @@ pub(crate) fn starved(observations: &[Observation]) -> Option<String> {
     (starved > 0).then(|| format!("in {percent:.1} % of the windows a thread completed no operation"))
 }
 
-/// Threads are served unequally where the slowest pays so many times the mean.
+/// Threads are served unequally if the slowest pays this many times the mean.
 const UNEQUAL: f64 = 1.5;
 
 /// Says how unequally the threads of a window are served. Over longer windows the slowest comes nearer to the mean.
@@ -104,8 +104,8 @@ pub(crate) fn unequal_service(estimate: &Estimate, window: Duration) -> Option<S
         .then(|| format!("served unequally: {slowest_in_digits} ns for the slowest thread in windows of {window}"))
 }
 
-/// Says that single operations, whose percentiles stand beside the figure, are not those of the figure: their median lies outside
-/// its interval and the spread of its pairs.
+/// Remarks that single operations, whose percentiles are shown next to the figure, belong to another state: their
+/// median lies outside the figure's interval and the spread of its pairs.
 pub(crate) fn single_operations(estimate: &Estimate, details: &[Detail]) -> Option<String> {
     let median = details.iter().find(|detail| detail.name == "p50_ns" && detail.actor.is_none())?.value;
     let known = [estimate.ns_within, estimate.ns_spread].into_iter().flatten();
@@ -124,7 +124,7 @@ pub(crate) fn drift(drift: Option<f64>) -> Option<String> {
     drift.map(|drift| format!("all costs of its class drifted by {:.0} % during the run", 100.0 * drift))
 }
 
-/// The median actor may cost so many times the mean, or the mean so many times it.
+/// The median actor and the mean may differ by this factor.
 const MEDIAN_ALIKE: f64 = 1.5;
 
 /// Says that a window serves its actors unequally, and names the figures; `None` where equal work and the median actor cost about
@@ -138,8 +138,8 @@ pub(crate) fn unequal(estimate: &Estimate) -> Option<String> {
     })
 }
 
-/// Says what the case cost in each state of the machine, but for those in which it cost about the same: within its interval, and by
-/// less than a state makes of a class. `None` where that leaves one.
+/// Names the cost of the case in each state of the machine, except states with about the same cost: within its
+/// interval, and closer than a state shifts a class. `None` if one state remains.
 pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<String> {
     let [first, others @ ..] = states else { return None };
     let is_same =

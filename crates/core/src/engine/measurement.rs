@@ -12,13 +12,13 @@ use crate::{Actor, Check, Detail, Estimate, Evidence, Experiment, Hertz, Observa
 pub struct Measurement {
     /// The cost; `None` if no pair could be used.
     pub estimate: Option<Estimate>,
-    /// What it costs in each state of the machine, the one that held most of the time first; nothing where there was one.
+    /// The cost in each state of the machine, the longest state first; empty with a single state.
     pub(crate) states: Vec<StateCost>,
     /// What it costs in each of the processes that measured it, if there were several.
     pub(crate) processes: Vec<ProcessCost>,
     /// Relative median absolute deviation of the observations.
     pub noise: Option<f64>,
-    /// Number of pairs the estimate stands on.
+    /// Number of pairs behind the estimate.
     pub pairs: u64,
     /// Number of pairs excluded.
     pub excluded: u64,
@@ -28,7 +28,7 @@ pub struct Measurement {
     pub unroll: u32,
     /// Whose cost it is, unless that follows from what is known of the primitive.
     pub actor: Option<Actor>,
-    /// Whether the loops are those of a window.
+    /// Whether the loops ran in a window.
     pub in_window: bool,
     /// What the figure is worth.
     pub verdict: Verdict,

@@ -16,7 +16,7 @@ const BATCH: Duration = Duration::from_millis(100);
 /// Waking up threads for fewer pairs than this takes as long as the pairs do.
 const FEWEST_IN_BATCH: u64 = 3;
 
-/// A block that goes on.
+/// A block in progress.
 pub(crate) struct MeasurementBlock {
     pub(super) iterations: u64,
     rule: PrecisionRule,
@@ -26,18 +26,18 @@ pub(crate) struct MeasurementBlock {
     /// Whether each side has yet to pay for its cold caches.
     pub(super) is_cold: bool,
     started: Instant,
-    /// Those of earlier blocks first.
+    /// Observations, those of earlier blocks first.
     pub(super) observations: Vec<Observation>,
     /// How many are of earlier blocks.
     known: usize,
-    /// Number of this block, from 1. Those of a case may have gaps.
+    /// Number of this block, from 1. The numbers of a case may have gaps.
     pub(super) number: u32,
     /// Whether the pairs of all blocks are judged at its end. Otherwise, whatever they say, they are not enough.
     pub(super) judges_all: bool,
 }
 
 impl MeasurementBlock {
-    /// Begins a block after those that took `known`.
+    /// Begins a block after the blocks that took `known`.
     pub(crate) fn new(
         experiment: &dyn Experiment,
         rule: PrecisionRule,
@@ -131,7 +131,7 @@ pub struct PairOrder {
 }
 
 impl PairOrder {
-    /// The order of the pairs from number `first_pair` on, of samples with so many iterations.
+    /// The order of the pairs from `first_pair` on, for samples with this many iterations.
     pub fn new(seed: u64, iterations: u64, first_pair: u64) -> Self {
         // A later block draws other orders than the first.
         let random = fastrand::Rng::with_seed(seed.wrapping_add(first_pair));

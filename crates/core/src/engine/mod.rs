@@ -64,8 +64,8 @@ pub struct Engine {
     pub(crate) calibration: Option<Calibration>,
     /// The check alone, under stress for so long; of no time: the cost alone, without the check.
     pub(crate) trial: Option<Duration>,
-    /// Number of the next block; `None` counts those of the case. Blocks of one number were taken in the same pass over all
-    /// cases.
+    /// Number of the next block; `None` counts the blocks of the case. Blocks of one number belong to the same pass
+    /// over all cases.
     pub(crate) block: Option<u32>,
     cancel: Cancel,
 }
@@ -238,7 +238,7 @@ impl Engine {
         if self.settings.has_levels { States { others: levels_of(observations), ..of_class } } else { of_class }
     }
 
-    /// Runs the third loop of a resolved case. The figure stands without it: a third loop that fails is remarked.
+    /// Runs the third loop of a resolved case. If the loop fails, the figure stays and a remark says so.
     fn add_additivity(&self, experiment: &mut dyn Experiment, seed: u64, found: &mut Measurement) {
         let test = || Additivity::of(experiment, found.iterations, seed, &self.cancel);
         match profile::time(Phase::Additivity, test) {

@@ -20,12 +20,12 @@ pub(crate) struct Cost {
     shares: Vec<f64>,
     /// The costs of the parts of the run, in their order.
     course: Vec<f64>,
-    /// The pairs that it stands on.
+    /// The number of pairs behind the cost.
     pub(crate) count: usize,
 }
 
-/// A run is compared with itself in so many parts. A state of the machine that lasts for a good part of the run shows
-/// there, and not in how much blocks resemble their neighbours.
+/// A run is compared with itself in this many parts: a state that lasts for a good part of the run shows between
+/// parts, not between neighbouring blocks.
 const PARTS_OF_RUN: usize = 6;
 
 #[derive(Debug)]
@@ -182,13 +182,13 @@ pub(crate) fn levels_of(observations: &[Observation]) -> BTreeMap<u32, usize> {
 /// What the cases of a class have in common in the course of a run, by measurement block.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct States {
-    /// The number of the state of blocks that were not taken in the one that held most of the time.
+    /// The state of each block that was not taken in the longest state.
     pub(crate) others: BTreeMap<u32, usize>,
-    /// By what all costs were higher than in the mean over that state.
+    /// The factor by which all costs exceeded their mean over the longest state, by block.
     pub(crate) shared: BTreeMap<u32, f64>,
     /// Whether that is the clock, which cycles do not show, and the cases have nothing else in common.
     pub(crate) is_clock: bool,
-    /// By what all costs changed in the course of the usual state, relative to them, if by more than noise explains.
+    /// The relative change of all costs in the course of the usual state, if noise does not explain it.
     pub(crate) drift: Option<f64>,
 }
 
@@ -201,13 +201,13 @@ pub(crate) struct StateCost {
 }
 
 impl States {
-    /// By what all costs of the class were higher in this block.
+    /// The factor by which all costs of the class were higher in this block.
     pub(crate) fn shared_in(&self, block: u32) -> f64 {
         self.shared.get(&block).copied().unwrap_or(1.0)
     }
 
-    /// Excludes the pairs of all states but the one that held most of the time, and says what the case costs in each: nothing
-    /// where there is one.
+    /// Excludes the pairs of all states but the longest, and returns the cost in each state; empty with a single
+    /// state.
     pub(crate) fn exclude_others(&self, observations: &mut [Observation]) -> Vec<StateCost> {
         let mut of_state: BTreeMap<usize, Vec<(f64, Option<f64>)>> = BTreeMap::new();
         for o in observations.iter_mut().filter(|o| o.excluded.is_none()) {
@@ -256,14 +256,15 @@ pub(crate) fn process_costs(observations: &[Observation]) -> Vec<ProcessCost> {
     if costs.len() < FEWEST_PROCESSES || costs.len() < processes.len() { Vec::new() } else { costs }
 }
 
-/// The geometric mean over processes: each counts once, however many blocks it has. Where nothing is shared, without the lowest
-/// and the highest: beside another guest on its core, a process may cost half as much again. `None` where one has no cost.
+/// The geometric mean over processes: each counts once, however many blocks it has. Where threads share nothing, the
+/// lowest and the highest are left out, because another guest on the core makes a process half as expensive again.
+/// `None` if a process has no cost.
 pub(crate) fn mean_over_processes(
     costs: &[ProcessCost],
     shares_nothing: bool,
     value: impl Fn(&ProcessCost) -> Option<f64>,
 ) -> Option<f64> {
-    // Of the same processes in every unit, or cycles and nanoseconds would be those of two clocks.
+    // The same processes in every unit: otherwise cycles and nanoseconds would come from two clocks.
     let mut by_time: Vec<&ProcessCost> = costs.iter().collect();
     by_time.sort_by(|one, other| one.ns.total_cmp(&other.ns));
     let cut = if shares_nothing { trimmed_at_each_end(costs.len()) } else { 0 };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::words::words;
 
 words! {
-    /// A part of a run. Those with a point in their name are part of the one named before it.
+    /// A part of a run. A name with a point is part of the phase named before the point.
     pub enum Phase ("phase") {
         /// Finding the hardware and making it ready.
         Open = "open",

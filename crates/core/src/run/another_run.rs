@@ -38,7 +38,7 @@ use crate::{Case, Catalogue, Class, Detail, Hertz, Interval, Nanoseconds, Row, S
 /// Of fewer cases, what they share is not told from what each has of its own.
 const FEWEST_CASES: usize = 4;
 
-/// The assumed variance counts for so many degrees of freedom where a class has too few cases for a prior of its own.
+/// Degrees of freedom of the assumed variance, where a class has too few cases for a prior of its own.
 const DEGREES_OF_ASSUMED: f64 = 2.0;
 
 /// What the cases of a class share, and by how much another run may shift it.
@@ -281,8 +281,8 @@ pub fn half_width(of_run: Variance) -> f64 {
     student::quantile_95(of_run.degrees) * (2.0 * of_run.value).sqrt()
 }
 
-/// The variance of a case in another run where no earlier run shows it: by what is usual more than the processes say, and never less
-/// than what a run adds to them. Comparisons of rows within a run, and of runs, do without.
+/// The variance of a case in another run, if no earlier run shows it: the usual excess over what the processes
+/// predict, and at least what a run adds to them. Comparisons of rows within a run, and of runs, do without it.
 fn as_usual(own: Variance, known: InUnit<'_>) -> Variance {
     match known {
         (None, Some(Apart { added, factor, .. })) => {
@@ -492,7 +492,7 @@ mod tests {
         assert!(is(rising.degrees, 4.0 * 4.0 + DEGREES_OF_ASSUMED), "{rising:?}");
     }
 
-    /// Cases of so many threads that cost the same in each of three processes, and what is derived of them.
+    /// Cases with this many threads that cost the same in each of three processes, and what is derived from them.
     fn derived(threads: u32, count: u32, change: impl Fn(&mut Row, &mut Vec<Detail>)) -> (Vec<Row>, Vec<Shared>) {
         let facts = Facts { run_effect: |_| RunEffect { ns: 0.02, cycles: 0.01 }, ..Facts::of(Role::ThreadBarrier) };
         let catalogue: Catalogue =

@@ -4,8 +4,8 @@ use crate::model::detail::{Details, value_of};
 use crate::units::significant_digits;
 use crate::{Case, Detail, Domain, Placement, Role, Row, Verdict};
 
-/// A lock changes hands certainly too fast below this part of the time of a hand-off. The rest is for acquisitions between
-/// hand-overs, which are counted in windows of their own.
+/// A lock changes hands certainly too fast below this share of a hand-off's time. The margin is for acquisitions
+/// between hand-overs, which are counted in windows of their own.
 const CERTAINLY_BELOW: f64 = 0.8;
 
 /// Gives locks a verdict that change hands faster than their threads can hand over.
@@ -95,7 +95,7 @@ mod tests {
         Some(if case.primitive == "lock" { Role::ThreadLock } else { Role::SpinHandoff })
     }
 
-    /// Whether a lock gets another verdict beside these hand-offs.
+    /// Whether these hand-offs change a lock's verdict.
     fn is_beyond(lock: Row, kept: f64, handoffs: &[Row]) -> bool {
         let details = Details::from([(lock.case.id(), vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, kept)])]);
         let mut rows = [&[lock], handoffs].concat();

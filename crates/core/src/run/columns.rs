@@ -43,7 +43,7 @@ impl Header {
         Ok(Self(names.map(column).collect(), unknown))
     }
 
-    /// The names that are no columns of this version. What stands below them is not read.
+    /// Names that are not columns of this version. Their cells are not read.
     pub fn unknown(&self) -> &[String] {
         &self.1
     }

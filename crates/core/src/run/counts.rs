@@ -12,7 +12,7 @@ const MOST_ELEMENTS: usize = 1 << 14;
 /// The largest memory, in bytes.
 const BYTES: u64 = 1 << 50;
 
-/// What these fields may be at most, wherever they stand.
+/// The largest values of these fields, wherever they occur.
 const MOST: [(&str, u64); 25] = [
     ("seed", u64::MAX),
     ("packages", 1 << 10),

@@ -25,7 +25,7 @@ pub struct DamagedLines {
     pub(crate) unknown: Vec<String>,
 }
 
-/// So many lines are named.
+/// The most lines that are named.
 const MOST_NAMED: usize = 5;
 
 impl DamagedLines {
@@ -70,11 +70,11 @@ impl fmt::Display for DamagedLines {
 /// A line of a table, or several where another program broke a cell: its number, its bytes, and its record or why it has none.
 pub(crate) type NumberedRecord<'a> = (u64, &'a [u8], Result<StringRecord, String>);
 
-/// Another program breaks a cell over so many lines at most.
+/// The most lines over which another program breaks a cell.
 const MOST_BREAKS: u64 = 16;
 
-/// The records of these lines, which have so many cells; the first line has this `number`. What is no record is an error with the
-/// reason. Empty lines are passed over.
+/// The records of these lines, each with this many cells; the first line has this `number`. A line that is no record
+/// is an error with the reason. Empty lines are skipped.
 pub(crate) fn records(table: &[u8], number: u64, cells: usize) -> impl Iterator<Item = NumberedRecord<'_>> {
     let (mut start, mut number) = (0, number);
     std::iter::from_fn(move || {

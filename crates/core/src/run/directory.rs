@@ -23,7 +23,7 @@ pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, rep
 use crate::run::{SCHEMA, columns, counts, details};
 use crate::{CaseId, Row, Run};
 
-/// The licence of imported figures, which stays beside them.
+/// The licence of imported figures, which stays with them.
 pub const LICENSE: &str = "LICENSE";
 
 /// A folder that holds one run.
@@ -129,7 +129,7 @@ impl RunDirectory {
         self.0.join("samples.csv")
     }
 
-    /// What is known of the cases besides their costs.
+    /// What is known about the cases besides their costs.
     pub fn details(&self) -> PathBuf {
         self.0.join("details.csv")
     }
@@ -178,8 +178,8 @@ impl RunDirectory {
         serde_json::from_value(value).map_err(|error| bad(format!("{error}; {}", not_understood(version.as_deref()))))
     }
 
-    /// Reads the row of each case, the later of two. A last line that was cut off is passed over: its case was not finished. So are
-    /// damaged lines: a run that goes on measures their cases again.
+    /// Reads the row of each case, the later of two. A truncated last line is skipped, because its case was not
+    /// finished. So are damaged lines: a resumed run measures their cases again.
     ///
     /// # Errors
     /// When the file cannot be read, is another table, or has more lines than a run writes.
@@ -221,8 +221,8 @@ impl RunDirectory {
         replace(&path, &lines(header.chain(rows.iter().map(Row::to_record))).at(&path)?)
     }
 
-    /// Leaves one row of each case, the last, and makes `details.csv` compact: a value that most cases of a domain share
-    /// stands there once. A reader never sees half of a file.
+    /// Keeps the last row of each case and makes `details.csv` compact: a value that most cases of a domain share is
+    /// written once. A reader never sees half of a file.
     ///
     /// # Errors
     /// When the file cannot be read or written.
@@ -241,7 +241,7 @@ impl RunDirectory {
         self.write_compact_details(&rows, details)
     }
 
-    /// Replaces the details, where there are some, so that a value that most cases of a domain share stands there once.
+    /// Replaces the details, if there are some, so that a value that most cases of a domain share is written once.
     pub(crate) fn write_compact_details(&self, rows: &[Row], details: Details) -> Result<(), RunDirectoryError> {
         if !self.details().is_file() {
             return Ok(());
@@ -275,7 +275,7 @@ impl RunDirectory {
         Ok((table.expand(rows).map_err(|reason| RunDirectoryError::content(&self.details(), reason))?, damaged))
     }
 
-    /// `details.csv` as it stands there, and its damaged lines; `None` if there is no such file.
+    /// `details.csv` as it is on disk, and its damaged lines; `None` if there is no such file.
     pub(super) fn detail_table(&self) -> Result<Option<(DetailTable, DamagedLines)>, RunDirectoryError> {
         let Some((path, bytes)) = read_table(&self.details())? else { return Ok(None) };
         let parsed = DetailTable::parse(body(&path, &bytes, &details::COLUMNS)?);

@@ -215,7 +215,8 @@ fn folder_of(path: &Path) -> &Path {
 /// How the names of drafts begin and end.
 const DRAFT: (&str, &str) = (".syncscope-", ".new");
 
-/// A file of a name that nobody knows beforehand, in the folder of the one that it will replace. It goes where it does not.
+/// A file with an unpredictable name, in the folder of the file that it will replace. It is removed if it does not
+/// replace it.
 fn draft_of(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let (begin, end) = DRAFT;
     // As a file that is created without more: `umask` takes from it.
@@ -261,7 +262,7 @@ pub(crate) fn read_large_table(plain: &Path, most: u64) -> Result<Option<(PathBu
     Ok(Some((path, bytes)))
 }
 
-/// Replaces a table by these lines, uncompressed, as a run that goes on adds to them.
+/// Replaces a table with these lines, uncompressed, in the form to which a run in progress adds.
 ///
 /// # Errors
 /// When a file cannot be written or removed.
@@ -274,7 +275,7 @@ pub(crate) fn write_plain(plain: &Path, bytes: &[u8]) -> Result<(), RunDirectory
     }
 }
 
-/// Writes `NAME.csv.gz`. The same content gives the same file: no time and no name stands in it.
+/// Writes `NAME.csv.gz`. Equal content gives an equal file: it contains no time and no name.
 ///
 /// # Errors
 /// When the file cannot be written.

@@ -9,7 +9,7 @@ use crate::stats::median;
 use crate::units::{rounded, significant_digits};
 use crate::{Catalogue, Class, Cycles, Detail, Nanoseconds, Role, Row};
 
-/// So many hand-offs, spread over those that were measured.
+/// The number of hand-offs, spread over the measured ones.
 const HANDOFFS: usize = 3;
 
 /// A file may give a process any number.
@@ -34,7 +34,7 @@ records! {
         pub add?: Option<String>,
         /// Its readings in the processes that measured the run, in their order of time but for the first, which also ends it.
         pub processes: Vec<Reading>,
-        /// The states of the classes that had several, the one that held most of the time first.
+        /// The states of each class that had several, the longest first.
         pub states?: Vec<StateOfClass>,
     }
 }
@@ -163,7 +163,7 @@ impl Fingerprint {
     }
 }
 
-/// What stands under `text`; a new text comes last.
+/// The entry of `text`; a new text comes last.
 fn entry<V: Default>(list: &mut Vec<(String, V)>, text: String) -> &mut V {
     let place = list.iter().position(|(known, _)| *known == text).unwrap_or_else(|| {
         list.push((text, V::default()));
@@ -229,14 +229,14 @@ impl Reading {
         Some([of(self)?, of(other)?])
     }
 
-    /// By what the hand-offs cost more in another reading of the same cases; `None` without one.
+    /// The factor by which hand-offs cost more in another reading of the same cases; `None` without one.
     pub fn handoffs_to(&self, other: &Self) -> Option<f64> {
         let ratios: Vec<f64> = self.handoff_ns.iter().zip(&other.handoff_ns).map(|(one, other)| other / one).collect();
         median(&ratios).filter(|_| self.handoff_ns.len() == other.handoff_ns.len())
     }
 
-    /// What distinguishes this state from the other one, as far as the figures and the clocks of both tell: each cause as it is
-    /// in either.
+    /// The causes that distinguish this state from the other one, as far as the figures and clocks of both tell; each
+    /// cause as it is in either state.
     pub fn causes(&self, other: &Self, clocks_hz: Option<[f64; 2]>) -> Vec<[String; 2]> {
         [clocks_hz.and_then(clocks), self.neighbours(other), self.places(other)].into_iter().flatten().collect()
     }

@@ -16,7 +16,8 @@ pub struct Apart {
     /// The variance of the logarithm of a case that another run adds at least, however well the processes of one agree: it has its
     /// threads and cache lines in other places. None where threads share nothing.
     pub added: f64,
-    /// The variance of a case between runs over the one that the processes of a run predict, with its degrees of freedom.
+    /// The variance of a case between runs divided by the variance that the processes of a run predict, with its
+    /// degrees of freedom.
     pub factor: Variance,
     /// The variance of the logarithm of what all cases have in common, as that of one run. Its degrees of freedom say how alike
     /// guests are in it: the runs of a machine outweigh it when they are more.

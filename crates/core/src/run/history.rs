@@ -33,7 +33,7 @@ const COLUMNS: [&str; 6] = ["ended", "case_id", "ns", "ns_own", "cycles", "cycle
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ratio {
-    /// The variance between runs over the one that the processes of a run predict.
+    /// The variance between runs divided by the variance that the processes of a run predict.
     pub factor: f64,
     /// How well the variance of a single case is known thereby: degrees of freedom.
     pub degrees: f64,
@@ -44,7 +44,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The variance of a case, given the one that the processes predict.
+    /// The variance of a case, given the variance that the processes predict.
     pub fn of(&self, case: &CaseId, predicted: f64) -> Variance {
         let prior = Variance { value: self.factor * predicted, degrees: self.degrees };
         let seen = self.cases.get(&case.0).map(|[value, degrees]| Variance { value: *value, degrees: *degrees });

@@ -132,7 +132,7 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// Forgets what stands of these cases in the first bytes of the samples and of the details: it was measured anew.
+    /// Removes these cases from the first bytes of the samples and of the details: they were measured anew.
     ///
     /// # Errors
     /// When a file cannot be read or written.

@@ -28,8 +28,8 @@ impl Row {
     /// and no rate of all threads.
     pub fn measured(case: Case, facts: Option<&Facts>, measurement: &Measurement) -> Self {
         let estimate = measurement.estimate.as_ref();
-        // A fastest or median thread can lose the race in one of the loops alone. Beside a resolved cost such a difference,
-        // zero or below, is no cost.
+        // A fastest or median thread can lose the race in one loop alone. Next to a resolved cost, a difference of
+        // zero or below is no cost.
         let of_actor = |cost: fn(&Estimate) -> Nanoseconds| {
             estimate.map(cost).filter(|cost| measurement.verdict != Verdict::Resolved || cost.value() > 0.0)
         };

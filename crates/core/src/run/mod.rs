@@ -189,8 +189,8 @@ impl Run {
         rows.len() as u64 >= self.planned && !rows.iter().any(|row| row.provisional)
     }
 
-    /// Why the rows of a run that is done are not those that it wrote; `None` if they are, or if it is not done. A table that
-    /// was cut off or replaced has fewer.
+    /// Why the rows of a finished run are not the rows that it wrote; `None` if they are, or if it is not finished. A
+    /// table that was truncated or replaced has fewer.
     pub fn damage(&self, rows: &[Row]) -> Option<String> {
         if self.status != Status::Done || self.is_complete_with(rows) {
             return None;

@@ -16,7 +16,7 @@ records! {
         pub binary?: Option<String>,
     }
 
-    /// One process that measured a part of a run: the one that began it, or one that resumed it.
+    /// A process that measured a part of a run: it began or resumed the run.
     pub struct SessionRecord {
         /// When measuring began, RFC 3339, UTC.
         pub started: String,
@@ -57,7 +57,7 @@ impl SessionRecord {
         (0.5 / cpus as f64).min(0.02)
     }
 
-    /// What disturbed the session on so many CPUs.
+    /// What disturbed the session on a machine with this many CPUs.
     pub fn warnings(&self, cpus: usize) -> Vec<String> {
         let most = Self::largest_share_of_others(cpus);
         let others = self.others_share.filter(|share| *share > most).map(|share| {

@@ -7,8 +7,8 @@ use crate::stats::Variance;
 use crate::units::significant;
 use crate::{Actor, Case, Class, Cycles, Hertz, Interval, Mode, Nanoseconds, Population, Verdict};
 
-/// How far the figure of a row is from those of other runs in the same state, by what processes differ by: variances of its
-/// logarithm, as the figure of one run.
+/// How far the figure of a row may be from other runs in the same state, judged by how much processes differ:
+/// variances of its logarithm, as for the figure of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunToRun {
     /// What it moves with.
@@ -188,7 +188,7 @@ const fn is_same(one: &str, other: &str) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// A row and its columns: the fields in the order of the columns that they stand in.
+/// A row and its columns: the fields in the order of their columns.
 macro_rules! row {
     ($(#[$about:meta])* pub struct Row {
         $($($(#[$doc:meta])* pub $field:ident: $type:ty)? => [$($column:expr),* $(,)?];)*
@@ -254,8 +254,8 @@ fn number_text(value: Option<f64>) -> String {
 }
 
 row! {
-    /// Everything a run says about one case, and the columns of `measurements.csv` that it stands in. A new result is a field here
-    /// with its columns at the end, and the place that fills the field.
+    /// Everything a run says about one case, and its columns of `measurements.csv`. To add a result, add a field here
+    /// with its columns at the end, and fill the field where it is measured.
     ///
     /// An empty cell means: not applicable, or not available. What follows from other columns is written for other programs, and
     /// never read.
@@ -295,7 +295,7 @@ row! {
         pub ns: Option<Nanoseconds> => [
             number!(ns as Nanoseconds, "ns", "ns", "cost of one operation for the `actor` over the `population`"),
         ];
-        /// 95 % interval of `ns` for another run on this machine: the one to quote.
+        /// 95 % interval of `ns` for another run on this machine. Quote this one.
         pub ns_interval: Option<Interval> => [
             number!(
                 ns_interval.low,
@@ -348,7 +348,7 @@ row! {
         pub noise: Option<f64> => [
             number!(noise, "noise", "fraction", "relative median absolute deviation of the pairs").labelled("Noise"),
         ];
-        /// Number of pairs the estimate stands on.
+        /// Number of pairs behind the estimate.
         pub pairs: Option<u64> => [count!(pairs, "", "pairs that count").labelled("Pairs")];
         /// Number of pairs excluded for causes seen outside the measured value.
         pub excluded: Option<u64> => [
@@ -368,8 +368,8 @@ row! {
                 |row, cell, cells| row.read_verdict(cell, cells.cell("reason").unwrap_or_default()),
             ),
         ];
-        /// What a reader of a resolved figure must know, such as "4 threads on 2 CPUs". Stands in the column `reason`, after
-        /// the verdict's own reason.
+        /// What a reader of a resolved figure must know, such as "4 threads on 2 CPUs". The column `reason` has it
+        /// after the verdict's own reason.
         pub remark: Option<String> => [
             // Read with the verdict.
             Column::text("reason", "the reason of the verdict, or a remark on a resolved cost", Row::explanation, |_, _, _| {
@@ -419,7 +419,7 @@ row! {
             number!(ns_spread.low, "ns_p05", "ns", "5th percentile of the pairs: over addresses, orders and times"),
             number!(ns_spread.high, "ns_p95", "ns", "95th percentile of the pairs"),
         ];
-        /// 95 % interval of `ns` within this run: the one to compare rows of this run by.
+        /// 95 % interval of `ns` within this run. Use it to compare rows of this run.
         pub ns_within: Option<Interval> => [
             number!(
                 ns_within.low,
@@ -429,7 +429,7 @@ row! {
             ),
             number!(ns_within.high, "within_high", "ns", "its upper end"),
         ];
-        /// Which samples `ns` stands for.
+        /// The samples that `ns` covers.
         pub population: Option<Population> => [
             word!(
                 population,
@@ -513,8 +513,8 @@ row! {
         pub equal_work_cycles: Option<Cycles> => [
             number!(equal_work_cycles as Cycles, "equal_work_cycles", "cycles", "the same cost in cycles of the multiprocessor"),
         ];
-        /// How far the figure is from those of other runs, by what processes differ by. It stands in no column: it follows from all
-        /// rows and their details together, see [`crate::run::another_run`].
+        /// How far the figure may be from other runs, judged by how much processes differ. No column has it: it
+        /// follows from all rows and their details together, see [`crate::run::another_run`].
         pub run_to_run: Option<RunToRun> => [];
     }
 }

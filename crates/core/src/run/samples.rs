@@ -93,7 +93,7 @@ pub(super) fn begins_another(before: Option<u64>, pair: Option<u64>) -> bool {
 }
 
 impl StoredPair {
-    /// What the engine made of the pair, as far as the cost in nanoseconds goes.
+    /// The engine's result for the pair, as far as it concerns the cost in nanoseconds.
     fn observation(&self) -> Observation {
         // A pair that counts and has a thread alone on its core is of these threads.
         Observation {

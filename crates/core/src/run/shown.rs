@@ -6,19 +6,20 @@
 
 use crate::{Cycles, Interval, Nanoseconds, Row, Settings, Verdict};
 
-/// A wider interval, half of it relative to the cost, leaves no rough figure.
+/// The widest half interval, relative to the cost, of a rough figure.
 pub const ROUGH_UP_TO: f64 = 0.25;
 
-/// A wider one says too little to be written at all.
+/// A wider interval says too little to be written at all.
 pub const RANGE_UP_TO: f64 = 0.5;
 
 impl Row {
-    /// The 95 % interval that stands beside the cost: for another run where that is known, and never narrower than within this one.
+    /// The 95 % interval next to the cost: for another run where that is known, and never narrower than within this
+    /// run.
     pub fn shown_interval(&self) -> Option<Interval> {
         self.ns_interval.into_iter().chain(self.ns_within).reduce(Interval::union)
     }
 
-    /// Half of it, relative to the cost; `None` without one, as of imported figures.
+    /// Half of that interval, relative to the cost; `None` without one, as for imported figures.
     pub fn shown_width(&self) -> Option<f64> {
         relative(self.shown_interval()?, self.ns.map(Nanoseconds::value)?)
     }

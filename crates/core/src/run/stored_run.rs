@@ -37,8 +37,8 @@ impl RunDirectory {
         self.path().join("evidence.csv")
     }
 
-    /// The file of each disassembly, by its name: those in `evidence/`, and those that `evidence.csv` says are elsewhere. Each
-    /// may be compressed; [`read_text`](crate::run::plain::read_text) reads both forms.
+    /// The file of each disassembly, by its name: files in `evidence/`, and files that `evidence.csv` places
+    /// elsewhere. Each may be compressed; [`read_text`](crate::run::plain::read_text) reads both forms.
     ///
     /// # Errors
     /// When the folder or the index is there and cannot be read.

@@ -82,9 +82,8 @@ pub(crate) fn is_plain(row: &Row) -> bool {
     row.case.form.is_none() && row.case.group.is_none() && !is_absent(row)
 }
 
-/// Whether a row can be compared with others of its role: a case in its default form and without work that exists, keeps the order of memory
-/// accesses, and has no CPUs of a study. One call of the driver for several devices launches a barrier otherwise, and makes no
-/// other barrier of it.
+/// Whether a row competes with others of its role: its case exists, has the default form and no work, orders memory,
+/// and ran on no CPUs of a study. Launching on several devices by one driver call makes no other barrier.
 pub(crate) fn takes_part(data: &RunData, row: &Row, role: Role) -> bool {
     has_role(data, &row.case, role)
         && row.case.form.is_none()
@@ -110,7 +109,7 @@ pub(crate) enum Size {
 }
 
 impl Size {
-    /// The least is the one to take.
+    /// The lowest rank wins.
     pub(crate) fn rank(self, case: &Case) -> u64 {
         if self == Self::Most { u64::MAX - case.actors() } else { case.actors() }
     }
@@ -142,7 +141,7 @@ impl<'a> Peers<'a> {
         usual.map(|(_, rows)| Self { data, role, like: data.case(rows[0]), shapes: Shapes::of(data, role) })
     }
 
-    /// Those of so many CPU threads; without a number, of the most that fit the CPUs.
+    /// The peers with this many CPU threads; without a number, with the most that fit the CPUs.
     pub(crate) fn of_team(data: &'a RunData, role: Role, threads: Option<u32>, least: u32) -> Option<Self> {
         let machine = MachineSize::of(&data.run.machine);
         let fits = |case: &Case| machine.is_asked(case, threads) && case.threads.unwrap_or(1) >= least;
@@ -160,7 +159,7 @@ impl<'a> Peers<'a> {
         self.shapes.contest(self.like, basis)
     }
 
-    /// The contest of the same rows at so many threads.
+    /// The contest of the same rows at this many threads.
     pub(crate) fn at(&self, threads: u32) -> Contest<'a> {
         self.shapes.contest(&Case { threads: Some(threads), ..self.like.clone() }, Basis::Run)
     }
@@ -227,7 +226,7 @@ pub(crate) struct Entrant<'a> {
     pub(crate) name: String,
     /// The index of its row.
     pub(crate) index: usize,
-    /// The cost of its row; `None` where nothing is known of it: it may be the cheapest.
+    /// The cost of the row; `None` if it is unknown, so that the row may be the cheapest.
     pub(crate) known: Option<Known<'a>>,
 }
 
@@ -248,8 +247,8 @@ pub(crate) struct Contest<'a> {
 }
 
 impl<'a> Contest<'a> {
-    /// These, and what the run has yet to measure. Where one lacks the cost of the thread by which they are compared, nothing
-    /// is known of it.
+    /// A contest of these rows and of what the run has yet to measure. An entrant without the cost of the thread that
+    /// decides counts as unknown.
     pub(crate) fn of(mut entrants: Vec<Entrant<'a>>, pending: Vec<String>) -> Self {
         let known: Vec<Known<'a>> = entrants.iter().filter_map(|one| one.known).collect();
         if !alike::has_one_actor(&known) {
@@ -281,7 +280,7 @@ impl<'a> Contest<'a> {
         self
     }
 
-    /// Those among them that are meant.
+    /// The contest restricted to the entrants that are meant.
     pub(crate) fn only(mut self, is_meant: impl Fn(&Entrant<'a>) -> bool) -> Self {
         self.entrants.retain(is_meant);
         self
@@ -301,22 +300,22 @@ impl<'a> Contest<'a> {
         self.known().map(|(_, known)| known.index)
     }
 
-    /// Of those that may be the cheapest, the one with the least cost.
+    /// The lowest cost among the rows that may be the cheapest.
     pub(crate) fn best(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
         self.undercut_by_none().min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     }
 
-    /// Those of known cost that none certainly undercuts.
+    /// Rows of known cost that no other row certainly undercuts.
     fn undercut_by_none(&self) -> impl Iterator<Item = (&Entrant<'a>, Known<'a>)> {
         self.known().filter(|(_, one)| !self.known().any(|(_, other)| other.is_below(one)))
     }
 
-    /// The one with the least cost that may be written.
+    /// The row with the lowest cost that may be written.
     pub(crate) fn least(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
         self.known().filter(|(_, one)| one.is_written()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     }
 
-    /// Whether this cost is certainly below all of them, with none of unknown cost and none yet to be measured.
+    /// Whether this cost is certainly below all entrants, none of them unknown or yet to be measured.
     pub(crate) fn is_above(&self, one: &Known<'a>) -> bool {
         let is_below = |other: &Entrant<'a>| one.across(other.known?).map(|both| both.is_certain());
         self.pending.is_empty() && self.entrants.iter().all(|other| is_below(other) == Some(true))
@@ -332,7 +331,7 @@ impl<'a> Contest<'a> {
         &self.pending
     }
 
-    /// The best, and those of other designs that may be as cheap; none where no cost is known.
+    /// The best row and the rows of other designs that may be as cheap; empty if no cost is known.
     pub(crate) fn contenders(&self) -> Vec<&Entrant<'a>> {
         let Some((best, _)) = self.best() else { return Vec::new() };
         let unknown = self.entrants.iter().filter(|one| one.known.is_none());
@@ -345,8 +344,7 @@ impl<'a> Contest<'a> {
         distinct(self.contenders())
     }
 
-    /// The cheapest with its rivals of other designs, if it is certainly the cheapest; otherwise why that is open. `None`
-    /// without a rival.
+    /// The certain winner with its rivals of other designs, or why the contest is open. `None` without a rival.
     pub(crate) fn outcome(&self) -> Option<Result<Win<'_, 'a>, Open>> {
         let designs = distinct(&self.entrants);
         let of = designs.len() + self.pending.len();
@@ -382,7 +380,7 @@ impl<'a> Contest<'a> {
         })
     }
 
-    /// Those of other designs with a known cost, the cheapest first.
+    /// Rows of other designs with a known cost, the cheapest first.
     fn rivals_of(&self, best: &Entrant<'_>) -> Vec<(&Entrant<'a>, Known<'a>)> {
         let mut rivals: Vec<_> = self.known().filter(|(other, _)| other.name != best.name).collect();
         rivals.sort_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns));
@@ -409,12 +407,12 @@ fn distinct<'b, 'a: 'b>(entrants: impl IntoIterator<Item = &'b Entrant<'a>>) -> 
     named.into_iter().map(|(name, _)| name.clone()).collect()
 }
 
-/// The certainly cheapest.
+/// A row that is certainly the cheapest.
 #[derive(Debug, Clone)]
 pub(crate) struct Win<'c, 'a> {
     pub(crate) name: &'c str,
     pub(crate) cost: Known<'a>,
-    /// Those of other designs, the cheapest first.
+    /// Rows of other designs, the cheapest first.
     pub(crate) rivals: Vec<(&'c Entrant<'a>, Known<'a>)>,
 }
 
@@ -442,15 +440,15 @@ pub(crate) enum Open {
     Pending { names: Vec<String>, of: usize },
     /// These have no number, and no processes order them: they may be the cheapest.
     NoNumber { names: Vec<String>, of: usize },
-    /// The intervals of these overlap, and so many others certainly cost more.
+    /// The intervals of these rows overlap; the others certainly cost more.
     Overlap { names: Vec<String>, others: usize, basis: Basis },
-    /// The processes that measured both do not tell the order of these, and so many others certainly cost more.
+    /// Processes that measured these rows do not tell their order; the others certainly cost more.
     Unordered { names: Vec<String>, others: usize },
     /// These are no rivals: they differ in form or width.
     Unlike(Vec<String>),
 }
 
-/// So many names are written; of more, the others are counted.
+/// The most names that are written; further ones are counted.
 const MOST_NAMES: usize = 3;
 
 /// `a, b and c`, `a, b, c and 4 more`.
