@@ -138,22 +138,21 @@ impl Fingerprint {
             let [usual, others @ ..] = states else { return Vec::new() };
             // Each share is a median over cases, so their sum is not quite the whole.
             let whole: f64 = states.iter().map(|state| state.share).sum();
-            let for_share =
-                |(text, share): &(String, f64)| format!("{text} for {:.0} % of the run", 100.0 * share / whole);
+            let for_share = |(text, share): &(String, f64)| format!("{text} for {:.0} %", 100.0 * share / whole);
             // What the usual state was, once, with the others that are compared with it in the same words.
             let mut compared: Vec<(String, Vec<(String, f64)>)> = Vec::new();
             for other in others {
                 let mut causes = usual.reading.causes(&other.reading, usual.reading.clocks_hz(&other.reading));
                 if causes.is_empty() {
-                    causes.push(["as usual".to_owned(), other.cost()]);
+                    causes.push(["the usual state".to_owned(), other.cost()]);
                 }
                 let [one, two] = [0, 1]
                     .map(|side| causes.iter().map(|cause| cause[side].as_str()).collect::<Vec<_>>().join(" and "));
                 *entry(entry(&mut compared, one), two) += other.share;
             }
             let of_usual = |(one, others): (String, Vec<_>)| {
-                let all: Vec<_> = [(one, usual.share)].iter().chain(&others).map(for_share).collect();
-                all.join(", ")
+                let others: Vec<_> = others.iter().map(for_share).collect();
+                format!("{} of the run, {}", for_share(&(one, usual.share)), others.join(", "))
             };
             compared.into_iter().map(of_usual).collect()
         };
@@ -257,12 +256,15 @@ impl Reading {
         let least = costs[0].min(costs[1]);
         let place = |ns: f64| match (differ(1.0, ratio, OTHER_PLACES), ns > least, least < WITHIN_A_CORE_NS) {
             (false, ..) => "",
-            (true, false, true) => "two CPUs on one core, ",
-            (true, true, true) => "two CPUs on two cores, ",
-            (true, false, false) => "two CPUs near each other, ",
-            (true, true, false) => "two CPUs far from each other, ",
+            (true, false, true) => "two CPUs on one core",
+            (true, true, true) => "two CPUs on two cores",
+            (true, false, false) => "two CPUs near each other",
+            (true, true, false) => "two CPUs far from each other",
         };
-        let text = |ns: f64| format!("{}hand-off {} ns", place(ns), significant_digits(ns));
+        let text = |ns: f64| {
+            let figure = format!("hand-off {} ns", significant_digits(ns));
+            if place(ns).is_empty() { figure } else { format!("{} ({figure})", place(ns)) }
+        };
         differ(1.0, ratio, LEAST_CHANGE).then(|| costs.map(text))
     }
 }
@@ -317,9 +319,9 @@ mod tests {
         assert!(found.contains("1.30 times"), "{found}");
         let found = of(&[(0.7, 1.0), (0.2, 0.78), (0.06, 1.04), (0.04, 0.99)]);
         assert!(
-            found.matches("as usual for 70 %").count() == 1 && found.matches("% of the run").count() == 3,
+            found.matches("the usual state for 70 % of the run").count() == 1 && found.matches(" %").count() == 4,
             "{found}"
         );
-        assert!(found.contains("0.78 times") && found.ends_with("(the median by less) for 10 % of the run"), "{found}");
+        assert!(found.contains("0.78 times") && found.ends_with("(the median by less) for 10 %"), "{found}");
     }
 }

@@ -1,11 +1,11 @@
-// What `syncscope measure --cpu` gives to the C or C++ that it times. It stands in front of the source; to let an
+// What `syncscope measure --cpu` gives to the C or C++ that it times. The compiler reads it before your source; to let an
 // editor find it, write it to a file with `syncscope measure --header cpu > own.h`.
 //
 // A statement has these names:
 //   x      an atomic T that all threads share, zero before each sample
-//   mine   an atomic T of this thread, zero before each sample; --stride elements from that of the next thread
-//   value  a T in a register, which begins with the thread's number and of which the compiler knows nothing;
-//          assign a result to it, and the compiler must compute it
+//   mine   an atomic T of this thread, zero before each sample; --stride elements from the next thread's
+//   value  a T in a register, initially the thread's number, whose value the compiler cannot know; assign a result
+//          to it, and the compiler must compute the result
 //   me     the thread: me->number and me->threads, me->memory, meet(me)
 // In C the first three are macros; in C++ they are references. T is the type of --type.
 //
@@ -13,20 +13,20 @@
 //   void operation(struct thread *me)   what is measured; operation_fast(...) is another one
 //   void acquire(struct thread *me)     a lock, with void release(struct thread *me): an addition to a plain counter
 //                                       under the lock is measured, and the counter is checked
-//   void acquire_shared(struct thread *me)   a lock that admits several, such as that of readers or a semaphore, with
-//   void release_shared(struct thread *me)   A read of a word under the lock is measured. It is checked that two get in
-//                                       together and, where there are acquire and release, that no reader sees half of
-//                                       what a writer does under these
-//   void wait(struct thread *me)        a barrier; it is checked that nobody leaves before the last one has arrived
+//   void acquire_shared(struct thread *me)   a lock that admits several threads, such as a read lock or a semaphore, with
+//   void release_shared(struct thread *me)   A read of a word under the lock is measured. The check: two threads get in
+//                                       together and, if there are acquire and release, no reader sees half of
+//                                       what a writer does under them
+//   void wait(struct thread *me)        a barrier; the check: nobody leaves before the last thread has arrived
 //   void send(struct thread *me)        a message of the first thread, number me->sent from 1, with
-//   void receive(struct thread *me)     which waits for it in the others; it is checked that they see plain data that
-//                                       were written before. All threads meet after each message, which is part of the cost
+//   void receive(struct thread *me)     which waits for it in the others. The check: they see plain data written
+//                                       before it. All threads meet after each message, which is part of the cost
 //   void setup(struct thread *me)       before each sample, by the first thread
 //   int check(struct thread *me)        after each sample, by the first thread: 0 if something went wrong.
 //                                       me->executed is the number of operations of all threads
-// setup, check and release may have the ending of an operation, too: release_fast belongs to acquire_fast.
-// A thread is one of a program that has several. Code of one thread that calls a library is measured in a process of one thread,
-// too, where libraries may do less.
+// setup, check and release may have the suffix of an operation, too: release_fast belongs to acquire_fast.
+// Threads run in a program that has several. One-thread code that calls a library is also measured in a process with one thread,
+// where libraries may do less.
 #ifndef SYNCSCOPE_OWN_H
 #define SYNCSCOPE_OWN_H
 #ifdef __cplusplus

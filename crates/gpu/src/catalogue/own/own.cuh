@@ -1,17 +1,17 @@
-// What `syncscope measure --gpu` gives to the CUDA C++ that it times. It stands in front of the source; to let an
+// What `syncscope measure --gpu` gives to the CUDA C++ that it times. The compiler reads it before your source; to let an
 // editor find it, write it to a file with `syncscope measure --header gpu`.
 //
 // A statement has these names:
 //   x       a T in global memory that all threads share, zero at first
-//   mine    a T in global memory of this thread, zero at first; --stride elements from that of the next thread
-//   value   a T in a register, which begins with the thread's number in the grid and of which the compiler knows
-//           nothing; a result that the next operation uses must be computed: value = atomicAdd(&x, value)
+//   mine    a T in global memory of this thread, zero at first; --stride elements from the next thread's
+//   value   a T in a register, initially the thread's number in the grid, whose value the compiler cannot know; a
+//           result that the next operation uses must be computed: value = atomicAdd(&x, value)
 //   shared  1024 elements of T in the shared memory of the block, zero at first
 //   me      the thread: me.number is its number in the grid
-// besides CUDA's own, such as threadIdx.x and blockIdx.x. T is the type of --type, int if none is named.
+// next to CUDA's own, such as threadIdx.x and blockIdx.x. T is the type of --type, int by default.
 //
 // A file has functions of a Thread, whose variables are me.x, me.mine and me.value (references) and me.shared. The
-// parameter may have any name, and helpers may take it on:
+// parameter may have any name, and helpers may pass it on:
 //   __device__ void operation(Thread &me)   what is measured; operation_fast(...) is another one
 //   __device__ void acquire(Thread &me)     a lock, with release(Thread &me): one thread of each warp adds to a plain
 //                                           counter under the lock, and the counter is checked
@@ -19,18 +19,18 @@
 //   __device__ void cluster_wait(Thread &me)  what was written before it is seen behind it. The others are barriers of
 //   __device__ void grid_wait(Thread &me)   a cluster and of the grid, which is launched so that all blocks run at a time
 //   __device__ void send(Thread &me)        a message of the first thread, number me.sent from 1, with
-//   __device__ void receive(Thread &me)     which waits for it in the first thread of each other block; it is checked that
-//                                           they see plain data. The grid meets after each message, which is part of the cost
+//   __device__ void receive(Thread &me)     which waits for it in the first thread of each other block. The check: they see
+//                                           the plain data. The grid meets after each message, which is part of the cost
 //   __device__ void setup(Thread &me)       before the operations, by each thread
-// release, receive and setup may have the ending of an operation, too: release_fast belongs to acquire_fast.
-// Other functions than these mean nothing: the compiler tells which can be called with a Thread.
+// release, receive and setup may have the suffix of an operation, too: release_fast belongs to acquire_fast.
+// Other functions mean nothing: the compiler tells which can be called with a Thread.
 // With --check barrier a statement is a barrier of the block, of the cluster if it has instructions of clusters.
 // A grid_wait with me.flags_on(device) runs on all devices (--device 0,1): 16 words in the memory of that device, zero at first, one
-// for each device that writes; me.device() is the own number, of me.devices().
-// Code with such instructions, or with --cluster N, runs in clusters. Shared memory that the launch gives
-// (`extern __shared__`) has --shared-bytes N. me.wait_until([&] { return ...; }) spins until a condition holds, and gives up
+// for each device that writes; me.device() is this device's number, of me.devices().
+// Code with such instructions, or with --cluster N, runs in clusters. Dynamic shared memory
+// (`extern __shared__`) needs --shared-bytes N. me.wait_until([&] { return ...; }) spins until a condition holds, and gives up
 // in a kernel that lasts too long. A kernel may have as many registers as its number of threads leaves.
-// All other names of ours begin with syncscope: a source that defines a T or a Thread of its own has ours as
+// All our other names begin with syncscope: a source that defines a T or a Thread of its own has ours as
 // SYNCSCOPE_TYPE and syncscope::Thread.
 #pragma once
 #include "harness.cuh"
