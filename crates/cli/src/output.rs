@@ -135,7 +135,7 @@ mod tests {
             "linked/evidence/new.txt",
         ] {
             let error = refused(&at(name), &inputs).unwrap_or_else(|| panic!("{name} is written"));
-            assert!(error.contains("it would be replaced; name another file"), "{error}");
+            assert!(error.contains("would be replaced; name another file"), "{error}");
         }
         for name in
             ["page.html", "run/report.html", "run/notes.txt", "run/bundle.json.gz", "other/run.json", "elsewhere"]

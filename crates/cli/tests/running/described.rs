@@ -77,10 +77,10 @@ fn a_faulty_description_is_an_error_and_not_this_machine() {
         ("HWLOC_XMLFILE", &page, "has no <topology>"),
         ("HWLOC_XMLFILE", &newer, "version 3.0"),
         ("HWLOC_XMLFILE", &nothing, "hwloc cannot read"),
-        ("HWLOC_XMLFILE", "", "set to nothing"),
+        ("HWLOC_XMLFILE", "", "is empty"),
         ("HWLOC_SYNTHETIC", "pack:2 fruit:3", "hwloc cannot read `pack:2 fruit:3`"),
         ("HWLOC_SYNTHETIC", "pack:64 core:1000 pu:1", "64000 hardware threads"),
-        ("HWLOC_SYNTHETIC", "", "set to nothing"),
+        ("HWLOC_SYNTHETIC", "", "is empty"),
         ("HWLOC_FSROOT", "/nowhere", "sys/devices/system"),
         ("HWLOC_CPUID_PATH", "/nowhere", "pu0"),
     ] {

@@ -201,7 +201,7 @@ fn a_run_whose_processes_cannot_start_is_not_complete() {
         return eprintln!("skipped: {text}");
     }
     assert_eq!(ended.status.code(), Some(1), "{text}");
-    assert!(text.contains("is not complete") && !text.contains("damaged"), "{text}");
+    assert!(text.contains("is incomplete") && !text.contains("damaged"), "{text}");
     let (run, _) = measured(&out);
     assert!(
         run.status == Status::Interrupted && run.warnings.iter().any(|text| text.contains("provisional")),

@@ -483,19 +483,19 @@ mod tests {
         assert_eq!(rows, [(2, lacking.clone())]);
         assert!(damaged.note("measurements.csv").unwrap().contains("column `later` of measurements.csv left out"));
         let before = fs::read(directory.measurements()).unwrap();
-        assert!(directory.bring_up_to_date().unwrap_err().to_string().contains("`later`, which is no column"));
+        assert!(directory.bring_up_to_date().unwrap_err().to_string().contains("`later`, which is not a column"));
         assert!(fs::read(directory.measurements()).unwrap() == before, "what is not known is not dropped");
         // A parameter of a later version: without it, the row would be one of another case.
         let mut record = row.to_record().iter().map(str::to_owned).collect::<Vec<_>>();
         record[0] = "0123456789abcdef".to_owned();
         write(&names, &csv::StringRecord::from(record));
         let (rows, damaged) = directory.read_numbered_rows().unwrap();
-        assert!(rows.is_empty() && damaged.to_string().contains("is of another case"), "{damaged}");
+        assert!(rows.is_empty() && damaged.to_string().contains("belongs to another case"), "{damaged}");
 
         for (header, reason) in [
             ("ns,case_id,primitive", "no `verdict`"),
             ("case_id,ns,primitive,ns,verdict", "`ns` twice"),
-            ("case_id,primitive,verdict\r", "other line ends"),
+            ("case_id,primitive,verdict\r", "other line endings"),
             ("\u{feff}case_id,primitive,verdict", "no `case_id`"),
         ] {
             fs::write(directory.measurements(), format!("{header}\n")).unwrap();

@@ -350,10 +350,10 @@ mod tests {
         assert_eq!(of("case_id,ns,reason\n0a,1,\"x, y\"\n0b,2").unwrap(), b"0a,1,\"x, y\"\n");
         for (text, differs) in [
             ("\"case_id\",\"ns\",\"reason\"\n", "`\"case_id\"` for `case_id`"),
-            ("case_id,ns,reason\r\n", "line ends"),
+            ("case_id,ns,reason\r\n", "line endings"),
             ("case_id;ns;reason\n", "`case_id;ns;reason` for `case_id`"),
             ("case_id,ns\n", "no `reason`"),
-            ("case_id,ns,reason,later\n", "`later`, which is no column"),
+            ("case_id,ns,reason,later\n", "`later`, which is not a column"),
             ("\u{feff}case_id,ns,reason\n", "for `case_id`"),
         ] {
             let error = of(text).unwrap_err();

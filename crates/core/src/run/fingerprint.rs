@@ -290,11 +290,11 @@ mod tests {
         assert!(causes(&usual).is_empty());
         assert_eq!(
             causes(&reading(25.0, 6.0, 18.0)),
-            ["two CPUs far from each other, hand-off 155 ns -> two CPUs near each other, hand-off 25.0 ns"]
+            ["two CPUs far from each other (hand-off 155 ns) -> two CPUs near each other (hand-off 25.0 ns)"]
         );
         assert_eq!(
             causes(&reading(6.0, 6.0, 18.0)),
-            ["two CPUs on two cores, hand-off 155 ns -> two CPUs on one core, hand-off 6.00 ns"]
+            ["two CPUs on two cores (hand-off 155 ns) -> two CPUs on one core (hand-off 6.00 ns)"]
         );
         assert_eq!(causes(&reading(155.0, 5.294, 18.0)), ["core clock 3.00 GHz -> core clock 3.40 GHz"]);
         assert_eq!(

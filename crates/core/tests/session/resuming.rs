@@ -122,7 +122,7 @@ fn a_run_is_not_resumed_with_a_plan_that_lacks_its_cases() {
     // As many cases, but not those of the rows.
     let others = (0..12).map(|threads| Case { threads: Some(threads), ..Case::new("cpu.lock.ticket") });
     let error = refused("0-3", Plan { parts: vec![others.collect()], ..Plan::default() });
-    assert!(error.contains("rows are of no case of the plan"), "{error}");
+    assert!(error.contains("rows match no case of the plan"), "{error}");
     let after = (fs::read(directory.run_json()).unwrap(), fs::read(directory.measurements()).unwrap());
     assert_eq!(after, before, "nothing was touched");
 }

@@ -254,13 +254,13 @@ mod tests {
         assert!(Description::of("HWLOC_XMLFILE", &file("old", old)).is_ok());
         for (name, value, why) in [
             ("HWLOC_XMLFILE", "/nowhere.xml".to_owned(), "cannot read /nowhere.xml: No such file"),
-            ("HWLOC_XMLFILE", folder.path().display().to_string(), "is no regular file"),
+            ("HWLOC_XMLFILE", folder.path().display().to_string(), "is not a regular file"),
             ("HWLOC_XMLFILE", file("empty", ""), "is empty"),
             ("HWLOC_XMLFILE", file("page", "<html></html>"), "has no <topology>"),
             ("HWLOC_XMLFILE", file("v3", "<topology version=\"3.0\">\n</topology>"), "is of version 3.0"),
             ("HWLOC_XMLFILE", file("cut", &good[..30]), "ends before </topology>"),
-            ("HWLOC_XMLFILE", String::new(), "set to nothing"),
-            ("HWLOC_SYNTHETIC", String::new(), "set to nothing"),
+            ("HWLOC_XMLFILE", String::new(), "is empty"),
+            ("HWLOC_SYNTHETIC", String::new(), "is empty"),
             ("HWLOC_SYNTHETIC", "pack:64 core:1000 pu:1".to_owned(), "64000 hardware threads"),
             ("HWLOC_SYNTHETIC", "99999999999 99999999999 99999999999".to_owned(), "hardware threads"),
             ("HWLOC_FSROOT", "/nowhere".to_owned(), "it has no sys/devices/system"),
