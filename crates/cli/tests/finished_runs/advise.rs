@@ -90,7 +90,8 @@ fn sides_sizes_and_formats() {
     );
     let markdown = stdout(&["advise", &run, "--need", "phases", "--format", "markdown"]);
     assert!(
-        markdown.contains("| phases | CPU |") && markdown.contains("- warning: waiters spin, so it needs its CPUs to itself"),
+        markdown.contains("| phases | CPU |")
+            && markdown.contains("- warning: waiters spin, so it needs its CPUs to itself"),
         "{markdown}"
     );
     let table = stdout(&["advise", &run, "--on", "gpu"]);

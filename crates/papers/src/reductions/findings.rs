@@ -138,7 +138,7 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
     let worst = losses.iter().copied().reduce(f64::max);
     let elsewhere = worst
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
-    let undecided = (open > 0).then(|| format!("; {open} are too close to call"));
+    let undecided = (open > 0).then(|| format!("; {open} too close to call"));
     (problems > 0).then(|| {
         format!(
             "Primitive costs alone name the fastest variant with known terms in {right} of {problems} problems{}{}. {within} of \

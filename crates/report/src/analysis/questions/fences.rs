@@ -193,7 +193,7 @@ mod tests {
         assert!(two.starts_with("__threadfence() costs 53 times as much as __threadfence_block():"), "{two}");
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
-            Some(Ok("By one warp that stores i32, __threadfence() 215 ns and __threadfence_system() 514 ns.".into()))
+            Some(Ok("For one warp that stores i32: __threadfence() 215 ns and __threadfence_system() 514 ns.".into()))
         );
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);
