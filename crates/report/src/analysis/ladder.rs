@@ -177,13 +177,13 @@ pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
 
 /// Whether a rung shows in each of these runs what one of a class of pairs shows, too: the nearest cores are of one, where classes
 /// are known.
-pub(crate) fn is_repeated(rung: &Rung, runs: &[RunData]) -> bool {
+pub(crate) fn is_repeated(rung: &Rung, pages: &[RunData]) -> bool {
     let of_class = |data: &RunData| {
-        let own = rung.find(data);
-        let classes = LADDER.iter().filter(|other| matches!(other.choice, Choice::MedianCost(_)));
-        own.is_none() || classes.into_iter().any(|other| other.find(data) == own)
+        let found = rung.find(data);
+        let mut classes = LADDER.iter().filter(|other| matches!(other.choice, Choice::MedianCost(_)));
+        found.is_none() || classes.any(|other| other.find(data) == found)
     };
-    matches!(rung.choice, Choice::NearestCores(_)) && runs.iter().all(of_class)
+    matches!(rung.choice, Choice::NearestCores(_)) && pages.iter().all(of_class)
 }
 
 /// Whether the rung of this id shows the cheapest of several designs.
