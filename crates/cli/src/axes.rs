@@ -13,10 +13,10 @@ use syncscope_core::{Axes, Dtype, Placement, Work};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "Filters by parameter (cases without the parameter are skipped)")]
 pub(crate) struct AxisArguments {
-    /// Measure only these numbers of threads, such as 1,2,4; on a GPU threads of a block
+    /// Measure only these numbers of threads (on a GPU, per block), such as 1,2,4
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = counts(MOST_THREADS))]
     pub(crate) threads: Vec<u32>,
-    /// Measure only these placements, of cores (one thread on each), close, spread
+    /// Measure only these placements: cores (one thread on each), close, spread
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = placement_parser(), hide_possible_values = true)]
     pub(crate) placement: Vec<Placement>,
     /// Measure only these types, of i32,u32,u64,f32,f64

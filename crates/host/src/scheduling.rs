@@ -238,7 +238,7 @@ mod tests {
             let mut larger = set;
             larger.0[MAX_CPUS as usize / 64 - 1] |= 1 << 63;
             let error = larger.restore().unwrap_err().to_string();
-            assert!(error.contains(&format!("only {} may be used", cpu_list::format(&all))), "{error}");
+            assert!(error.contains(&format!("only {} may still be used", cpu_list::format(&all))), "{error}");
         });
     }
 

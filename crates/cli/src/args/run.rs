@@ -18,8 +18,8 @@ pub(crate) struct RunArguments {
     /// What: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (4 min, 10 min), paper (11 min, 26 min); --dry-run tells
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value_t = Preset::default())]
     pub(crate) preset: Preset,
-    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' selects
-    /// the cases of SyncPerformance's CUDA programs, '@syncperformance-omp' those of its OpenMP programs
+    /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' and
+    /// '@syncperformance-omp' select SyncPerformance's cases
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Do not measure primitives whose id matches (repeatable, or with commas)
@@ -34,8 +34,7 @@ pub(crate) struct RunArguments {
     /// Resume a run of `measure` that somebody else began, and execute its code
     #[arg(long, requires = "resume")]
     pub(crate) trust_code: bool,
-    /// Measure the plan this many times, each time in a new process, and join the runs: the intervals then contain the
-    /// measured difference between runs
+    /// Measure the plan this many times, each in a new process, and join the runs
     #[arg(long, value_name = "N", conflicts_with = "resume", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPEATS)))]
     pub(crate) repeat: Option<u32>,
     /// Take about this long, such as 2h: every case gets more measurements

@@ -152,7 +152,7 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "lock.rs"], 2, "takes C, C++ and CUDA C++");
     says(&["--cpu", "."], 2, "is a folder");
     assert!(Command::new("mkfifo").arg(folder.path().join("pipe.c")).status().unwrap().success());
-    says(&["--cpu", "pipe.c"], 2, "it is not a regular file: write what a pipe");
+    says(&["--cpu", "pipe.c"], 2, "it is not a regular file: save the output of a pipe");
     says(&["--cpu", " "], 2, "the statement is empty");
     says(&["--cpu", "x++", "--check", "queue"], 2, "counter, lock, barrier");
     says(&["--cpu", "x++", "--check", "message"], 2, "`send` and `receive`");

@@ -125,20 +125,20 @@ atomics! {
     "gpu.atomic.sub": "Atomic subtraction", operation: "subtraction of its number",
     function: atomicSub, types: &[Dtype::I32, Dtype::U32], combines: Sums, instruction: "ADD";
 
-    "gpu.atomic.min": "Atomic minimum", operation: "minimum with its number",
+    "gpu.atomic.min": "Atomic minimum", operation: "minimum with the thread's own number",
     function: atomicMin, types: INTEGERS, combines: Values, instruction: "MIN";
 
-    "gpu.atomic.max": "Atomic maximum", operation: "maximum with its number",
+    "gpu.atomic.max": "Atomic maximum", operation: "maximum with the thread's own number",
     function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
     types: INTEGERS, combines: Values, instruction: "MAX";
 
-    "gpu.atomic.and": "Atomic AND", operation: "AND with its number",
+    "gpu.atomic.and": "Atomic AND", operation: "AND with the thread's own number",
     function: atomicAnd, types: INTEGERS, combines: Values, instruction: "AND";
 
-    "gpu.atomic.or": "Atomic OR", operation: "OR with its number",
+    "gpu.atomic.or": "Atomic OR", operation: "OR with the thread's own number",
     function: atomicOr, types: INTEGERS, combines: Values, instruction: "OR";
 
-    "gpu.atomic.xor": "Atomic exclusive OR", operation: "exclusive OR with its number",
+    "gpu.atomic.xor": "Atomic exclusive OR", operation: "exclusive OR with the thread's own number",
     function: atomicXor, types: INTEGERS, combines: Values, instruction: "XOR";
 
     "gpu.atomic.exchange": "Atomic exchange", operation: "exchange of the variable for its number",

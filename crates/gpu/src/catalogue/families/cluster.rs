@@ -67,7 +67,7 @@ entries! {
     /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
     "gpu.cluster.arrive_wait" like CLUSTER:
     "Barrier of a cluster in two halves with 16 dependent multiplications between them",
-    operation: "arriving before and waiting after the multiplications, which alone are the baseline",
+    operation: "the two halves of the barrier around the multiplications; the baseline has the multiplications alone",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.

@@ -27,8 +27,8 @@ fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstr
 /// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
-    operation: "one fence between the updates of two elements, by each thread: it waits until the second-level cache has \
-                the update before it, and empties the first-level cache for the update after it",
+    operation: "one fence between the updates of two elements, by each thread: it waits until the L2 cache has the \
+                update before it, and invalidates the L1 cache for the update after it",
     unroll,
     arrays: 2,
     ..Entry::of(Kernel::of("fence.cu", ArgumentKind::Variable), Proof::Trial, FACTS)

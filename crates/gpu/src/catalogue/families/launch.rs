@@ -349,7 +349,7 @@ entries! {
 
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
-    "One more turn of a loop in a graph (conditional node), whose kernel decides whether there is another",
+    "One more iteration of a loop in a graph (a conditional node, whose kernel decides whether to go on)",
     operation: "one more kernel and decision for the same total work",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),

@@ -114,7 +114,7 @@ reductions! {
     "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
         "Reduction 5 of the paper: as 3, each thread first reduces many elements";
     "atomic", ATOMIC, RED, BURTCHELL,
-        "One atomic operation of each block on a result that is reset before, untimed";
+        "One atomic operation per block on a result that is reset before the timed part";
     "last_block", LAST_BLOCK, COUNTED, SAMPLE,
         "Partial results in memory, fences and a counter; the last block joins them";
     "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },

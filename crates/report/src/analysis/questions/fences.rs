@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);
         let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
-        let end = "514 ns. In a block of 1,024 threads, it costs 17 times as much (1.02 µs against 60.0 ns).";
+        let end = "514 ns for one warp that stores i32. In a block of 1,024 threads, it costs 17 times as much (1.02 µs against 60.0 ns).";
         assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
         rows[1] = within(rows[1].clone(), 200.0, 600.0);
         assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");
