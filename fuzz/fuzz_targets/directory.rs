@@ -134,7 +134,7 @@ static SEEDS: LazyLock<Seeds> = LazyLock::new(|| Seeds {
 const PARTS: [fn(RunData); 4] = [
     |data| assert!(page::render(&[data]).contains("</html>")),
     |data| {
-        let _ = gallery::render(&[Entry { data, page: None }], None);
+        let _ = gallery::render(&[Entry { data, page: None, is_own: false }], None);
     },
     |data| {
         let mut fleet = Fleet::default();
