@@ -24,7 +24,7 @@ static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
 const PARTS: [fn(RunData); 8] = [
     |data| assert!(page::render(&[data]).contains("</html>")),
     |data| {
-        let _ = (table::summary(&data, 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data));
+        let _ = (table::summary(&data, 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data, None));
     },
     |data| {
         let _ = (findings(&data, []), export::trackers::as_bmf(&data), export::trackers::as_github(&data));
@@ -45,7 +45,7 @@ const PARTS: [fn(RunData); 8] = [
         let _ = fleet.examine(0.05).map(|fleet| nodes::text::as_json(&fleet));
     },
     |data| {
-        let _ = gallery::render(&[Entry { data, page: None }], None);
+        let _ = gallery::render(&[Entry { data, page: None, is_own: false }], None);
     },
     |data| assert!(page::render(&[data.clone(), data]).contains("</html>")),
 ];

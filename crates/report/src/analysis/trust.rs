@@ -36,12 +36,8 @@ pub fn trust(data: &RunData) -> Option<String> {
         _ => format!("{} of {} figures are imported, without intervals.", grouped(imported), grouped(existing)),
     };
     let history = history(&data.run);
-    let shared = (!shared.is_empty()).then(|| {
-        format!(
-            "Each ± includes what shifts all rows of another run: {shared}. \
-                                              {history}."
-        )
-    });
+    let shared = (!shared.is_empty())
+        .then(|| format!("Each CPU ± includes what shifts all rows of another run: {shared}. {history}."));
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
     let states = states.map(|states| format!("The machine changed its state: {states}."));
     joined([Some(known), states, shared], " ")

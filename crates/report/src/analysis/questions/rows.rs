@@ -245,7 +245,7 @@ impl<'a> Along<'a> {
             }
         }
         let range = |from: u32, to: u32| if from == to { from.to_string() } else { format!("{from} to {to}") };
-        let only = if self.stops.len() == 1 { ", the only measured length" } else { "" };
+        let only = if self.stops.len() == 1 { ", the only measured length (more with --preset standard)" } else { "" };
         let words =
             stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}{only}", at(&range(from, to)))));
         joined(words, "; ").unwrap_or_default()
