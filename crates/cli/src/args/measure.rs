@@ -22,7 +22,7 @@ use crate::axes::AxisArguments;
                   --gpu gpu.grid.hierarchical:spread. Without a GPU: --sass ARCH; for ARM64: CC=aarch64-linux-gnu-gcc.\n  \
                   same instructions      free here: the variant without it compiles to the same machine code\n  \
                   yes: seen to fail      the check failed or a thread waited for ever, with the first failure\n  \
-                  the model asks for it  in C11's or PTX's memory model a few threads break it; on this machine\n  \
+                  the memory model asks  in C11's or PTX's memory model a few threads break it; on this machine\n  \
                   \u{20}                      they did not\n  \
                   not refuted            neither, within the bound (interrupted threads, old values, stores that\n  \
                   \u{20}                      overtake others); that does not make it needless"

@@ -156,12 +156,12 @@ fn between_times(low: f64, high: f64) -> String {
     }
 }
 
-/// From the least to the most that one of the candidates may cost.
+/// From the least to the most that one of the candidates may cost; a dash where nothing is known.
 fn range_text(decision: &Decision) -> String {
     let has_figure = decision.candidates.iter().any(|one| one.has_figure);
     let costs = decision.candidates.iter().filter(|one| one.has_figure || !has_figure).filter_map(|one| one.cost);
     let ends = figure::extremes(costs.flat_map(|cost| [cost.ns_low, cost.ns_high]));
-    ends.map(|(low, high)| between_times(low, high)).unwrap_or_default()
+    ends.map_or_else(|| "–".to_owned(), |(low, high)| between_times(low, high))
 }
 
 /// `1.20 µs (1.10 µs to 1.31 µs)`, `7.00 µs to 12.0 µs` where the interval is too wide for a number.
