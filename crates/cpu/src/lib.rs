@@ -6,7 +6,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`bench`] | a Rust program's own locks, barriers, hand-offs and operations, for `cargo bench` |
+//! | [`bench`](mod@bench) | a Rust program's own locks, barriers, hand-offs and operations, for `cargo bench` |
 //! | [`machine`] | topology, placement of threads, memory and its NUMA nodes, the system's files |
 //! | [`timing`] | the clock, core cycles, SMT interference |
 //! | [`sync`] | locks and barriers with algorithms of their own |

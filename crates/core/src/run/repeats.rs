@@ -39,7 +39,7 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue, usual: &[Usual]) -> Vec<Ro
 }
 
 /// The costs of each case in the runs, in place of those in the processes of one run: what the cases of a class share in a run is
-/// told from what each has of its own as in a process ([`another_run`](super::another_run)).
+/// told from what each has of its own as in a process ([`another_run`]).
 pub fn details(runs: &[Vec<Row>]) -> Details {
     let mut details = Details::new();
     for (number, row) in (0..).zip(runs).flat_map(|(number, rows)| rows.iter().map(move |row| (number, row))) {
