@@ -17,6 +17,7 @@
 //! In `Cargo.toml`: `[[bench]]`, `name = "locks"`, `harness = false`. Then `cargo bench --bench locks -- --threads 1,2`. Each cost is that of
 //! `syncscope measure` for the same code in C: the difference of two loops, in blocks that take turns, with new memory in each. The interval
 //! is of this process; `measure` adds other processes and other places of the code in memory, which move a short operation by some percent.
+//! It also ends code that waits for ever; here a call that does not return hangs the bench, because it runs in your program.
 //!
 //! Exit codes: 0 done; 1 no figure; 2 wrong usage; 3 a check failed, or the first function is slower than `--fail-if-slower` allows.
 

@@ -41,7 +41,6 @@ impl State {
         match row.verdict {
             Verdict::Overlapped(_) => Self::Overlapped,
             Verdict::BelowResolution(_) if bound(row).is_some() => Self::Bound,
-            Verdict::Imported(_) if is_less_than_any(row) => Self::Missing,
             Verdict::Resolved | Verdict::Imported(_) if has_cost => Self::Resolved,
             Verdict::NonAdditive(_) if has_cost => Self::NonAdditive,
             Verdict::Noisy(_) if row.has_figure() => Self::Rough,
@@ -95,7 +94,6 @@ impl Reading {
             (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_)) => {
                 range(row).map_or_else(|| NO_NUMBER.to_owned(), |Interval { low, high }| figure::between(low, high))
             }
-            (_, Verdict::Imported(_)) => NO_NUMBER.to_owned(),
             (_, verdict) => words(verdict.name()).to_owned(),
         };
         let shown = row.ns.zip(row.shown_interval()).filter(|_| state.has_figure());
@@ -125,7 +123,6 @@ pub fn interval_within_run(row: &Row) -> Option<Interval> {
 pub(crate) fn bounds(row: &Row) -> Option<Interval> {
     let ns = row.ns?.value();
     match row.verdict {
-        Verdict::Imported(_) if is_less_than_any(row) => None,
         Verdict::Resolved | Verdict::Imported(_) => {
             Some(interval_within_run(row).unwrap_or(Interval { low: ns, high: ns }))
         }
@@ -134,12 +131,6 @@ pub(crate) fn bounds(row: &Row) -> Option<Interval> {
         }
         _ => None,
     }
-}
-
-/// Whether a figure of another tool is less than any instruction takes: the fastest scheduler issues four a cycle, of 3 GHz at most.
-fn is_less_than_any(row: &Row) -> bool {
-    const LEAST_NS: f64 = 0.08;
-    row.ns_within.is_none() && row.ns.is_some_and(|ns| ns.value() < LEAST_NS)
 }
 
 /// What a cost is less than, in nanoseconds: the larger of the upper ends of both intervals.
@@ -285,16 +276,6 @@ mod tests {
     use super::*;
     use syncscope_core::run::shown::ROUGH_UP_TO;
     use syncscope_core::{Case, Cycles, Group, Nanoseconds};
-
-    #[test]
-    fn a_figure_of_others_below_any_instruction_is_no_number() {
-        let of = |ns| Row {
-            ns: Some(Nanoseconds(ns)),
-            ..Row::unmeasured(Case::new("gpu.fence.block"), Verdict::Imported(String::new()))
-        };
-        assert_eq!((Reading::of(&of(0.0167)).figure.as_str(), bounds(&of(0.0167))), (NO_NUMBER, None));
-        assert_eq!(Reading::of(&of(0.2)).figure.replace('\u{a0}', " "), "0.200 ns");
-    }
 
     #[test]
     fn every_verdict_has_its_words() {

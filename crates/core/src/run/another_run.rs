@@ -379,17 +379,14 @@ mod tests {
         (found - expected).abs() < 1e-9 * expected.abs().max(1e-3)
     }
 
+    fn of_one_lock() -> Catalogue {
+        let facts = Facts::of(Role::ThreadLock);
+        [Primitive { id: "cpu.lock.mcs", summary: "", operation: "", source: "", facts }].into_iter().collect()
+    }
+
     #[test]
     fn what_a_first_run_can_know_is_said_of_the_classes_that_it_measures() {
-        let catalogue: Catalogue = [Primitive {
-            id: "cpu.lock.mcs",
-            summary: "",
-            operation: "",
-            source: "",
-            facts: Facts::of(Role::ThreadLock),
-        }]
-        .into_iter()
-        .collect();
+        let catalogue = of_one_lock();
         let case = Case { threads: Some(4), ..Case::new("cpu.lock.mcs") };
         let mut machine = Machine::default();
         let said = |machine: &Machine, case: &Case| expected(machine, [case].into_iter(), &catalogue);
@@ -410,15 +407,7 @@ mod tests {
             factor: Variance { value: 1.0, degrees: 9.0 },
             shared: Variance { value: shared * shared, degrees: 4.0 },
         };
-        let catalogue: Catalogue = [Primitive {
-            id: "cpu.lock.mcs",
-            summary: "",
-            operation: "",
-            source: "",
-            facts: Facts::of(Role::ThreadLock),
-        }]
-        .into_iter()
-        .collect();
+        let catalogue = of_one_lock();
         let half = |usual: &[Usual]| {
             let case = |threads| Case { threads: Some(threads), ..Case::new("cpu.lock.mcs") };
             let row = |threads| Row {
