@@ -2,28 +2,31 @@
 //
 //   histogram threads=1024 data=1 rounds=7
 //
-// `data` is 0 for bytes that count up from thread to thread, 1 for random ones, 2 for equal ones. `global` adds each
-// byte to a bin in global memory, `shared` to a bin of the block, whose bins are added up at the end, `aggregated`
-// finds the lanes of a warp with the same byte, of which one adds for all. Without synchronization (`none`) each thread
-// only adds up its bytes.
+// `data` is 0 for bytes that count up from thread to thread, 1 for random ones, 2 for equal ones, 3 for bytes that are 8
+// further from thread to thread. `global` adds each byte to a bin in global memory, `shared` to a bin of the block, whose
+// bins are added up at the end, `aggregated` finds the lanes of a warp with the same byte, of which one adds for all.
+// Without synchronization (`none`) each thread only adds up its bytes.
 //
 // What the rows of a run predict for a byte of each thread: additions whose result nobody needs go on their way while
 // the thread reads on. So the slowest of reading (`alone`, the time without synchronization), matching and adding
-// counts. Of 32 random lanes 3.53 meet in the busiest of 32 banks (balls into bins), each of which serves one at a
-// time.
+// counts. Bins of the block: of 32 random lanes 3.53 meet in the busiest of 32 banks (balls into bins), each of which
+// serves one at a time; an addition of one is an instruction that counts the lanes of equal bins. Bins in global memory:
+// the second-level cache serves sectors of 32 bytes, 8 bins. A warp of the row touches 4 of these; of bytes that count
+// up, which begin at any bin, 4.875; of random ones 20.4 of 32; of those 8 apart 32.
 //
 // build: nvcc -O3 -std=c++17
 // rows: --preset standard --only gpu.atomic.add,gpu.match.any --dtype i32 --threads 1024 --blocks multiprocessors
-// conditions: threads=1024 data=0,1,2
+// conditions: threads=1024 data=0,1,2,3
 // let bins = gpu.atomic.add[threads=threads blocks=multiprocessors dtype=i32 space=global mode=throughput group="bins 256"]
 // let bins_of_block = gpu.atomic.add[threads=threads blocks=multiprocessors dtype=i32 space=shared mode=throughput group="bins 256"]
 // let one_bin = gpu.atomic.add[threads=threads blocks=multiprocessors dtype=i32 layout=shared space=global scope=device order=relaxed mode=throughput form=not_aggregated]
-// let one_bin_of_block = gpu.atomic.add[threads=threads blocks=multiprocessors dtype=i32 layout=shared space=shared mode=throughput form=not_aggregated]
+// let one_bin_of_block = gpu.atomic.add[threads=threads blocks=multiprocessors dtype=i32 layout=shared space=shared mode=throughput form=constant]
 // let one_lane = gpu.atomic.add[threads=threads blocks=multiprocessors dtype=i32 layout=shared space=global scope=device order=relaxed mode=throughput]
+// let in_sectors = (4.875 if data == 0 else 20.4 if data == 1 else 32) / 4 * bins
 // let match = gpu.match.any[threads=threads blocks=multiprocessors dtype=i32 mode=throughput]
-// predict global = max(alone, one_bin if data == 2 else bins) - alone
-// predict shared = max(alone, one_bin_of_block if data == 2 else (3.53 if data == 1 else 1) * bins_of_block) - alone
-// predict aggregated = max(alone, match, one_lane if data == 2 else bins) - alone
+// predict global = max(alone, one_bin if data == 2 else in_sectors) - alone
+// predict shared = max(alone, one_bin_of_block if data == 2 else (3.53 if data == 1 else 8 if data == 3 else 1) * bins_of_block) - alone
+// predict aggregated = max(alone, match, one_lane if data == 2 else in_sectors) - alone
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -108,6 +111,7 @@ struct Counts {
 static unsigned byte_of(long data, long thread, long at) {
     if (data == 0) return unsigned(thread + at) & 255;
     if (data == 2) return 77;
+    if (data == 3) return unsigned(thread * 8 + thread / 32 + at) & 255;
     uint64_t state = uint64_t(thread * 4 * WORDS + at) * 0x9e3779b97f4a7c15ull;
     state = (state ^ state >> 31) * 0xbf58476d1ce4e5b9ull;
     return unsigned(state >> 40) & 255;
@@ -128,9 +132,9 @@ int main(int count, char **arguments) {
     // Time that a variant takes at least, so that the launch does not count.
     const long least_us = option(count, arguments, "least", 4000);
     const int variants = int(option(count, arguments, "variants", 4));
-    if (counts.threads < 32 || counts.threads > 1024 || counts.threads % 32 || data < 0 || data > 2 || variants < 1 ||
+    if (counts.threads < 32 || counts.threads > 1024 || counts.threads % 32 || data < 0 || data > 3 || variants < 1 ||
         variants > 4) {
-        fprintf(stderr, "histogram: 32, 64 ... 1024 threads, data 0 to 2, 1 to 4 variants\n");
+        fprintf(stderr, "histogram: 32, 64 ... 1024 threads, data 0 to 3, 1 to 4 variants\n");
         return 2;
     }
     int processors;

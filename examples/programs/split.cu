@@ -5,20 +5,23 @@
 //
 // `elements` are those of a block; there is one block for each multiprocessor. `last` lets the block that ends last add
 // the partial sums: each block writes its own, passes a fence, and counts itself. `kernels` has a second kernel for it.
-// Without synchronization (`none`) the first block adds the partial sums of the launch before.
+// Without synchronization (`none`) the first block adds the partial sums of the launch before. In `each` all blocks do:
+// the sum lies behind the block that ends last, as in `last` and `kernels`.
 //
-// What the rows of a run predict for a sum: a fence, an addition whose result is awaited, and a barrier of the block to
-// tell all its threads; or one more kernel in a stream.
+// What the rows of a run predict for a sum: a fence of one thread, an addition whose result is awaited, a barrier of the
+// block to tell all its threads, and a fence of these; or one more kernel in a stream.
 //
 // build: nvcc -O3 -std=c++17
 // rows: --preset standard --only gpu.launch.stream,gpu.launch.graph,gpu.launch.programmatic,gpu.launch.programmatic_wait,gpu.launch.grid_sync,gpu.grid.cooperative --threads 1024 --blocks multiprocessors
-// rows: --preset standard --only gpu.fence.device --dtype i32 --threads 32 --blocks multiprocessors
+// rows: --preset standard --only gpu.fence.device --dtype i32 --threads 32,1024 --blocks 1,multiprocessors
 // rows: --preset quick --only gpu.atomic.add --dtype i32 --threads 32 --blocks 1
 // rows: --preset quick --only hybrid.flag.round_trip,gpu.launch.stream_sync,gpu.block.syncthreads
 // conditions: threads=1024 elements=131072,262144,524288
 // let arrival = gpu.atomic.add[threads=32 blocks=1 dtype=i32 layout=shared space=global scope=device mode=latency order=relaxed]
-// predict last = gpu.fence.device[threads=32 blocks=multiprocessors dtype=i32 layout=private stride=1 group=by_one] + arrival + gpu.block.syncthreads[threads=threads blocks=1]
+// predict last = gpu.fence.device[threads=32 blocks=multiprocessors dtype=i32 layout=private stride=1 group=by_one] + arrival + gpu.block.syncthreads[threads=threads blocks=1] + gpu.fence.device[threads=threads blocks=1 dtype=i32 layout=private stride=1 group=nothing_written]
 // predict kernels = gpu.launch.stream[threads=threads group="5 us"]
+// experiment last - each = gpu.fence.device[threads=32 blocks=multiprocessors dtype=i32 layout=private stride=1 group=by_one] + arrival + gpu.block.syncthreads[threads=threads blocks=1] + gpu.fence.device[threads=threads blocks=1 dtype=i32 layout=private stride=1 group=nothing_written]
+// experiment kernels - each = gpu.launch.stream[threads=threads group="5 us"]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -51,8 +54,8 @@ __device__ void add_partial_sums(const int *partial, int blocks, int *result) {
     if (threadIdx.x == 0) *result = sum;
 }
 
-enum Kind { NONE, LAST, KERNELS };
-constexpr const char *NAMES[] = {"none", "last", "kernels"};
+enum Kind { NONE, LAST, KERNELS, EACH };
+constexpr const char *NAMES[] = {"none", "last", "kernels", "each"};
 
 template <Kind kind>
 __global__ void split(const int *values, long elements, int *partial, const int *before, unsigned *arrived,
@@ -66,6 +69,7 @@ __global__ void split(const int *values, long elements, int *partial, const int 
     if constexpr (kind == NONE) {
         if (blockIdx.x == 0) add_partial_sums(before, gridDim.x, result);
     }
+    if constexpr (kind == EACH) add_partial_sums(before, gridDim.x, result);
     if constexpr (kind == LAST) {
         __shared__ bool is_last;
         if (threadIdx.x == 0) {
@@ -93,6 +97,7 @@ struct Sum {
         for (long turn = 0; turn < launches; turn++) {
             int *now = partial[turn % 2], *before = partial[1 - turn % 2];
             if (kind == NONE) split<NONE><<<blocks, threads>>>(values, elements, now, before, arrived, result);
+            if (kind == EACH) split<EACH><<<blocks, threads>>>(values, elements, now, before, arrived, result);
             if (kind == LAST) split<LAST><<<blocks, threads>>>(values, elements, now, before, arrived, result);
             if (kind == KERNELS) {
                 split<KERNELS><<<blocks, threads>>>(values, elements, now, before, arrived, result);
@@ -135,10 +140,10 @@ int main(int count, char **arguments) {
     CHECK(cudaMalloc(&sum.result, sizeof(int)));
     CHECK(cudaMalloc(&sum.arrived, sizeof(unsigned)));
     CHECK(cudaMemset(sum.arrived, 0, sizeof(unsigned)));
-    for (int kind = NONE; kind <= KERNELS; kind++) sum.run(kind);
+    for (int kind = NONE; kind <= EACH; kind++) sum.run(kind);
     puts("round,variant,synchronizations,ns,right");
     for (long round = 0; round < rounds; round++)
-        for (int kind = NONE; kind <= KERNELS; kind++) {
+        for (int kind = NONE; kind <= EACH; kind++) {
             CHECK(cudaMemset(sum.result, 0, sizeof(int)));
             CHECK(cudaDeviceSynchronize());
             const long long ns = sum.run(kind);
