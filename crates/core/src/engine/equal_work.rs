@@ -19,7 +19,7 @@ pub(super) fn with_block(
 ) -> Result<Vec<Observation>, ExperimentError> {
     let first = (block.observations.len() as u64).saturating_sub(PAIRS);
     let shots = PairOrder::new(!seed, block.iterations, first).shots(PAIRS);
-    let samples = profile::time(Phase::Pairs, || experiment.equal_work(&shots))?;
+    let samples = profile::time(Phase::Pairs, || profile::time(Phase::EqualWork, || experiment.equal_work(&shots)))?;
     let formula = CostFormula::new(experiment, block.iterations).of_slowest();
     let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2));
     earlier.extend(pairs.map(|(shots, samples)| formula.observe(shots, samples, block.number)));

@@ -35,6 +35,8 @@ words! {
         Calibrate = "calibrate",
         /// Taking pairs.
         Pairs = "pairs",
+        /// Those in which every actor does as much as the others.
+        EqualWork = "pairs.equal_work",
         /// Queueing work on a device, for calibration and pairs.
         Queue = "device.queue",
         /// Waiting for a device.
