@@ -4,16 +4,19 @@
 //! of this crate does (`crate::launch::runner`). A kernel that does not end occupies the device: what belongs to it is then
 //! leaked, because freeing it would wait for the kernel without a limit. Programs bound their own spins; nothing aborts them.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::GpuLaboratory;
+use crate::catalogue::HostWait;
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{
     Context, DeviceBuffer, ExecutableGraph, Function, HostBuffer, KernelArguments, Module, Stream, Way,
 };
-use crate::cuda::error::{CudaError, GpuError};
+use crate::cuda::error::{Called, CudaError, GpuError};
+use crate::experiments::host_wait::Waiter;
 use crate::launch::arguments::Rate;
 use crate::launch::runner::{DeviceQueue, Runner};
 use crate::launch::samples;
@@ -142,9 +145,25 @@ struct Queue {
     buffers: Vec<Buffer>,
     /// The buffer that is copied next.
     fetched: usize,
-    graph: Option<ExecutableGraph>,
+    /// By number.
+    graphs: HashMap<u64, ExecutableGraph>,
+    waiter: Option<Waiter>,
     stream: Stream,
     context: Context,
+}
+
+impl Queue {
+    /// Makes the graph of this number.
+    fn capture(&mut self, number: u64, queue: impl FnOnce(&Stream) -> Called) -> Called {
+        let captured = self.stream.capture(queue)?;
+        self.stream.upload(&captured)?;
+        self.graphs.insert(number, captured);
+        Ok(())
+    }
+
+    fn replay(&self, number: u64) -> Called {
+        self.graphs.get(&number).map_or(Ok(()), |graph| self.stream.replay(graph))
+    }
 }
 
 impl DeviceQueue for Queue {
@@ -181,11 +200,7 @@ impl GpuLaboratory {
     /// # Errors
     /// The error of the driver.
     pub fn own_device(&self) -> Result<OwnDevice, GpuError> {
-        let context = Context::new(self.device)?;
-        let stream = Stream::new(&context)?;
-        let mut runner = Runner::new(vec![Queue { buffers: Vec::new(), fetched: 0, graph: None, stream, context }]);
-        runner.eager = EAGER;
-        Ok(OwnDevice { runner })
+        Ok(OwnDevice::in_context(Context::new(self.device)?)?)
     }
 
     /// Compiles programs on all CPUs, those that were not compiled before.
@@ -203,6 +218,20 @@ impl GpuLaboratory {
 }
 
 impl OwnDevice {
+    /// A device in a context that was just made.
+    pub(crate) fn in_context(context: Context) -> Result<Self, CudaError> {
+        let stream = Stream::new(&context)?;
+        let (buffers, graphs) = (Vec::new(), HashMap::new());
+        let mut runner = Runner::new(vec![Queue { buffers, fetched: 0, graphs, waiter: None, stream, context }]);
+        runner.eager = EAGER;
+        Ok(Self { runner })
+    }
+
+    /// Loads what a user wrote, whose launches give so much shared memory to a block.
+    pub(crate) fn load_own(&mut self, image: &[u8], shared_bytes: u32) -> Result<Loaded, Outage> {
+        self.on(|queue| Module::load_own(&queue.context, image, shared_bytes).map(Loaded))
+    }
+
     /// Loads machine code.
     ///
     /// # Errors
@@ -263,12 +292,50 @@ impl OwnDevice {
     /// # Errors
     /// The error of the driver.
     pub fn capture(&mut self, launches: &[Launch]) -> Result<(), Outage> {
+        self.on(|queue| queue.capture(0, |stream| launches.iter().try_for_each(|one| one.queue(stream))))
+    }
+
+    /// Queues so many launches of a kernel that a user wrote, as a graph, which is made the first time.
+    pub(crate) fn launch_own(
+        &mut self,
+        count: u64,
+        kernel: Kernel,
+        shape: [[u32; 3]; 2],
+        arguments: &[Vec<u64>],
+    ) -> Result<(), Outage> {
         self.on(|queue| {
-            let captured = queue.stream.capture(|stream| launches.iter().try_for_each(|one| one.queue(stream)))?;
-            queue.stream.upload(&captured)?;
-            queue.graph = Some(captured);
-            Ok(())
+            if !queue.graphs.contains_key(&count) {
+                queue.capture(count, |stream| {
+                    (0..count).try_for_each(|_| stream.launch_own(kernel.0, shape, arguments))
+                })?;
+            }
+            queue.replay(count)
         })
+    }
+
+    /// Lets the host wait for the stream in this way after each call of `launch`, which queues work in it; `None`: not at all.
+    pub(crate) fn call_own(
+        &mut self,
+        calls: u64,
+        launch: impl Fn(&Stream) -> Called,
+        wait: Option<HostWait>,
+    ) -> Result<(), Outage> {
+        self.on(|Queue { stream, context, waiter, .. }| {
+            let waiter = match (&mut *waiter, wait) {
+                (None, Some(wait)) => Some(&*waiter.insert(Waiter::new(context, wait)?)),
+                (waiter, _) => waiter.as_ref(),
+            };
+            (0..calls).try_for_each(|_| {
+                launch(stream)?;
+                waiter.zip(wait).map_or(Ok(()), |(waiter, wait)| waiter.wait(wait, stream))
+            })
+        })
+    }
+
+    /// Lets the driver wait as a context says, if this way to wait needs it.
+    pub(crate) fn wait_by(&mut self, wait: Option<HostWait>) -> Result<(), Outage> {
+        let Some(HostWait::Stream(waits)) = wait else { return Ok(()) };
+        self.on(|queue| queue.context.wait_by(Some(waits)))
     }
 
     /// Queues the graph.
@@ -276,7 +343,7 @@ impl OwnDevice {
     /// # Errors
     /// The error of the driver.
     pub fn replay(&mut self) -> Result<(), Outage> {
-        self.on(|queue| queue.graph.as_ref().map_or(Ok(()), |graph| queue.stream.replay(graph)))
+        self.on(|queue| queue.replay(0))
     }
 
     /// Waits by polling until everything queued is done, but no longer than `limit`.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use syncscope_core::{Domain, OwnCheck};
+use syncscope_gpu::own::launched::waits;
 use syncscope_papers::folder;
 
 use super::{Percentage, one_of, run, sides};
@@ -49,6 +51,22 @@ pub(crate) struct MeasureArguments {
     /// Dynamic shared memory of a block, for `extern __shared__`
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) shared_bytes: Option<u32>,
+    /// Whole kernel of a .cu or .ptx file; again for --against
+    #[arg(long, value_name = "NAME", requires = "gpu")]
+    pub(crate) kernel: Vec<String>,
+    /// Blocks of its grid, likewise
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "gpu", value_parser = extent)]
+    pub(crate) grid: Vec<[u32; 3]>,
+    /// Threads of a block, likewise
+    #[arg(long, value_name = "X[,Y[,Z]]", requires = "gpu", value_parser = extent)]
+    pub(crate) block: Vec<[u32; 3]>,
+    /// Its next argument: buf:64M (zeros), i32:7, f64:.5; + joins fields
+    #[arg(long, value_name = "TYPE:VALUE", requires = "gpu")]
+    pub(crate) arg: Vec<String>,
+    /// Waits of the host after each `launch(stream)` of a file, such as end,sync_block (see gpu.launch)
+    #[arg(long = "wait", value_name = "LIST", requires = "gpu", value_delimiter = ',', hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(waits()))]
+    pub(crate) waits: Vec<String>,
     /// Name of the operation [default: the file's, or line]
     #[arg(long)]
     pub(crate) name: Option<String>,
@@ -108,6 +126,18 @@ pub(crate) struct MeasureArguments {
     pub(crate) trial_ms: Option<u32>,
     #[command(flatten)]
     pub(crate) axes: AxisArguments,
+}
+
+/// `X`, `X,Y` or `X,Y,Z`.
+fn extent(text: &str) -> Result<[u32; 3], String> {
+    let numbers: Vec<u32> = text.split(',').filter_map(|number| number.parse().ok().filter(|n| *n > 0)).collect();
+    match numbers[..] {
+        _ if numbers.len() != text.split(',').count() => Err("expected X, X,Y or X,Y,Z".to_owned()),
+        [x] => Ok([x, 1, 1]),
+        [x, y] => Ok([x, y, 1]),
+        [x, y, z] => Ok([x, y, z]),
+        _ => Err("expected at most three dimensions".to_owned()),
+    }
 }
 
 fn checks() -> impl Iterator<Item = (OwnCheck, &'static str, &'static str)> {

@@ -21,6 +21,7 @@ use syncscope_report::{Change, ComparedCase, Comparison, RunData, compare_in_tur
 
 use crate::args::{MeasureArguments, RunArguments};
 use crate::commands::gate::Gate;
+use crate::commands::own_launch;
 use crate::commands::own_source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
@@ -59,10 +60,12 @@ impl OwnRequest {
         let mut sources = Vec::new();
         for (domain, codes) in [(Domain::Cpu, &arguments.cpu), (Domain::Gpu, &arguments.gpu)] {
             let against = own_against.iter().copied().filter(|_| !codes.is_empty());
-            for code in codes.iter().chain(against) {
-                sources.push(Source::new(arguments, domain, code)?);
+            for (number, code) in codes.iter().chain(against).enumerate() {
+                sources.push(Source::new(arguments, domain, code, number)?);
             }
         }
+        let launches: Vec<_> = sources.iter().map(|source| source.own.launch.as_ref()).collect();
+        own_launch::refuse_what_does_not_fit(arguments, &launches)?;
         let slower = arguments.fail_if_slower.is_some() && sources.len() + arguments.against.len() < 2;
         let axes = &arguments.axes;
         let (for_gpus, on_cpus) = (arguments.cpu.is_empty(), arguments.gpu.is_empty());
@@ -91,19 +94,22 @@ impl OwnRequest {
     pub(super) fn resolved(&self, arch: Option<&str>) -> Result<Self, Failure> {
         let arguments = &self.arguments;
         syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
+        let of_arch =
+            || Inspector::new(arch, arguments.device.as_deref()).map_err(|error| Failure::CouldNot(error.to_string()));
         let mut inspector = None;
         let mut operations = Vec::new();
         for source in &self.sources {
             let dtype = arguments.axes.dtype.first().copied();
+            if let Some(launch) = &source.own.launch {
+                operations.extend(own_launch::operations(&source.own, launch, of_arch)?);
+                continue;
+            }
             let found = if source.domain == Domain::Cpu {
                 syncscope_cpu::primitives::own::inspect(&source.own, &source.candidates, dtype)
             } else {
                 let inspector = match &mut inspector {
                     Some(inspector) => inspector,
-                    none => none.insert(
-                        Inspector::new(arch, arguments.device.as_deref())
-                            .map_err(|error| Failure::CouldNot(error.to_string()))?,
-                    ),
+                    none => none.insert(of_arch()?),
                 };
                 inspector.inspect(&source.own, &source.candidates, dtype).map_err(|error| error.to_string())
             };
@@ -195,7 +201,7 @@ impl OwnRequest {
         for domain in [Domain::Cpu, Domain::Gpu] {
             let mut of_domain = ids.iter().filter(|id| id.split('.').next() == Some(domain.as_str()));
             let Some(first) = of_domain.next().filter(|_| !self.arguments.against.is_empty()) else { continue };
-            for other in of_domain {
+            for other in of_domain.filter(|id| !self.is_region(id)) {
                 let [a, b] = self.both(data, [first, other]);
                 let by_loops = self.are_compared_by_loops([first, other]);
                 let (of_cases, beside) = ratios_of_cases([&a, &b], &pairs, domain, by_loops);
@@ -207,12 +213,17 @@ impl OwnRequest {
                     continue;
                 }
                 texts.push(in_words(&comparison, &beside, [first, other], by_loops));
+                // That of the run: rows of launches are compared without their grids.
+                let of_launch = |compared: &ComparedCase<'_>| {
+                    let id = a.1.get(&compared.b.case.id()).filter(|_| self.are_launches())?;
+                    data.rows.iter().map(|row| &row.case).find(|case| case.id() == *id)
+                };
                 ratios.extend(by_case(&comparison).into_iter().map(|compared| OwnComparison {
                     first: first.clone(),
                     other: other.clone(),
-                    parameters: parameters(compared),
-                    threads: compared.a.case.threads,
-                    blocks: compared.a.case.blocks,
+                    parameters: of_launch(compared).map_or_else(|| parameters(compared), in_parameters),
+                    threads: of_launch(compared).unwrap_or(&compared.a.case).threads,
+                    blocks: of_launch(compared).unwrap_or(&compared.a.case).blocks,
                     ratio: compared.ratio.filter(|_| is_answered(compared.change)),
                     low: compared.low,
                     high: compared.high,
@@ -250,13 +261,24 @@ impl OwnRequest {
         let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
-        let [mut a, b] = [first, other].map(|id| part(data, id, has_type, dtype));
+        let is_launch = self.are_launches();
+        let [mut a, b] = [first, other].map(|id| part(data, id, (has_type, is_launch), dtype));
         // What calls no library costs the same in a process of one thread, and is not measured there.
         let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
         if !b.0.rows.iter().any(is_alone) {
             a.0.rows.retain(|row| !is_alone(row));
         }
         [a, b]
+    }
+
+    fn are_launches(&self) -> bool {
+        self.operations.iter().any(|own| own.launch.is_some())
+    }
+
+    /// Whether it is a part of a kernel, which is no rival of whole ones.
+    fn is_region(&self, id: &str) -> bool {
+        let launch = self.operations.iter().find(|own| own.id == id).and_then(|own| own.launch.as_ref());
+        launch.is_some_and(|launch| launch.region.is_some())
     }
 
     fn are_compared_by_loops(&self, ids: [&str; 2]) -> bool {
@@ -309,8 +331,12 @@ impl OwnRequest {
 
 /// The parameters of a case that was compared: `1 thread close`.
 fn parameters(compared: &ComparedCase<'_>) -> String {
-    let case = compared.a.case.to_string();
-    case.split_once(' ').map_or_else(String::new, |(_, parameters)| parameters.to_owned())
+    in_parameters(&compared.a.case)
+}
+
+fn in_parameters(case: &Case) -> String {
+    let case = case.to_string();
+    case.split_once(' ').map_or_else(|| "one launch".to_owned(), |(_, parameters)| parameters.to_owned())
 }
 
 /// Whether a row says anything about a cost, be it that there is none.
@@ -473,7 +499,7 @@ fn pairs<'a>(some: &'a [u32], others: &'a [u32]) -> impl Iterator<Item = (u32, u
 
 /// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
 /// are those within the run. And for each of its cases the one of the run.
-fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> OperationRows {
+fn part(data: &RunData, id: &str, (has_type, is_launch): (bool, bool), dtype: Dtype) -> OperationRows {
     let mut ids = HashMap::new();
     let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
     let is_usual = |case: &Case| {
@@ -487,7 +513,11 @@ fn part(data: &RunData, id: &str, has_type: bool, dtype: Dtype) -> OperationRows
         let Case { threads, blocks, dtype, layout, placement, form, inside, outside, .. } = row.case.clone();
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
         let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
-        let case = Case { threads, blocks, dtype, layout, placement, form, inside, outside, ..Case::new(&primitive) };
+        // Each kernel has a grid of its own.
+        let (threads, blocks, group) =
+            if is_launch { (None, None, row.case.group.clone()) } else { (threads, blocks, None) };
+        let case =
+            Case { threads, blocks, dtype, layout, placement, form, inside, outside, group, ..Case::new(&primitive) };
         if part.rows.iter().any(|known| known.case == case) {
             continue;
         }

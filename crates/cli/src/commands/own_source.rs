@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use syncscope_core::language::{Language, ending};
 use syncscope_core::{Domain, Inspected, OwnOperation, data_file};
+use syncscope_gpu::own::launched::{LIBRARY, PTX};
+use syncscope_host::file_hash;
 
 use crate::args::MeasureArguments;
+use crate::commands::own_launch::launch_of;
 use crate::failure::Failure;
 
 /// What one argument names: a statement or a file.
@@ -26,8 +29,13 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Reads what an argument names.
-    pub(super) fn new(arguments: &MeasureArguments, domain: Domain, code: &str) -> Result<Self, Failure> {
+    /// Reads what an argument names, the `number`-th of its side.
+    pub(super) fn new(
+        arguments: &MeasureArguments,
+        domain: Domain,
+        code: &str,
+        number: usize,
+    ) -> Result<Self, Failure> {
         let include = |file: &String| format!("#include \"{file}\"\n");
         let own = OwnOperation {
             id: format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or("line"))),
@@ -60,7 +68,7 @@ impl Source {
                  break; rename it"
             )));
         }
-        let text = data_file::read_text(Path::new(file)).map_err(|error| Failure::Usage(format!("{file}: {error}")))?;
+        let text = text_of(file)?;
         // A compiler takes a byte order mark at the beginning of a file alone, and ours stands before it.
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -68,7 +76,8 @@ impl Source {
         let (files, all) = with_included(Path::new(file), text.clone(), &arguments.folders);
         let files = headers().chain(files).collect();
         let candidates = OwnOperation::candidates(&all);
-        let own = OwnOperation { id, text, file: Some(file.to_owned()), ..own };
+        let launch = if domain == Domain::Gpu { launch_of(arguments, (file, wanted, &text), number) } else { None };
+        let own = OwnOperation { id, text, file: Some(file.to_owned()), launch, ..own };
         let (file, wanted, is_named) = (Some(file.to_owned()), wanted.map(str::to_owned), arguments.name.is_some());
         Ok(Self { domain, own, file, files, wanted, candidates, is_named })
     }
@@ -100,11 +109,22 @@ impl Source {
             };
             return Err(Failure::Usage(format!(
                 "{file} has {what}: it needs a function `{shape}`, or like it `acquire` and `release`, `wait`, or `send` and `receive`; \
-                 see `syncscope measure --header {domain}`"
+                 see `syncscope measure --header {domain}`{}",
+                if self.own.text.contains("__global__") { "; --kernel times a whole kernel" } else { "" }
             )));
         }
         Ok(operations)
     }
+}
+
+/// The text of a file; of a library, which is no text, what tells it from others.
+fn text_of(file: &str) -> Result<String, Failure> {
+    let text = if ending(file) == Some(LIBRARY) {
+        file_hash(Path::new(file)).ok_or_else(|| "no library that can be read".to_owned())
+    } else {
+        data_file::read_text(Path::new(file)).map_err(|error| error.to_string())
+    };
+    text.map_err(|error| Failure::Usage(format!("{file}: {error}")))
 }
 
 /// The text of a file with those of the user's files that it includes, whose functions are its own, and where all of them are.
@@ -136,9 +156,9 @@ fn with_included(file: &Path, text: String, folders: &[String]) -> (Vec<PathBuf>
 /// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word that ends as source files do, of whatever
 /// language, is one even if it does not exist.
 fn file_of(code: &str) -> Option<(&str, Option<&str>)> {
-    const OTHERS: [&str; 20] = [
+    const OTHERS: [&str; 21] = [
         "rs", "go", "py", "zig", "java", "kt", "cs", "swift", "js", "ts", "f90", "jl", "nim", "hs", "asm", "ptx", "cl",
-        "hip", "metal", "ispc",
+        "hip", "metal", "ispc", LIBRARY,
     ];
     let is_file = |word: &str| {
         let has_ending = ending(word).is_some_and(|end| Language::of(word).is_some() || OTHERS.contains(&end));
@@ -161,6 +181,7 @@ fn check_language(file: &str, side: Domain) -> Result<(), Failure> {
         Some(_) if is_cpu && language == Some(Language::Cuda) => {
             Err(Failure::Usage(format!("{file} is CUDA C++, which `--gpu` takes; `--cpu` takes C and C++ (.c, .cpp)")))
         }
+        Some(PTX | LIBRARY) if !is_cpu => Ok(()),
         Some(other) if language.is_none() => Err(Failure::Usage(format!(
             "{file}: `measure` takes C, C++ and CUDA C++ (.c, .cpp, .cu and their headers), no `.{other}`; let a C file call \
              what another language exports"

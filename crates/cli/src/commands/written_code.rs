@@ -77,7 +77,7 @@ pub(super) fn check(operations: &[OwnOperation], is_trusted: bool, directory: &P
 
 /// Everything of an operation that the compiler gets.
 fn in_full(own: &OwnOperation) -> String {
-    let OwnOperation { text, file, setup, baseline, includes, options, .. } = own;
+    let OwnOperation { text, file, setup, baseline, includes, options, launch, .. } = own;
     let part = |name: &str, text: &str| (!text.is_empty()).then(|| format!("{name}: {text}"));
     let named = |name, text: &Option<String>| part(name, text.as_deref().unwrap_or_default());
     let parts = [
@@ -86,6 +86,7 @@ fn in_full(own: &OwnOperation) -> String {
         part("includes", includes.trim_end()),
         named("setup", setup),
         named("baseline", baseline),
+        launch.as_ref().map(|launch| format!("launch: {launch:?}")),
         Some(text.clone()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n")

@@ -180,6 +180,33 @@ fn mistakes_have_one_line_and_their_exit_code() {
     assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 2);
 }
 
+#[test]
+fn a_launch_that_does_not_fit_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx =
+        ".visible .entry add(\n.param .u64 a,\n.param .u32 b\n)\n{\nret;\n}\n.visible .entry other()\n{\nret;\n}\n";
+    fs::write(folder.path().join("k.ptx"), ptx).unwrap();
+    fs::write(folder.path().join("host.cpp"), "extern \"C\" int launch(void *stream) { return 0; }").unwrap();
+    let says = |words: &[&str], text: &str| {
+        let output = measure(folder.path(), words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
+        assert!(error_line(&output).contains(text), "{words:?}: {}", stderr(&output));
+    };
+    says(&["--gpu", "k.ptx"], "name a kernel with --kernel; it has add, other");
+    says(&["--gpu", "k.ptx:mul"], "k.ptx has no kernel `mul`; it has add, other");
+    let shape = ["--gpu", "k.ptx", "--kernel", "add", "--grid", "4,2", "--block", "64"];
+    says(&shape, "takes 2 arguments (.u64, .u32), and 0 are given");
+    says(&[&shape[..], &["--arg", "buf:4", "--arg", "f64:1"]].concat(), "argument 2 of `add` has 4 bytes");
+    says(&[&shape[..], &["--threads", "32"]].concat(), "a launch has no --threads");
+    says(&[&shape[..], &["--wait", "end"]].concat(), "--wait is for a file with `launch(stream)`");
+    says(&[&shape[..], &["--against", "host.cpp"]].concat(), "a kernel is compared with a kernel");
+    says(&["--gpu", "host.cpp", "--grid", "1"], "--grid, --block and --arg are for a whole kernel");
+    says(&["--gpu", "x++", "--against", "host.cpp"], "launches are compared with launches");
+    says(&["--gpu", "host.cpp", "--wait", "soon"], "sync_block");
+    says(&["--gpu", "k.ptx", "--kernel", "add", "--grid", "4,x"], "expected X, X,Y or X,Y,Z");
+    says(&["--gpu", "missing.so"], "no library that can be read");
+}
+
 /// What each outcome ends with, alone and at a gate. Figures do not matter here: nothing is compared but with what has none.
 #[test]
 fn a_gate_passes_nothing_that_it_did_not_compare() {

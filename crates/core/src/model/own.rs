@@ -104,8 +104,27 @@ records! {
         pub defines?: Vec<String>,
         /// Bytes of the shared memory whose size the launch gives.
         pub launch_memory?: Option<u32>,
+        /// How it is launched, if it is a whole kernel or a sequence of launches.
+        pub launch?: Option<OwnLaunch>,
         /// Of a variant: its check alone, under stress for so many milliseconds; with 0, its cost alone, whatever a check would say.
         pub trial_ms?: Option<u32>,
+    }
+
+    /// A kernel of a file, or the function `launch` of the host in it. One launch is one operation.
+    #[derive(Eq, Hash)]
+    pub struct OwnLaunch {
+        /// Its name in the PTX; `None` for a function of the host.
+        pub kernel?: Option<String>,
+        /// Blocks of the grid in each of three dimensions.
+        pub grid?: [u32; 3],
+        /// Threads of a block, likewise.
+        pub block?: [u32; 3],
+        /// The arguments: `buf:4096`, `i32:7`.
+        pub arguments?: Vec<String>,
+        /// The region of the kernel that is timed instead of the whole.
+        pub region?: Option<String>,
+        /// How the host waits after each call: words of the column `group`.
+        pub waits?: Vec<String>,
     }
 }
 

@@ -9,6 +9,7 @@
 //! | [`nvrtc`] | the binding of NVRTC, the run-time compiler |
 //! | [`compile`] | from a kernel's text to machine code, kept from run to run |
 //! | [`compiler_process`] | NVRTC in processes of their own, which may crash or hang |
+//! | [`host_library`] | a function of the host that a user wrote, which launches |
 //! | [`nccl`] | the library for collectives of several devices |
 //! | [`nvml`] | the management library: clocks, throttling, NVLink, firmware, limits and modes |
 //! | [`describe`] | what a device is, how devices are connected, whether the Multi-Process Service is active |
@@ -24,5 +25,6 @@ pub mod nvrtc;
 pub(crate) mod describe;
 pub(crate) mod driver;
 pub(crate) mod error;
+pub(crate) mod host_library;
 pub(crate) mod nccl;
 pub(crate) mod nvml;

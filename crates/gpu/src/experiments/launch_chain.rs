@@ -8,7 +8,6 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use syncscope_core::{
@@ -16,8 +15,9 @@ use syncscope_core::{
 };
 
 use crate::catalogue::{HostWait, Launching, Traffic, Work};
-use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream, host_calls};
+use crate::cuda::driver::{DeviceBuffer, Event, ExecutableGraph, Function, HostBuffer, Stream};
 use crate::cuda::error::Called;
+use crate::experiments::host_wait::{LIMIT, Waiter};
 use crate::launch::arguments::{Finding, LaunchChainArguments};
 use crate::launch::bench::{Bench, Shape};
 use crate::launch::device_context::Kernels;
@@ -61,9 +61,6 @@ const WARM_UP: Duration = Duration::from_millis(2);
 /// After so long a pause the device counts as idle. After 1 ms a chain takes 2 µs more.
 const IDLE: Duration = Duration::from_micros(200);
 
-/// A chain lasts some milliseconds, and its kernels end by themselves. After this time the device does not run it.
-const LIMIT: Duration = Duration::from_secs(10);
-
 /// What a case needs to run.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
@@ -93,8 +90,8 @@ pub(crate) struct LaunchChain<'a> {
     /// By side and number of launches.
     graphs: HashMap<(Side, u64), ExecutableGraph>,
     event: Event,
-    /// For a host that reads what the stream writes.
-    signal: HostBuffer,
+    /// Where the host waits in a way of its own.
+    waiter: Option<Waiter>,
     phases: DeviceBuffer,
     finding: DeviceBuffer,
     found: HostBuffer,
@@ -121,11 +118,11 @@ impl<'a> LaunchChain<'a> {
         let phases = DeviceBuffer::new(context, 2 * setup.shape.blocks as usize * size_of::<u32>())?;
         let finding = DeviceBuffer::new(context, size_of::<Finding>())?;
         let found = HostBuffer::new(context, size_of::<Finding>() / size_of::<u64>())?;
-        let event = match setup.launching {
-            Launching::Waiting(HostWait::BlockingEvent) => Event::blocking(context)?,
-            _ => Event::new(context)?,
+        let event = Event::new(context)?;
+        let waiter = match setup.launching {
+            Launching::Waiting(wait) => Some(Waiter::new(context, wait)?),
+            _ => None,
         };
-        let signal = HostBuffer::new(context, 1)?;
         let (stream, other) = (Stream::new(context)?, Stream::new(context)?);
         let word = DeviceBuffer::new(context, size_of::<u32>())?;
         stream.clear(&word, 0..word.bytes())?;
@@ -145,7 +142,7 @@ impl<'a> LaunchChain<'a> {
             setup,
             graphs,
             event,
-            signal,
+            waiter,
             phases,
             finding,
             found,
@@ -162,9 +159,9 @@ impl<'a> LaunchChain<'a> {
         if chain.setup.work.traffic == Traffic::Sweep {
             chain.fit(most)?;
         }
-        if chain.setup.launching == Launching::Waiting(HostWait::Function) {
+        if let (Launching::Waiting(HostWait::Function), Some(waiter)) = (chain.setup.launching, &chain.waiter) {
             // The driver makes its thread for functions of the host now, while this thread may run on any CPU: later both would share one.
-            chain.wait_by(HostWait::Function)?;
+            waiter.wait(HostWait::Function, &chain.stream)?;
         }
         Ok(chain)
     }
@@ -211,7 +208,7 @@ impl<'a> LaunchChain<'a> {
                 own.record(&self.event)?;
                 self.event.synchronize()
             }
-            Launching::Waiting(wait) => self.wait_by(wait),
+            Launching::Waiting(wait) => self.waiter.as_ref().map_or(Ok(()), |waiter| waiter.wait(wait, own)),
             Launching::EventWait => {
                 own.record(&self.event)?;
                 next.wait_for(&self.event)
@@ -231,34 +228,6 @@ impl<'a> LaunchChain<'a> {
             | Launching::Within
             | Launching::Conditional
             | Launching::DeviceGraph => Ok(()),
-        }
-    }
-
-    /// Waits for what is in the stream in this way. A kernel that is longer under way than the limit is found after the chain.
-    fn wait_by(&self, wait: HostWait) -> Called {
-        let next = self.written.get().wrapping_add(1);
-        let until = |is_done: &dyn Fn() -> Called<bool>| poll(&HostClock, LIMIT, LIMIT, is_done).map(drop);
-        match wait {
-            HostWait::Stream(_) => self.stream.synchronize(),
-            HostWait::AskingStream => until(&|| self.stream.is_done()),
-            HostWait::BlockingEvent => {
-                self.stream.record(&self.event)?;
-                self.event.synchronize()
-            }
-            HostWait::AskingEvent => {
-                self.stream.record(&self.event)?;
-                until(&|| self.event.is_reached())
-            }
-            HostWait::Word => {
-                self.stream.write_to_host(&self.signal, next)?;
-                self.written.set(next);
-                until(&|| Ok(self.signal.atomic_u32(0).load(Ordering::Acquire) == next))
-            }
-            HostWait::Function => {
-                let before = host_calls();
-                self.stream.count_on_host()?;
-                until(&|| Ok(host_calls() != before))
-            }
         }
     }
 

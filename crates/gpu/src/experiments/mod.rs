@@ -7,7 +7,8 @@
 //! | [`kernel`] | a loop in one grid on one device |
 //! | [`grid_barrier`] | a barrier of a whole grid, or of the grids of several devices |
 //! | [`host_barrier`] | launches on several devices with a barrier of host threads between them |
-//! | [`launch_chain`] | a chain of kernel launches, by the host's clock |
+//! | [`launch_chain`] | a chain of kernel launches, by the host's clock; [`host_wait`] is how the host waits |
+//! | [`launched`] | kernels, their regions and sequences of launches that a user wrote |
 //! | [`reduction`] | a chain of reductions of a vector on one device or several, by the host's clock |
 //!
 //! [`ThirdLoop`] is the loop that shows whether costs add up.
@@ -23,8 +24,10 @@ use syncscope_core::ExperimentError;
 
 pub(crate) mod grid_barrier;
 pub(crate) mod host_barrier;
+pub(crate) mod host_wait;
 pub(crate) mod kernel;
 pub(crate) mod launch_chain;
+pub(crate) mod launched;
 pub(crate) mod reduction;
 
 // The loop with two more copies of the primitive. It shows whether the second copy costs what the first one does. Few

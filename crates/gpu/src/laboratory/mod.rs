@@ -8,9 +8,11 @@
 //! | [`multi`] | barriers of a grid or of several devices, reductions of a vector |
 //! | [`nccl`] | sums by NCCL |
 //! | [`host`] | cases in which the host takes part |
+//! | [`launched`] | kernels and sequences of launches that a user wrote |
 //!
 //! Start with [`GpuLaboratory`].
 
+use self::launched::LaunchedState;
 use self::nccl::NcclState;
 use crate::catalogue::limits::DeviceLimits;
 use crate::catalogue::{Entries, Method, cases, own, variants};
@@ -35,6 +37,7 @@ use syncscope_core::{
 
 mod host;
 mod kernels;
+mod launched;
 mod multi;
 mod nccl;
 mod opening;
@@ -68,6 +71,7 @@ pub struct GpuLaboratory {
     pub(crate) device_group: Option<DeviceGroup>,
     /// NCCL and its groups of devices.
     nccl: NcclState,
+    launched: LaunchedState,
     /// Evidence by case without its grid: the machine code is the same for all grids.
     evidence: HashMap<Program, Evidence>,
     /// What each case carries from one measurement block to the next.
@@ -144,6 +148,10 @@ impl Laboratory for GpuLaboratory {
         self.nccl.checked_health()?;
         if let Some(launching) = crate::nccl::launching_of(case) {
             return self.nccl_sum(case, launching);
+        }
+        if let Some((own, launch)) = self.own.find(&case.primitive).and_then(|own| Some((own, own.launch.as_ref()?))) {
+            let (own, launch) = (own.clone(), launch.clone());
+            return self.launched(case, &own, &launch);
         }
         let (Some(entry), Some(program)) = (self.entries.entry_of(case), self.entries.program_of(case)) else {
             return Err(Refusal::Skipped(format!("there is no primitive {} in this version", case.primitive)));

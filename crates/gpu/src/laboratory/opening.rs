@@ -20,6 +20,7 @@ use crate::cuda::driver;
 use crate::cuda::error::{Called, GpuError};
 use crate::cuda::nvml::{Nvml, Watch};
 use crate::hybrid::nearby_cpus::NearbyCpus;
+use crate::laboratory::launched::LaunchedState;
 use crate::laboratory::nccl::NcclState;
 use crate::laboratory::{GpuLaboratory, programs_for};
 use crate::launch::arguments::MAX_BLOCK_THREADS;
@@ -76,6 +77,7 @@ impl GpuLaboratory {
             bench: Some(bench),
             device_group: None,
             nccl: NcclState::default(),
+            launched: LaunchedState::default(),
             evidence: HashMap::new(),
             carried: HashMap::new(),
         })

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
 
-use super::{Span, options, text};
+use super::{Span, launched, options, text};
 use crate::catalogue::families::type_of;
 use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::error::{CompileFailure, NvrtcError};
@@ -69,6 +69,14 @@ impl Inspector {
         let program = Program { file: "source.cu", text: text::model(source, functions).leak(), definitions };
         let kernels = (0..functions.len()).map(|number| format!("{}{number}", text::MODELLED)).collect();
         Ok((self.compiler.ptx(&program)?, kernels))
+    }
+
+    /// The PTX of a file with kernels.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn ptx_of_kernels(&self, source: &OwnOperation) -> Result<String, NvrtcError> {
+        self.compiler.ptx(&launched::program(source))
     }
 
     /// The same of a source that gets none of the names that it defines. Words that are no functions at all are left out.

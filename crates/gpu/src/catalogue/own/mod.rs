@@ -5,6 +5,7 @@
 //! | this one | what an operation is as an entry, its cases, and the definitions of its kernels |
 //! | `text` | the program around the source |
 //! | `inspection` | what a compiler tells of the source: its functions and what they use |
+//! | [`launched`] | whole kernels and sequences of launches, which are in no harness |
 
 use std::path::Path;
 
@@ -24,6 +25,7 @@ pub use self::inspection::Inspector;
 pub use self::text::HEADER;
 
 mod inspection;
+pub mod launched;
 mod text;
 
 /// Locks and barriers of the catalogue by their id, as a user would write them.
@@ -43,13 +45,15 @@ pub const FORMS: [(&str, &str); 9] = [
 pub(super) fn entries(code: &OwnCode, limits: DeviceLimits) -> Vec<&'static Entry> {
     let (is_in_clusters, multiprocessors) = (!code.axes.clusters.is_empty(), limits.multiprocessors.max(1));
     let own = |source: &OwnOperation| OwnEntry { source: source.clone(), is_in_clusters, multiprocessors };
-    code.on(Domain::Gpu).map(|source| &*Box::leak(Box::new(entry(Box::leak(Box::new(own(source))))))).collect()
+    let in_harness = code.on(Domain::Gpu).filter(|source| source.launch.is_none());
+    in_harness.map(|source| &*Box::leak(Box::new(entry(Box::leak(Box::new(own(source))))))).collect()
 }
 
-/// Their primitives.
+/// The primitives of all of them.
 pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
     let none = DeviceLimits { multiprocessors: 1, max_threads: 1 };
-    entries(code, none).into_iter().map(Entry::primitive).collect::<Vec<_>>().leak()
+    let launched = code.on(Domain::Gpu).filter_map(|own| Some(launched::primitive(own, own.launch.as_ref()?)));
+    entries(code, none).into_iter().map(Entry::primitive).chain(launched).collect::<Vec<_>>().leak()
 }
 
 /// Which threads may wait for each other in an operation. `SYNCSCOPE_SPAN` is its number.
@@ -88,6 +92,9 @@ pub fn cases(code: &OwnCode, limits: DeviceLimits) -> Vec<Case> {
     };
     let axes = &code.axes;
     let of = |source: &OwnOperation| -> Vec<Case> {
+        if let Some(launch) = &source.launch {
+            return launched::cases(source, launch);
+        }
         let cases = |blocks| source.cases(axes, &usual(blocks));
         match span_of(source, !axes.clusters.is_empty()) {
             Span::Block => cases(vec![1, limits.multiprocessors]),
@@ -221,6 +228,13 @@ fn options(source: &OwnOperation, dtype: &str, span: Span) -> Vec<String> {
     let mut options =
         vec![OF_USER.to_owned(), format!("SYNCSCOPE_TYPE={dtype}"), format!("SYNCSCOPE_SPAN={}", span as u32)];
     options.extend(source.defines.iter().map(|name| format!("SYNCSCOPE_WITHOUT_{}=1", name.to_uppercase())));
+    options.extend(options_of_user(source));
+    options
+}
+
+/// The folder of the source's headers, and what the user asks of the compiler.
+fn options_of_user(source: &OwnOperation) -> Vec<String> {
+    let mut options = Vec::new();
     if let Some(folder) = source.file.as_ref().and_then(|file| Path::new(file).parent()) {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         options.push(format!("-I{}", folder.display()));

@@ -36,7 +36,7 @@ const FUNCTIONS: &[&str] = &[
     "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceGetAttribute", "cuDeviceTotalMem_v2",
     "cuDeviceCanAccessPeer", "cuDeviceGetP2PAttribute",
     "cuCtxSetCurrent", "cuCtxDestroy_v2", "cuCtxEnablePeerAccess", "cuCtxGetCurrent",
-    "cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cuModuleLoadData", "cuModuleLoadDataEx", "cuModuleUnload", "cuModuleGetFunction", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
     "cuOccupancyMaxActiveClusters", "cuFuncSetAttribute", "cuModuleGetGlobal_v2",
     "cuStreamCreate", "cuStreamDestroy_v2", "cuStreamQuery", "cuStreamSynchronize", "cuStreamBeginCapture_v2",
     "cuStreamEndCapture", "cuStreamWaitEvent", "cuStreamWriteValue32_v2", "cuStreamWaitValue32_v2",

@@ -88,6 +88,11 @@ impl Module {
         Ok(Self { handle, parameter_bytes, shared_bytes })
     }
 
+    /// Loads what a user wrote, as CUBIN or as PTX, which the driver compiles.
+    pub(crate) fn load_own(_context: &Context, image: &[u8], shared_bytes: u32) -> Called<Self> {
+        Ok(Self { handle: loaded_saying_why(image)?, parameter_bytes: BTreeMap::new(), shared_bytes })
+    }
+
     /// The address of a variable of the module.
     pub(crate) fn variable(&self, name: &CStr) -> Called<DevicePointer> {
         let (name, mut bytes) = (name.as_ptr(), 0);
@@ -113,6 +118,24 @@ impl Module {
         }
         Ok(Function { handle, parameter_bytes, way: Way::Plain, shared_bytes: self.shared_bytes })
     }
+}
+
+/// Loads CUBIN or PTX into the current context. An error has what the driver's compiler says of the text.
+fn loaded_saying_why(image: &[u8]) -> Called<sys::CUmodule> {
+    const ROOM: usize = 4096;
+    // A text ends with a zero, an ELF file says how long it is itself.
+    let (image, mut log) = ([image, &[0]].concat(), [0_u8; ROOM]);
+    let mut options =
+        [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(ROOM)];
+    let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
+    // SAFETY: the pointers are valid for the call, and the log has as many bytes as said.
+    let load = |module| unsafe { sys::cuModuleLoadDataEx(module, image.as_ptr().cast(), 2, options, values) };
+    written("cuModuleLoadDataEx", load).map_err(|error| {
+        let said = CStr::from_bytes_until_nul(&log).unwrap_or_default().to_string_lossy();
+        let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        CudaError { text: [&[error.text.as_str()], &said[..]].concat().join("; "), ..error }
+    })
 }
 
 impl Function {

@@ -1,0 +1,91 @@
+//! What `syncscope measure` is asked about whole kernels and sequences of launches.
+
+use syncscope_core::language::ending;
+use syncscope_core::{OwnLaunch, OwnOperation};
+use syncscope_gpu::own::Inspector;
+use syncscope_gpu::own::launched::{self, LIBRARY, PTX};
+
+use crate::args::MeasureArguments;
+use crate::axes::AxisArguments;
+use crate::failure::Failure;
+
+/// What is launched of a file for GPUs, the `number`-th of the command line; `None` for operations in a loop.
+pub(super) fn launch_of(
+    arguments: &MeasureArguments,
+    (file, wanted, text): (&str, Option<&str>, &str),
+    number: usize,
+) -> Option<OwnLaunch> {
+    fn at<T>(values: &[T], number: usize) -> Option<&T> {
+        values.get(number).or(values.last())
+    }
+    let (end, MeasureArguments { kernel, grid, block, waits, .. }) = (ending(file), arguments);
+    if end != Some(LIBRARY) && (end == Some(PTX) || !kernel.is_empty()) {
+        let shape = |shapes: &[[u32; 3]]| at(shapes, number).copied().unwrap_or_default();
+        let name = wanted.map(str::to_owned).or_else(|| at(kernel, number).cloned());
+        return Some(OwnLaunch {
+            kernel: Some(name.unwrap_or_default()),
+            grid: shape(grid),
+            block: shape(block),
+            arguments: arguments.arg.clone(),
+            ..OwnLaunch::default()
+        });
+    }
+    let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let is_host =
+        end == Some(LIBRARY) || words.any(|word| word == "launch") && OwnOperation::candidates(text).is_empty();
+    is_host.then(|| OwnLaunch { waits: waits.clone(), ..OwnLaunch::default() })
+}
+
+/// Refuses options that a launch does not have, or that it alone has.
+pub(super) fn refuse_what_does_not_fit(
+    arguments: &MeasureArguments,
+    launches: &[Option<&OwnLaunch>],
+) -> Result<(), Failure> {
+    let MeasureArguments { axes, setup, baseline, check, cluster, kernel, grid, block, arg, waits, .. } = arguments;
+    let of_host = |launch: &&OwnLaunch| launch.kernel.is_none();
+    let all = launches.iter().flatten();
+    let (kernels, hosts) =
+        (all.clone().filter(|launch| !of_host(launch)).count(), all.copied().filter(of_host).count());
+    let of_kernel = !(kernel.is_empty() && grid.is_empty() && block.is_empty() && arg.is_empty());
+    let of_loop = *axes != AxisArguments::default()
+        || !cluster.is_empty()
+        || setup.is_some()
+        || baseline.is_some()
+        || check.is_some();
+    let compiled = arguments.orderings || arguments.instructions || arguments.sass.is_some();
+    let launched = kernels + hosts > 0;
+    Failure::refuse([
+        (
+            kernels == 0 && of_kernel,
+            "--kernel, --grid, --block and --arg are for a whole kernel: --gpu FILE.cu or FILE.ptx",
+        ),
+        (hosts == 0 && !waits.is_empty(), "--wait is for a file with `launch(stream)`"),
+        (
+            launched && launches.iter().any(Option::is_none),
+            "launches are compared with launches, not with operations in a loop",
+        ),
+        (kernels > 0 && hosts > 0, "a kernel is compared with a kernel, and `launch(stream)` with another one"),
+        (
+            launched && of_loop,
+            "a launch has no --threads, --blocks, --dtype, --stride, --cluster, --setup, --baseline or --check",
+        ),
+        (launched && compiled, "--orderings, --instructions and --sass are for operations in a loop"),
+    ])
+}
+
+/// The operations of a launch: the whole and its regions.
+pub(super) fn operations(
+    own: &OwnOperation,
+    launch: &OwnLaunch,
+    inspector: impl FnOnce() -> Result<Inspector, Failure>,
+) -> Result<Vec<OwnOperation>, Failure> {
+    if launch.kernel.is_none() {
+        return Ok(vec![own.clone()]);
+    }
+    let ptx = if own.file.as_deref().and_then(ending) == Some(PTX) {
+        own.text.clone()
+    } else {
+        inspector()?.ptx_of_kernels(own).map_err(|error| Failure::CouldNot(error.to_string()))?
+    };
+    launched::operations(own, &ptx).map_err(Failure::Usage)
+}

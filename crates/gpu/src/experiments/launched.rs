@@ -1,0 +1,154 @@
+//! Kernels, their regions and sequences of launches that a user wrote.
+//!
+//! The baseline is a chain of n launches, the test one of 2 n: what the chain takes once drops out of the difference. Launches of a kernel
+//! are a graph, in which the host takes no part. A region adds up its own cycles; a chain of twice as many launches has twice as many.
+
+use std::time::{Duration, Instant};
+
+use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Ruler, Sample, Shot, Side, Ticks};
+use syncscope_host::scheduling::AffinityGuard;
+
+use crate::catalogue::HostWait;
+use crate::cuda::host_library::HostLibrary;
+use crate::launch::host_clock;
+use crate::launch::samples::operations;
+use crate::own_device::{Kernel, Memory, Outage, OwnDevice};
+
+/// The longest baseline: as for chains of our own kernels. A region of a launch is as many passes as it makes.
+const MOST_LAUNCHES: u64 = 256;
+
+/// A chain that takes longer is given up.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// For how long untimed chains precede the first timed one, in which the clock of an idle device rises, and those after a pause.
+const FIRST_WARM_UP: Duration = Duration::from_millis(200);
+const WARM_UP: Duration = Duration::from_millis(2);
+
+/// After so long a pause the device counts as idle.
+const IDLE: Duration = Duration::from_micros(200);
+
+/// What is launched.
+#[derive(Debug)]
+pub(crate) enum Launched<'a> {
+    /// A kernel on a grid of blocks.
+    Kernel { kernel: Kernel, shape: [[u32; 3]; 2], arguments: Vec<Vec<u64>>, region: Option<Memory> },
+    /// A function of the host, after each call of which the host waits, or does not.
+    Sequence { library: &'a HostLibrary, wait: Option<HostWait> },
+}
+
+/// See the module's description.
+#[derive(Debug)]
+pub(crate) struct LaunchedExperiment<'a> {
+    pub(crate) device: OwnDevice,
+    pub(crate) launched: Launched<'a>,
+    /// The clock of the samples: that of the host, or of the multiprocessors for a region.
+    pub(crate) ruler: Ruler,
+    /// The CPU of the launching thread.
+    pub(crate) cpu: Option<u32>,
+    /// When the last chain ended.
+    pub(crate) ended: Option<Instant>,
+}
+
+impl LaunchedExperiment<'_> {
+    /// Launches a chain and waits for its end.
+    fn run(&mut self, count: u64) -> Result<(), Outage> {
+        match &self.launched {
+            Launched::Kernel { kernel, shape, arguments, .. } => {
+                self.device.launch_own(count, *kernel, *shape, arguments)?;
+            }
+            Launched::Sequence { library, wait } => {
+                self.device.call_own(count, |stream| library.launch(stream), *wait)?;
+            }
+        }
+        self.device.wait(LIMIT)
+    }
+
+    fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, ExperimentError> {
+        let count = operations(side, iterations, 1);
+        let Launched::Kernel { region: Some(region), .. } = self.launched else {
+            return Ok(host_clock::sample_of(|| self.run(count))?);
+        };
+        self.device.clear(region)?;
+        self.run(count)?;
+        let words = self.device.fetch(region, 2, LIMIT)?;
+        let ticks = mean_of_passes(words).ok_or_else(|| ExperimentError::Failed(NO_PASS.to_owned()))? * count as f64;
+        let length = 1e9 / self.ruler.frequency.value();
+        Ok(Sample { cycles_per_tick: Some(1.0), ..Sample::of_one(Ticks(ticks.round() as u64), length) })
+    }
+
+    /// Makes the graphs of these shots, and keeps device and host as busy as they will be.
+    fn warm_up(&mut self, shots: &[Shot]) -> Result<(), ExperimentError> {
+        let length = match self.ended {
+            None => FIRST_WARM_UP,
+            Some(ended) if ended.elapsed() > IDLE => WARM_UP,
+            Some(_) => Duration::ZERO,
+        };
+        let started = Instant::now();
+        // Each once, so that no graph is made while it is timed.
+        let counts: Vec<u64> = shots.iter().map(|shot| operations(shot.side, shot.iterations, 1)).collect();
+        for (at, count) in counts.iter().cycle().enumerate() {
+            let is_made = at >= counts.len() || counts[..at].contains(count);
+            if is_made && started.elapsed() >= length {
+                break;
+            }
+            self.run(*count)?;
+        }
+        Ok(())
+    }
+}
+
+const NO_PASS: &str = "the first lane of no warp passed the region";
+
+/// The cycles of a pass, by their sum and number.
+fn mean_of_passes(words: &[u64]) -> Option<f64> {
+    match words {
+        // Less than reading the clock takes is nothing.
+        [cycles, passes] if *passes > 0 => Some((cycles.cast_signed() as f64 / *passes as f64).max(0.0)),
+        _ => None,
+    }
+}
+
+impl Experiment for LaunchedExperiment<'_> {
+    fn ruler(&self) -> Ruler {
+        self.ruler.clone()
+    }
+
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        operations(side, iterations, 1)
+    }
+
+    fn samples(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
+        let _here = self.cpu.map(AffinityGuard::bind_to);
+        let wait = if let Launched::Sequence { wait, .. } = self.launched { wait } else { None };
+        self.device.wait_by(wait)?;
+        self.warm_up(shots)?;
+        let samples = shots.iter().map(|shot| self.time(*shot)).collect();
+        self.ended = Some(Instant::now());
+        samples
+    }
+
+    fn protocol(&self) -> Protocol {
+        Protocol { max_iterations: MOST_LAUNCHES, longest_sample: Some(LIMIT / 6), ..Protocol::of(1) }
+    }
+
+    /// Nobody but the user knows what it should do; errors of its launches end the case.
+    fn check(&mut self) -> Check {
+        Check::NotApplicable
+    }
+
+    fn evidence(&mut self) -> Evidence {
+        Evidence::NotAvailable("the user's own kernels, launched as they are".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_costs_the_mean_of_its_passes() {
+        assert_eq!(mean_of_passes(&[600, 4]), Some(150.0));
+        assert_eq!(mean_of_passes(&[(-8_i64).cast_unsigned(), 4]), Some(0.0));
+        assert_eq!((mean_of_passes(&[0, 0]), mean_of_passes(&[])), (None, None));
+    }
+}

@@ -1,0 +1,89 @@
+//! Whole kernels, their regions and sequences of launches that a user wrote.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use syncscope_core::language::ending;
+use syncscope_core::{Case, OwnLaunch, OwnOperation, Refusal};
+
+use super::{GpuLaboratory, Made, failed};
+use crate::catalogue::own::launched::{self, Argument};
+use crate::catalogue::{HostWait, own};
+use crate::cuda::driver::{Context, waits_as_asked};
+use crate::cuda::host_library::HostLibrary;
+use crate::experiments::launched::{Launched, LaunchedExperiment};
+use crate::own_device::OwnDevice;
+
+/// What was compiled or loaded, by the id of its operation.
+#[derive(Debug, Default)]
+pub(super) struct LaunchedState {
+    images: HashMap<String, Arc<[u8]>>,
+    libraries: HashMap<String, HostLibrary>,
+}
+
+impl GpuLaboratory {
+    /// A chain of launches.
+    pub(super) fn launched(&mut self, case: &Case, own: &OwnOperation, launch: &OwnLaunch) -> Made<'_> {
+        match &launch.kernel {
+            Some(kernel) => self.launched_kernel(own, launch, kernel),
+            None => self.launch_sequence(case, own),
+        }
+    }
+
+    fn launched_kernel(&mut self, own: &OwnOperation, launch: &OwnLaunch, kernel: &str) -> Made<'_> {
+        let image = self.image(own, launch, kernel)?;
+        let mut device = self.own_device().map_err(failed)?;
+        let loaded = device.load_own(&image, own.launch_memory.unwrap_or(0)).map_err(failed)?;
+        let name = std::ffi::CString::new(kernel).map_err(failed)?;
+        let kernel = loaded.kernel(&name).map_err(failed)?;
+        let parsed = launch.arguments.iter().map(|text| Argument::of(text));
+        let parsed: Vec<Argument> = parsed.collect::<Result<_, _>>().map_err(Refusal::Failed)?;
+        let mut allocate = |bytes| device.memory(bytes).map(|memory| memory.address);
+        let words = parsed.iter().map(|argument| argument.words(&mut allocate));
+        let mut arguments: Vec<Vec<u64>> = words.collect::<Result<_, _>>().map_err(failed)?;
+        let region = launch.region.as_ref().map(|_| device.results(2)).transpose().map_err(failed)?;
+        arguments.extend(region.map(|memory| vec![memory.address]));
+        let ruler = if region.is_some() { self.ruler.clone() } else { self.host_ruler.clone() };
+        let launched = Launched::Kernel { kernel, shape: [launch.grid, launch.block], arguments, region };
+        Ok(Box::new(LaunchedExperiment { device, launched, ruler, cpu: self.nearby_cpus.any(), ended: None }))
+    }
+
+    /// CUBIN of a CUDA file, or PTX: the user's, and that of a region.
+    fn image(&mut self, own: &OwnOperation, launch: &OwnLaunch, kernel: &str) -> Result<Arc<[u8]>, Refusal> {
+        if let Some(image) = self.launched.images.get(&own.id) {
+            return Ok(Arc::clone(image));
+        }
+        let is_ptx = own.file.as_deref().and_then(ending) == Some(own::launched::PTX);
+        let image: Arc<[u8]> = if !is_ptx && launch.region.is_none() {
+            self.compiler.cubin(&launched::program(own)).map_err(failed)?
+        } else {
+            let ptx =
+                if is_ptx { own.text.clone() } else { self.compiler.ptx(&launched::program(own)).map_err(failed)? };
+            let marked = |region| launched::with_region(&ptx, kernel, region);
+            let gone = || Refusal::Failed(format!("the kernel `{kernel}` is gone"));
+            match &launch.region {
+                Some(region) => marked(region).ok_or_else(gone)?.into_bytes().into(),
+                None => ptx.into_bytes().into(),
+            }
+        };
+        self.launched.images.insert(own.id.clone(), Arc::clone(&image));
+        Ok(image)
+    }
+
+    /// In the context that the CUDA runtime uses, where what the file keeps from call to call stays valid.
+    fn launch_sequence(&mut self, case: &Case, own: &OwnOperation) -> Made<'_> {
+        let wait = launched::wait_of(case.group_word());
+        if matches!(wait, Some(HostWait::Stream(_))) && !waits_as_asked() {
+            return Err(Refusal::Skipped("the way to wait needs a driver of CUDA 12.1 or later".to_owned()));
+        }
+        let device = OwnDevice::in_context(Context::primary(self.device).map_err(failed)?).map_err(failed)?;
+        let library = match self.launched.libraries.entry(own.id.clone()) {
+            Entry::Occupied(library) => &*library.into_mut(),
+            Entry::Vacant(place) => &*place.insert(HostLibrary::of(own).map_err(Refusal::Failed)?),
+        };
+        let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
+        let launched = Launched::Sequence { library, wait };
+        Ok(Box::new(LaunchedExperiment { device, launched, ruler, cpu, ended: None }))
+    }
+}
