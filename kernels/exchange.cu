@@ -24,19 +24,28 @@ static_assert(sizeof(Message) == sizeof(Exchange) && BYTES <= 128, "a message is
 struct Operation {
     u32 *last;  // the last turn at this memory offset
     u32 slot, turn, wrong = 0;
+    u32 here = device_table.device, devices = device_table.devices;
+    // Of two devices, what they write for each other in even and in odd turns, as a program for two would keep it.
+    Packet *out[2], *in[2];
     WaitLimit limit;
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : last(state_of(arguments)), slot(arguments.slot), turn(*last), limit(arguments.abort) {
+        const u32 other = (here + 1) % devices;
+#pragma unroll
+        for (u32 parity = 0; parity < 2; parity++) {
+            out[parity] = message(here, other, parity);
+            in[parity] = message(other, here, parity);
+        }
         __syncthreads();
     }
 
     __device__ __forceinline__ bool takes_part() const { return threadIdx.x < (RELEASED ? 32 : LANES); }
 
     // The message from one device in the memory of another.
-    __device__ __forceinline__ Packet *message(u32 from, u32 at) const {
+    __device__ __forceinline__ Packet *message(u32 from, u32 at, u32 parity) const {
         Exchange *const exchange =
-            device_table.exchanges[at] + (1 + 2 * from + turn % 2) * device_table.copy_distance + slot;
+            device_table.exchanges[at] + (1 + 2 * from + parity) * device_table.copy_distance + slot;
         return reinterpret_cast<Message *>(exchange)->packets;
     }
 
@@ -45,18 +54,26 @@ struct Operation {
 
     __device__ __forceinline__ void run() {
         turn++;
-        const u32 here = device_table.device, devices = device_table.devices;
-#pragma unroll 1
-        for (u32 step = 1; step < devices; step++) {
-            const u32 other = here + step < devices ? here + step : here + step - devices;
-            write(message(here, other), said(here));
+        if (devices == 2) {
+            write(turn % 2 ? out[1] : out[0], said(here));
+            compare(turn % 2 ? in[1] : in[0], 1 - here);
+            return;
         }
 #pragma unroll 1
         for (u32 step = 1; step < devices; step++) {
             const u32 other = here + step < devices ? here + step : here + step - devices;
-            const u64 difference = read(message(other, here)) ^ said(other);
-            wrong |= (u32)difference | (u32)(difference >> 32);
+            write(message(here, other, turn % 2), said(here));
         }
+#pragma unroll 1
+        for (u32 step = 1; step < devices; step++) {
+            const u32 other = here + step < devices ? here + step : here + step - devices;
+            compare(message(other, here, turn % 2), other);
+        }
+    }
+
+    __device__ __forceinline__ void compare(const Packet *packets, u32 other) {
+        const u64 difference = read(packets) ^ said(other);
+        wrong |= (u32)difference | (u32)(difference >> 32);
     }
 
     __device__ __forceinline__ void write(Packet *packets, u64 data) const {
