@@ -98,11 +98,14 @@ struct WaitLimit {
     __device__ __forceinline__ void wait_for(Condition holds) {
         u64 deadline = 0;
         while (!expired) {
-            // As a program would poll, with a count.
+            // As a program would poll, with a count. One branch, as each further one would take part of a poll.
+            u32 left = POLLS, goes_on;
 #pragma unroll 1
-            for (u32 left = POLLS; left != 0; left--) {
-                if (holds()) return;
-            }
+            do {
+                goes_on = (u32)!holds() & (u32)(--left != 0);
+                asm volatile("" : "+r"(goes_on));
+            } while (goes_on);
+            if (left != 0) return;
             deadline = check_deadline(abort, deadline);
             expired = deadline == 0;
         }

@@ -4,10 +4,11 @@
 // where their words lie: the first two blocks of the grid and words anywhere; or, with a block on each multiprocessor,
 // two that are near the same half of the second-level cache with their words there, or two near different halves, each
 // of which polls in its own. In all kinds but the stream, both blocks wait for a turn and then write the next one, so
-// one operation is a round trip. In the stream the first block sends lines of 32 words through a ring, and the second
-// one reports how far it has read.
+// one operation is a round trip. The first block pauses before it writes, untimed; see `pause.cuh`. In the stream the
+// first block sends lines of 32 words through a ring, and the second one reports how far it has read.
 #include "grid_barrier.cuh"
 #include "near_counters.cuh"
+#include "pause.cuh"
 
 using Arguments = GridBarrierArguments;
 
@@ -32,6 +33,7 @@ struct Operation {
     Choice choice;
     u32 turn;
     u32 wrong = 0;  // bits in which data differed from what was sent
+    Pauses pauses;
     WaitLimit limit;
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
@@ -44,7 +46,7 @@ struct Operation {
             if (shared.role != NOBODY) {
                 choice = shared;
                 store(choice.out + FLAG, IS_STREAM ? turn : turn - 1);
-                if constexpr (!IS_STREAM) send();
+                if constexpr (!IS_STREAM) send(turn);
                 limit.wait_for([&] { return reached(load_relaxed_gpu(shared.in + FLAG), turn); });
             }
         }
@@ -65,35 +67,45 @@ struct Operation {
                 consume();
             }
         } else {
-            receive(turn - 1 + choice.role);
-            send();
+            const u32 awaited = turn - 1 + choice.role, found = receive(awaited);
+            // A branch: what was received has arrived, as a program needs it.
+            if (found != awaited) differs(awaited, found);
+            if (choice.role == 0) pauses.pause(turn);
+            send(turn);
         }
     }
 
+    __device__ __noinline__ static void differs(u32 awaited, u32 found) { count_mismatch(awaited, found); }
+
+    // The time of the block that pauses counts.
+    __device__ __forceinline__ u64 untimed(u64 cycles) {
+        return IS_STREAM ? 0 : choice.role == 0 ? pauses.taken() : cycles;
+    }
+
     // The data first, then the flag.
-    __device__ __forceinline__ void send() const {
+    __device__ __forceinline__ void send(u32 value) const {
         u32 *const flag = choice.out + FLAG;
         if constexpr (KIND == PACKED) {
             // One store of 16 bytes, which arrives as a whole: no order is needed.
-            const u64 low = (u64)turn << 32 | turn;
+            const u64 low = (u64)value << 32 | value;
             asm volatile(
                 "{.reg .b128 both; mov.b128 both, {%1, %1}; st.relaxed.gpu.global.b128 [%0], both;}" ::"l"(flag),
                 "l"(low)
                 : "memory");
             return;
         }
-        if constexpr (KIND != RELAXED) store_plain(choice.out + DATA, turn);
-        if constexpr (KIND == RELAXED) store(flag, turn);
-        if constexpr (KIND == RELEASE) store_release_gpu(flag, turn);
+        if constexpr (KIND != RELAXED) store_plain(choice.out + DATA, value);
+        if constexpr (KIND == RELAXED) store(flag, value);
+        if constexpr (KIND == RELEASE) store_release_gpu(flag, value);
         if constexpr (KIND == ADDED) add_one_release_gpu(flag);
         if constexpr (KIND == FENCED) {
             __threadfence();
-            asm volatile("st.volatile.global.u32 [%0], %1;" ::"l"(flag), "r"(turn) : "memory");
+            asm volatile("st.volatile.global.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
         }
     }
 
-    // Waits for this turn and reads what was sent with it.
-    __device__ __forceinline__ void receive(u32 awaited) {
+    // Waits for this turn and returns what was sent with it.
+    __device__ __forceinline__ u32 receive(u32 awaited) {
         const u32 *const flag = choice.in + FLAG;
         u32 data = awaited;
         limit.wait_for([&] {
@@ -115,7 +127,7 @@ struct Operation {
         });
         if constexpr (KIND == FENCED) __threadfence();
         if constexpr (KIND != RELAXED && KIND != PACKED) data = load_plain(choice.in + DATA);
-        wrong |= data ^ awaited;
+        return data;
     }
 
     // A line of the ring must have been read before it is written again.
@@ -189,5 +201,8 @@ struct Operation {
 
     __device__ static void check(const Arguments &arguments) { check_in_turn<Operation>(arguments, blockIdx.x); }
 };
+
+template <>
+constexpr bool syncscope::HAS_UNTIMED<Operation> = true;
 
 SYNCSCOPE_KERNELS_AS(Repeated, Partly)

@@ -1,8 +1,10 @@
 // Hand-offs between two blocks of a cluster through their shared memory (gpu.handoff.cluster): each waits in its own
-// for the turn that the other one writes there, so one operation is a round trip.
+// for the turn that the other one writes there, so one operation is a round trip. The first block pauses before it
+// writes, untimed; see `pause.cuh`.
 //
 // KIND selects how; all but RELAXED carry data, which the receiver reads and compares.
 #include "cluster.cuh"
+#include "pause.cuh"
 
 using Arguments = RegisterArguments;
 
@@ -11,6 +13,7 @@ enum Kind { RELAXED, RELEASE, ASYNC };
 struct Operation {
     u32 rank, turn = 0, wrong = 0;
     u32 flag, data, object, flag_there, data_there, object_there;
+    Pauses pauses;
     Spin spin;
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
@@ -39,8 +42,12 @@ struct Operation {
     __device__ __forceinline__ void run() {
         turn++;
         receive(turn - 1 + rank);
+        if (rank == 0) pauses.pause(turn);
         send(turn);
     }
+
+    // The time of the block that pauses counts.
+    __device__ __forceinline__ u64 untimed(u64 cycles) { return rank == 0 ? pauses.taken() : cycles; }
 
     __device__ __forceinline__ void send(u32 value) const {
         if constexpr (KIND == RELAXED) {
@@ -78,12 +85,12 @@ struct Operation {
             goes_on = (KIND == ASYNC ? found == 0 : found != awaited) & spin.goes_on();
             asm volatile("" : "+r"(goes_on));
         } while (goes_on);
-        if constexpr (KIND == RELAXED) {
+        if constexpr (KIND != RELAXED) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
+        if constexpr (KIND == ASYNC) expect();
+        // A branch: what was received has arrived, as a program needs it.
+        if (found != awaited) {
             wrong |= found ^ awaited;
-        } else {
-            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
-            wrong |= found ^ awaited;
-            if constexpr (KIND == ASYNC) expect();
+            asm volatile("mov.b32 %0, %0;" : "+r"(wrong)::"memory");
         }
     }
 
@@ -119,5 +126,8 @@ struct Operation {
 
 template <>
 constexpr Meets syncscope::MEETS<Operation> = Meets::CLUSTER;
+
+template <>
+constexpr bool syncscope::HAS_UNTIMED<Operation> = true;
 
 SYNCSCOPE_CLUSTER_KERNELS_ON(Repeated, Partly)

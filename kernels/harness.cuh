@@ -180,6 +180,10 @@ struct Apart {
     }
 };
 
+// Whether an operation has `untimed(cycles)`: how many of the cycles of a run are no part of it.
+template <typename Operation>
+constexpr bool HAS_UNTIMED = false;
+
 // Reduces to the extremes of the threads of the warp, in its first thread. Only existing lanes take part.
 __device__ __forceinline__ Warp summarize_warp(u64 elapsed, u32 chunks, u32 late) {
     const u32 lane = threadIdx.x & 31, lanes = warp_lanes();
@@ -344,6 +348,7 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
             Paths::template run<Body>(operation, iterations);
             stop = read_clock();
             if (offset == 0 && turn <= 1) first_start = start;
+            if constexpr (HAS_UNTIMED<Operation>) start += operation.untimed(stop - start);
             if (arguments.window != 0) {
                 const int window = (int)arguments.window, ended = (int)((u32)stop - begin);
                 if (turn == 1) {

@@ -53,15 +53,22 @@ template <Kind K> __global__ void play(Box *to_second, Box *to_first, u32 first,
         return;
     }
     if (threadIdx.x != 0) return;
-    u32 wrong = 0;
     if (is1) {
+        // Pauses of any length, which are no part of the time: else all turns meet the same point between two polls.
+        long long paused = 0; u64 random = 88172645463325252ull; u32 turn = first;
         const long long start = clock64();
-        for (u32 turn = first; turn < first + turns; turn++) { put<K>(to_second, turn); wrong |= get<K>(to_first, turn) ^ turn; }
-        *out = clock64() - start;
+        for (u32 k = 0; k < turns; k++) {
+            random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+            const long long begin = clock64(), length = random % 1021; long long now;
+            do now = clock64(); while (now - begin < length);
+            paused += now - begin;
+            put<K>(to_second, turn); if (get<K>(to_first, turn) != turn) atomicAdd(bad, 1);
+            turn++;
+        }
+        *out = clock64() - start - paused;
     } else if (is2) {
-        for (u32 turn = first; turn < first + turns; turn++) { wrong |= get<K>(to_second, turn) ^ turn; put<K>(to_first, turn); }
+        for (u32 turn = first; turn < first + turns; turn++) { if (get<K>(to_second, turn) != turn) atomicAdd(bad, 1); put<K>(to_first, turn); }
     }
-    if (wrong) atomicAdd(bad, 1);
 }
 
 // Latency of an atomic operation on each page, from each multiprocessor.
@@ -92,6 +99,40 @@ __global__ void part(u32 *counters, u32 size, u32 first, u32 turns, long long *o
         __syncthreads();
     }
     if (threadIdx.x == 0) out[blockIdx.x] = clock64() - start;
+}
+
+// Two blocks of a cluster, through their shared memory.
+enum Through { C_RELAXED, C_RELEASE, C_ASYNC };
+template <Through K> __global__ void __cluster_dims__(2) in_cluster(u32 turns, long long *out, u32 *bad) {
+    __shared__ u32 flag, data; __shared__ u64 object;
+    const u32 rank = blockIdx.x; u32 there_flag, there_data, there_object; const u32 here_object = (u32)__cvta_generic_to_shared(&object);
+    auto other = [&](const void *mine) { u32 address; asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((u32)__cvta_generic_to_shared(mine)), "r"(1 - rank)); return address; };
+    there_flag = other(&flag), there_data = other(&data), there_object = other(&object);
+    if (threadIdx.x == 0) { flag = data = 0; asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(here_object) : "memory"); if (K == C_ASYNC) asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 4;" ::"r"(here_object) : "memory"); }
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+    auto put = [&](u32 turn) {
+        if (K == C_RELAXED) asm volatile("st.relaxed.cluster.shared::cluster.u32 [%0], %1;" ::"r"(there_flag), "r"(turn) : "memory");
+        if (K == C_RELEASE) asm volatile("st.shared::cluster.u32 [%0], %2; st.release.cluster.shared::cluster.u32 [%1], %2;" ::"r"(there_data), "r"(there_flag), "r"(turn) : "memory");
+        if (K == C_ASYNC) asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(there_data), "r"(turn), "r"(there_object) : "memory");
+    };
+    auto get = [&](u32 turn) {
+        if (K == C_RELAXED) { u32 found; do asm volatile("ld.relaxed.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"((u32)__cvta_generic_to_shared(&flag)) : "memory"); while (found != turn); return found; }
+        if (K == C_RELEASE) { u32 found; do asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"((u32)__cvta_generic_to_shared(&flag)) : "memory"); while (found != turn); return *(volatile u32 *)&data; }
+        u32 over; do asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}" : "=r"(over) : "r"(here_object), "r"((turn - 1) & 1) : "memory"); while (!over);
+        const u32 found = *(volatile u32 *)&data; asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 4;" ::"r"(here_object) : "memory"); return found;
+    };
+    if (threadIdx.x == 0) {
+        long long paused = 0; u64 random = 88172645463325252ull; const long long start = clock64();
+        for (u32 turn = 1; turn <= turns; turn++) {
+            if (rank == 0) {
+                random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+                const long long begin = clock64(), length = random % 1021; long long now; do now = clock64(); while (now - begin < length); paused += now - begin;
+                put(turn); if (get(turn) != turn) atomicAdd(bad, 1);
+            } else { if (get(turn) != turn) atomicAdd(bad, 1); put(turn); }
+        }
+        if (rank == 0) *out = clock64() - start - paused;
+    }
+    asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
 }
 
 static char *memory; static long long *out; static u32 *bad;
@@ -141,6 +182,11 @@ int main() {
     printf("# latency %u to %u cycles, pages %zu and %zu, multiprocessors %d and %d\n", lo, hi, pages[0].size(), pages[1].size(), (int)std::count(half.begin(), half.end(), 0), (int)std::count(half.begin(), half.end(), 1));
     all<RELAXED>("gpu.handoff.flag", "relaxed", pages, half); all<RELEASE>("gpu.handoff.flag", "", pages, half); all<FENCED>("gpu.handoff.fenced", "", pages, half);
     all<COUNT>("gpu.handoff.count", "", pages, half); all<PACKED>("gpu.handoff.packed", "", pages, half); all<STREAM>("gpu.handoff.stream", "", pages, half);
+    auto clusters = [](const char *id, const char *order, void (*kernel)(u32, long long *, u32 *)) {
+        std::vector<double> v; for (int k = 0; k < 21; k++) { double t[2]; for (int r = 0; r < 2; r++) { long long c; kernel<<<2, 32>>>(r ? 4000 : 2000, out, bad); OK(cudaMemcpy(&c, out, 8, cudaMemcpyDeviceToHost)); t[r] = c; } v.push_back((t[1] - t[0]) / 2000); }
+        printf("primitive=%s order=%s group=cluster_2 blocks=2 threads=32 cycles=%.1f\n", id, order, median(v)); fflush(stdout);
+    };
+    clusters("gpu.handoff.cluster", "relaxed", in_cluster<C_RELAXED>); clusters("gpu.handoff.cluster", "", in_cluster<C_RELEASE>); clusters("gpu.handoff.cluster_async", "", in_cluster<C_ASYNC>);
     for (u32 size : {2u, 8u, 16u, 33u}) {
         const u32 blocks = size; std::vector<double> v;
         for (int k = 0; k < 24; k++) {

@@ -21,7 +21,7 @@ const UNROLL_OF_TRIPS: u32 = 1;
 /// twice. A release waits until the data before it are there, another way and back; an acquire empties the first-level cache, so
 /// that the data are read from the second. Data and flag in one store need neither.
 const HANDOFF: Entry = Entry {
-    operation: "one round trip: each of two blocks waits for a turn and writes the next one",
+    operation: "one round trip: each of two blocks waits for a turn and writes the next one, the first after an untimed pause",
     definitions: |case| definitions(case, "RELEASE"),
     expected: |_| ExpectedInstructions::of(POLL),
     plan: PLAN,
@@ -58,7 +58,8 @@ const PLAN: &[PlanRow] = &[
 
 /// Two blocks of a cluster, one cluster.
 const CLUSTER: Entry = Entry {
-    operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory",
+    operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory, the \
+                first after an untimed pause",
     definitions: |case| vec![definitions(case, "RELEASE").remove(0)],
     plan: &[on(BEYOND_QUICK, Grids::Clusters(&[2], &[32])).relaxed_too(RELAXED_TOO)],
     limit: |case, _| (case.blocks != Some(2)).then_some("two blocks of a cluster take part"),
