@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 use std::time::Duration;
 
 use syncscope_core::{
@@ -99,9 +100,9 @@ pub(crate) struct LaunchChain<'a> {
     arrays: DeviceBuffer,
     words: u32,
     sweeps: u32,
-    stream: Stream,
+    stream: Rc<Stream>,
     /// For chains that go to two streams in turn.
-    other: Stream,
+    other: Rc<Stream>,
     /// What these streams write for each other, and where loops count.
     word: DeviceBuffer,
     /// The last value that was written there.
@@ -123,7 +124,7 @@ impl<'a> LaunchChain<'a> {
             Launching::Waiting(wait) => Some(Waiter::new(context, wait)?),
             _ => None,
         };
-        let (stream, other) = (Stream::new(context)?, Stream::new(context)?);
+        let [stream, other] = setup.bench.launch_streams();
         let word = DeviceBuffer::new(context, size_of::<u32>())?;
         stream.clear(&word, 0..word.bytes())?;
         // The other stream must not find an old value.
@@ -268,7 +269,7 @@ impl<'a> LaunchChain<'a> {
     }
 
     /// The stream of a launch of a chain, and that of the next one.
-    const fn streams(&self, number: u64) -> (&Stream, &Stream) {
+    fn streams(&self, number: u64) -> (&Stream, &Stream) {
         match (self.setup.launching.alternates(), number % 2) {
             (false, _) => (&self.stream, &self.stream),
             (true, 0) => (&self.stream, &self.other),

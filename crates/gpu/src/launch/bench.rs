@@ -1,6 +1,8 @@
 //! The measuring bench: one device with everything that launches need, prepared before the first one; and the order in which
 //! the blocks of a launch are assigned to the multiprocessors.
 
+use std::rc::Rc;
+
 use crate::cuda::compile::Program;
 use crate::cuda::driver::{Attribute, Context, Device, Function, HostBuffer, Module, Stream, Way};
 use crate::cuda::error::Called;
@@ -47,6 +49,11 @@ impl Bench {
     pub(crate) fn context(&self) -> Called<&Context> {
         self.device().make_current()?;
         Ok(&self.device().context)
+    }
+
+    /// The streams for chains of launches.
+    pub(crate) fn launch_streams(&self) -> [Rc<Stream>; 2] {
+        self.device().launch_streams.clone()
     }
 
     /// Lets kernels work on host memory during `run`.

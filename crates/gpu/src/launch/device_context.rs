@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use syncscope_core::Side;
@@ -78,6 +79,9 @@ pub(crate) struct DeviceContext {
     /// Unused; see [`PADDING_BYTES`].
     _padding: Option<DeviceBuffer>,
     pub(crate) stream: Stream,
+    /// For chains of launches, of which some go to both in turn. The first streams of a context have one level of a launch, later ones
+    /// another: see `docs/notes/launch-levels.md`.
+    pub(crate) launch_streams: [Rc<Stream>; 2],
     // The last field: it is dropped after all that lives in it.
     pub(crate) context: Context,
 }
@@ -101,6 +105,7 @@ impl DeviceContext {
             shared: None,
             _padding: padding,
             stream: Stream::new(&context)?,
+            launch_streams: [Rc::new(Stream::new(&context)?), Rc::new(Stream::new(&context)?)],
             context,
         };
         // Every copy of results begins with it, whether a kernel wrote there or not.
