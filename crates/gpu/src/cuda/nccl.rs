@@ -32,6 +32,10 @@ syncscope_host::functions! {
         required group_start: unsafe extern "C" fn() -> Status = "ncclGroupStart",
         required group_end: unsafe extern "C" fn() -> Status = "ncclGroupEnd",
         required all_reduce: AllReduce = "ncclAllReduce",
+        optional mem_alloc: unsafe extern "C" fn(*mut Handle, usize) -> Status = "ncclMemAlloc",
+        optional mem_free: unsafe extern "C" fn(Handle) -> Status = "ncclMemFree",
+        optional register: unsafe extern "C" fn(Handle, Handle, usize, *mut Handle, c_int) -> Status = "ncclCommWindowRegister",
+        optional deregister: unsafe extern "C" fn(Handle, Handle) -> Status = "ncclCommWindowDeregister",
     }
 }
 
@@ -40,6 +44,22 @@ type AllReduce = unsafe extern "C" fn(*const c_void, *mut c_void, usize, c_int, 
 /// The loaded library. It is never unloaded: its threads and the driver keep addresses in it.
 #[derive(Debug)]
 pub(crate) struct Nccl(Functions);
+
+/// `NCCL_WIN_COLL_SYMMETRIC` of `nccl.h`.
+const SYMMETRIC: c_int = 1;
+
+/// Memory of the device that the library reads and writes in place.
+#[derive(Debug)]
+pub(crate) struct Window {
+    memory: Handle,
+    registered: Handle,
+}
+
+impl Window {
+    pub(crate) fn pointer(&self) -> DevicePointer {
+        self.memory as DevicePointer
+    }
+}
 
 /// A device's part in a group.
 #[derive(Debug)]
@@ -147,6 +167,49 @@ impl Nccl {
         // SAFETY: the caller's promise; communicator and stream are alive.
         let status = unsafe { (self.0.all_reduce)(from, to, 1, INT64, SUM, communicator.0, stream.handle()) };
         self.checked("ncclAllReduce", status)
+    }
+
+    /// Whether it has windows.
+    pub(crate) const fn has_windows(&self) -> bool {
+        self.0.mem_alloc.is_some() && self.0.register.is_some()
+    }
+
+    /// Memory for a window on the device whose context is current.
+    pub(crate) fn memory(&self, bytes: usize) -> Called<Window> {
+        let mut memory = std::ptr::null_mut();
+        if let Some(alloc) = self.0.mem_alloc {
+            // SAFETY: the pointer is to a local.
+            self.checked("ncclMemAlloc", unsafe { alloc(&raw mut memory, bytes) })?;
+        }
+        Ok(Window { memory, registered: std::ptr::null_mut() })
+    }
+
+    /// Registers a window, which all devices of a group do together.
+    ///
+    /// # Safety
+    /// It has so many bytes, and the context of its device is current.
+    pub(crate) unsafe fn register(&self, window: &mut Window, bytes: usize, communicator: &Communicator) -> Called {
+        let Some(register) = self.0.register else { return Ok(()) };
+        // SAFETY: the caller's promise; the communicator is alive.
+        let status = unsafe { register(communicator.0, window.memory, bytes, &raw mut window.registered, SYMMETRIC) };
+        self.checked("ncclCommWindowRegister", status)
+    }
+
+    /// Ends a registration.
+    pub(crate) fn deregister(&self, window: &Window, communicator: &Communicator) {
+        if let Some(deregister) = self.0.deregister {
+            // SAFETY: both are alive, and nothing is in a stream.
+            let _ = unsafe { deregister(communicator.0, window.registered) };
+        }
+    }
+
+    /// Frees a window's memory.
+    #[allow(clippy::needless_pass_by_value, reason = "nobody can use it any more")]
+    pub(crate) fn free(&self, window: Window) {
+        if let Some(free) = self.0.mem_free {
+            // SAFETY: it is the library's memory, and given up here.
+            let _ = unsafe { free(window.memory) };
+        }
     }
 
     /// Ends a device's part. Nothing may be in its stream any more.

@@ -12,15 +12,15 @@ use super::{GpuLaboratory, Made, failed};
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::{Called, GpuError};
 use crate::cuda::nccl::Nccl;
-use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, cases};
+use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, WINDOW, cases};
 
 /// NCCL as far as it was used.
 #[derive(Debug, Default)]
 pub(super) struct NcclState {
     /// The library, or why there is none.
     library: OnceCell<Result<Rc<Nccl>, String>>,
-    /// By the number of devices. To open one takes a second, so they stay for the whole run.
-    groups: HashMap<u32, NcclGroup>,
+    /// By the number of devices and whether values are in windows. To open one takes a second, so they stay for the whole run.
+    groups: HashMap<(u32, bool), NcclGroup>,
 }
 
 impl NcclState {
@@ -73,13 +73,18 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped(format!("asked {count} devices, there are {there}")));
         }
         let library = Rc::clone(self.nccl.library().map_err(Refusal::Skipped)?);
-        let group = match self.nccl.groups.entry(count) {
+        let has_windows = case.in_group(WINDOW);
+        if has_windows && !library.has_windows() {
+            let reason = format!("NCCL {} has no ncclCommWindowRegister, which came with 2.27", library.version());
+            return Err(Refusal::Skipped(reason));
+        }
+        let group = match self.nccl.groups.entry((count, has_windows)) {
             Entry::Occupied(group) => group.into_mut(),
             Entry::Vacant(place) => {
                 let machines = self.machines[..count as usize].iter();
                 let device = |machine: &GpuMachine| Ok((machine.index, self.driver.device(machine.index)?));
                 let devices = machines.map(device).collect::<Called<Vec<_>>>().map_err(failed)?;
-                place.insert(NcclGroup::open(&library, &devices).map_err(failed)?)
+                place.insert(NcclGroup::open(&library, &devices, has_windows).map_err(failed)?)
             }
         };
         let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::cuda::driver::{CapturedGraph, Context, Device, DeviceBuffer, ExecutableGraph, HostBuffer, Stream};
 use crate::cuda::error::Called;
-use crate::cuda::nccl::{Communicator, Nccl};
+use crate::cuda::nccl::{Communicator, Nccl, Window};
 use crate::launch::runner::{HostClock, Outage, poll};
 use crate::nccl::Launching;
 
@@ -29,18 +29,27 @@ struct Member {
     own: DeviceBuffer,
     sum: DeviceBuffer,
     found: HostBuffer,
+    /// Where the values are, if the library reads and writes them in place.
+    windows: Vec<Window>,
     context: Context,
 }
 
+/// Bytes of a window: the granularity of the memory behind it.
+const WINDOW: usize = 2 << 20;
+
 impl Member {
-    fn new(device: Device, communicator: Communicator) -> Called<Self> {
+    fn new(nccl: &Nccl, device: Device, communicator: Communicator, has_windows: bool) -> Called<Self> {
         let context = Context::primary(device)?;
-        let value = || DeviceBuffer::new(&context, size_of::<u64>());
-        let (own, sum, found) = (value()?, value()?, HostBuffer::new(&context, 1)?);
+        let windows = if has_windows { vec![nccl.memory(WINDOW)?, nccl.memory(WINDOW)?] } else { Vec::new() };
+        let value = |at: usize| match windows.get(at) {
+            Some(window) => Ok(DeviceBuffer::borrowed(window.pointer(), size_of::<u64>())),
+            None => DeviceBuffer::new(&context, size_of::<u64>()),
+        };
+        let (own, sum, found) = (value(0)?, value(1)?, HostBuffer::new(&context, 1)?);
         let stream = Stream::new(&context)?;
         stream.clear(&own, 0..own.bytes())?;
         stream.synchronize()?;
-        Ok(Self { communicator: Some(communicator), stream, own, sum, found, context })
+        Ok(Self { communicator: Some(communicator), stream, own, sum, found, windows, context })
     }
 }
 
@@ -57,13 +66,31 @@ pub(crate) struct NcclGroup {
 }
 
 impl NcclGroup {
-    /// The devices with these numbers, in this order.
-    pub(crate) fn open(nccl: &Rc<Nccl>, devices: &[(u32, Device)]) -> Result<Self, Outage> {
+    /// The devices with these numbers, in this order, with their values in windows or in memory that the library copies.
+    pub(crate) fn open(nccl: &Rc<Nccl>, devices: &[(u32, Device)], has_windows: bool) -> Result<Self, Outage> {
         let numbers: Vec<u32> = devices.iter().map(|(number, _)| *number).collect();
         let communicators = nccl.group(&numbers)?;
-        let with = |((_, device), communicator): (&(u32, Device), Communicator)| Member::new(*device, communicator);
+        let with = |((_, device), communicator): (&(u32, Device), Communicator)| {
+            Member::new(nccl, *device, communicator, has_windows)
+        };
         let members: Called<Vec<Member>> = devices.iter().zip(communicators).map(with).collect();
-        Ok(Self { nccl: Rc::clone(nccl), members: members?, graphs: HashMap::new(), is_hung: false, is_broken: false })
+        let (graphs, nccl) = (HashMap::new(), Rc::clone(nccl));
+        let mut opened = Self { nccl, members: members?, graphs, is_hung: false, is_broken: false };
+        (0..if has_windows { 2 } else { 0 }).try_for_each(|at| opened.register(at))?;
+        Ok(opened)
+    }
+
+    /// Registers the window of this number of all devices.
+    fn register(&mut self, at: usize) -> Called {
+        self.nccl.begin()?;
+        for Member { communicator, windows, context, .. } in &mut self.members {
+            context.make_current()?;
+            if let (Some(communicator), Some(window)) = (communicator, windows.get_mut(at)) {
+                // SAFETY: the window has these bytes, in the context that is current.
+                unsafe { self.nccl.register(window, WINDOW, communicator)? };
+            }
+        }
+        self.nccl.end()
     }
 
     /// The version of the library.
@@ -184,7 +211,11 @@ impl Drop for NcclGroup {
         for mut member in self.members.drain(..) {
             // The member's buffers are freed in their own context; there is no caller left for an error.
             let _ = member.context.make_current();
-            member.communicator.take().into_iter().for_each(|communicator| self.nccl.destroy(communicator));
+            if let Some(communicator) = member.communicator.take() {
+                member.windows.iter().for_each(|window| self.nccl.deregister(window, &communicator));
+                self.nccl.destroy(communicator);
+            }
+            member.windows.drain(..).for_each(|window| self.nccl.free(window));
         }
     }
 }

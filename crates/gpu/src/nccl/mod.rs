@@ -16,8 +16,8 @@ mod group;
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{
-    Case, Check, Evidence, Experiment, ExperimentError, Facts, OperationsAtOnce, Primitive, Protocol, Role, Ruler,
-    Sample, Shot, Side, Waits,
+    Case, Check, Evidence, Experiment, ExperimentError, Facts, Group, OperationsAtOnce, Primitive, Protocol, Role,
+    Ruler, Sample, Shot, Side, Waits,
 };
 use syncscope_host::scheduling::AffinityGuard;
 
@@ -38,8 +38,7 @@ pub(crate) enum Launching {
     Graph,
 }
 
-const SOURCE: &str =
-    "NCCL User Guide, ncclAllReduce and Using NCCL with CUDA Graphs; nccl-tests, all_reduce_perf -b 8 -e 8";
+const SOURCE: &str = "NCCL User Guide, ncclAllReduce, Using NCCL with CUDA Graphs and Window Registration; nccl-tests, all_reduce_perf -b 8 -e 8";
 
 /// The host queues the sums, and there is no grid of ours.
 const FACTS: Facts = Facts {
@@ -72,11 +71,16 @@ pub(crate) fn launching_of(case: &Case) -> Option<Launching> {
     Some([Launching::Eager, Launching::Graph][at])
 }
 
-/// The cases on so many devices: 2, 4, 8 and all of them.
+/// The group of sums whose values are in registered windows, which NCCL reads and writes in place.
+pub(crate) const WINDOW: &str = "registered window";
+
+/// The cases on so many devices: 2, 4, 8 and all of them, each with plain memory and with windows.
 pub(crate) fn cases(devices: u32) -> Vec<Case> {
     let mut counts: Vec<u32> = [2, 4, 8].into_iter().filter(|count| *count < devices).collect();
     counts.extend(Some(devices).filter(|devices| *devices > 1));
-    PRIMITIVES.iter().flat_map(|primitive| Sweep::of(primitive.id).devices(&counts).cases()).collect()
+    let plain = PRIMITIVES.iter().flat_map(|primitive| Sweep::of(primitive.id).devices(&counts).cases());
+    let in_window = |case: &Case| Case { group: Some(Group::named(WINDOW)), ..case.clone() };
+    plain.flat_map(|case| [in_window(&case), case]).collect()
 }
 
 /// The longest baseline, in steps of [`SUMS_OF_GRAPH`] sums.
@@ -176,9 +180,11 @@ mod tests {
     fn several_devices_have_cases_and_one_has_none() {
         let devices = |count| -> Vec<u32> { cases(count).iter().filter_map(|case| case.devices).collect() };
         assert!(devices(1).is_empty() && devices(0).is_empty());
-        assert_eq!(devices(2), [2, 2]);
-        assert_eq!(devices(6), [2, 4, 6, 2, 4, 6]);
-        assert_eq!(devices(8), [2, 4, 8, 2, 4, 8]);
+        let both =
+            |counts: &[u32]| [counts, counts].concat().iter().flat_map(|count| [*count; 2]).collect::<Vec<u32>>();
+        assert_eq!(devices(2), both(&[2]));
+        assert_eq!(devices(6), both(&[2, 4, 6]));
+        assert_eq!(devices(8), both(&[2, 4, 8]));
     }
 
     #[test]

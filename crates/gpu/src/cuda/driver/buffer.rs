@@ -13,6 +13,8 @@ use crate::cuda::error::Called;
 pub(crate) struct DeviceBuffer {
     pub(super) pointer: sys::CUdeviceptr,
     pub(super) bytes: usize,
+    /// Whether a library frees it.
+    is_borrowed: bool,
 }
 
 impl DeviceBuffer {
@@ -21,7 +23,12 @@ impl DeviceBuffer {
         let bytes = bytes.max(1);
         // SAFETY: the pointer is valid for the call.
         let pointer = written("cuMemAlloc", |pointer| unsafe { sys::cuMemAlloc_v2(pointer, bytes) })?;
-        Ok(Self { pointer, bytes })
+        Ok(Self { pointer, bytes, is_borrowed: false })
+    }
+
+    /// Memory of a library, which frees it after this.
+    pub(crate) const fn borrowed(pointer: DevicePointer, bytes: usize) -> Self {
+        Self { pointer, bytes, is_borrowed: true }
     }
 
     /// Its address on the device.
@@ -37,8 +44,10 @@ impl DeviceBuffer {
 
 impl Drop for DeviceBuffer {
     fn drop(&mut self) {
-        // SAFETY: the memory is ours and no kernel uses it any more.
-        let _ = unsafe { sys::cuMemFree_v2(self.pointer) };
+        if !self.is_borrowed {
+            // SAFETY: the memory is ours and no kernel uses it any more.
+            let _ = unsafe { sys::cuMemFree_v2(self.pointer) };
+        }
     }
 }
 
