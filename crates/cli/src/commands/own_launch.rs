@@ -53,7 +53,7 @@ pub(super) fn refuse_what_does_not_fit(
         || baseline.is_some()
         || check.is_some();
     let compiled = arguments.orderings || arguments.instructions || arguments.sass.is_some();
-    let launched = kernels + hosts > 0;
+    let is_any = kernels + hosts > 0;
     Failure::refuse([
         (
             kernels == 0 && of_kernel,
@@ -61,15 +61,15 @@ pub(super) fn refuse_what_does_not_fit(
         ),
         (hosts == 0 && !waits.is_empty(), "--wait is for a file with `launch(stream)`"),
         (
-            launched && launches.iter().any(Option::is_none),
+            is_any && launches.iter().any(Option::is_none),
             "launches are compared with launches, not with operations in a loop",
         ),
         (kernels > 0 && hosts > 0, "a kernel is compared with a kernel, and `launch(stream)` with another one"),
         (
-            launched && of_loop,
+            is_any && of_loop,
             "a launch has no --threads, --blocks, --dtype, --stride, --cluster, --setup, --baseline or --check",
         ),
-        (launched && compiled, "--orderings, --instructions and --sass are for operations in a loop"),
+        (is_any && compiled, "--orderings, --instructions and --sass are for operations in a loop"),
     ])
 }
 

@@ -54,15 +54,12 @@ fn kernels(ptx: &str) -> Vec<Kernel<'_>> {
 /// The kernel whose name begins a text.
 fn kernel(text: &str) -> Option<Kernel<'_>> {
     let (head, body) = text.split_at(text.find('{')?);
-    let (name, parameters, directives) = match head.split_once('(') {
-        Some((name, rest)) => {
-            let (parameters, directives) = rest.split_once(')')?;
-            (name, parameters, directives)
-        }
-        None => {
-            let (name, directives) = head.split_once(char::is_whitespace).unwrap_or((head, ""));
-            (name, "", directives)
-        }
+    let (name, parameters, directives) = if let Some((name, rest)) = head.split_once('(') {
+        let (parameters, directives) = rest.split_once(')')?;
+        (name, parameters, directives)
+    } else {
+        let (name, directives) = head.split_once(char::is_whitespace).unwrap_or((head, ""));
+        (name, "", directives)
     };
     let parameters = parameters.split(',').filter_map(parameter).collect();
     Some(Kernel { name: name.trim(), parameters, directives, body: &body[..length_of(body)] })

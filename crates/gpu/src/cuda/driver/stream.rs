@@ -65,41 +65,37 @@ impl Stream {
         arguments: &A,
     ) -> Called {
         let mut parameters = function.parameters(arguments)?;
-        self.launch_on(function, [blocks, 1, 1], [threads, 1, 1], &mut parameters)
+        self.launch_on(function, [[blocks, 1, 1], [threads, 1, 1]], &mut parameters)
     }
 
     /// Queues a kernel that a user wrote, on a grid of several dimensions. Each argument has the bytes that the kernel's PTX asks for.
-    pub(crate) fn launch_own(
-        &self,
-        function: Function,
-        [grid, block]: [[u32; 3]; 2],
-        arguments: &[Vec<u64>],
-    ) -> Called {
+    pub(crate) fn launch_own(&self, function: Function, shape: [[u32; 3]; 2], arguments: &[Vec<u64>]) -> Called {
         let mut parameters: Vec<*mut c_void> = arguments.iter().map(|words| words.as_ptr().cast_mut().cast()).collect();
-        self.launch_on(function, grid, block, &mut parameters)
+        self.launch_on(function, shape, &mut parameters)
     }
 
     fn launch_on(
         &self,
         function: Function,
-        grid @ [x, y, z]: [u32; 3],
-        block @ [a, b, c]: [u32; 3],
+        shape @ [grid, block]: [[u32; 3]; 2],
         parameters: &mut [*mut c_void],
     ) -> Called {
         let (handle, shared, parameters) = (function.handle, function.shared_bytes, parameters.as_mut_ptr());
+        let ([x, y, z], [threads, more, most]) = (grid, block);
         let mut attribute = match function.way {
             Way::Plain => {
+                let extra = ptr::null_mut();
                 // SAFETY: a pointer for each parameter of the kernel, to as many bytes as it takes by value, which the driver
                 // copies before it returns: for our kernels one structure (or nothing), whose layout is asserted when the
                 // kernel is compiled. The caller provides the addresses in them.
                 return checked("cuLaunchKernel", unsafe {
-                    sys::cuLaunchKernel(handle, x, y, z, a, b, c, shared, self.0, parameters, ptr::null_mut())
+                    sys::cuLaunchKernel(handle, x, y, z, threads, more, most, shared, self.0, parameters, extra)
                 });
             }
             Way::Cooperative => {
                 // SAFETY: as above.
                 return checked("cuLaunchCooperativeKernel", unsafe {
-                    sys::cuLaunchCooperativeKernel(handle, x, y, z, a, b, c, shared, self.0, parameters)
+                    sys::cuLaunchCooperativeKernel(handle, x, y, z, threads, more, most, shared, self.0, parameters)
                 });
             }
             Way::InClusters(size) => cluster_attribute(size),
@@ -108,7 +104,7 @@ impl Stream {
                 attribute(id, |value| value.programmaticStreamSerializationAllowed = 1)
             }
         };
-        let config = configuration(self.0, (grid, block, shared), &mut attribute);
+        let config = configuration(self.0, shape, shared, &mut attribute);
         // SAFETY: as above.
         checked("cuLaunchKernelEx", unsafe {
             sys::cuLaunchKernelEx(&raw const config, handle, parameters, ptr::null_mut())
@@ -193,7 +189,7 @@ impl Function {
     fn active_clusters(self, blocks: u32, threads: u32) -> Called<u32> {
         let mut attribute = cluster_attribute(blocks);
         let config =
-            configuration(ptr::null_mut(), ([blocks, 1, 1], [threads, 1, 1], self.shared_bytes), &mut attribute);
+            configuration(ptr::null_mut(), [[blocks, 1, 1], [threads, 1, 1]], self.shared_bytes, &mut attribute);
         let mut clusters = 0;
         // SAFETY: the pointers are valid for the call, the module is loaded.
         let result = unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, self.handle, &raw const config) };
@@ -228,16 +224,17 @@ fn cluster_attribute(blocks: u32) -> sys::CUlaunchAttribute {
 
 fn configuration(
     stream: sys::CUstream,
-    ([x, y, z], [a, b, c], shared_bytes): ([u32; 3], [u32; 3], u32),
+    [grid, block]: [[u32; 3]; 2],
+    shared_bytes: u32,
     attribute: &mut sys::CUlaunchAttribute,
 ) -> sys::CUlaunchConfig {
     sys::CUlaunchConfig {
-        gridDimX: x,
-        gridDimY: y,
-        gridDimZ: z,
-        blockDimX: a,
-        blockDimY: b,
-        blockDimZ: c,
+        gridDimX: grid[0],
+        gridDimY: grid[1],
+        gridDimZ: grid[2],
+        blockDimX: block[0],
+        blockDimY: block[1],
+        blockDimZ: block[2],
         sharedMemBytes: shared_bytes,
         hStream: stream,
         attrs: ptr::from_mut(attribute),
