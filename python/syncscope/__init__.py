@@ -177,6 +177,7 @@ def _command(*arguments: str) -> str:
     except OSError as error:
         raise SyncscopeError(f"cannot start {_program()}: {error.strerror}", 1) from None
     if ended.returncode not in _DONE:
-        lines = [line for line in ended.stderr.splitlines() if line.startswith("error: ")] or ended.stderr.splitlines()[-1:]
+        said = ended.stderr.splitlines()
+        lines = [line.removeprefix("error: ") for line in said if line.startswith("error: ")] or said[-1:]
         raise SyncscopeError("\n".join(lines) or f"syncscope ended with {ended.returncode}", ended.returncode)
     return ended.stdout

@@ -6,16 +6,13 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
-use std::sync::Arc;
 use std::time::Duration;
 
-use crate::GpuLaboratory;
 use crate::catalogue::HostWait;
-use crate::cuda::compile::Program;
 use crate::cuda::driver::{
     Context, DeviceBuffer, ExecutableGraph, Function, HostBuffer, KernelArguments, Module, Stream, Way,
 };
-use crate::cuda::error::{Called, CudaError, GpuError};
+use crate::cuda::error::{Called, CudaError};
 use crate::experiments::host_wait::Waiter;
 use crate::launch::arguments::Rate;
 use crate::launch::runner::{DeviceQueue, Runner};
@@ -192,29 +189,6 @@ impl DeviceQueue for Queue {
 pub struct OwnDevice {
     /// Always of one device.
     runner: Runner<Queue>,
-}
-
-impl GpuLaboratory {
-    /// The first opened device with a new context.
-    ///
-    /// # Errors
-    /// The error of the driver.
-    pub fn own_device(&self) -> Result<OwnDevice, GpuError> {
-        Ok(OwnDevice::in_context(Context::new(self.device)?)?)
-    }
-
-    /// Compiles programs on all CPUs, those that were not compiled before.
-    pub fn prepare_programs(&mut self, programs: &[Program]) {
-        self.compiler.prepare(programs, &mut |_, _| {});
-    }
-
-    /// The machine code of a program, compiled now unless it was before.
-    ///
-    /// # Errors
-    /// The error of the compiler.
-    pub fn cubin(&mut self, program: &Program) -> Result<Arc<[u8]>, GpuError> {
-        Ok(self.compiler.cubin(program)?)
-    }
 }
 
 impl OwnDevice {

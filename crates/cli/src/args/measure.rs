@@ -36,7 +36,7 @@ pub(crate) struct MeasureArguments {
     /// Statements or files in CUDA C++, compiled with NVRTC
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) gpu: Vec<String>,
-    /// Compare with these, measured in turn: code for the same side, or ids of primitives
+    /// Compare in turn with code for the same side, or ids of primitives
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) against: Vec<String>,
     /// Print what the code may use, the names in scope and the functions of a file, and exit
@@ -60,10 +60,10 @@ pub(crate) struct MeasureArguments {
     /// Threads of a block, likewise
     #[arg(long, value_name = "X[,Y[,Z]]", requires = "gpu", value_parser = extent)]
     pub(crate) block: Vec<[u32; 3]>,
-    /// Its next argument: buf:64M (zeros), i32:7, f64:.5; + joins fields
+    /// Its next argument: buf:64M (zeros), i32:7; + joins fields
     #[arg(long, value_name = "TYPE:VALUE", requires = "gpu")]
     pub(crate) arg: Vec<String>,
-    /// Waits of the host after each `launch(stream)` of a file, such as end,sync_block (see gpu.launch)
+    /// Waits after each `launch(stream)` of a file: end, sync_block...
     #[arg(long = "wait", value_name = "LIST", requires = "gpu", value_delimiter = ',', hide_possible_values = true)]
     #[arg(value_parser = PossibleValuesParser::new(waits()))]
     pub(crate) waits: Vec<String>,

@@ -50,5 +50,5 @@ fn the_script_for_runners_compares_a_file_with_another_commit() {
     assert!(said.contains("--threads 1,2\ntable"), "{said}");
     assert_eq!(shell("\"$SCRIPT\"").0, Some(2));
     let (code, said) = shell("\"$SCRIPT\" HEAD~9 add.c");
-    assert!(code == Some(1) && said.contains("add.c is not in HEAD~9"), "{said}");
+    assert!(code == Some(1) && said.contains("no add.c in HEAD~9"), "{said}");
 }

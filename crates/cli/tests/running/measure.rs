@@ -199,7 +199,7 @@ fn a_launch_that_does_not_fit_is_refused_in_one_line() {
     says(&[&shape[..], &["--arg", "buf:4", "--arg", "f64:1"]].concat(), "argument 2 of `add` has 4 bytes");
     says(&[&shape[..], &["--threads", "32"]].concat(), "a launch has no --threads");
     says(&[&shape[..], &["--wait", "end"]].concat(), "--wait is for a file with `launch(stream)`");
-    says(&[&shape[..], &["--against", "host.cpp"]].concat(), "a kernel is compared with a kernel");
+    says(&["--gpu", "k.ptx:add", "--against", "host.cpp"], "a kernel is compared with a kernel");
     says(&["--gpu", "host.cpp", "--grid", "1"], "--grid, --block and --arg are for a whole kernel");
     says(&["--gpu", "x++", "--against", "host.cpp"], "launches are compared with launches");
     says(&["--gpu", "host.cpp", "--wait", "soon"], "sync_block");

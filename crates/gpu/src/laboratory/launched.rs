@@ -1,4 +1,4 @@
-//! Whole kernels, their regions and sequences of launches that a user wrote.
+//! What is launched outside of the catalogue: programs of papers; whole kernels, their regions and sequences of launches that a user wrote.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,7 +10,9 @@ use syncscope_core::{Case, OwnLaunch, OwnOperation, Refusal};
 use super::{GpuLaboratory, Made, failed};
 use crate::catalogue::own::launched::{self, Argument};
 use crate::catalogue::{HostWait, own};
+use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, waits_as_asked};
+use crate::cuda::error::GpuError;
 use crate::cuda::host_library::HostLibrary;
 use crate::experiments::launched::{Launched, LaunchedExperiment};
 use crate::own_device::OwnDevice;
@@ -20,6 +22,29 @@ use crate::own_device::OwnDevice;
 pub(super) struct LaunchedState {
     images: HashMap<String, Arc<[u8]>>,
     libraries: HashMap<String, HostLibrary>,
+}
+
+impl GpuLaboratory {
+    /// The first opened device with a new context.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    pub fn own_device(&self) -> Result<OwnDevice, GpuError> {
+        Ok(OwnDevice::in_context(Context::new(self.device)?)?)
+    }
+
+    /// Compiles programs on all CPUs, those that were not compiled before.
+    pub fn prepare_programs(&mut self, programs: &[Program]) {
+        self.compiler.prepare(programs, &mut |_, _| {});
+    }
+
+    /// The machine code of a program, compiled now unless it was before.
+    ///
+    /// # Errors
+    /// The error of the compiler.
+    pub fn cubin(&mut self, program: &Program) -> Result<Arc<[u8]>, GpuError> {
+        Ok(self.compiler.cubin(program)?)
+    }
 }
 
 impl GpuLaboratory {
