@@ -46,6 +46,7 @@ pub use model::domain::Domain;
 pub use model::estimate::{Estimate, Observation};
 pub use model::evidence::{Check, Counted, Evidence, MOST_OTHERS, Receipt};
 pub use model::facts::{ActorRule, Class, Facts, OperationsAtOnce, Role, RunEffect, Waits};
+pub use model::groups::{LockRole, SpinBudget};
 pub use model::own::{Inspected, OwnCheck, OwnCode, OwnLaunch, OwnOperation, OwnUse};
 pub use model::primitive::{Catalogue, Family, Primitive};
 pub use model::sample::{Disturbance, Sample, Shot, Side};

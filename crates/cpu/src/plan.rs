@@ -117,11 +117,12 @@ fn cases_of(entry: &Entry, axes: &Axes, setting: &Setting) -> Vec<Case> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::SpinBudget;
+
     use crate::machine::nearness::PairClass;
     use crate::machine::nearness::classes;
     use crate::machine::placement::place;
     use crate::machine::topology::tests::regular;
-    use crate::studies::COMPETITOR;
 
     fn count(preset: Preset, topology: &Topology) -> usize {
         plan(preset, topology).len()
@@ -224,7 +225,8 @@ mod tests {
                     assert_eq!(placed.cpus.len(), threads as usize, "{case}");
                     if let Placement::List(cpus) = placement {
                         assert_eq!(cpus.len(), threads as usize, "{case}");
-                        let shares_a_cpu = case.in_group("one_cpu") || case.in_group(COMPETITOR);
+                        let shares_a_cpu =
+                            case.in_group("one_cpu") || SpinBudget::of(&case).is_some_and(|budget| budget.competes);
                         assert_eq!(placed.oversubscribed(), shares_a_cpu, "{case}");
                     }
                 }

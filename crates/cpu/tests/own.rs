@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
 use syncscope_core::{
-    Case, Check, Dtype, Evidence, ExperimentError, Laboratory as _, Layout, OwnCheck, OwnCode, OwnOperation, OwnUse,
-    Placement, Refusal, Shot, Side,
+    Case, Check, Dtype, Evidence, ExperimentError, Group, Laboratory as _, Layout, OwnCheck, OwnCode, OwnOperation, OwnUse,
+    Placement, Preset, Refusal, Shot, Side, SpinBudget,
 };
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::primitives::own;
@@ -202,6 +202,46 @@ fn locks_that_admit_several_are_checked_as_such() {
     // On a busy machine it is not done in time.
     let is_found = |text: &str| text.contains("no second thread got in") || text.contains("not done after");
     assert!(matches!(&one, Check::Failed(text) if is_found(text)), "{one:?}");
+}
+
+/// Readers beside writers: each role alone counts, and no addition is lost.
+#[test]
+fn a_lock_with_both_halves_is_timed_by_role() {
+    let text = include_str!("../../../examples/measure/readers.c");
+    let by_role = |text: &str, group: &str| {
+        let (laboratory, case) = case(&in_file("readers.c", "acquire_shared", text), 3);
+        let mut planned = laboratory.plan(Preset::Quick);
+        planned.retain(|one| one.primitive == case.primitive);
+        let has_roles = planned.iter().any(|one| one.group.is_some());
+        let group = Some(Group::of_word(group));
+        assert_eq!(has_roles, planned.iter().any(|one| one.threads > Some(1)), "{planned:?}");
+        check_of((laboratory, Case { group, dtype: Some(Dtype::I32), ..case }))
+    };
+    for group in ["2 readers", "1 writers"] {
+        assert_eq!(by_role(text, group), Check::Ok, "{group}");
+    }
+    // A writer that takes no notice of the others.
+    let open = text.replace("void acquire(struct thread *me) {", "void acquire(struct thread *me) { if (me->executed == 0) return;");
+    let lost = by_role(&open, "2 writers");
+    assert!(matches!(&lost, Check::Failed(text) if text.contains("additions of the writers") || text.contains("begun")), "{lost:?}");
+}
+
+/// A user's wait has a row for each time spun before it, and one that ends early is no wait.
+#[test]
+fn a_wait_is_timed_by_the_time_spun_before_it() {
+    let text = include_str!("../../../examples/measure/waits.c");
+    let waits = |text: &str, function: &str| {
+        let (laboratory, case) = case(&in_file("waits.c", function, text), 2);
+        let planned = laboratory.plan(Preset::Quick);
+        let planned = planned.iter().filter(|one| one.primitive == case.primitive && one.threads == Some(2)).count();
+        let group = Some(SpinBudget { us: 0, competes: false }.group());
+        (planned, check_of((laboratory, Case { group, dtype: None, layout: None, ..case })))
+    };
+    assert_eq!(waits(text, "wait_for_futex"), (8, Check::Ok));
+    assert_eq!(waits(text, "wait_for_pause"), (8, Check::Ok));
+    let early = format!("{text}\nvoid wait_for_nothing(struct thread *me) {{ (void)me; }}\n");
+    let (_, found) = waits(&early, "wait_for_nothing");
+    assert!(matches!(&found, Check::Failed(text) if text.contains("ended before the thread was woken")), "{found:?}");
 }
 
 /// Meaning comes from what is compiled, and not from names, comments or the text's form.

@@ -11,8 +11,8 @@ use syncscope_core::session::Finished;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::units::plural;
 use syncscope_core::{
-    Axes, Case, CaseId, Disturbance, Domain, Dtype, Form, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row,
-    Run, Verdict,
+    Axes, Case, CaseId, Disturbance, Domain, Dtype, Form, LockRole, MemoryOrder, OwnCheck, OwnCode, OwnOperation,
+    OwnUse, Row, Run, SpinBudget, Verdict,
 };
 use syncscope_gpu::own::Inspector;
 use syncscope_orderings::Saving;
@@ -262,11 +262,16 @@ impl OwnRequest {
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
         let is_launch = self.are_launches();
-        let [mut a, b] = [first, other].map(|id| part(data, id, (has_type, is_launch), dtype));
+        let [mut a, mut b] = [first, other].map(|id| part(data, id, (has_type, is_launch), dtype));
         // What calls no library costs the same in a process of one thread, and is not measured there.
         let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
         if !b.0.rows.iter().any(is_alone) {
             a.0.rows.retain(|row| !is_alone(row));
+        }
+        // Readers beside writers are those of both, or of none.
+        let has_role = |row: &Row| !is_launch && row.case.group.is_some();
+        if ![&a, &b].into_iter().all(|(part, _)| part.rows.iter().any(has_role)) {
+            [&mut a, &mut b].into_iter().for_each(|(part, _)| part.rows.retain(|row| !has_role(row)));
         }
         [a, b]
     }
@@ -466,6 +471,8 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
     let stride = !axes.stride.is_empty() && !operations.iter().any(|own| own.uses(OwnUse::Element));
     let is_shared = |own: &OwnOperation| own.admits_several() && !own.id.starts_with(Domain::Cpu.as_str());
     let shared = operations.iter().any(is_shared);
+    let waits = operations.iter().any(OwnOperation::is_wait_for);
+    let wait = waits && operations.iter().any(|own| own.is_wait_for() && !own.id.starts_with(Domain::Cpu.as_str()));
     let of_grid = !arguments.cluster.is_empty() && operations.iter().any(syncscope_gpu::own::is_of_grid);
     Failure::refuse([
         (work, "--inside and --outside are for CPU locks: files with `acquire` and `release`"),
@@ -474,6 +481,9 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
         (slower, NOTHING_TO_COMPARE),
         (stride, "--stride is for private elements, and no operation uses `mine`"),
         (shared, "`acquire_shared` is for --cpu: write what a GPU does under such a lock as `operation`"),
+        (wait, "`wait_for` is for --cpu: a thread of a GPU does not sleep"),
+        (waits && !axes.threads.is_empty(), "--threads is not for `wait_for`: one thread waits for another"),
+        (waits && arguments.orderings, "--orderings is for locks, barriers and messages, not for `wait_for`"),
         (of_grid, "--cluster is for operations of a thread, a block or a cluster, not of the whole grid"),
     ])?;
     let is_without = |own: &&OwnOperation| own.uses(OwnUse::LaunchMemory) && own.launch_memory.is_none();
@@ -510,12 +520,13 @@ fn part(data: &RunData, id: &str, (has_type, is_launch): (bool, bool), dtype: Dt
     // Where types do not count, that of the operations comes first.
     rows.sort_by_key(|row| row.case.dtype != Some(dtype));
     for row in rows {
-        let Case { threads, blocks, dtype, layout, placement, form, inside, outside, .. } = row.case.clone();
+        let has_role = LockRole::of(&row.case).is_some() || SpinBudget::of(&row.case).is_some();
+        let Case { threads, blocks, dtype, layout, placement, form, inside, outside, group, .. } = row.case.clone();
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
         let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
         // Each kernel has a grid of its own.
         let (threads, blocks, group) =
-            if is_launch { (None, None, row.case.group.clone()) } else { (threads, blocks, None) };
+            if is_launch { (None, None, row.case.group.clone()) } else { (threads, blocks, group.filter(|_| has_role)) };
         let case =
             Case { threads, blocks, dtype, layout, placement, form, inside, outside, group, ..Case::new(&primitive) };
         if part.rows.iter().any(|known| known.case == case) {

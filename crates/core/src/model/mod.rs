@@ -9,6 +9,7 @@ pub mod domain;
 pub mod estimate;
 pub mod evidence;
 pub mod facts;
+pub mod groups;
 pub mod language;
 pub mod limits;
 pub mod own;

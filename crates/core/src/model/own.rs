@@ -63,13 +63,16 @@ words! {
 }
 
 /// The functions of a file that make an operation. `operation_fast` is another operation, named `fast`.
-const FUNCTIONS: [&str; 7] = ["operation", SHARED, "acquire", "wait", "cluster_wait", "grid_wait", "send"];
+const FUNCTIONS: [&str; 8] = ["operation", SHARED, "acquire", WAIT_FOR, "wait", "cluster_wait", "grid_wait", "send"];
 
 /// The functions that belong to an operation, if the file has them.
-const HELPERS: [&str; 5] = ["release_shared", "release", "receive", "setup", "check"];
+const HELPERS: [&str; 6] = ["release_shared", "release", "receive", "wake", "setup", "check"];
 
 /// That of a lock that admits several at a time: readers, a semaphore.
 const SHARED: &str = "acquire_shared";
+
+/// That of a thread that sleeps until another one wakes it.
+const WAIT_FOR: &str = "wait_for";
 
 /// Those that are barriers: of a team, or of what is named.
 const BARRIERS: [&str; 3] = ["wait", "cluster_wait", "grid_wait"];
@@ -215,6 +218,11 @@ impl OwnOperation {
     /// `acquire_shared_fast`.
     pub fn exclusive_half(&self) -> Option<[String; 2]> {
         self.admits_several().then(|| Some([self.helper("acquire")?, self.helper("release")?]))?
+    }
+
+    /// Whether it is a wait of one thread for another, which sleeps.
+    pub fn is_wait_for(&self) -> bool {
+        self.is(WAIT_FOR)
     }
 
     /// Whether it uses something.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use syncscope_core::{Case, Group, Preset};
+use syncscope_core::{Case, Group, Preset, SpinBudget};
 
 use super::{Setting, Study, on_cpus};
 use crate::machine::nearness::PairClass;
@@ -66,9 +66,6 @@ impl Study for WaitingSibling {
     }
 }
 
-/// The group of a waiter that spins so long, beside a thread that works on its CPU.
-pub(crate) const COMPETITOR: &str = "spin # us beside a competitor";
-
 /// What the time that a thread spins before it sleeps takes from others, and they from it.
 pub(crate) struct Competing;
 
@@ -77,9 +74,8 @@ impl Study for Competing {
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let pair = setting.classes.iter().find(|(class, _)| *class != PairClass::SameCore);
         let Some((_, [waker, waiter])) = pair.filter(|_| setting.preset != Preset::Quick) else { return Vec::new() };
-        let budget = |case: &Case| case.group.as_ref().and_then(Group::number);
-        let beside =
-            |case: &Case| Some(on_cpus(case, Group::numbered(COMPETITOR, budget(case)?), &[*waker, *waiter, *waiter]));
+        let competes = |case: &Case| Some(SpinBudget { competes: true, ..SpinBudget::of(case)? }.group());
+        let beside = |case: &Case| Some(on_cpus(case, competes(case)?, &[*waker, *waiter, *waiter]));
         templates.iter().filter_map(beside).collect()
     }
 }

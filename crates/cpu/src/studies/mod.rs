@@ -21,9 +21,7 @@ mod numa;
 
 use syncscope_core::{Case, Group, Placement, Preset, Primitive};
 
-pub(crate) use self::chosen_cpus::{
-    COMPETITOR, Competing, CpuPairs, EachCore, OneCpu, SIBLING_WAITS, Smt, WaitingSibling,
-};
+pub(crate) use self::chosen_cpus::{Competing, CpuPairs, EachCore, OneCpu, SIBLING_WAITS, Smt, WaitingSibling};
 use self::chosen_cpus::{SIBLING_BUSY, class_of};
 pub(crate) use self::core_kinds::CoreKinds;
 pub(crate) use self::core_to_core::CoreToCore;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <cuda/atomic>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -57,7 +58,7 @@ template <typename Op, int UNROLL> __global__ void __launch_bounds__(1024, 2) lo
     if (threadIdx.x % 32 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = stop - start;
     if (t.value == 0x12345678u + zero) *(u32 *)memory = t.value + words[threadIdx.x ^ 1];
 }
-static char *memory; static long long *results;
+static char *memory; static long long *results; static const char *only;
 static const size_t POOL = 1u << 30;
 template <typename Op, int UNROLL> static double slowest(int threads, int blocks, u32 bins, u32 share, u32 iterations, size_t offset) {
     loop<Op, UNROLL><<<blocks, threads>>>(memory + offset, 0, bins, share, iterations, ((u64)threads * blocks + 127) / 128 * 128, results);
@@ -72,7 +73,7 @@ template <typename Op, int UNROLL> static std::vector<double> slopes(int threads
     double one = slowest<Op, UNROLL>(threads, blocks, bins, share, 4, 0) / 4;
     const u32 n = (u32)std::min(3e6, std::max(4.0, 150e3 / one));
     std::vector<double> all;
-    for (int place = 0; place < 64; place++) {
+    for (int place = 0; place < (blocks == 1 ? 192 : 64); place++) {
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
         const size_t offset = random % pages * 4096;
         const double less = slowest<Op, UNROLL>(threads, blocks, bins, share, n, offset), more = slowest<Op, UNROLL>(threads, blocks, bins, share, 2 * n, offset);
@@ -83,9 +84,10 @@ template <typename Op, int UNROLL> static std::vector<double> slopes(int threads
 // Half of the addresses lie in the far half of the cache: a median would be one kind or the other.
 static double mean(std::vector<double> v) { std::sort(v.begin(), v.end()); double sum = 0; for (size_t k = 1; k + 1 < v.size(); k++) sum += v[k]; return sum / (v.size() - 2); }
 static void print(const char *row, int threads, int blocks, double cycles) { printf("%s threads=%d blocks=%d cycles=%.3f\n", row, threads, blocks, cycles); fflush(stdout); }
-template <typename Op, int UNROLL = 16> static void row(const char *name, int threads, int blocks, u32 bins = 1, u32 share = 1) { print(name, threads, blocks, mean(slopes<Op, UNROLL>(threads, blocks, bins, share))); }
+template <typename Op, int UNROLL = 16> static void row(const char *name, int threads, int blocks, u32 bins = 1, u32 share = 1) { if (strstr(name, only)) print(name, threads, blocks, mean(slopes<Op, UNROLL>(threads, blocks, bins, share))); }
 template <typename Op> static void grids(const char *name) { row<Op, 64>(name, 32, 1); row<Op, 16>(name, 1024, 1); row<Op, 16>(name, 32, 132); row<Op, 8>(name, 1024, 132); }
 template <typename Op, typename Without> static void fence(const char *name, int threads, int blocks) {
+    if (!strstr(name, only)) return;
     std::vector<double> with = slopes<Op, 8>(threads, blocks), without = slopes<Without, 8>(threads, blocks);
     for (size_t k = 0; k < with.size(); k++) with[k] -= without[k];
     print(name, threads, blocks, mean(with));
@@ -101,7 +103,9 @@ template <typename Op, typename Without> static void fence(const char *name, int
         row<NAME##Alone, 64>("primitive=" id " group=nothing_written", threads, blocks); \
     }
 template <cuda::thread_scope S, int O> using AddInt = Add<int, S, O>;
-int main() {
+// The rows whose name has a word; with another argument, as a process that has mapped memory of the host.
+int main(int argc, char **argv) {
+    only = argc > 1 ? argv[1] : ""; void *mapped; if (argc > 2) OK(cudaHostAlloc(&mapped, 1 << 16, cudaHostAllocMapped));
     OK(cudaMalloc((void **)&memory, POOL + (64 << 20))); OK(cudaMemset(memory, 0, POOL + (64 << 20))); OK(cudaMalloc((void **)&results, 8 * 33 * 1024 * 8));
     constexpr auto D = cuda::thread_scope_device, B = cuda::thread_scope_block, S = cuda::thread_scope_system;
     ORDERS(AddInt, "gpu.atomic.add", D, "device") ORDERS(Exchange, "gpu.atomic.exchange", D, "device") ORDERS(Cas, "gpu.atomic.cas_pass", D, "device")

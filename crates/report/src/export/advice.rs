@@ -6,7 +6,7 @@ use syncscope_core::run::shown::ROUGH_UP_TO;
 use super::answer::Answer;
 use crate::analysis::questions::advice::{Advice, Candidate, Choice, CostFigure, Decision, RunnerUp, side_name};
 use crate::grid::{self, Grid};
-use crate::harmless::plain;
+use crate::harmless::{plain, plain_lines};
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming, reading};
 
@@ -17,7 +17,12 @@ pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String 
         let lines = remarks(choice).into_iter().map(|line| format!("    {}", plain(&line)));
         format!("  {}\n{}", plain(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
     }));
+    blocks.extend(drawings(answers).map(|lines| format!("    {}", plain_lines(&lines.join("\n    ")))));
     blocks.join("\n\n")
+}
+
+fn drawings(answers: &[Advice]) -> impl Iterator<Item = &Vec<String>> {
+    answers.iter().map(|advice| &advice.decision.drawing).filter(|lines| !lines.is_empty())
 }
 
 /// As Markdown, in the same order.
@@ -27,6 +32,7 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
         let lines = remarks(choice).into_iter().map(|line| format!("- {}", grid::markdown(&line)));
         format!("**{}**\n\n{}", grid::markdown(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
     }));
+    blocks.extend(drawings(answers).map(|lines| format!("```text\n{}\n```", lines.join("\n"))));
     blocks.join("\n\n")
 }
 
@@ -197,7 +203,7 @@ fn between(one: &RunnerUp) -> String {
 }
 
 fn json_advice(advice: &Advice) -> Value {
-    let Decision { outcome, measured, choice, candidates, excluded } = &advice.decision;
+    let Decision { outcome, measured, choice, candidates, excluded, .. } = &advice.decision;
     let decision = match (choice, measured) {
         (Some(_), _) => "take",
         (None, true) => "undecided",

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use crossbeam::sync::ShardedLock;
+use syncscope_core::LockRole;
 
 use crate::machine::memory::Pages;
 use crate::primitives::prelude::*;
@@ -16,9 +17,6 @@ use crate::sync::PthreadRwLock;
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&STD, &PTHREAD, &PARKING_LOT, &CROSSBEAM_SHARDED];
-
-const READERS: &str = "# readers";
-const WRITERS: &str = "# writers";
 
 /// A lock that one writer or many readers hold, around a count.
 trait SharedLock: Default + Send + Sync + 'static {
@@ -55,23 +53,19 @@ const fn entry<L: SharedLock>(id: &'static str, summary: &'static str, source: &
     Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload::<L>).beyond_quick()
 }
 
-/// One writer, and as many writers as readers, each by what either role pays.
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let mut teams = vec![2, axes.cores.max(2)];
     teams.dedup();
     teams.retain(|threads| *threads <= axes.cpus);
-    let of_team = |threads: u32| {
-        let mut writers = vec![1, threads / 2];
-        writers.dedup();
-        let case = axes.in_usual_places(primitive, &[threads]).cases();
-        let roles =
-            move |writers: u32| [Group::numbered(READERS, threads - writers), Group::numbered(WRITERS, writers)];
-        let timed = writers.into_iter().flat_map(roles);
-        timed
-            .flat_map(|group| case.iter().map(move |case| Case { group: Some(group.clone()), ..case.clone() }))
-            .collect()
-    };
-    teams.into_iter().flat_map(|threads: u32| -> Vec<Case> { of_team(threads) }).collect()
+    let teams = axes.in_usual_places(primitive, &teams).cases();
+    teams.iter().flat_map(by_role).collect()
+}
+
+/// A case of a team by each role.
+pub(in crate::primitives) fn by_role(case: &Case) -> impl Iterator<Item = Case> + use<> {
+    let of = |case: &Case, group| Case { group: Some(group), ..case.clone() };
+    let case = case.clone();
+    LockRole::groups(case.threads.unwrap_or(1)).into_iter().map(move |group| of(&case, group))
 }
 
 /// In theory: a writer waits until all readers have left, and readers that come then wait behind it: the lock prefers writers.
@@ -129,21 +123,26 @@ shared_lock!(
 );
 
 fn workload<L: SharedLock>(case: &Case) -> Option<Workload> {
-    let threads = case.threads? as usize;
-    let (writes, timed) = match (case.group_number(READERS), case.group_number(WRITERS)) {
-        (Some(readers), _) => (false, readers as usize),
-        (_, writers) => (true, writers? as usize),
-    };
+    let (role, threads) = (LockRole::of(case)?, case.threads?);
     let locks = Pages::filled(SLOTS, |_| CachePadded::new(L::default()));
     let written = (0..threads).map(|_| CachePadded::default()).collect();
-    let roles = Arc::new(Roles { locks, before: AtomicU64::new(0), written, writes, timed });
-    let tail = Arc::clone(&roles);
+    let roles = Arc::new(Roles { locks, before: AtomicU64::new(0), written, role });
+    Some(of_role(Workload::contended(Arc::clone(&roles), case)?, &roles, role))
+}
+
+/// Only the threads of a role count, which are the first of the team; after the samples comes their tail.
+pub(in crate::primitives) fn of_role<O: Operation>(workload: Workload, operation: &Arc<O>, role: LockRole) -> Workload {
+    let (operation, timed) = (Arc::clone(operation), role.threads as usize);
     let follow_up: MakeFollowUp = Box::new(move |clock| {
-        Arc::new(Tail { roles: Arc::clone(&tail), clock: clock.clone(), found: Mutex::default() })
+        Arc::new(Tail { operation: Arc::clone(&operation), timed, clock: clock.clone(), found: Mutex::default() })
     });
     let expected = Expected::Uncounted("readers and writers take different paths through one loop");
-    let workload = Workload::contended(roles, case)?.expecting(expected);
-    (timed < threads).then_some(Workload { timed: Some(timed), follow_up: Some(follow_up), ..workload })
+    Workload { timed: Some(timed), follow_up: Some(follow_up), ..workload.expecting(expected) }
+}
+
+/// Whether a thread writes, of a team in which those of a role are the first.
+pub(in crate::primitives) const fn writes(role: LockRole, thread: usize) -> bool {
+    (thread < role.threads as usize) == role.writes
 }
 
 struct Roles<L> {
@@ -152,9 +151,7 @@ struct Roles<L> {
     before: AtomicU64,
     /// What each thread wrote in the last shot, or [`WENT_BACK`].
     written: Vec<CachePadded<AtomicU64>>,
-    /// Whether the timed threads, which are the first, write. All others do the opposite.
-    writes: bool,
-    timed: usize,
+    role: LockRole,
 }
 
 /// A reader found less than before.
@@ -182,7 +179,7 @@ impl<L: SharedLock> Operation for Roles<L> {
     type Local<'a> = Thread<'a, L>;
 
     fn local(&self, slot: usize, thread: usize) -> Thread<'_, L> {
-        let (lock, writes) = (&*self.locks[slot], (thread < self.timed) == self.writes);
+        let (lock, writes) = (&*self.locks[slot], writes(self.role, thread));
         Thread { lock, writes, count: 0, went_back: false, written: &self.written[thread] }
     }
 
@@ -225,39 +222,40 @@ const TAIL: Duration = Duration::from_millis(20);
 const MOST: usize = 1 << 14;
 
 /// Times single operations of the timed role, while all threads operate.
-struct Tail<L> {
-    roles: Arc<Roles<L>>,
+struct Tail<O> {
+    operation: Arc<O>,
+    timed: usize,
     clock: Clock,
     found: Mutex<Vec<u64>>,
 }
 
-impl<L: SharedLock> Body for Tail<L> {
+impl<O: Operation> Body for Tail<O> {
     fn prepare(&self, shot: &Shot, thread: usize) {
-        self.roles.prepare(slot_of(shot.pair), thread);
+        self.operation.prepare(slot_of(shot.pair), thread);
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
-        let mut local = self.roles.local(slot_of(shot.pair), thread);
+        let mut local = self.operation.local(slot_of(shot.pair), thread);
         let (mut found, started) = (Vec::with_capacity(MOST), Instant::now());
         while started.elapsed() < TAIL {
             let begin = self.clock.start();
-            Roles::execute(&mut local);
+            O::execute(&mut local);
             let ticks = self.clock.stop().saturating_sub(begin);
             if found.len() < MOST {
                 found.push(ticks);
             }
         }
-        if thread < self.roles.timed {
+        if thread < self.timed {
             self.found.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
         }
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {
-        self.roles.verify(slot_of(shot.pair), thread, Executed::by_each(0))
+        self.operation.verify(slot_of(shot.pair), thread, Executed::by_each(0))
     }
 }
 
-impl<L: SharedLock> FollowUp for Tail<L> {
+impl<O: Operation> FollowUp for Tail<O> {
     fn details(&self) -> Vec<Detail> {
         let (found, cost) = (self.found.lock().unwrap_or_else(PoisonError::into_inner), self.clock.ruler().read_cost.0);
         let ns = |ticks: &u64| ticks.saturating_sub(cost) as f64 * self.clock.ns_per_tick();
@@ -290,8 +288,8 @@ mod tests {
         workload::<L>(&Case { threads: Some(threads), group: Some(group), ..Case::new(STD.primitive.id) })
     }
 
-    fn defects<L: SharedLock>(group: Group) -> usize {
-        let workload = workload_of::<L>(group, 3).unwrap();
+    fn defects<L: SharedLock>(group: &Group) -> usize {
+        let workload = workload_of::<L>(group.clone(), 3).unwrap();
         let mut team = Team::assemble(&[None; 3], &Clock::calibrate()).unwrap();
         let shots = [0, 1].map(|pair| Shot { side: Side::Test, iterations: 4, pair });
         let records = team.run(&workload.body, &shots, Duration::from_secs(60)).unwrap();
@@ -300,18 +298,18 @@ mod tests {
 
     #[test]
     fn a_lock_that_lets_two_writers_in_is_a_defect() {
-        for group in [Group::numbered(WRITERS, 2), Group::numbered(READERS, 1)] {
-            assert!(defects::<Leaky>(group.clone()) > 0);
-            assert_eq!(defects::<RwLock<u64>>(group.clone()), 0);
-            assert_eq!(defects::<PthreadRwLock>(group), 0);
+        for group in ["2 writers", "1 readers"].map(Group::of_word) {
+            assert!(defects::<Leaky>(&group) > 0);
+            assert_eq!(defects::<RwLock<u64>>(&group), 0);
+            assert_eq!(defects::<PthreadRwLock>(&group), 0);
         }
     }
 
     #[test]
     fn the_timed_role_comes_first_and_leaves_threads_to_the_other() {
         let timed = |group, threads| workload_of::<RwLock<u64>>(group, threads).and_then(|workload| workload.timed);
-        assert_eq!(timed(Group::numbered(READERS, 3), 4), Some(3));
-        assert_eq!(timed(Group::numbered(WRITERS, 1), 4), Some(1));
-        assert_eq!(timed(Group::numbered(READERS, 4), 4), None, "nobody writes");
+        assert_eq!(timed(Group::of_word("3 readers"), 4), Some(3));
+        assert_eq!(timed(Group::of_word("1 writers"), 4), Some(1));
+        assert_eq!(timed(Group::of_word("4 readers"), 4), None, "nobody writes");
     }
 }

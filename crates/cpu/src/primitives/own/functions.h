@@ -10,10 +10,21 @@ struct syncscope_guarded {
     uint64_t inside;   // of these, those who have it
     uint64_t several;  // whether two had it together
     uint64_t alone;    // whether a thread waited inside for one that did not get in
+    uint64_t written;  // additions of writers beside readers
 };
 
 SYNCSCOPE_INLINED void syncscope_once(struct thread *me) {
     if (SYNCSCOPE_WORK) me->work(me->outside);
+#ifdef SYNCSCOPE_ROLES
+    if (me->writes) {
+        SYNCSCOPE_ACQUIRE_ALONE(me);
+        *me->counter = *me->counter + 1;
+        if (SYNCSCOPE_WORK) me->work(me->inside);
+        SYNCSCOPE_RELEASE_ALONE(me);
+        me->sent++;
+        return;
+    }
+#endif
     SYNCSCOPE_OPERATION(me);
     (void)*(volatile uint64_t *)me->counter;
     if (SYNCSCOPE_WORK) me->work(me->inside);
@@ -95,9 +106,28 @@ SYNCSCOPE_INLINED void syncscope_once(struct thread *me) {
     meet(me);
 }
 
+#elif defined(SYNCSCOPE_WAKE)
+// One thread waits for another.
+SYNCSCOPE_INLINED void syncscope_once(struct thread *me) {
+    me->sent = me->executed;
+    if (me->number == 0) {
+        SYNCSCOPE_WAKE(me);
+    } else {
+        SYNCSCOPE_OPERATION(me);
+    }
+}
+
 #elif defined(SYNCSCOPE_OPERATION)
 SYNCSCOPE_INLINED void syncscope_once(struct thread *me) { SYNCSCOPE_OPERATION(me); }
 #endif
+
+// What a loop has written.
+SYNCSCOPE_INLINED void syncscope_count(const struct thread *me) {
+    (void)me;
+#ifdef SYNCSCOPE_ROLES
+    if (me->writes) __atomic_fetch_add(&((struct syncscope_guarded *)me->counter)->written, me->sent, __ATOMIC_RELAXED);
+#endif
+}
 
 #ifndef SYNCSCOPE_RELEASE
 #define syncscope_stressed syncscope_once

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use libloading::Library;
-use syncscope_core::{Case, Dtype, Layout, OwnCheck, Shot};
+use syncscope_core::{Case, Dtype, Layout, LockRole, OwnCheck, Shot};
 use syncscope_host::loading::undisturbed;
 
 use crate::evidence::LoopFunctions;
 use crate::machine::memory::Pages;
+use crate::primitives::lock::roles;
 use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL, slot_of};
+use crate::primitives::wake::Way;
 use crate::primitives::work::{LockWork, Task};
 use crate::sync::{Barrier, CachePadded, WaitTimeout};
 use crate::team::Body;
@@ -34,6 +36,7 @@ pub(super) struct Given {
     work: unsafe extern "C" fn(*const c_void),
     inside: *const c_void,
     outside: *const c_void,
+    writes: u32,
 }
 
 // SAFETY: the pointers are to memory of the operation, all of it atomic, which outlives the threads that work on it.
@@ -117,6 +120,7 @@ pub(super) struct OwnLoop {
     is_shared: bool,
     /// Whether it is a lock that admits several.
     admits_several: bool,
+    role: Option<LockRole>,
     work: Option<Arc<LockWork>>,
 }
 
@@ -133,8 +137,8 @@ impl OwnLoop {
         let per_slot = BEFORE_MEMORY + MEMORY_LINES + (threads as usize * distance).div_ceil(LINE);
         let line = |_| CachePadded::new(std::array::from_fn(|_| AtomicU64::new(0)));
         let lines = Pages::filled(SLOTS * per_slot, line);
-        let is_shared = stride.is_none();
-        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared, admits_several, work })
+        let (is_shared, role) = (stride.is_none(), LockRole::of(case));
+        Some(Self { loops, lines, per_slot, distance, threads, dtype, check, is_shared, admits_several, role, work })
     }
 
     fn slot(&self, slot: usize) -> &[CacheLine] {
@@ -162,6 +166,7 @@ impl OwnLoop {
             work: run_task,
             inside: task(work.map(|work| &work.inside)),
             outside: task(work.map(|work| &work.outside[thread])),
+            writes: self.role.is_some_and(|role| roles::writes(role, thread)).into(),
         }
     }
 
@@ -177,6 +182,13 @@ impl OwnLoop {
             Dtype::U64 => wide() as f64,
             Dtype::F64 => f64::from_bits(wide()),
         }
+    }
+
+    /// Whether no addition of writers beside readers is lost.
+    fn check_written(&self, slot: usize) -> Result<(), String> {
+        // `syncscope_guarded` in `functions.h`.
+        let [found, expected] = [0, 7].map(|word| self.slot(slot)[2][word].load(Ordering::Relaxed));
+        if found == expected { Ok(()) } else { Err(format!("{expected} additions of the writers made {found}")) }
     }
 
     /// Whether what each thread counted, or all together, is there.
@@ -271,6 +283,12 @@ impl Operation for OwnLoop {
             return Ok(());
         }
         let all = executed.by_all(self.threads);
+        match self.role {
+            // What is timed one by one is not counted.
+            Some(_) if all == 0 => return Ok(()),
+            Some(_) => self.check_written(slot)?,
+            None => {}
+        }
         self.check_counts(slot, all)?;
         let given = self.given(slot, 0, all);
         // SAFETY: as above.
@@ -310,6 +328,33 @@ impl Barrier for OwnBarrier {
         // SAFETY: as in the loops.
         unsafe { (self.operation.loops.execute)(given) };
         Ok(())
+    }
+}
+
+/// The operation of the first slot as a wait of one thread for another.
+pub(super) struct OwnWait(OwnLoop);
+
+impl OwnWait {
+    pub(super) fn of(operation: OwnLoop) -> Self {
+        operation.prepare(0, 0);
+        Self(operation)
+    }
+
+    fn execute(&self, thread: usize, number: u32) {
+        let given = self.0.given(0, thread, number.into());
+        // SAFETY: as in the loops.
+        unsafe { (self.0.loops.execute)(&raw const given) };
+    }
+}
+
+impl Way for OwnWait {
+    fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
+        self.execute(1, number);
+        Ok(())
+    }
+
+    fn wake(&self, number: u32) {
+        self.execute(0, number);
     }
 }
 

@@ -9,6 +9,7 @@ struct syncscope_given {
     uint64_t executed;
     void (*work)(const void *);
     const void *inside, *outside;
+    uint32_t writes;
 };
 
 #ifdef __cplusplus
@@ -32,6 +33,7 @@ static inline __attribute__((always_inline)) struct thread syncscope_thread(cons
     me.work = given->work;
     me.inside = given->inside;
     me.outside = given->outside;
+    me.writes = given->writes;
     return me;
 }
 
@@ -72,7 +74,7 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
             syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
             syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
         }                                                                                                             \
-        syncscope_keep(&me);                                                                                          \
+        syncscope_keep(&me), syncscope_count(&me);                                                                    \
     }
 #define SYNCSCOPE_WINDOW(COPIES)                                                                                      \
     SYNCSCOPE_EXPORT void syncscope_window_##COPIES(const struct syncscope_given *given, uint64_t (*look)(void *),    \
@@ -83,7 +85,7 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
             left--;                                                                                                   \
             syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
         }                                                                                                             \
-        syncscope_keep(&me);                                                                                          \
+        syncscope_keep(&me), syncscope_count(&me);                                                                    \
     }
 
 SYNCSCOPE_WINDOW(2)

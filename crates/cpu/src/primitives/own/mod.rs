@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use syncscope_core::stats::layouts;
 use syncscope_core::{
-    Actor, ActorRule, Axes, Case, Domain, Dtype, Facts, Form, Layout, Mode, OwnCheck, OwnCode, OwnOperation, OwnUse,
-    Placement, Primitive, Refusal, Role,
+    Actor, ActorRule, Axes, Case, Domain, Dtype, Facts, Form, Layout, LockRole, Mode, OwnCheck, OwnCode, OwnOperation,
+    OwnUse, Placement, Primitive, Refusal, Role,
 };
 use tempfile::TempDir;
 
 pub use self::inspection::inspect;
-use self::library::{Loops, OwnBarrier, OwnLoop, StressedLock};
+use self::library::{Loops, OwnBarrier, OwnLoop, OwnWait, StressedLock};
 use self::source::Compiled;
 pub use self::source::{HEADER, compile_here_until};
 pub use self::trials::{FORMS, SIZES, Trials};
@@ -31,6 +31,8 @@ use crate::facts;
 use crate::machine::placement::named;
 use crate::machine::topology::Topology;
 use crate::primitives::barrier;
+use crate::primitives::lock::roles::{by_role, of_role};
+use crate::primitives::wake::budget;
 use crate::primitives::work::{self, LockWork};
 use crate::primitives::workload::{Blocking, Workload};
 
@@ -51,8 +53,8 @@ pub(crate) struct Library {
     pub(crate) file: PathBuf,
 }
 
-/// By id, type and whether threads work around it.
-type Key = (String, Dtype, bool);
+/// By id, type, whether threads work around it and whether some write beside readers.
+type Key = (String, Dtype, [bool; 2]);
 
 /// The operations of a user that a laboratory measures, and what was compiled of them.
 #[derive(Debug, Default)]
@@ -88,8 +90,10 @@ pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
     let primitive = |source: &OwnOperation| Primitive {
         id: source.id.clone().leak(),
         summary: "An operation that a user wrote; run.json has its source",
-        operation: if source.admits_several() {
-            "one read of a word under the lock by each thread"
+        operation: if source.is_wait_for() {
+            budget::OPERATION
+        } else if source.admits_several() {
+            "one read of a word under the lock by each thread; of readers and writers, one operation by each thread of the role that the group names"
         } else if source.is("acquire") {
             "one addition to a counter under the lock by each thread"
         } else {
@@ -103,6 +107,9 @@ pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
 
 fn facts_of(source: &OwnOperation) -> Facts {
     let of_role = Facts::of(Role::Own);
+    if source.is_wait_for() {
+        return Facts { run_effect: facts::between_threads, ..of_role };
+    }
     if source.is_lock() || source.is_barrier() {
         let can_have_work: fn(&Case) -> bool = if source.is_lock() { |_| work::IS_POSSIBLE } else { |_| false };
         return Facts { run_effect: facts::between_threads, can_have_work, ..of_role };
@@ -143,7 +150,18 @@ impl OwnPrograms {
             ..Axes::default()
         };
         let axes = &self.code.axes;
-        let mut cases: Vec<Case> = self.code.on(Domain::Cpu).flat_map(|own| own.cases(axes, &usual)).collect();
+        let placements = if axes.placements.is_empty() { &usual.placements } else { &axes.placements };
+        let cases_of = |own: &OwnOperation| {
+            if own.is_wait_for() {
+                return budget::cases_of(&own.id, placements, topology);
+            }
+            let mut cases = own.cases(axes, &usual);
+            if own.exclusive_half().is_some() && own.trial_ms.is_none() {
+                cases.extend(cases.iter().flat_map(by_role).collect::<Vec<_>>());
+            }
+            cases
+        };
+        let mut cases: Vec<Case> = self.code.on(Domain::Cpu).flat_map(cases_of).collect();
         let cores = named(topology, &Placement::Cores);
         for case in cases.iter_mut().filter(|case| case.placement == Some(Placement::Cores)) {
             case.placement = Some(cores.clone());
@@ -206,12 +224,15 @@ impl OwnPrograms {
         find: impl FnOnce(&mut Layouts) -> Result<T, Refusal>,
     ) -> Result<T, Refusal> {
         let (dtype, has_work) = (case.dtype.unwrap_or(Dtype::I32), case.has_work());
+        let has_roles = LockRole::of(case).is_some();
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let compile = || {
-            let compiled = source::compile(source, dtype, has_work)?;
+            let mut source = source.clone();
+            source.options.extend(has_roles.then(|| "-DSYNCSCOPE_ROLES".to_owned()));
+            let compiled = source::compile(&source, dtype, has_work)?;
             Ok(Layouts { compiled, loaded: BTreeMap::new(), files: BTreeMap::new() })
         };
-        find(made(&mut compiled, (source.id.clone(), dtype, has_work), compile)?)
+        find(made(&mut compiled, (source.id.clone(), dtype, [has_work, has_roles]), compile)?)
     }
 }
 
@@ -235,7 +256,11 @@ fn workload(source: &OwnOperation, case: &Case, loops: &'static Loops) -> Result
     let admits_several = source.admits_several();
     let work = LockWork::of(case, admits_several).map(Arc::new);
     let checked = (check, admits_several);
-    let operation = Arc::new(OwnLoop::new(loops, case, checked, work.clone()).ok_or_else(no_threads)?);
+    let operation = OwnLoop::new(loops, case, checked, work.clone()).ok_or_else(no_threads)?;
+    if source.is_wait_for() {
+        return budget::workload(case, OwnWait::of(operation)).ok_or_else(|| "it has no time to spin".to_owned());
+    }
+    let operation = Arc::new(operation);
     let is_barrier = source.is_barrier();
     let mut workload = Workload::contended(Arc::clone(&operation), case).ok_or_else(no_threads)?;
     workload.functions = loops.functions();
@@ -253,6 +278,9 @@ fn workload(source: &OwnOperation, case: &Case, loops: &'static Loops) -> Result
     }
     if let Some(work) = &work {
         workload = workload.at_work(work);
+    }
+    if let Some(role) = LockRole::of(case) {
+        workload = of_role(workload, &operation, role);
     }
     if source.is_lock() {
         return Ok(Workload { proofs: PROOFS, ..workload.with_proof(Arc::new(StressedLock(operation))) });

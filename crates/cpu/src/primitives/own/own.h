@@ -21,6 +21,9 @@
 //   void send(struct thread *me)        a message of the first thread, number me->sent from 1, with
 //   void receive(struct thread *me)     which waits for it in the others. The check: they see plain data written
 //                                       before it. All threads meet after each message, which is part of the cost
+//   void wait_for(struct thread *me)    sleeps until wait number me->sent is over, from 1, with
+//   void wake(struct thread *me)        which ends it. Measured by the time that the thread spins before it calls
+//                                       wait_for, which it leaves out where the wait is over by then
 //   void setup(struct thread *me)       before each sample, by the first thread
 //   int check(struct thread *me)        after each sample, by the first thread: 0 if something went wrong.
 //                                       me->executed is the number of operations of all threads
@@ -72,10 +75,11 @@ struct thread {
     uint64_t executed;
     T value;
     uint64_t *counter;  // what a lock protects, or a message announces
-    uint64_t sent;      // messages so far, this one included
+    uint64_t sent;      // messages so far, this one included; the number of a wait
     uint32_t *meeting;
     void (*work)(const void *);  // --inside and --outside
     const void *inside, *outside;
+    uint32_t writes;  // whether this thread writes, of those of a lock that admits several
 };
 
 static inline void syncscope_pause(void) {

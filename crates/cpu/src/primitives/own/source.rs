@@ -105,7 +105,11 @@ fn parts(own: &OwnOperation) -> Vec<(&'static str, String)> {
     let alone = own.exclusive_half();
     let writers =
         alone.into_iter().flat_map(|[acquire, release]| [("ACQUIRE_ALONE", acquire), ("RELEASE_ALONE", release)]);
-    let halves = [half(own.is_lock(), "RELEASE", release), half(own.is("send"), "RECEIVE", "receive")];
+    let halves = [
+        half(own.is_lock(), "RELEASE", release),
+        half(own.is("send"), "RECEIVE", "receive"),
+        half(own.is_wait_for(), "WAKE", "wake"),
+    ];
     let others = [helper("SET_UP", "setup"), helper("CHECK", "check"), operation, shared];
     halves.into_iter().chain(others).flatten().chain(writers).collect()
 }

@@ -10,26 +10,19 @@
 use super::spinning::{Watched, Yield};
 use super::wake_pair;
 use super::ways::{FutexWord, StdSignal, Way};
+use crate::machine::topology::Topology;
 use crate::primitives::prelude::*;
 use crate::primitives::wake;
-use crate::studies::{COMPETITOR, Competing};
+use crate::studies::{Competing, Setting, Study as _};
 use crate::sync::WaitLimit;
 use crate::timing::smt_interference::independent_additions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use syncscope_core::{Placement, SpinBudget};
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&FUTEX, &CONDVAR, &YIELDS];
-
-/// The group: how long a thread spins before it sleeps.
-const SPINS: &str = "spin # us";
-
-/// With a competitor the same stands behind its word.
-fn budget_of(case: &Case) -> Option<Duration> {
-    let us = case.group_number(SPINS).or_else(|| case.group_number(COMPETITOR))?;
-    Some(Duration::from_micros(us.into()))
-}
 
 /// The budgets, in microseconds; the last is longer than every wait.
 const BUDGETS_US: [u32; 8] = [0, 2, 5, 10, 20, 50, 200, 1000];
@@ -37,22 +30,39 @@ const BUDGETS_US: [u32; 8] = [0, 2, 5, 10, 20, 50, 200, 1000];
 /// How many waits a sample has: of 1, 2, 4, ... microseconds.
 const WAITS: u32 = 10;
 
-const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str, waits: Waits) -> Entry {
+pub(in crate::primitives) const OPERATION: &str =
+    "one wait of 1 to 512 us: the CPU time that the waiter spins, and the delay until it continues";
+
+const fn entry<W: Way + Default>(id: &'static str, summary: &'static str, source: &'static str, waits: Waits) -> Entry {
     let facts = Facts { role: Role::SpinBudget, ..wake::FACTS.waiting(waits) };
-    let operation = "one wait of 1 to 512 us: the CPU time that the waiter spins, and the delay until it continues";
-    Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload::<W>)
-        .in_studies(&[Participation { study: &Competing, templates: budgets, reports_missing: false }])
+    let workload = |case: &Case| workload(case, W::default());
+    Entry::of(Primitive { id, summary, operation: OPERATION, source, facts }, cases, workload)
+        .in_studies(&[Participation {
+            study: &Competing,
+            templates: |primitive, _| budgets(primitive.id),
+            reports_missing: false,
+        }])
         .beyond_quick()
 }
 
-fn budgets(primitive: &Primitive, _: Preset) -> Vec<Case> {
-    let spins = |us: &u32| Case { group: Some(Group::numbered(SPINS, *us)), ..Case::new(primitive.id) };
+fn budgets(id: &str) -> Vec<Case> {
+    let spins = |us: &u32| Case { group: Some(SpinBudget { us: *us, competes: false }.group()), ..Case::new(id) };
     BUDGETS_US.iter().map(spins).collect()
 }
 
+fn placed(id: &str, placement: &Placement) -> Vec<Case> {
+    let placed = |case: Case| Case { threads: Some(2), placement: Some(placement.clone()), ..case };
+    budgets(id).into_iter().map(placed).collect()
+}
+
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let placed = |case: Case| Case { threads: Some(2), placement: Some(axes.usual.clone()), ..case };
-    budgets(primitive, Preset::Standard).into_iter().map(placed).collect()
+    placed(primitive.id, &axes.usual)
+}
+
+/// Those of a user's wait: each budget in these places, and beside a competitor.
+pub(in crate::primitives) fn cases_of(id: &str, placements: &[Placement], topology: &Topology) -> Vec<Case> {
+    let beside = Competing.cases(&Setting::of(Preset::Standard, topology), &budgets(id));
+    placements.iter().flat_map(|placement| placed(id, placement)).chain(beside).collect()
 }
 
 /// In theory: the least of all budgets is about what a wake-up takes, divided by the number of times that the waits' lengths, each as
@@ -80,9 +90,10 @@ static YIELDS: Entry = entry::<Watched<Yield>>(
     Waits::Spins,
 );
 
-fn workload<W: Way>(case: &Case) -> Option<Workload> {
+pub(in crate::primitives) fn workload<W: Way>(case: &Case, way: W) -> Option<Workload> {
     let test: fn(&Budgeted<W>, u32) -> _ = Budgeted::wait;
-    let budgeted = Arc::new(Budgeted::<W>::of(budget_of(case)?));
+    let budget = Duration::from_micros(SpinBudget::of(case)?.us.into());
+    let budgeted = Arc::new(Budgeted::of(way, budget));
     let workload = Workload::one_by_one(budgeted, test as usize);
     let workload = Workload { per_execution: WAITS.into(), lets_cpus_idle: true, ..workload };
     Some(workload.expecting(wake::IN_THE_KERNEL))
@@ -103,14 +114,16 @@ struct Budgeted<W> {
     ended_at: AtomicU64,
     /// The last one after which the waiter has gone on.
     passed: CachePadded<AtomicU32>,
+    /// Waits that were over before they were ended.
+    early: AtomicU32,
     /// Begin of the shot, and what its waits cost.
     interval: [AtomicU64; 2],
 }
 
 impl<W: Way> Budgeted<W> {
-    fn of(budget: Duration) -> Self {
+    fn of(way: W, budget: Duration) -> Self {
         Self {
-            way: W::default(),
+            way,
             clock: Clock::uncalibrated(),
             budget,
             wait_limit: WaitLimit::new(LIMIT),
@@ -119,6 +132,7 @@ impl<W: Way> Budgeted<W> {
             ended: CachePadded::default(),
             ended_at: AtomicU64::new(0),
             passed: CachePadded::default(),
+            early: AtomicU32::new(0),
             interval: Default::default(),
         }
     }
@@ -133,6 +147,7 @@ impl<W: Way> Budgeted<W> {
         let mut late = 0;
         if !saw_it {
             self.way.sleep(number)?;
+            self.early.fetch_add((!has_ended()).into(), Ordering::Relaxed);
             // Relaxed: the wake-up publishes it.
             late = self.clock.stop().saturating_sub(spun.max(self.ended_at.load(Ordering::Relaxed)));
         }
@@ -209,9 +224,15 @@ impl<W: Way> Body for Budgeted<W> {
     }
 
     fn verify(&self, _: &Shot, thread: usize) -> Result<(), String> {
-        let [passed, last] = [&*self.passed, &self.last].map(|number| number.load(Ordering::Relaxed));
+        let all = [&*self.passed, &self.last, &self.early];
+        let [passed, last, early] = all.map(|number| number.load(Ordering::Relaxed));
         // Thread 0 prepares the next shot.
-        if thread > 0 || passed == last { Ok(()) } else { Err(format!("{passed} of {last} waits were passed")) }
+        match early {
+            _ if thread > 0 => Ok(()),
+            0 if passed == last => Ok(()),
+            0 => Err(format!("{passed} of {last} waits were passed")),
+            _ => Err(format!("{early} of {last} waits ended before the thread was woken")),
+        }
     }
 }
 
@@ -223,7 +244,7 @@ mod tests {
     #[test]
     fn a_wait_costs_its_spinning_and_its_delay() {
         let one_of = |budget_us: u64, number: u32| {
-            let budgeted = Budgeted::<FutexWord>::of(Duration::from_micros(budget_us));
+            let budgeted = Budgeted::of(FutexWord::<false>::default(), Duration::from_micros(budget_us));
             budgeted.announced.store(number - 1, Ordering::Relaxed);
             std::thread::scope(|scope| {
                 let waiter = scope.spawn(|| budgeted.wait(number).unwrap());
@@ -236,16 +257,28 @@ mod tests {
         let ns = |ticks: u64| ticks as f64 * clock.ns_per_tick();
         let spinning = ns(one_of(1_000_000, WAITS - 1));
         assert!(spinning > 0.75 * 512_000.0, "{spinning}");
-        let budgeted = Budgeted::<FutexWord>::of(Duration::ZERO);
+        let budgeted = Budgeted::of(FutexWord::<false>::default(), Duration::ZERO);
         assert!(!spin_for(budgeted.budget, || false) && spin_for(budgeted.budget, || true));
     }
 
-    #[test]
-    fn every_budget_has_a_case_and_a_word() {
-        for case in budgets(&FUTEX.primitive, Preset::Standard) {
-            assert!(budget_of(&case).is_some(), "{case}");
-            let competes = Case { group: Some(Group::numbered(COMPETITOR, 20)), ..case };
-            assert_eq!(budget_of(&competes), Some(Duration::from_micros(20)));
+    /// Returns at once.
+    struct Absent;
+
+    impl Way for Absent {
+        fn sleep(&self, _: u32) -> Result<(), WaitTimeout> {
+            Ok(())
         }
+        fn wake(&self, _: u32) {}
+    }
+
+    #[test]
+    fn a_wait_that_ends_before_its_end_is_a_defect() {
+        let budgeted = Budgeted::of(Absent, Duration::ZERO);
+        let shot = Shot { side: syncscope_core::Side::Test, iterations: 1, pair: 0 };
+        budgeted.passed.store(1, Ordering::Relaxed);
+        budgeted.last.store(1, Ordering::Relaxed);
+        assert_eq!(budgeted.verify(&shot, 0), Ok(()));
+        budgeted.wait(1).unwrap();
+        assert_eq!(budgeted.verify(&shot, 0), Err("1 of 1 waits ended before the thread was woken".to_owned()));
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Latencies<W> {
     found: Mutex<Vec<WakeUp>>,
 }
 
-impl<W: Way> Latencies<W> {
+impl<W: Way + Default> Latencies<W> {
     pub(super) fn new(wake_pair: Arc<WakePair<W>>, clock: &Clock) -> Self {
         Self { wake_pair, clock: clock.clone(), last: CachePadded::new(AtomicU64::new(NONE)), found: Mutex::default() }
     }
@@ -62,7 +62,7 @@ impl<W: Way> Latencies<W> {
     }
 }
 
-impl<W: Way> Body for Latencies<W> {
+impl<W: Way + Default> Body for Latencies<W> {
     fn prepare(&self, _: &Shot, thread: usize) {
         self.wake_pair.join(thread);
         if thread == 0 {
@@ -82,7 +82,7 @@ impl<W: Way> Body for Latencies<W> {
     }
 }
 
-impl<W: Way> FollowUp for Latencies<W> {
+impl<W: Way + Default> FollowUp for Latencies<W> {
     fn details(&self) -> Vec<Detail> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let cost = self.clock.ruler().read_cost.0;
@@ -109,15 +109,15 @@ mod tests {
 
     const ASLEEP: Duration = Duration::from_micros(20);
 
-    fn details<W: Way>(clock: &Clock) -> Vec<Detail> {
+    fn details<W: Way + Default>(clock: &Clock) -> Vec<Detail> {
         details_of(WakePair::<W>::asleep(1, ASLEEP), clock)
     }
 
-    fn details_of<W: Way>(wake_pair: WakePair<W>, clock: &Clock) -> Vec<Detail> {
+    fn details_of<W: Way + Default>(wake_pair: WakePair<W>, clock: &Clock) -> Vec<Detail> {
         details_of_team(wake_pair, 2, clock)
     }
 
-    fn details_of_team<W: Way>(wake_pair: WakePair<W>, threads: usize, clock: &Clock) -> Vec<Detail> {
+    fn details_of_team<W: Way + Default>(wake_pair: WakePair<W>, threads: usize, clock: &Clock) -> Vec<Detail> {
         let run = Arc::new(Latencies::new(Arc::new(wake_pair), clock));
         let body: Arc<dyn Body> = Arc::clone(&run) as _;
         let mut team = Team::assemble(&vec![None; threads], clock).unwrap();
@@ -191,7 +191,7 @@ mod tests {
         assert!(run.is_last(run.wake_pair.next()));
     }
 
-    fn gives_up<W: Way>() {
+    fn gives_up<W: Way + Default>() {
         let way = W::default();
         way.join();
         let started = Instant::now();

@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use self::latencies::Latencies;
 use self::wake_pair::WakePair;
-use self::ways::Way;
+pub(in crate::primitives) use self::ways::Way;
 use crate::axes::powers_of_two;
 use crate::primitives::prelude::*;
 
@@ -80,18 +80,18 @@ const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call 
 const STUDIES: &[Participation] = &[Participation::beyond_quick(&CpuPairs), Participation::plain(&OneCpu).reporting()];
 
 /// A way to wake a thread.
-const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+const fn entry<W: Way + Default>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
     let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
     let cases = |primitive: &Primitive, axes: &Axes| by_sleep(primitive, axes, &axes.sleeps_us, &[2]);
     Entry::of(primitive, cases, workload::<W>).in_studies(STUDIES).requiring(wake_pair::states_are_shown)
 }
 
-fn workload<W: Way>(case: &Case) -> Option<Workload> {
+fn workload<W: Way + Default>(case: &Case) -> Option<Workload> {
     one_by_one(case, WakePair::<W>::asleep(1, sleep_of(case)))
 }
 
 /// A way to wake all other threads of a team.
-const fn entry_of_all<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+const fn entry_of_all<W: Way + Default>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
     let operation = if W::WAKES_ONE_OF_ALL { OPERATION_OF_ONE } else { OPERATION_OF_ALL };
     let primitive = Primitive {
         id,
@@ -112,7 +112,7 @@ const fn entry_of_all<W: Way>(id: &'static str, summary: &'static str, source: &
 }
 
 /// The samples of a way to wake a thread, and the percentiles after them.
-fn one_by_one<W: Way>(case: &Case, wake_pair: WakePair<W>) -> Option<Workload> {
+fn one_by_one<W: Way + Default>(case: &Case, wake_pair: WakePair<W>) -> Option<Workload> {
     let (threads, lets_cpus_idle) = (wake_pair.threads(), wake_pair.sleeps());
     let wake_pair = Arc::new(wake_pair);
     let timed = Arc::clone(&wake_pair);
@@ -130,7 +130,7 @@ struct OneByOne<W> {
     interval: [AtomicU64; 2],
 }
 
-impl<W: Way> Body for OneByOne<W> {
+impl<W: Way + Default> Body for OneByOne<W> {
     fn prepare(&self, _: &Shot, thread: usize) {
         self.wake_pair.join(thread);
     }

@@ -35,7 +35,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.waits_us.iter().map(after).map(|case| placed(&case)).collect()
 }
 
-const fn entry<W: Way>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
+const fn entry<W: Way + Default>(id: &'static str, summary: &'static str, source: &'static str) -> Entry {
     let primitive = Primitive { id, summary, operation: OPERATION, source, facts: FACTS };
     let workload: fn(&Case) -> _ = |case| {
         if case.in_group(SIBLING_WAITS) {
@@ -206,7 +206,7 @@ struct Beside<W> {
     interval: [AtomicU64; 2],
 }
 
-fn work_beside<W: Way>() -> Workload {
+fn work_beside<W: Way + Default>() -> Workload {
     let (number, announced, interval) = Default::default();
     let (clock, way, wait_limit) = (Clock::uncalibrated(), W::default(), WaitLimit::new(LIMIT));
     let work: fn(u64) = independent_additions;
@@ -218,7 +218,7 @@ fn work_beside<W: Way>() -> Workload {
     .expecting(Expected::Uncounted("the work beside the waiter is timed"))
 }
 
-impl<W: Way> Body for Beside<W> {
+impl<W: Way + Default> Body for Beside<W> {
     fn prepare(&self, _: &Shot, thread: usize) {
         match thread {
             0 => drop(self.number.fetch_add(1, Ordering::Relaxed)),

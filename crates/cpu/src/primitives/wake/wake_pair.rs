@@ -72,7 +72,7 @@ pub(super) struct WakeUp {
     pub(super) call: u64,
 }
 
-impl<W: Way> WakePair<W> {
+impl<W: Way + Default> WakePair<W> {
     /// Waiters that are called when they have slept so long.
     pub(super) fn asleep(waiters: usize, wait: Duration) -> Self {
         Self {

@@ -15,7 +15,7 @@ use crate::primitives::wait::park_until;
 use crate::primitives::wake;
 
 /// A way for one thread to wake another one, or all others; at first there is no wake-up. Wake-ups are numbered from 1, and after the largest number comes 0.
-pub(super) trait Way: Default + Send + Sync + 'static {
+pub(in crate::primitives) trait Way: Send + Sync + 'static {
     /// Whether a call wakes one of all that wait, whichever it is.
     const WAKES_ONE_OF_ALL: bool = false;
 

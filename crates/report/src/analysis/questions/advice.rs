@@ -75,13 +75,16 @@ pub struct Decision {
     pub candidates: Vec<Candidate>,
     /// Those that certainly cost more than one of these.
     pub excluded: Vec<Candidate>,
+    /// What it rests on, as lines of a drawing.
+    pub drawing: Vec<String>,
 }
 
 impl Decision {
     /// The rows do not decide.
-    pub(crate) const fn open(why: String) -> Self {
+    pub(crate) fn open(why: String) -> Self {
         let outcome = Outcome::open(why);
-        Self { outcome, measured: true, choice: None, candidates: Vec::new(), excluded: Vec::new() }
+        let (candidates, excluded) = (Vec::new(), Vec::new());
+        Self { outcome, measured: true, choice: None, candidates, excluded, drawing: Vec::new() }
     }
 
     /// The run lacks the rows.

@@ -1,6 +1,7 @@
 //! How do atomics scale? The rate of all threads together, on both sides of the machine, and what another type or order costs.
 
 pub(super) mod orders;
+pub(super) mod shared;
 
 use std::collections::BTreeMap;
 use std::fmt;

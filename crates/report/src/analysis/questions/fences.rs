@@ -8,7 +8,7 @@ use super::prelude::*;
 use crate::analysis::usual::is_one_block;
 use crate::figure::grouped;
 
-pub(super) const SENTENCES: Sentences = &[sentence(fence_scopes, &[])];
+pub(super) const SENTENCES: Sentences = &[sentence(fence_scopes, &[]), sentence(by_context, &[])];
 
 /// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
 fn fence_scopes(data: &RunData) -> Option<Outcome> {
@@ -50,6 +50,59 @@ fn full_block<'a>(data: &'a RunData, narrow: &Known<'_>, wide: &Known<'_>) -> Op
         Known::written(data, data.rows.iter().position(|row| row.case == case)?, Basis::Run)
     };
     of(narrow)?.below(of(wide)?)
+}
+
+/// What stands around a GPU fence: the group, whether the whole device stores, and the column.
+const CONTEXTS: [(&str, bool, &str); 4] = [
+    ("nothing_written", false, "nothing written"),
+    ("", false, "after a store"),
+    ("", true, "while the whole GPU stores"),
+    ("by_one", true, "by one thread of each block, behind a barrier"),
+];
+
+/// The fence of an `id` in one of these contexts: of one warp, or of full blocks on the whole device.
+fn in_context(data: &RunData, id: &str, (group, is_whole, _): (&str, bool, &str)) -> Option<usize> {
+    let rows = data.rows_where(|row| {
+        let case = &row.case;
+        let fits = if is_whole { case.threads == Some(FULL_BLOCK) && case.blocks > Some(1) } else { is_one_block(case, 32) };
+        case.primitive == id && case.group_word() == group && fits && case.form.is_none() && !is_absent(row)
+    });
+    let is_usual = |case: &Case| case.dtype == Some(Dtype::I32) && case.layout == Some(Layout::Private { stride: 1 });
+    rows.into_iter().find(|index| is_usual(data.case(*index)))
+}
+
+/// The fences that have contexts, the narrowest first.
+const IN_CONTEXTS: [&str; 6] = [
+    "gpu.fence.block",
+    "gpu.fence.device",
+    "gpu.fence.system",
+    "gpu.fence.proxy_async_shared",
+    "gpu.fence.proxy_async_global",
+    "gpu.fence.proxy_async",
+];
+
+/// What the stores of others add to the fence of a device.
+fn by_context(data: &RunData) -> Option<Outcome> {
+    let known = |context| Known::written(data, in_context(data, "gpu.fence.device", context)?, Basis::Run);
+    let [alone, _, among, _] = CONTEXTS.map(known);
+    let both = alone?.below(among?)?;
+    let Comparison { less, more, ratio } = both;
+    let text = format!("__threadfence() takes {ratio} as long while the whole GPU stores as with nothing to wait for ({more} against {less}).");
+    Some(Outcome::holds(text, both.rows()))
+}
+
+/// GPU fences by what stands around them.
+fn contexts(data: &RunData) -> Option<Spec> {
+    let of = |id: &&str| {
+        let cells = CONTEXTS.map(|context| in_context(data, id, context).map(|index| families::cell(data, index)));
+        families::line(short_name(id).to_owned(), cells)
+    };
+    let lines: Vec<Line> = IN_CONTEXTS.iter().map(of).filter(|line| line.cells.iter().any(Option::is_some)).collect();
+    // Between stores alone, the first table has them.
+    let has_contexts = data.rows.iter().any(|row| row.case.in_group(CONTEXTS[0].0));
+    let columns = CONTEXTS.map(|(_, _, column)| column.to_owned());
+    let (columns, lines) = used(&columns, &lines);
+    Spec::table("GPU fences by what stands around them", &columns, lines).filter(|_| has_contexts)
 }
 
 /// The orders, the weakest first, with the primitive that asks for it on the CPU.
@@ -96,7 +149,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         series(data, &published, name, behind, Point::cost),
     );
     let picture =
-        Picture::of([Some(chart), publishing], "Too few fences have a figure in this run.", [cpu, gpu, stores])?;
+        Picture::of([Some(chart), contexts(data), publishing], "Too few fences have a figure in this run.", [cpu, gpu, stores])?;
     Some(picture.saying(cpu_sentence(data)))
 }
 

@@ -62,7 +62,7 @@ const fn question(id: &'static str, title: &'static str, sentences: Sentences, p
 }
 
 /// The questions, the one that most programs need first.
-const QUESTIONS: [Question; 22] = [
+const QUESTIONS: [Question; 23] = [
     question("decide-own", "How does my code compare?", own::SENTENCES, own::picture),
     question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
     question("decide-lock", "Which lock?", lock::SENTENCES, lock::picture),
@@ -81,6 +81,12 @@ const QUESTIONS: [Question; 22] = [
         "What does a memory order cost on the GPU?",
         atomics::orders::SENTENCES,
         atomics::orders::picture,
+    ),
+    question(
+        "decide-shared",
+        "Shared memory, registers or global memory?",
+        atomics::shared::SENTENCES,
+        atomics::shared::picture,
     ),
     question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
     question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),

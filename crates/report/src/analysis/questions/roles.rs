@@ -1,6 +1,8 @@
 //! Readers beside writers: what each role of a shared lock pays.
 
 use syncscope_core::detail::value_of;
+use syncscope_core::own::is_own;
+use syncscope_core::{LockRole, Row};
 
 use super::families::{cell, line};
 use super::prelude::*;
@@ -14,24 +16,21 @@ struct Mix<'a> {
     of_role: [Option<usize>; 2],
 }
 
-/// How many threads write, and whether the row is theirs.
-fn writers(case: &Case) -> Option<(u32, bool)> {
-    let readers = case.group_number("# readers").and_then(|readers| case.threads?.checked_sub(readers));
-    readers.map(|writers| (writers, false)).or_else(|| Some((case.group_number("# writers")?, true)))
-}
-
 fn mixes(data: &RunData) -> Vec<Mix<'_>> {
     let mut found: Vec<Mix<'_>> = Vec::new();
-    for index in data.rows_where(|row| takes_part(data, row, Role::SharedLock)) {
+    // Those of users are in no catalogue.
+    let is_one = |row: &Row| takes_part(data, row, Role::SharedLock) || is_own(&row.case.primitive) && !is_absent(row);
+    for index in data.rows_where(is_one) {
         let case = data.case(index);
-        let Some((writers, is_writer)) = writers(case) else { continue };
+        let (Some(role), Some(threads)) = (LockRole::of(case), case.threads) else { continue };
+        let writers = if role.writes { role.threads } else { threads - role.threads };
         let key = |case: &Case| (case.primitive.clone(), case.threads, case.placement.clone());
         let place = found.iter().position(|mix| key(mix.like) == key(case) && mix.writers == writers);
         let place = place.unwrap_or_else(|| {
             found.push(Mix { like: case, writers, of_role: [None; 2] });
             found.len() - 1
         });
-        found[place].of_role[usize::from(is_writer)] = Some(index);
+        found[place].of_role[usize::from(role.writes)] = Some(index);
     }
     found
 }
@@ -91,8 +90,6 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 
 #[cfg(test)]
 mod tests {
-    use syncscope_core::Row;
-
     use super::super::testing::{case, data, decision, row, said};
     use super::*;
 
@@ -118,5 +115,15 @@ mod tests {
         };
         let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
         assert_eq!(labels, ["std: 3 readers, 1 writer", "std: 2 readers, 2 writers"]);
+    }
+
+    #[test]
+    fn a_users_lock_is_told_by_role_too() {
+        let own = |group: &str, ns: f64| {
+            let row = role(8, group, ns);
+            Row { case: Case { primitive: "cpu.own.mine".to_owned(), ..row.case.clone() }, ..row }
+        };
+        let text = said(unequal, vec![own("7 readers", 200.0), own("1 writers", 3000.0)]).unwrap().unwrap();
+        assert!(text.starts_with("With 7 readers, 1 writer of mine, a write takes 15 times"), "{text}");
     }
 }

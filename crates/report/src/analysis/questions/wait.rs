@@ -176,7 +176,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 
 /// What to do while waiting for so long; without a length, up to and beyond the break-even point.
 pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
-    of_threads(inquiry).into_iter().chain(host::wait(inquiry)).collect()
+    of_threads(inquiry).into_iter().chain(budget::wait(inquiry)).chain(host::wait(inquiry)).collect()
 }
 
 fn of_threads(inquiry: Inquiry<'_>) -> Vec<Situation> {
@@ -214,7 +214,6 @@ fn sleep(inquiry: Inquiry<'_>, waiters: &Waiters<'_>, at: f64) -> Option<Decisio
         format!("a spinning thread reacts after {awake} ({name}) but occupies its CPU for the whole wait"),
         format!("if the wait is unknown: spin for {at}, then sleep; that costs at most twice the better choice"),
     ];
-    let notes = notes.into_iter().chain(budget::curve(inquiry.data));
     Some(decide(inquiry, &waiters.sleeping)?.taking(|choice| choice.notes.extend(notes)))
 }
 

@@ -1,29 +1,38 @@
 //! How long to spin before sleeping? The cost of waits of unknown length by the time spun, and OpenMP's constructs by the policy that
 //! decides it there.
 
+use syncscope_core::SpinBudget;
+use syncscope_core::own::is_own;
+
 use super::super::prelude::*;
 
 pub(in crate::analysis::questions) const SENTENCES: Sentences =
     &[sentence(least_budget, &[]), sentence(beside_a_competitor, &[]), sentence(by_policy, &[])];
 
-/// Whether a third thread works on the waiter's CPU.
-fn competes(case: &Case) -> bool {
-    case.threads == Some(3)
-}
-
-/// How long a waiter spins, in microseconds.
+/// How long a waiter spins, or serial code lasts, in microseconds.
 fn spun_us(case: &Case) -> Option<u32> {
     case.group.as_ref()?.number()
 }
 
-/// The rows of each way to sleep, by the time spun, the shortest first.
+/// The name of a way to sleep.
+fn way(case: &Case) -> String {
+    short_name(&case.primitive).trim_start_matches("budget_").to_owned()
+}
+
+/// The rows of each way to sleep, by the time spun, the shortest first; those of users come first.
 fn curves(data: &RunData, beside: bool) -> Vec<(String, Vec<usize>)> {
-    let is_one =
-        |row: &Row| has_role(data, &row.case, Role::SpinBudget) && competes(&row.case) == beside && !is_absent(row);
+    let is_one = |row: &Row| {
+        (has_role(data, &row.case, Role::SpinBudget) || is_own(&row.case.primitive))
+            && SpinBudget::of(&row.case).is_some_and(|budget| budget.competes == beside)
+            && !is_absent(row)
+    };
     let mut rows: Vec<usize> = data.rows_where(is_one).collect();
     rows.sort_by_key(|index| spun_us(data.case(*index)));
-    let name = |index: &usize| short_name(&data.case(*index).primitive).trim_start_matches("budget_").to_owned();
-    sets(rows.iter().map(|index| (name(index), *index))).into_iter().collect()
+    let name = |index: &usize| {
+        let case = data.case(*index);
+        (data.catalogue.get(&case.primitive).is_some(), way(case))
+    };
+    sets(rows.iter().map(|index| (name(index), *index))).into_iter().map(|((_, name), rows)| (name, rows)).collect()
 }
 
 /// "at once", "after 10.0 µs".
@@ -47,9 +56,10 @@ fn sleeping(data: &RunData, beside: bool) -> Option<(String, Contest<'_>)> {
         let contest = contest(data, &rows);
         (rows.len() > 1 && name != "yield" && contest.least().is_some()).then_some((name, contest))
     };
-    ["futex", "condvar"]
-        .iter()
-        .find_map(|way| curves(data, beside).into_iter().find(|(name, _)| name == way).and_then(known))
+    // Of the catalogue the futex.
+    let mut all = curves(data, beside);
+    all.sort_by_key(|(name, _)| name == "condvar");
+    all.into_iter().find_map(known)
 }
 
 /// The budgets that may cost least, and what the ends of the curve cost.
@@ -75,11 +85,31 @@ fn beside_a_competitor(data: &RunData) -> Option<Outcome> {
     in_words(data, true, "When another thread works on the waiter's CPU")
 }
 
-/// The curve in one line, for advice.
-pub(super) fn curve(data: &RunData) -> Option<String> {
-    let (way, contest) = sleeping(data, false)?;
-    let points = joined(contest.known().map(|(one, known)| Some(format!("{} {known}", one.name))), ", ")?;
-    Some(format!("a wait of unknown length from 1 to 512 µs costs, by the time spun before sleeping ({way}): {points}"))
+/// How long to spin where nobody knows how long a wait takes.
+pub(super) fn wait(inquiry: Inquiry<'_>) -> Option<Situation> {
+    let (_, contest) = sleeping(inquiry.data, false).filter(|_| inquiry.asked.wait.is_none())?;
+    let drawing = drawn(inquiry.data);
+    let situation = "a wait of unknown length: when to sleep".to_owned();
+    Some((Domain::Cpu, situation, Decision { drawing, ..decide(inquiry, &contest)? }))
+}
+
+/// The length of the longest bar.
+const BAR: f64 = 32.0;
+
+/// The curves as bars.
+fn drawn(data: &RunData) -> Vec<String> {
+    let of = |(beside, title)| {
+        let (way, contest) = sleeping(data, beside)?;
+        let most = contest.known().map(|(_, known)| known.ns).fold(f64::MIN_POSITIVE, f64::max);
+        let bar = |ns: f64| "█".repeat((BAR * ns / most).round().max(1.0) as usize);
+        let lines = contest.known().map(|(one, known)| format!("{:<14} {} {known}", one.name, bar(known.ns)));
+        Some([format!("{title} ({way}):")].into_iter().chain(lines).collect::<Vec<_>>())
+    };
+    let titles = [
+        (false, "CPU time and delay of a wait of 1 to 512 µs, sleeping"),
+        (true, "the same when another thread works on the waiter's CPU, sleeping"),
+    ];
+    titles.into_iter().filter_map(of).flatten().collect()
 }
 
 /// The constructs of OpenMP by policy, as far as a gap stands before them.
@@ -116,7 +146,6 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         let lines = plain(series(data, rows, name, spun, Point::cost));
         Spec::lines(Axis::log(x, Unit::Count), Axis::log(y, Unit::Time), lines).map(|chart| chart.titled(title))
     };
-    let way = |case: &Case| short_name(&case.primitive).trim_start_matches("budget_").to_owned();
     let axes = ["microseconds spun before sleeping (1: at once)", "CPU time and delay of a wait"];
     let (idle, beside, openmp) = (of(false), of(true), after_gaps(data));
     let charts = [
@@ -140,6 +169,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
 mod tests {
     use syncscope_core::{Placement, Row};
 
+    use super::super::super::advice::{Asked, Need, advise};
     use super::super::super::testing::{case, data, decision, labels, row, said_of};
     use super::*;
 
@@ -187,10 +217,30 @@ mod tests {
         let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs libgomp active 900 ns \
                     and libgomp passive 15.0 µs.";
         assert_eq!(said(by_policy), text);
-        assert!(curve(&run()).unwrap().ends_with("at once 9.00 µs, after 5.00 µs 7.00 µs, after 1.00 ms 100 µs"));
+        let bars = [("at once", 3, "9.00 µs"), ("after 5.00 µs", 2, "7.00 µs"), ("after 1.00 ms", 32, "100 µs")];
+        let bars = bars.map(|(name, long, cost)| format!("{name:<14} {} {cost}", "█".repeat(long)));
+        assert_eq!(drawn(&run())[1..4], bars);
+        assert_eq!(drawn(&run()).len(), 4 + 3);
         assert!(
             [least_budget, beside_a_competitor, by_policy].iter().all(|one| said_of(*one, &data(vec![])).is_none())
         );
+    }
+
+    /// A user's wait stands before those of the catalogue.
+    #[test]
+    fn a_users_wait_has_a_curve_and_advice_when_to_sleep() {
+        let own = |us: u32, ns: f64| {
+            let row = budget("futex", us, false, ns);
+            Row { case: Case { primitive: "cpu.own.mine".to_owned(), ..row.case.clone() }, ..row }
+        };
+        let mut run = run();
+        run.rows.extend([own(0, 20_000.0), own(50, 60_000.0)]);
+        assert!(drawn(&run)[0].ends_with("sleeping (mine):"), "{:?}", drawn(&run));
+        let advised = advise(&run, Need::Wait, Asked::default());
+        let one = advised.iter().find(|one| one.situation.starts_with("a wait of unknown length")).unwrap();
+        assert_eq!(one.decision.choice.as_ref().map(|choice| &*choice.name), Some("at once"));
+        let text = crate::export::advice::for_terminal(&run, &advised, 200);
+        assert!(text.contains("    after 50.0 µs  ████████████████████████████████ 60.0 µs"), "{text}");
     }
 
     #[test]
