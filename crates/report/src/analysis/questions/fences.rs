@@ -64,7 +64,8 @@ const CONTEXTS: [(&str, bool, &str); 4] = [
 fn in_context(data: &RunData, id: &str, (group, is_whole, _): (&str, bool, &str)) -> Option<usize> {
     let rows = data.rows_where(|row| {
         let case = &row.case;
-        let fits = if is_whole { case.threads == Some(FULL_BLOCK) && case.blocks > Some(1) } else { is_one_block(case, 32) };
+        let fits =
+            if is_whole { case.threads == Some(FULL_BLOCK) && case.blocks > Some(1) } else { is_one_block(case, 32) };
         case.primitive == id && case.group_word() == group && fits && case.form.is_none() && !is_absent(row)
     });
     let is_usual = |case: &Case| case.dtype == Some(Dtype::I32) && case.layout == Some(Layout::Private { stride: 1 });
@@ -87,7 +88,9 @@ fn by_context(data: &RunData) -> Option<Outcome> {
     let [alone, _, among, _] = CONTEXTS.map(known);
     let both = alone?.below(among?)?;
     let Comparison { less, more, ratio } = both;
-    let text = format!("__threadfence() takes {ratio} as long while the whole GPU stores as with nothing to wait for ({more} against {less}).");
+    let text = format!(
+        "__threadfence() takes {ratio} as long while the whole GPU stores as with nothing to wait for ({more} against {less})."
+    );
     Some(Outcome::holds(text, both.rows()))
 }
 
@@ -148,8 +151,11 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("time of the publishing store", Unit::Time),
         series(data, &published, name, behind, Point::cost),
     );
-    let picture =
-        Picture::of([Some(chart), contexts(data), publishing], "Too few fences have a figure in this run.", [cpu, gpu, stores])?;
+    let picture = Picture::of(
+        [Some(chart), contexts(data), publishing],
+        "Too few fences have a figure in this run.",
+        [cpu, gpu, stores],
+    )?;
     Some(picture.saying(cpu_sentence(data)))
 }
 

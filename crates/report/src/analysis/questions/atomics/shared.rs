@@ -13,9 +13,8 @@ const BINS: &str = "bins #";
 
 /// Additions of a type to so many bins in this memory, by full blocks on the whole device, else by fewer.
 fn bins(data: &RunData, dtype: Dtype, number: u32, space: Space) -> Option<usize> {
-    let is_one = |case: &Case| {
-        case.group_number(BINS) == Some(number) && case.dtype == Some(dtype) && case.space == Some(space)
-    };
+    let is_one =
+        |case: &Case| case.group_number(BINS) == Some(number) && case.dtype == Some(dtype) && case.space == Some(space);
     let rows = data.rows_where(|row| is_one(&row.case) && row.case.form.is_none() && !is_absent(row));
     rows.max_by_key(|index| data.case(*index).actors())
 }
@@ -56,7 +55,9 @@ fn through_memory(data: &RunData) -> Option<Outcome> {
     let [shuffle, memory] = exchanges(data).map(|index| Known::written(data, index?, Basis::Run));
     let both = shuffle?.below(memory?)?;
     let Comparison { less, more, ratio } = both;
-    let text = format!("An exchange within a warp takes {ratio} as long through shared memory as by __shfl_sync() ({more} against {less}).");
+    let text = format!(
+        "An exchange within a warp takes {ratio} as long through shared memory as by __shfl_sync() ({more} against {less})."
+    );
     Some(Outcome::holds(text, both.rows()))
 }
 
@@ -69,8 +70,9 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         })
     };
     let [registers, memory] = exchanges(data).map(|index| index.map(|index| cell(data, index)));
-    let exchange = line("exchange within a warp, without shared memory by __shfl_sync()".to_owned(), [memory, registers]);
-    let lines: Vec<Line> = numbers(data).into_iter().flat_map(of_bins).chain([exchange]).collect();
+    let name = "exchange within a warp, without shared memory by __shfl_sync()".to_owned();
+    let exchange = memory.map(|memory| line(name, [Some(memory), registers]));
+    let lines: Vec<Line> = numbers(data).into_iter().flat_map(of_bins).chain(exchange).collect();
     let lines: Vec<Line> = lines.into_iter().filter(|line| line.cells.iter().any(Option::is_some)).collect();
     let table = Spec::table("Cost of one operation", &["shared memory", "without"], lines)?;
     Picture::of([Some(table)], "Whether shared memory pays is undecided in this run.", [None::<String>])
@@ -112,7 +114,8 @@ mod tests {
             let case = on_blocks(&format!("gpu.shuffle.{name}"), 1, 32);
             row(Case { dtype: Some(Dtype::I32), mode: Some(Mode::Latency), ..case }, ns, 0.02)
         };
-        let text = said(through_memory, vec![exchange("idx", 12.1), exchange("through_shared", 29.0)]).unwrap().unwrap();
+        let text =
+            said(through_memory, vec![exchange("idx", 12.1), exchange("through_shared", 29.0)]).unwrap().unwrap();
         assert!(text.contains("2.4 times as long through shared memory"), "{text}");
     }
 }
