@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
 use syncscope_core::{
-    Case, Check, Dtype, Evidence, ExperimentError, Group, Laboratory as _, Layout, OwnCheck, OwnCode, OwnOperation, OwnUse,
-    Placement, Preset, Refusal, Shot, Side, SpinBudget,
+    Case, Check, Dtype, Evidence, ExperimentError, Group, Laboratory as _, Layout, OwnCheck, OwnCode, OwnOperation,
+    OwnUse, Placement, Preset, Refusal, Shot, Side, SpinBudget,
 };
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::primitives::own;
@@ -221,9 +221,15 @@ fn a_lock_with_both_halves_is_timed_by_role() {
         assert_eq!(by_role(text, group), Check::Ok, "{group}");
     }
     // A writer that takes no notice of the others.
-    let open = text.replace("void acquire(struct thread *me) {", "void acquire(struct thread *me) { if (me->executed == 0) return;");
+    let open = text.replace(
+        "void acquire(struct thread *me) {",
+        "void acquire(struct thread *me) { if (me->executed == 0) return;",
+    );
     let lost = by_role(&open, "2 writers");
-    assert!(matches!(&lost, Check::Failed(text) if text.contains("additions of the writers") || text.contains("begun")), "{lost:?}");
+    assert!(
+        matches!(&lost, Check::Failed(text) if text.contains("additions of the writers") || text.contains("begun")),
+        "{lost:?}"
+    );
 }
 
 /// A user's wait has a row for each time spun before it, and one that ends early is no wait.

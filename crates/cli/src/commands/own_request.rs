@@ -525,8 +525,11 @@ fn part(data: &RunData, id: &str, (has_type, is_launch): (bool, bool), dtype: Dt
         let primitive = format!("{}.own.operation", row.case.domain_and_family().0);
         let (dtype, layout) = (dtype.filter(|_| has_type), layout.filter(|_| has_type));
         // Each kernel has a grid of its own.
-        let (threads, blocks, group) =
-            if is_launch { (None, None, row.case.group.clone()) } else { (threads, blocks, group.filter(|_| has_role)) };
+        let (threads, blocks, group) = if is_launch {
+            (None, None, row.case.group.clone())
+        } else {
+            (threads, blocks, group.filter(|_| has_role))
+        };
         let case =
             Case { threads, blocks, dtype, layout, placement, form, inside, outside, group, ..Case::new(&primitive) };
         if part.rows.iter().any(|known| known.case == case) {
