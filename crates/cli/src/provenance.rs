@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::{Instant, SystemTime};
 
 use syncscope_core::Run;
@@ -17,11 +18,12 @@ use crate::laboratories::Laboratories;
 
 /// This build of syncscope.
 pub(crate) fn tool() -> Tool {
+    // The link leads to the file that runs, even where another has taken its name since. Its bytes are read once.
+    static BINARY: LazyLock<Option<String>> = LazyLock::new(|| syncscope_host::file_hash(Path::new("/proc/self/exe")));
     Tool {
         commit: option_env!("SYNCSCOPE_COMMIT").map(str::to_owned),
         modified: option_env!("SYNCSCOPE_MODIFIED").map(|modified| modified == "true"),
-        // The link leads to the file that runs, even where another has taken its name since.
-        binary: syncscope_host::file_hash(Path::new("/proc/self/exe")),
+        binary: BINARY.clone(),
     }
 }
 

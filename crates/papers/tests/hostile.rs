@@ -223,9 +223,12 @@ fn with_cells(text: &str, column: usize, cell: &str) -> String {
     changed
 }
 
-/// For each column of each table that fits: the file, its text, and the column.
-fn columns(hostile: &Hostile, is_meant: fn(&str) -> bool) -> Vec<(PathBuf, String, usize)> {
-    let names = ["measurements", "details"].into_iter().chain(TABLES);
+/// A column of a table: the file, its text, and the column.
+type Column = (PathBuf, String, usize);
+
+/// Columns that fit, in sets that are changed together. Tables of experiments are read apart from each other, so a set has one column of
+/// each of them; a column of a run's own tables is alone, and with `SYNCSCOPE_ALL_COMBINATIONS` each one is.
+fn columns(hostile: &Hostile, is_meant: fn(&str) -> bool) -> Vec<Vec<Column>> {
     let of_table = |name: &str| {
         let file = hostile.path.join(format!("{name}.csv"));
         // A quoted cell may hold a comma: those lines are left out.
@@ -235,21 +238,41 @@ fn columns(hostile: &Hostile, is_meant: fn(&str) -> bool) -> Vec<(PathBuf, Strin
         let fits = |at: &usize| text.lines().skip(1).any(|line| line.split(',').nth(*at).is_some_and(is_meant));
         (0..count).filter(fits).map(|at| (file.clone(), text.clone(), at)).collect::<Vec<_>>()
     };
-    names.flat_map(of_table).collect()
+    let of_run = ["measurements", "details"].into_iter().flat_map(of_table).map(|column| vec![column]);
+    let of_experiments: Vec<Vec<Column>> = TABLES.into_iter().map(of_table).collect();
+    if std::env::var_os("SYNCSCOPE_ALL_COMBINATIONS").is_some() {
+        return of_run.chain(of_experiments.into_iter().flatten().map(|column| vec![column])).collect();
+    }
+    let most = of_experiments.iter().map(Vec::len).max().unwrap_or(0);
+    let one_of_each = |at| of_experiments.iter().filter_map(|table| table.get(at).cloned()).collect();
+    of_run.chain((0..most).map(one_of_each)).collect()
+}
+
+/// Writes the tables of a set with this cell in its columns; of each, so many lines.
+fn write(set: &[Column], cell: &str, lines: usize) {
+    for (file, text, at) in set {
+        let text: String = text.split_inclusive('\n').take(lines).collect();
+        fs::write(file, with_cells(&text, *at, cell)).unwrap();
+    }
+}
+
+fn restore(set: &[Column]) {
+    set.iter().for_each(|(file, text, _)| fs::write(file, text).unwrap());
 }
 
 #[test]
 #[ignore = "within the limits of a child"]
 fn integers_of_tables() {
     let hostile = Hostile::new();
-    let columns = columns(&hostile, |cell| cell.parse::<u64>().is_ok());
-    assert!(columns.len() > 40, "{}", columns.len());
-    for (file, text, at) in columns {
+    let sets = columns(&hostile, |cell| cell.parse::<u64>().is_ok());
+    let count: usize = sets.iter().map(Vec::len).sum();
+    assert!(count > 40, "{count}");
+    for set in sets {
         for extreme in EXTREMES {
-            fs::write(&file, with_cells(&text, at, extreme)).unwrap();
+            write(&set, extreme, usize::MAX);
             hostile.is_drawn(None);
         }
-        fs::write(&file, text).unwrap();
+        restore(&set);
     }
     // Numbers within words.
     let file = hostile.path.join("measurements.csv");
@@ -288,15 +311,22 @@ fn strings() {
     let mut found = Vec::new();
     places(&hostile.run, Value::is_string, "", &mut found);
     assert!(found.len() > 30, "{found:?}");
+    let with = |places: &[&String], payload: &str| {
+        let mut run = hostile.run.clone();
+        places.iter().for_each(|place| *run.pointer_mut(place).unwrap() = json!(payload));
+        hostile.write_run(&run);
+    };
     for payload in payloads {
-        // All at once: a string that ends the reading of a run would hide what others do.
-        for places in found.chunks(if payload.len() > 100 { 1 } else { 4 }) {
-            let mut run = hostile.run.clone();
-            for place in places {
-                *run.pointer_mut(place).unwrap() = json!(payload);
-            }
-            hostile.write_run(&run);
-            hostile.is_drawn(Some(MARKUP));
+        // A string that ends the reading of a run would hide what the others do.
+        let is_read = |place: &&String| {
+            with(&[place], payload);
+            RunDirectory::open(&hostile.path).is_ok_and(|directory| directory.read_run().is_ok())
+        };
+        let (read, refused): (Vec<&String>, Vec<&String>) = found.iter().partition(is_read);
+        assert!(read.len() > 20, "{payload:.20}: {refused:?}");
+        for places in read.chunks(if payload.len() > 100 { 4 } else { 8 }) {
+            with(places, payload);
+            assert!(hostile.is_drawn(Some(MARKUP)), "{payload:.20}: {places:?}");
         }
     }
     let mut run = hostile.run.clone();
@@ -304,14 +334,13 @@ fn strings() {
     hostile.write_run(&run);
     assert!(!hostile.is_drawn(None), "an unknown field");
     hostile.write_run(&hostile.run);
-    for (file, text, at) in columns(&hostile, |cell| !cell.is_empty() && cell.parse::<f64>().is_err()) {
+    for set in columns(&hostile, |cell| !cell.is_empty() && cell.parse::<f64>().is_err()) {
         for payload in payloads {
             let lines = if payload.len() > 100 { 2 } else { usize::MAX };
-            let text: String = text.split_inclusive('\n').take(lines).collect();
-            fs::write(&file, with_cells(&text, at, &format!("\"{}\"", payload.replace('"', "\"\"")))).unwrap();
+            write(&set, &format!("\"{}\"", payload.replace('"', "\"\"")), lines);
             hostile.is_drawn(Some(MARKUP));
         }
-        fs::write(&file, text).unwrap();
+        restore(&set);
     }
 }
 

@@ -32,18 +32,18 @@ const MACHINES: [&str; 6] = [
 
 #[test]
 fn a_placement_that_fits_one_machine_fits_the_next() {
-    for machine in MACHINES {
-        for preset in ["quick", "standard"] {
-            for placement in ["cores", "close", "spread", "cores,spread"] {
-                let with =
-                    |more: &[&str]| planned(machine, &[&["--preset", preset, "--placement", placement], more].concat());
-                // A team of one thread has one place under all names.
-                assert!((1..=with(&[])).contains(&with(&["--threads", "1"])), "{machine} {placement}");
-            }
-            // All CPUs are the same CPUs in every placement.
-            let all = |placement| planned(machine, &["--preset", preset, "--placement", placement, "--threads", "1"]);
-            assert_eq!(all("cores"), all("close"), "{machine}");
+    for (at, machine) in MACHINES.into_iter().enumerate() {
+        for (number, placement) in ["cores", "close", "spread", "cores,spread"].into_iter().enumerate() {
+            // Each placement meets both presets.
+            let preset = ["quick", "standard"][(at + number) % 2];
+            let with =
+                |more: &[&str]| planned(machine, &[&["--preset", preset, "--placement", placement], more].concat());
+            // A team of one thread has one place under all names.
+            assert!((1..=with(&[])).contains(&with(&["--threads", "1"])), "{machine} {placement}");
         }
+        // All CPUs are the same CPUs in every placement.
+        let all = |placement| planned(machine, &["--preset", "standard", "--placement", placement, "--threads", "1"]);
+        assert_eq!(all("cores"), all("close"), "{machine}");
     }
     // Without siblings `cores` is `close`.
     let flat = MACHINES[2];
