@@ -28,6 +28,17 @@ constexpr int UNROLL = SYNCSCOPE_UNROLL;
 // Operations of each thread before the clock is read; half as many if there is a context.
 constexpr int WARM_UP = 2 * UNROLL;
 
+// To see the instructions of the loops, nothing else is needed: without the gate, the rate, the sums of warps and the check a
+// program compiles in less than half of the time. Tests compare its loops with those that are timed.
+#ifdef SYNCSCOPE_LOOPS_ALONE
+constexpr bool LOOPS_ALONE = true;
+#define SYNCSCOPE_CHECK(KERNEL, Operation)
+#else
+constexpr bool LOOPS_ALONE = false;
+#define SYNCSCOPE_CHECK(KERNEL, Operation) \
+    KERNEL syncscope_check(const Arguments arguments) { Operation::check(arguments); }
+#endif
+
 // A thread's time in a window is that of so many runs of the loop; `launch/samples.rs` has the same number.
 constexpr u32 CHUNKS_OF_SAMPLE = 16;
 
@@ -189,6 +200,8 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed, u32 chunks, u32 late
     const u32 lane = threadIdx.x & 31, lanes = warp_lanes();
     const u32 mask = 0xffffffffu >> (32 - lanes);
     Warp warp{elapsed, elapsed, chunks, late};
+    // Nothing is timed here, and every program has it twice: unrolled, it is a fifth of what a program takes to compile.
+#pragma unroll 1
     for (u32 distance = 16; distance > 0; distance /= 2) {
         const Warp other{__shfl_down_sync(mask, warp.slowest, distance), __shfl_down_sync(mask, warp.fastest, distance),
                          __shfl_down_sync(mask, warp.chunks, distance), __shfl_down_sync(mask, warp.late, distance)};
@@ -305,7 +318,7 @@ struct Chunks {
 
     // How long CHUNKS_OF_SAMPLE of them take; no longer than if a thousandth of one was done.
     __device__ __forceinline__ u64 elapsed(u32 window) const {
-        return (u64)((double)window * CHUNKS_OF_SAMPLE / max(done, 0.001f));
+        return (u64)__fdividef((float)window * CHUNKS_OF_SAMPLE, max(done, 0.001f));
     }
 };
 
@@ -321,7 +334,7 @@ struct Chunks {
 template <typename Body, typename Paths, typename Operation, typename Arguments>
 __device__ __forceinline__ void measure(const Arguments &arguments) {
     // The whole first warp reads the timer, so that it stays converged.
-    const bool reads_rate = blockIdx.x == 0 && threadIdx.x < 32;
+    const bool reads_rate = !LOOPS_ALONE && blockIdx.x == 0 && threadIdx.x < 32;
     const u32 warps_per_block = (blockDim.x + 31) / 32;
     TimePoint before{};
     u64 first_start = 0, start, stop;
@@ -331,7 +344,7 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         const Arguments here = at_offset(arguments, offset);
         Operation operation(here);
         if (reads_rate && offset == 0) before = next_step_of_global_timer();
-        const u32 begin = arguments.window != 0 ? begin_of_window(arguments) : 0;
+        const u32 begin = !LOOPS_ALONE && arguments.window != 0 ? begin_of_window(arguments) : 0;
         Chunks chunks;
         int previous = 0;
         u32 late = 0;
@@ -365,8 +378,9 @@ __device__ __forceinline__ void measure(const Arguments &arguments) {
         } while (goes_on);
         operation.finish(here);
 
-        const Warp warp = summarize_warp(arguments.window != 0 ? chunks.elapsed(arguments.window) : stop - start,
-                                         (u32)chunks.done, late);
+        const u64 elapsed = !LOOPS_ALONE && arguments.window != 0 ? chunks.elapsed(arguments.window) : stop - start;
+        const Warp warp =
+            LOOPS_ALONE ? Warp{elapsed, elapsed, 0, late} : summarize_warp(elapsed, (u32)chunks.done, late);
         if ((threadIdx.x & 31) == 0) {
             arguments.warps[(offset * gridDim.x + blockIdx.x) * warps_per_block + threadIdx.x / 32] = warp;
         }
@@ -455,7 +469,7 @@ extern "C" __global__ void __launch_bounds__(1024, 2) syncscope_idle() {}
 #define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                             \
     SYNCSCOPE_KERNEL syncscope_baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
     SYNCSCOPE_KERNEL syncscope_test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
-    SYNCSCOPE_KERNEL syncscope_check(const Arguments arguments) { Operation::check(arguments); }                      \
+    SYNCSCOPE_CHECK(SYNCSCOPE_KERNEL, Operation)                                                                      \
     SYNCSCOPE_THIRD(SYNCSCOPE_KERNEL, Body, Paths, Operation)
 
 }  // namespace syncscope

@@ -59,6 +59,14 @@ pub fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
     found.into_iter().map(|(_, case, program)| (case, program)).collect()
 }
 
+/// A program whose loops are those of this one, without what stands around them (`kernels/harness.cuh`) and takes more than half of the
+/// time to compile.
+pub fn with_loops_alone(program: &Program) -> Program {
+    let mut alone = program.clone();
+    alone.definitions.push("SYNCSCOPE_LOOPS_ALONE".to_owned());
+    alone
+}
+
 /// Compiles and decodes programs for an architecture.
 #[derive(Debug)]
 pub struct Verifier {
@@ -80,9 +88,9 @@ impl Verifier {
 
     /// The evidence in programs. `progress` gets the number of compiled programs and the number of all.
     pub fn verify(&mut self, programs: &[(Case, Program)], progress: &mut dyn FnMut(usize, usize)) -> Vec<Verified> {
-        let texts: Vec<Program> = programs.iter().map(|(_, program)| program.clone()).collect();
-        self.compiler.prepare(&texts, progress);
-        let verified = programs.iter().map(|(case, program)| {
+        let alone: Vec<Program> = programs.iter().map(|(_, program)| with_loops_alone(program)).collect();
+        self.compiler.prepare(&alone, progress);
+        let verified = programs.iter().zip(&alone).map(|((case, _), program)| {
             let evidence = match (unavailable(&case.primitive, self.capability), self.compiler.cubin(program)) {
                 (Some(reason), _) => Ok(Evidence::NotAvailable(reason)),
                 (None, Ok(cubin)) => Ok(evidence_of(case, &cubin)),
@@ -99,7 +107,7 @@ impl Verifier {
 pub type Listed = Result<String, String>;
 
 /// The timed region of every operation that the user wrote, compiled for an architecture, or that of the first of these devices, and
-/// decoded: its id, and the listing or why there is none.
+/// decoded: its id, and the listing or why there is none. With `loops_alone`, registers may be others than in what is measured.
 ///
 /// # Errors
 /// That there is no NVRTC.
@@ -107,15 +115,20 @@ pub fn listings_of_own(
     code: &OwnCode,
     arch: Option<&str>,
     devices: Option<&[u32]>,
+    loops_alone: bool,
 ) -> Result<Vec<(String, Listed)>, String> {
     let mut compiler = compiler_of_users(arch, devices).map_err(|error| error.to_string())?;
     let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
     let (entries, mut cases) = (Entries::with_own(code, limits), own::cases(code, limits));
     cases.dedup_by(|next, first| next.primitive == first.primitive);
-    let programs: Vec<Program> = cases.iter().filter_map(|case| entries.program_of(case)).collect();
+    let program_of = |case: &Case| {
+        let program = entries.program_of(case)?;
+        Some(if loops_alone { with_loops_alone(&program) } else { program })
+    };
+    let programs: Vec<Program> = cases.iter().filter_map(program_of).collect();
     compiler.prepare(&programs, &mut |_, _| {});
     let mut listing = |case: &Case| -> Listed {
-        let program = entries.program_of(case).ok_or("there is no kernel")?;
+        let program = program_of(case).ok_or("there is no kernel")?;
         let cubin = compiler.cubin(&program).map_err(|error| error.to_string())?;
         match entries.evidence_of(case, &cubin) {
             Evidence::NotAvailable(reason) => Err(reason),

@@ -68,7 +68,7 @@ fn instructions_of(
         code.insert(own.id.clone(), Trials::timed(&assembly));
     }
     if !request.operations.iter().all(|own| is_cpu(&own)) {
-        let listings = listings_of_own(&request.code(), arguments.sass.as_deref(), arguments.device.as_deref());
+        let listings = listings_of_own(&request.code(), arguments.sass.as_deref(), arguments.device.as_deref(), false);
         for (id, listing) in listings.map_err(Failure::CouldNot)? {
             let listing = listing.map_err(|error| Failure::CouldNot(format!("{id}: {error}")))?;
             code.insert(id, listing_opcodes(&listing).map(str::to_owned).collect());

@@ -64,7 +64,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     if let Some(arch) = &arguments.sass {
         let own = own.resolved(Some(arch))?;
         let mut missing = Vec::new();
-        for (id, listing) in listings_of_own(&own.code(), Some(arch), None).map_err(Failure::CouldNot)? {
+        for (id, listing) in listings_of_own(&own.code(), Some(arch), None, false).map_err(Failure::CouldNot)? {
             match listing {
                 Ok(listing) => drop(terminal::show(&format!("{id} on {arch}\n{listing}"))?),
                 Err(reason) => missing.push(format!("{id} on {arch}: {reason}")),

@@ -2,6 +2,7 @@
 //! readings of the clock. Needs NVRTC and nvdisasm, which `make nvrtc` installs, but no GPU.
 
 use std::collections::HashSet;
+use std::mem::discriminant;
 
 use syncscope_core::{Case, Dtype, Evidence, Group, Layout, MemoryOrder, Mode, Preset, Space};
 use syncscope_gpu::compile::Program;
@@ -59,6 +60,25 @@ fn is_known_substitute(case: &Case, arch: &str, summary: &str) -> bool {
         case.primitive.starts_with(start) && archs.contains(&arch) && summary.starts_with(found)
     };
     SUBSTITUTES.iter().any(is_this)
+}
+
+/// What `verify` compiles has the instructions of what is measured: the expected ones, as often. How registers are moved and
+/// when a NOP goes on are the compiler's choice, and may differ.
+#[test]
+fn loops_alone_are_those_that_are_timed() {
+    let mut seen = HashSet::new();
+    let is_chosen = |(case, _): &(Case, Program)| is_thorough() || seen.insert(case.domain_and_family().1.to_owned());
+    let programs: Vec<(Case, Program)> = some_programs("sm_90").into_iter().filter(is_chosen).collect();
+    let alone: Vec<Program> = programs.iter().map(|(_, program)| verify::with_loops_alone(program)).collect();
+    let mut compiler = prepared("sm_90", programs.iter().map(|(_, program)| program).chain(&alone));
+    let differs = |((case, program), alone): (&(Case, Program), &Program)| {
+        let [timed, alone] = [program, alone].map(|program| evidence_of(case, &compiler.cubin(program).unwrap()));
+        let expected =
+            |evidence: &Evidence| evidence.summary().and_then(|text| text.split([',', '+']).next().map(str::to_owned));
+        let is_same = discriminant(&timed) == discriminant(&alone) && expected(&timed) == expected(&alone);
+        (!is_same).then(|| format!("{case}: {timed:?}, alone {alone:?}"))
+    };
+    assert_eq!(programs.iter().zip(&alone).filter_map(differs).collect::<Vec<_>>(), [""; 0]);
 }
 
 /// Messages about wrong evidence of some programs on an architecture.

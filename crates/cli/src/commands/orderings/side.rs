@@ -254,5 +254,5 @@ fn listings(
 ) -> Result<HashMap<String, Result<String, String>>, String> {
     let operations = operations.iter().map(|own| (*own).clone()).collect();
     let code = OwnCode { operations, axes: arguments.axes.axes() };
-    Ok(listings_of_own(&code, arguments.sass.as_deref(), arguments.device.as_deref())?.into_iter().collect())
+    Ok(listings_of_own(&code, arguments.sass.as_deref(), arguments.device.as_deref(), true)?.into_iter().collect())
 }
