@@ -51,3 +51,15 @@ fn a_file_has_one_concept() {
     }
     assert!(long.is_empty(), "{long:#?}");
 }
+
+/// A crate whose documentation is not compiled for its examples has none.
+#[test]
+fn every_example_of_the_documentation_is_executed() {
+    for one in crates().filter(|one| fs::read_to_string(one.join("Cargo.toml")).unwrap().contains("doctest = false")) {
+        for file in folders(&one.join("src")).iter().flat_map(|folder| rust_files(folder)) {
+            let text = fs::read_to_string(&file).unwrap();
+            let has_example = text.lines().any(|line| ["/// ```", "//! ```"].contains(&line.trim()));
+            assert!(!has_example, "{}: remove `doctest = false`", file.display());
+        }
+    }
+}
