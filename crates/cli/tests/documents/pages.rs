@@ -59,6 +59,8 @@ fn recipes_and_citation_name_this_version() {
         ("packaging/spack/package.py", format!("version(\"{version}\", sha256=")),
         ("packaging/spack/package.py", format!("/releases/download/v{version}/syncscope-{version}.tar.gz\"\n")),
         ("CHANGELOG.md", format!("## {version} ")),
+        ("SECURITY.md", format!("gh attestation verify syncscope-{version}-")),
+        ("examples/ci/action.yml", format!("install --quiet syncscope=={version}\n")),
     ] {
         let text = fs::read_to_string(root().join(file)).unwrap();
         assert!(text.contains(&words), "{file} has no {words:?}");
