@@ -2,7 +2,7 @@
 
 use syncscope_core::Space;
 
-use super::super::families::{cell, line, usual};
+use super::super::families::{cell, line};
 use super::super::prelude::*;
 
 pub(in crate::analysis::questions) const SENTENCES: Sentences =
