@@ -1,10 +1,8 @@
 // Hand-offs between two blocks of a cluster through their shared memory (gpu.handoff.cluster): each waits in its own
-// for the turn that the other one writes there, so one operation is a round trip. The first block pauses before it
-// writes, untimed; see `pause.cuh`.
+// for the turn that the other one writes there, so one operation is a round trip.
 //
 // KIND selects how; all but RELAXED carry data, which the receiver reads and compares.
 #include "cluster.cuh"
-#include "pause.cuh"
 
 using Arguments = RegisterArguments;
 
@@ -13,7 +11,6 @@ enum Kind { RELAXED, RELEASE, ASYNC };
 struct Operation {
     u32 rank, turn = 0, wrong = 0;
     u32 flag, data, object, flag_there, data_there, object_there;
-    Pauses pauses;
     Spin spin;
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
@@ -42,12 +39,8 @@ struct Operation {
     __device__ __forceinline__ void run() {
         turn++;
         receive(turn - 1 + rank);
-        if (rank == 0) pauses.pause(turn);
         send(turn);
     }
-
-    // The time of the block that pauses counts.
-    __device__ __forceinline__ u64 untimed(u64 cycles) { return rank == 0 ? pauses.taken() : cycles; }
 
     __device__ __forceinline__ void send(u32 value) const {
         if constexpr (KIND == RELAXED) {
@@ -126,8 +119,5 @@ struct Operation {
 
 template <>
 constexpr Meets syncscope::MEETS<Operation> = Meets::CLUSTER;
-
-template <>
-constexpr bool syncscope::HAS_UNTIMED<Operation> = true;
 
 SYNCSCOPE_CLUSTER_KERNELS_ON(Repeated, Partly)

@@ -3,7 +3,7 @@
 // Two threads that answer each other at once meet the same point between two polls each time: one instruction more can
 // cost a whole poll, or none (H200: 1,920 or 2,390 cycles a round trip, by the instruction that sets the flag). A
 // program works between two hand-offs, for a time that varies. So one thread pauses for up to some polls, and the time
-// is left out.
+// is left out where a loop is timed as a whole, without a window.
 #pragma once
 #include "harness.cuh"
 

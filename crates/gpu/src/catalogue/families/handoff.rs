@@ -58,8 +58,7 @@ const PLAN: &[PlanRow] = &[
 
 /// Two blocks of a cluster, one cluster.
 const CLUSTER: Entry = Entry {
-    operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory, the \
-                first after an untimed pause",
+    operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory",
     definitions: |case| vec![definitions(case, "RELEASE").remove(0)],
     plan: &[on(BEYOND_QUICK, Grids::Clusters(&[2], &[32])).relaxed_too(RELAXED_TOO)],
     limit: |case, _| (case.blocks != Some(2)).then_some("two blocks of a cluster take part"),
