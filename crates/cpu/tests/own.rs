@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
 use syncscope_core::{
-    Case, Check, Dtype, Evidence, ExperimentError, Group, Laboratory as _, Layout, OwnCheck, OwnCode, OwnOperation,
-    OwnUse, Placement, Preset, Refusal, Shot, Side, SpinBudget,
+    Case, Check, Dtype, Evidence, ExperimentError, Group, Laboratory as _, Layout, LockRole, OwnCheck, OwnCode,
+    OwnOperation, OwnUse, Placement, Preset, Refusal, Shot, Side, SpinBudget,
 };
 use syncscope_cpu::CpuLaboratory;
 use syncscope_cpu::primitives::own;
@@ -207,29 +207,27 @@ fn locks_that_admit_several_are_checked_as_such() {
 /// Readers beside writers: each role alone counts, and no addition is lost.
 #[test]
 fn a_lock_with_both_halves_is_timed_by_role() {
-    let text = include_str!("../../../examples/measure/readers.c");
-    let by_role = |text: &str, group: &str| {
-        let (laboratory, case) = case(&in_file("readers.c", "acquire_shared", text), 3);
-        let mut planned = laboratory.plan(Preset::Quick);
-        planned.retain(|one| one.primitive == case.primitive);
-        let has_roles = planned.iter().any(|one| one.group.is_some());
-        let group = Some(Group::of_word(group));
-        assert_eq!(has_roles, planned.iter().any(|one| one.threads > Some(1)), "{planned:?}");
-        check_of((laboratory, Case { group, dtype: Some(Dtype::I32), ..case }))
+    let text = "#include <pthread.h>\n\
+        static pthread_rwlock_t *lock(struct thread *me) { return me->memory; }\n\
+        void setup(struct thread *me) { pthread_rwlock_init(lock(me), 0); }\n\
+        void acquire_shared(struct thread *me) { pthread_rwlock_rdlock(lock(me)); }\n\
+        void release_shared(struct thread *me) { pthread_rwlock_unlock(lock(me)); }\n";
+    let right = "void acquire(struct thread *me) { pthread_rwlock_wrlock(lock(me)); }\n\
+        void release(struct thread *me) { pthread_rwlock_unlock(lock(me)); }\n";
+    let open = "void acquire(struct thread *me) { (void)me; }\nvoid release(struct thread *me) { (void)me; }\n";
+    let by_role = |writers: &str, group: &str| {
+        let (laboratory, case) = case(&in_file("roles.c", "acquire_shared", &format!("{text}{writers}")), 3);
+        let planned = laboratory.plan(Preset::Quick);
+        let mut planned = planned.iter().filter(|one| one.primitive == case.primitive && one.threads > Some(1));
+        assert!(planned.clone().next().is_none() || planned.any(|one| LockRole::of(one).is_some()));
+        check_of((laboratory, Case { group: Some(Group::of_word(group)), ..case }))
     };
     for group in ["2 readers", "1 writers"] {
-        assert_eq!(by_role(text, group), Check::Ok, "{group}");
+        assert_eq!(by_role(right, group), Check::Ok, "{group}");
     }
-    // A writer that takes no notice of the others.
-    let open = text.replace(
-        "void acquire(struct thread *me) {",
-        "void acquire(struct thread *me) { if (me->executed == 0) return;",
-    );
-    let lost = by_role(&open, "2 writers");
-    assert!(
-        matches!(&lost, Check::Failed(text) if text.contains("additions of the writers") || text.contains("begun")),
-        "{lost:?}"
-    );
+    let lost = by_role(open, "2 writers");
+    let is_found = |text: &str| text.contains("additions of the writers") || text.contains("begun and not ended");
+    assert!(matches!(&lost, Check::Failed(text) if is_found(text)), "{lost:?}");
 }
 
 /// A user's wait has a row for each time spun before it, and one that ends early is no wait.

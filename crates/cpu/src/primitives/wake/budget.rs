@@ -157,14 +157,20 @@ impl<W: Way> Budgeted<W> {
 
     /// Ends a wait when the waiter has waited for its length.
     fn end(&self, number: u32) -> Result<(), WaitTimeout> {
-        self.wait_limit.wait(|| self.announced.load(Ordering::Acquire) == number)?;
+        // A wait that ends early is ahead of this.
+        self.wait_limit.wait(|| has_reached(&self.announced, number))?;
         let length = Duration::from_micros(1 << (number % WAITS));
         wake_pair::lets_wait(length, number);
         self.ended_at.store(self.clock.start(), Ordering::Relaxed);
         self.ended.store(number, Ordering::Release);
         self.way.wake(number);
-        self.wait_limit.wait(|| self.passed.load(Ordering::Acquire) == number)
+        self.wait_limit.wait(|| has_reached(&self.passed, number))
     }
+}
+
+/// Whether a count, which may wrap around, is as far.
+fn has_reached(count: &AtomicU32, number: u32) -> bool {
+    count.load(Ordering::Acquire).wrapping_sub(number).cast_signed() >= 0
 }
 
 /// Looks at least once and for so long whether it is `done`: whether it was.
