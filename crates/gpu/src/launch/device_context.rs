@@ -79,8 +79,8 @@ pub(crate) struct DeviceContext {
     /// Unused; see [`PADDING_BYTES`].
     _padding: Option<DeviceBuffer>,
     pub(crate) stream: Stream,
-    /// For chains of launches, of which some go to both in turn. The first streams of a context have one level of a launch, later ones
-    /// another: see `docs/notes/launch-levels.md`.
+    /// For chains of launches, of which some go to both in turn. The streams that launch in a context decide the level of a launch: see
+    /// `docs/notes/launch-levels.md`.
     pub(crate) launch_streams: [Rc<Stream>; 2],
     // The last field: it is dropped after all that lives in it.
     pub(crate) context: Context,
