@@ -83,12 +83,14 @@ impl Plan {
         Self { parts, catalogue, least: Vec::new() }
     }
 
-    /// The same, in which no case gets less time than among these, one list for each laboratory, by the quick preset: a preset with
-    /// more cases takes longer.
+    /// The same, in which no case of CPUs gets less time than among these, one list for each laboratory, by the quick preset: a preset
+    /// with more cases takes longer. Cases of a GPU are known after few blocks.
     #[must_use]
     pub fn with_time_of_quick(mut self, quick: &[Vec<Case>]) -> Self {
         let least = |(cases, quick): (&Vec<Case>, &Vec<Case>)| {
-            Preset::Quick.planned_time(quick).mul_f64(cases.len() as f64 / quick.len().max(1) as f64)
+            let is_on_cpus = quick.first().is_some_and(Case::is_on_cpus);
+            let time = if is_on_cpus { Preset::Quick.planned_time(quick) } else { Duration::ZERO };
+            time.mul_f64(cases.len() as f64 / quick.len().max(1) as f64)
         };
         self.least = self.parts.iter().zip(quick).map(least).collect();
         self

@@ -58,7 +58,7 @@ const UNEQUAL: f64 = 1.03;
 /// How long the loop of a kernel of equal work lasts at least, in seconds for all memory offsets of a sample together, and in
 /// iterations at each. What threads do before the others have begun, and after they have left, is a small part of that. (H200: with
 /// 30 us and 2 ms the same to 0.7 %, but for loops of less than 12 iterations.)
-const EQUAL_WORK: (f64, u64) = (100e-6, 12);
+const EQUAL_WORK: (f64, u64) = (60e-6, 12);
 
 /// The part of a window that threads run in before it. The schedulers of a full multiprocessor may serve some warps first for
 /// so long that others have not begun by then; it is doubled, up to the longest, until they have.
