@@ -9,6 +9,7 @@ use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Rul
 use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::HostWait;
+use crate::cuda::error::CudaError;
 use crate::cuda::host_library::HostLibrary;
 use crate::launch::host_clock;
 use crate::launch::samples::operations;
@@ -60,7 +61,13 @@ impl LaunchedExperiment<'_> {
                 self.device.call_own(count, |stream| library.launch(stream), *wait)?;
             }
         }
-        self.device.wait(LIMIT)
+        self.device.wait(LIMIT).map_err(|outage| match outage {
+            Outage::Cuda(error) if error.name.contains("ILLEGAL_ADDRESS") => {
+                let text = format!("{}; are the buffers of --arg large enough?", error.text);
+                Outage::Cuda(CudaError { text, ..error })
+            }
+            other => other,
+        })
     }
 
     fn time(&mut self, Shot { side, iterations, .. }: Shot) -> Result<Sample, ExperimentError> {
@@ -70,7 +77,7 @@ impl LaunchedExperiment<'_> {
         };
         self.device.clear(region)?;
         self.run(count)?;
-        let words = self.device.fetch(region, 2, LIMIT)?;
+        let words = self.device.fetch(region, REGION_WORDS, LIMIT)?;
         let ticks = mean_of_passes(words).ok_or_else(|| ExperimentError::Failed(NO_PASS.to_owned()))? * count as f64;
         let length = 1e9 / self.ruler.frequency.value();
         Ok(Sample { cycles_per_tick: Some(1.0), ..Sample::of_one(Ticks(ticks.round() as u64), length) })
@@ -99,11 +106,15 @@ impl LaunchedExperiment<'_> {
 
 const NO_PASS: &str = "the first lane of no warp passed the region";
 
-/// The cycles of a pass, by their sum and number.
+/// What a region leaves: the sum of its cycles and the number of its passes; the same of two readings of the clock.
+pub(crate) const REGION_WORDS: usize = 4;
+
+/// The cycles of a pass, without reading the clock.
 fn mean_of_passes(words: &[u64]) -> Option<f64> {
     match words {
-        // Less than reading the clock takes is nothing.
-        [cycles, passes] if *passes > 0 => Some((cycles.cast_signed() as f64 / *passes as f64).max(0.0)),
+        [cycles, passes, reading, warps] if *passes > 0 && *warps > 0 => {
+            Some((*cycles as f64 / *passes as f64 - *reading as f64 / *warps as f64).max(0.0))
+        }
         _ => None,
     }
 }
@@ -147,8 +158,8 @@ mod tests {
 
     #[test]
     fn a_region_costs_the_mean_of_its_passes() {
-        assert_eq!(mean_of_passes(&[600, 4]), Some(150.0));
-        assert_eq!(mean_of_passes(&[(-8_i64).cast_unsigned(), 4]), Some(0.0));
-        assert_eq!((mean_of_passes(&[0, 0]), mean_of_passes(&[])), (None, None));
+        assert_eq!(mean_of_passes(&[600, 4, 20, 2]), Some(140.0));
+        assert_eq!(mean_of_passes(&[36, 4, 20, 2]), Some(0.0));
+        assert_eq!((mean_of_passes(&[0, 0, 20, 2]), mean_of_passes(&[])), (None, None));
     }
 }

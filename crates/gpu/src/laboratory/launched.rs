@@ -14,7 +14,7 @@ use crate::cuda::compile::Program;
 use crate::cuda::driver::{Context, waits_as_asked};
 use crate::cuda::error::GpuError;
 use crate::cuda::host_library::HostLibrary;
-use crate::experiments::launched::{Launched, LaunchedExperiment};
+use crate::experiments::launched::{Launched, LaunchedExperiment, REGION_WORDS};
 use crate::own_device::OwnDevice;
 
 /// What was compiled or loaded, by the id of its operation.
@@ -67,7 +67,7 @@ impl GpuLaboratory {
         let mut allocate = |bytes| device.memory(bytes).map(|memory| memory.address);
         let words = parsed.iter().map(|argument| argument.words(&mut allocate));
         let mut arguments: Vec<Vec<u64>> = words.collect::<Result<_, _>>().map_err(failed)?;
-        let region = launch.region.as_ref().map(|_| device.results(2)).transpose().map_err(failed)?;
+        let region = launch.region.as_ref().map(|_| device.results(REGION_WORDS)).transpose().map_err(failed)?;
         arguments.extend(region.map(|memory| vec![memory.address]));
         let ruler = if region.is_some() { self.ruler.clone() } else { self.host_ruler.clone() };
         let launched = Launched::Kernel { kernel, shape: [launch.grid, launch.block], arguments, region };
@@ -102,7 +102,11 @@ impl GpuLaboratory {
         if matches!(wait, Some(HostWait::Stream(_))) && !waits_as_asked() {
             return Err(Refusal::Skipped("the way to wait needs a driver of CUDA 12.1 or later".to_owned()));
         }
-        let device = OwnDevice::in_context(Context::primary(self.device).map_err(failed)?).map_err(failed)?;
+        let mut device = OwnDevice::in_context(Context::primary(self.device).map_err(failed)?).map_err(failed)?;
+        if wait == Some(HostWait::Function) {
+            // The driver makes its thread for functions of the host now, while this thread may run on any CPU: later both would share one.
+            device.call_own(1, |_| Ok(()), wait).map_err(failed)?;
+        }
         let library = match self.launched.libraries.entry(own.id.clone()) {
             Entry::Occupied(library) => &*library.into_mut(),
             Entry::Vacant(place) => &*place.insert(HostLibrary::of(own).map_err(Refusal::Failed)?),

@@ -322,7 +322,7 @@ fn bytes_of(text: &str) -> Option<usize> {
 const NAMES: &str = "%syncscope";
 
 /// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, and how often. Where it does so is a
-/// further argument of the kernel. Reading the clock is timed as well, and taken off.
+/// further argument of the kernel; two words behind, it adds up how long reading the clock takes at the kernel's begin.
 pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<String> {
     let found = kernels(ptx).into_iter().find(|found| found.name == kernel)?;
     let at = found.body.as_ptr() as usize - ptx.as_ptr() as usize;
@@ -335,17 +335,22 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
         Some((own, rest)) if found.parameters.is_empty() => format!("{own}{parameter}){rest}"),
         Some((own, rest)) => format!("{},\n{parameter}){rest}", own.trim_end()),
     };
+    let added = |at: u32, what: &str| {
+        format!(
+            "@{NAMES}_first red.global.add.u64 [{NAMES}_at+{at}], {what};\n\
+             @{NAMES}_first red.global.add.u64 [{NAMES}_at+{}], 1;\n",
+            at + 8
+        )
+    };
+    let begin = format!("mov.u64 {NAMES}_0, %clock64;\n");
+    let end = format!("mov.u64 {NAMES}_1, %clock64;\nsub.u64 {NAMES}_1, {NAMES}_1, {NAMES}_0;\n");
     let declared = format!(
-        "{{\n.reg .b64 {NAMES}_at, {NAMES}_0, {NAMES}_1, {NAMES}_2;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first;\n\
+        "{{\n.reg .b64 {NAMES}_at, {NAMES}_0, {NAMES}_1;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first;\n{begin}{end}\
          ld.param.u64 {NAMES}_at, [syncscope_region];\ncvta.to.global.u64 {NAMES}_at, {NAMES}_at;\n\
-         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\nmov.u64 {NAMES}_0, 0;\n"
+         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n{}",
+        added(16, &format!("{NAMES}_1"))
     );
-    let begin = format!("mov.u64 {NAMES}_0, %clock64;");
-    let end = format!(
-        "mov.u64 {NAMES}_1, %clock64;\nmov.u64 {NAMES}_2, %clock64;\nsub.u64 {NAMES}_0, {NAMES}_1, {NAMES}_0;\n\
-         sub.u64 {NAMES}_2, {NAMES}_2, {NAMES}_1;\nsub.u64 {NAMES}_0, {NAMES}_0, {NAMES}_2;\n\
-         @{NAMES}_first red.global.add.u64 [{NAMES}_at], {NAMES}_0;\n@{NAMES}_first red.global.add.u64 [{NAMES}_at+8], 1;"
-    );
+    let end = end + &added(0, &format!("{NAMES}_1"));
     let mut body = String::new();
     for line in found.body.strip_prefix('{')?.lines() {
         body += match mark_of(line) {
@@ -521,14 +526,14 @@ mod tests {
     #[test]
     fn a_region_is_timed_where_it_is_marked() {
         let timed = with_region(PTX, "add_kernel", "load").unwrap();
-        let of = |text: &str| timed.find(text).unwrap_or_else(|| panic!("{text} in {timed}"));
+        let of = |text: &str| timed.rfind(text).unwrap_or_else(|| panic!("{text} in {timed}"));
         let order = [
             "add_kernel_param_1,\n.param .u64 syncscope_region)",
             ".reqntid 128",
             "ld.param.u64",
             "mov.u64 %syncscope_0, %clock64;",
             "// a scope }",
-            "mov.u64 %syncscope_2, %clock64;",
+            "\nmov.u64 %syncscope_1, %clock64;",
             "red.global",
             "ret;",
         ]
