@@ -73,7 +73,9 @@ impl Row {
     /// that was read has the same.
     pub fn with_facts(self, facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return self };
-        let rate = self.rate_ns.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
+        // What others published is the time of the slowest thread, in which all of them did as many.
+        let time = self.rate_ns.or(self.ns.filter(|_| matches!(self.verdict, Verdict::Imported(_))));
+        let rate = time.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
         let is_rate = |rate: &f64| {
             (self.verdict.has_cost() || matches!(self.verdict, Verdict::Noisy(_))) && rate.is_finite() && *rate > 0.0
         };

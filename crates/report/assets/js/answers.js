@@ -6,12 +6,16 @@ import { ROWS_OF, SEVERAL } from "./model/data.js";
 import { NBSP, plural } from "./model/format.js";
 import { rowsAddress, shows } from "./table/table.js";
 
-/** The first quantity of a sentence, which says most: `59×`, `≥ 56×`, `4.96 µs`. */
+/** The first quantity of a sentence, which says most: `59×`, `≥ 56×`, `4.96 µs`, `1.5–2.7 µs`, `13 of 28`. */
 function headline(text) {
-  const found = /(at least )?(~?\d[\d.,]*)\s(times|ns|µs|ms|s|million|billion|%)(?![a-z])/.exec(text);
+  const found =
+    /(at least )?(?:(~?\d[\d.,]*)(?: to (\d[\d.]*))?\s(times|ns|µs|ms|s|million|billion|%)(?![a-z])|\d+ of \d+)/.exec(
+      text,
+    );
   if (!found) return "";
-  const [, least, number, unit] = found;
-  return `${least ? "≥" : ""}${number}${unit === "times" ? "×" : NBSP + unit}`;
+  const [whole, least, number, most, unit] = found;
+  if (!unit) return whole;
+  return `${least ? "≥" : ""}${number}${most ? `–${most}` : ""}${unit === "times" ? "×" : NBSP + unit}`;
 }
 
 function answerItem(answer, run, at) {

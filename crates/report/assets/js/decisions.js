@@ -67,7 +67,7 @@ function costTable(spec, run, name) {
           ),
       },
       el("b", null, cell.text),
-      cell.detail ? el("span", null, cell.detail) : null,
+      cell.detail && cell.detail !== cell.text ? el("span", null, cell.detail) : null,
     );
   const box = (line) => (cell, column) => {
     const heading = { "data-column": spec.columns[column] };
@@ -119,21 +119,36 @@ function drawDecisionChart(host, spec, run, { id, question, charts }) {
 /** The lines or rows of a chart, of all its panels. */
 const linesOf = (spec) => (spec.panels || [spec]).flatMap((one) => one.series || one.rows);
 
+/** The answer at the top of the page to a question. */
+const answerOf = (id, run) => RUNS[run].answers.certain.find(({ figure }) => figure === id);
+
 /** The rows that a decision stands on. */
-function rowsOfDecision({ charts }, run) {
+function rowsOfDecision({ id, charts }, run) {
   const ofChart = (spec) =>
     spec.kind === "table"
       ? spec.lines.flatMap((line) => line.cells).filter(Boolean)
       : linesOf(spec).flatMap((one) => one.points);
-  return [...new Set(charts.flatMap(ofChart).map((one) => one.row))].map((index) => ROWS_OF[run][index]);
+  // Ratios stand on rows of the answer alone.
+  const drawn = new Set(charts.flatMap(ofChart).map((one) => one.row ?? -1));
+  drawn.delete(-1);
+  const rows = drawn.size ? [...drawn] : answerOf(id, run)?.rows || [];
+  return rows.map((index) => ROWS_OF[run][index]);
 }
 
 /** What a card claims: its first sentence, which may stand at the top of the page, before the others. */
 function claimOf({ id, sentence }, run) {
-  const top = RUNS[run].answers.certain.find(({ figure }) => figure === id);
-  const text = [top && top.text, sentence].filter(Boolean).join(" ");
-  const [first, ...rest] = text.split(/(?<=[\w)]\.) (?=[A-Z_\d])/);
+  const text = [answerOf(id, run)?.text, sentence].filter(Boolean).join(" ");
+  const [first, ...others] = text.split(/(?<=[\w)]\.) (?=[A-Z_\d])/);
+  // What holds for several sentences is said once.
+  const rest = others.filter((one, at) => others.lastIndexOf(one) === at);
   return text ? [el("b", null, `${first} `), el("span", null, rest.join(" "))] : null;
+}
+
+/** The way to the rows of a decision. */
+function rowsButton(decision, run, kind) {
+  const rows = rowsOfDecision(decision, run);
+  const click = () => showRows(rows, decision.question);
+  return el("button", { type: "button", class: kind, click }, plural(rows.length, "row"));
 }
 
 /** One decision of one run. */
@@ -142,7 +157,6 @@ function decisionCard(decision, run, isWide, heading = "h3") {
   const mixed =
     decision.charts.length === 2 && decision.charts[0].kind === "lines" && decision.charts[1].kind === "dots";
   const charts = el("div", { class: mixed ? "decision-charts mixed" : "decision-charts" });
-  const rows = rowsOfDecision(decision, run);
   const card = el(
     "article",
     { class: isWide ? "panel decision wide" : "panel decision", id: SEVERAL ? null : decision.id },
@@ -154,16 +168,7 @@ function decisionCard(decision, run, isWide, heading = "h3") {
           RUNS[run].label,
         )
       : el(heading, null, decision.question),
-    el(
-      "p",
-      { class: "claim" },
-      claimOf(decision, run),
-      el(
-        "button",
-        { type: "button", class: "quiet", click: () => showRows(rows, decision.question) },
-        plural(rows.length, "row"),
-      ),
-    ),
+    el("p", { class: "claim" }, claimOf(decision, run), rowsButton(decision, run, "quiet")),
     charts,
     decision.note ? el("p", { class: "fixed" }, decision.note) : null,
   );
@@ -174,14 +179,8 @@ function decisionCard(decision, run, isWide, heading = "h3") {
 
 /** A decision that the rows leave open: one line, with its charts inside. */
 function openDecision(decision) {
-  const rows = rowsOfDecision(decision, 0);
   const charts = el("div", { class: "decision-charts" });
   decision.charts.forEach((spec) => drawDecisionChart(charts, spec, 0, decision));
-  const show = el(
-    "button",
-    { type: "button", click: () => showRows(rows, decision.question) },
-    plural(rows.length, "row"),
-  );
   return el(
     "details",
     { class: "undecided", id: decision.id },
@@ -191,7 +190,7 @@ function openDecision(decision) {
       { class: "panel decision wide" },
       charts,
       decision.note ? el("p", { class: "fixed" }, unbroken(decision.note)) : null,
-      el("p", null, show),
+      el("p", null, rowsButton(decision, 0, null)),
     ),
   );
 }

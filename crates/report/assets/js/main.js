@@ -86,49 +86,52 @@ function drawQuestions() {
   }
 }
 
+/** What is counted of the page. */
+const COUNTED = {
+  charts: "svg.chart",
+  decided: "#decisions svg.chart, #sides svg.chart",
+  drawnFigures: ".paper svg.chart",
+  lines: ".drawn .line path",
+  bands: ".drawn .band path",
+  marks: ".drawn .mark path",
+  hollow: ".drawn .mark:not(.resolved) path",
+  spreads: ".drawn .spread path",
+  keys: ".keys .key-spread",
+  overlapped: ".chart .mark.overlapped path",
+  nonadditive: ".chart .mark.nonadditive path",
+  rungs: ".ladder .label",
+  cells: ".cells .cell rect",
+  hatched: ".cells .hatch",
+  maps: ".map",
+  matrices: ".matrix svg",
+  tails: ".tails .mark.resolved path",
+  nodes: "*",
+  tableRows: "#rows tbody tr",
+};
+
 /** With `#selftest` the page draws everything and counts the result in attributes of the root element, for the tests. */
 function selfTest() {
   const { dataset } = document.documentElement;
   drawQuestions();
   document.querySelectorAll("details.pairs, details.undecided").forEach((details) => (details.open = true));
   drawEverything();
-  const count = (selector) => String(document.querySelectorAll(selector).length);
-  dataset.charts = count("svg.chart");
-  dataset.decided = count("#decisions svg.chart, #sides svg.chart");
-  dataset.drawnFigures = count(".paper svg.chart");
-  dataset.questions = String(QUESTIONS.filter(({ paper }) => !paper).length);
-  dataset.figures = String(QUESTIONS.filter(({ paper }) => paper).length);
-  dataset.lines = count(".drawn .line path");
-  dataset.bands = count(".drawn .band path");
-  dataset.marks = count(".drawn .mark path");
-  dataset.hollow = count(".drawn .mark:not(.resolved) path");
-  dataset.broken = String(
-    [...document.querySelectorAll("svg.chart *")].filter((node) =>
-      [...node.attributes].some((attribute) => /NaN|Infinity|undefined/.test(attribute.value)),
-    ).length,
-  );
-  dataset.spreads = count(".drawn .spread path");
-  dataset.explored = String(
-    [...document.querySelectorAll(".explored")].filter((one) => one.querySelector("svg.chart")).length,
-  );
-  dataset.keys = count(".keys .key-spread");
-  dataset.overlapped = count(".chart .mark.overlapped path");
-  dataset.nonadditive = count(".chart .mark.nonadditive path");
-  dataset.rungs = count(".ladder .label");
-  dataset.cells = count(".cells .cell rect");
-  dataset.hatched = count(".cells .hatch");
-  dataset.maps = count(".map");
-  dataset.matrices = count(".matrix svg");
-  dataset.tails = count(".tails .mark.resolved path");
-  const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
-  dataset.duplicates = String(ids.length - new Set(ids).size);
-  dataset.nodes = count("*");
-  dataset.rows = String(ROWS.length);
-  dataset.tableRows = count("#rows tbody tr");
-  dataset.answering = String([...document.querySelectorAll("svg.chart")].filter(hasKeyboardTooltip).length);
-  dataset.width = String(innerWidth);
-  dataset.overflow = String(document.scrollingElement.scrollWidth - innerWidth);
-  dataset.milliseconds = String(Math.round(performance.now()));
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const isBroken = (node) => [...node.attributes].some(({ value }) => /NaN|Infinity|undefined/.test(value));
+  const ids = all("[id]").map(({ id }) => id);
+  const figures = QUESTIONS.filter(({ paper }) => paper).length;
+  for (const [name, selector] of Object.entries(COUNTED)) dataset[name] = all(selector).length;
+  Object.assign(dataset, {
+    questions: QUESTIONS.length - figures,
+    figures,
+    broken: all("svg.chart *").filter(isBroken).length,
+    explored: all(".explored").filter((one) => one.querySelector("svg.chart")).length,
+    duplicates: ids.length - new Set(ids).size,
+    rows: ROWS.length,
+    answering: all("svg.chart").filter(hasKeyboardTooltip).length,
+    width: innerWidth,
+    overflow: document.scrollingElement.scrollWidth - innerWidth,
+    milliseconds: Math.round(performance.now()),
+  });
 }
 
 byId("page").hidden = false;

@@ -16,7 +16,7 @@ struct PaperFigure {
     /// `9`, `table 4`.
     number: &'static str,
     title: &'static str,
-    /// Columns of the rows and their values, with commas between them.
+    /// Columns of the rows and their values, with commas between them; `2+` is two or more.
     rows: Selection,
     /// Numbers of blocks, as [`grid`] writes them; all without any.
     grids: &'static str,
@@ -25,8 +25,9 @@ struct PaperFigure {
 
 #[derive(Debug)]
 enum Shown {
-    /// The explorer: the horizontal axis, the measure, the scale, and what stands side by side.
-    Explorer { x: &'static str, y: &'static str, scale: &'static str, facet: &'static str },
+    /// The explorer: the horizontal axis, the measure, the scale, what stands side by side, and the parameter with a line for
+    /// each value.
+    Explorer { x: &'static str, y: &'static str, scale: &'static str, facet: &'static str, each: Option<&'static str> },
     /// The part of the page that is the figure.
     Part(&'static str),
 }
@@ -43,6 +44,7 @@ pub(crate) struct FigureState {
     y: &'static str,
     scale: &'static str,
     facet: &'static str,
+    each: Option<&'static str>,
     /// The part of the page, in place of the explorer.
     part: Option<&'static str>,
     /// What the runs lack for it.
@@ -62,7 +64,7 @@ const fn of(
 
 /// Linear axes, throughput of each thread.
 const fn openmp(number: &'static str, title: &'static str, rows: Selection, facet: &'static str) -> PaperFigure {
-    let shown = Shown::Explorer { x: "threads", y: "thread", scale: "linear", facet };
+    let shown = Shown::Explorer { x: "threads", y: "thread", scale: "linear", facet, each: None };
     of(Paper::Burtchell, number, title, rows, "", shown)
 }
 
@@ -80,7 +82,7 @@ const fn cuda(
         title,
         rows,
         grids,
-        Shown::Explorer { x: "threads", y: "thread", scale: "logx", facet },
+        Shown::Explorer { x: "threads", y: "thread", scale: "logx", facet, each: None },
     )
 }
 
@@ -89,8 +91,15 @@ const fn zhang(
     title: &'static str,
     rows: Selection,
     (x, y, scale): (&'static str, &'static str, &'static str),
+    each: Option<&'static str>,
 ) -> PaperFigure {
-    of(Paper::Zhang, number, title, rows, "", Shown::Explorer { x, y, scale, facet: "none" })
+    of(Paper::Zhang, number, title, rows, "", Shown::Explorer { x, y, scale, facet: "none", each })
+}
+
+/// A line for each number of blocks on a multiprocessor.
+const fn by_warps(number: &'static str, title: &'static str, y: &'static str) -> PaperFigure {
+    let shown = Shown::Explorer { x: "warps", y, scale: "linear", facet: "none", each: Some("perUnit") };
+    of(Paper::Zhang, number, title, SYNCTHREADS, FULL_GRIDS, shown)
 }
 
 const fn part(number: &'static str, title: &'static str, rows: Selection, id: &'static str) -> PaperFigure {
@@ -102,77 +111,111 @@ type Selection = &'static [(&'static str, &'static str)];
 const FULL_AND_DOUBLE: &str = "SMs × 1,SMs × 2";
 const TWO_AND_HALF: &str = "2 blocks,SMs × 0.5";
 const ONE_AND_FULL: &str = "1 block,SMs × 1";
+const ALL_GRIDS: &str = "1 block,2 blocks,SMs × 0.5,SMs × 1,SMs × 2";
+const FULL_GRIDS: &str = "SMs × 1,SMs × 2,SMs × 4,SMs × 8,SMs × 16,SMs × 32";
 const GLOBAL: (&str, &str) = ("space", "global");
 const DEVICE: (&str, &str) = ("scope", "device");
 const THROUGHPUT: (&str, &str) = ("mode", "throughput");
 const DEFAULT: (&str, &str) = ("form", "default");
 const SHARED: (&str, &str) = ("layout", "shared");
 const PRIVATE: (&str, &str) = ("layout", "private");
-const LEVELS: Selection =
-    &[("primitive", "gpu.warp.tile,gpu.warp.coalesced,gpu.block.syncthreads,gpu.grid.cooperative,gpu.multi.counter")];
-const WARPS: Selection = &[("primitive", "gpu.warp.tile,gpu.warp.coalesced")];
+/// A serial execution needs no synchronization.
+const TEAMS: (&str, &str) = ("threads", "2+");
+const WHOLE_WARPS: (&str, &str) = ("threads", "32+");
+/// `int`, `ull`, `float` and `double`.
+const TYPES: (&str, &str) = ("dtype", "i32,u64,f32,f64");
+const GROUPS: (&str, &str) =
+    ("group", "tile 1,tile 4,tile 16,tile 32,coalesced 1,coalesced 16,coalesced 31,coalesced 32");
+const LEVELS: Selection = &[
+    ("primitive", "gpu.warp.tile,gpu.warp.coalesced,gpu.block.syncthreads,gpu.grid.cooperative,gpu.multi.counter"),
+    DEFAULT,
+    WHOLE_WARPS,
+];
 const SYNCTHREADS: Selection = &[("primitive", "gpu.block.syncthreads")];
 const SEVERAL_GPUS: Selection = &[("family", "multi"), ("devices", "2,3,4,5,6,7,8")];
 const STRIDES: (&str, &str) = ("stride", "1,4,8,16");
 const NEAR_AND_FAR: (&str, &str) = ("stride", "1,32");
 
 const FIGURES: &[PaperFigure] = &[
-    openmp("1", "Barrier", &[("primitive", "cpu.barrier.openmp")], "none"),
-    openmp("2", "Atomic update, one variable", &[("primitive", "cpu.atomic.add"), SHARED, THROUGHPUT], "none"),
-    openmp("3", "Atomic update, strides", &[("primitive", "cpu.atomic.add"), PRIVATE, STRIDES], "variables"),
-    openmp("4", "Atomic write", &[("primitive", "cpu.atomic.write"), ("order", "relaxed")], "none"),
-    openmp("5", "Critical section", &[("primitive", "cpu.lock.openmp_critical")], "none"),
-    openmp("6", "Flush, strides", &[("primitive", "cpu.fence.flush"), STRIDES], "variables"),
-    cuda("7", "__syncthreads()", SYNCTHREADS, "", "grid"),
+    openmp("1", "Barrier", &[("primitive", "cpu.barrier.openmp"), TEAMS], "none"),
+    openmp("2", "Atomic update, one variable", &[("primitive", "cpu.atomic.add"), SHARED, THROUGHPUT, TEAMS], "none"),
+    openmp("3", "Atomic update, strides", &[("primitive", "cpu.atomic.add"), PRIVATE, STRIDES, TEAMS], "variables"),
+    openmp("4", "Atomic write", &[("primitive", "cpu.atomic.write"), ("order", "relaxed"), TEAMS], "run"),
+    openmp("5", "Critical section", &[("primitive", "cpu.lock.openmp_critical"), TEAMS], "none"),
+    openmp("6", "Flush, strides", &[("primitive", "cpu.fence.flush"), STRIDES, TEAMS], "gridStride"),
+    cuda("7", "__syncthreads()", SYNCTHREADS, ALL_GRIDS, "grid"),
     cuda("8", "__syncwarp()", &[("primitive", "gpu.warp.syncwarp"), ("group", "converged")], FULL_AND_DOUBLE, "grid"),
     cuda(
         "9",
         "atomicAdd(), one variable",
-        &[("primitive", "gpu.atomic.add"), SHARED, GLOBAL, DEVICE, THROUGHPUT, DEFAULT],
+        &[("primitive", "gpu.atomic.add"), SHARED, GLOBAL, DEVICE, THROUGHPUT, DEFAULT, TYPES],
         TWO_AND_HALF,
         "grid",
     ),
     cuda(
         "10",
         "atomicAdd(), strides",
-        &[("primitive", "gpu.atomic.add"), PRIVATE, NEAR_AND_FAR, GLOBAL, DEVICE, THROUGHPUT, DEFAULT],
+        &[("primitive", "gpu.atomic.add"), PRIVATE, NEAR_AND_FAR, GLOBAL, DEVICE, THROUGHPUT, DEFAULT, TYPES],
         ONE_AND_FULL,
         "gridStride",
     ),
     cuda(
         "11",
         "atomicCAS(), one variable",
-        &[("primitive", "gpu.atomic.cas_pass"), SHARED, GLOBAL, DEVICE, THROUGHPUT],
+        &[("primitive", "gpu.atomic.cas_pass"), SHARED, GLOBAL, DEVICE, THROUGHPUT, DEFAULT, TYPES],
         ONE_AND_FULL,
         "grid",
     ),
     cuda(
         "12",
         "atomicCAS(), strides",
-        &[("primitive", "gpu.atomic.cas_pass"), PRIVATE, NEAR_AND_FAR, GLOBAL, DEVICE, THROUGHPUT],
+        &[("primitive", "gpu.atomic.cas_pass"), PRIVATE, NEAR_AND_FAR, GLOBAL, DEVICE, THROUGHPUT, DEFAULT, TYPES],
         ONE_AND_FULL,
         "gridStride",
     ),
     cuda(
         "13",
         "atomicExch()",
-        &[("primitive", "gpu.atomic.exchange"), SHARED, GLOBAL, DEVICE, THROUGHPUT],
+        &[("primitive", "gpu.atomic.exchange"), SHARED, GLOBAL, DEVICE, THROUGHPUT, DEFAULT, TYPES],
         TWO_AND_HALF,
         "grid",
     ),
-    cuda("14", "__threadfence()", &[("primitive", "gpu.fence.device"), NEAR_AND_FAR], ONE_AND_FULL, "gridStride"),
-    cuda("15", "__shfl_sync()", &[("primitive", "gpu.shuffle.idx"), DEFAULT], FULL_AND_DOUBLE, "grid"),
-    zhang("6", "Block barriers by warps", SYNCTHREADS, ("warps", "cycles", "linear")),
-    zhang("7", "Throughput of block barriers", SYNCTHREADS, ("warps", "warps", "linear")),
-    part("8", "Grid barriers", &[("family", "grid")], "details"),
-    part("9", "Barriers of 1 and 2 GPUs", SEVERAL_GPUS, "details"),
-    part("10", "Barriers of up to 8 GPUs", SEVERAL_GPUS, "details"),
+    cuda(
+        "14",
+        "__threadfence()",
+        &[("primitive", "gpu.fence.device"), NEAR_AND_FAR, DEFAULT],
+        ONE_AND_FULL,
+        "gridStride",
+    ),
+    cuda("15", "__shfl_sync()", &[("primitive", "gpu.shuffle.idx"), DEFAULT, TYPES], FULL_AND_DOUBLE, "grid"),
+    by_warps("6", "Block barriers by warps", "cycles"),
+    by_warps("7", "Throughput of block barriers", "warps"),
+    part("8", "Grid barriers", &[("family", "grid")], "sizes-grid"),
+    part("9", "Barriers of 1 and 2 GPUs", SEVERAL_GPUS, "sizes-multi"),
+    part("10", "Barriers of up to 8 GPUs", SEVERAL_GPUS, "sizes-multi"),
     part("11", "Barriers over GPUs", SEVERAL_GPUS, "tables"),
-    zhang("12", "All levels, V100", LEVELS, ("threads", "ns", "log")),
-    zhang("13", "All levels, P100", LEVELS, ("threads", "ns", "log")),
-    zhang("table 4", "Warp barriers", WARPS, ("threads", "cycles", "log")),
-    zhang("table 5", "Block barriers", SYNCTHREADS, ("threads", "cycles", "log")),
-    zhang("table 6", "Latency, one GPU", LEVELS, ("threads", "cycles", "log")),
+    zhang("12 and 13", "All levels", LEVELS, ("threads", "ns", "log"), None),
+    zhang(
+        "table 4",
+        "Warp barriers",
+        &[("primitive", "gpu.warp.tile,gpu.warp.coalesced"), DEFAULT, GROUPS],
+        ("threads", "cycles", "log"),
+        Some("group"),
+    ),
+    zhang(
+        "table 5",
+        "Block barriers",
+        &[("primitive", "gpu.block.syncthreads"), WHOLE_WARPS],
+        ("threads", "cycles", "log"),
+        None,
+    ),
+    zhang(
+        "table 6",
+        "Latency of warps and blocks",
+        &[("primitive", "gpu.warp.tile,gpu.warp.coalesced,gpu.block.syncthreads"), DEFAULT, WHOLE_WARPS],
+        ("threads", "cycles", "log"),
+        None,
+    ),
     part("table 10", "Lessons", LEVELS, "findings"),
 ];
 
@@ -201,7 +244,11 @@ impl PaperFigure {
     fn selects(&self, row: &Row, machine: MachineSize) -> bool {
         let case = &row.case;
         let has = |(column, values): &(&str, &str)| {
-            let is_one = |own: &str| values.split(',').any(|value| value == own);
+            let is_one = |own: &str| {
+                let number = |text: &str| text.parse::<f64>().ok();
+                let reaches = |least| number(least).zip(number(own)).is_some_and(|(least, own)| own >= least);
+                values.split(',').any(|value| value == own || value.strip_suffix('+').is_some_and(reaches))
+            };
             match *column {
                 "primitive" => is_one(&case.primitive),
                 "family" => is_one(case.domain_and_family().1),
@@ -237,12 +284,13 @@ impl PaperFigure {
     }
 
     fn state(&self, runs: &[RunData]) -> FigureState {
-        let field = |(name, values): &(&str, &str)| format!("{name}:{values}");
+        let quote = |values: &str| if values.contains(' ') { "\"" } else { "" };
+        let field = |(name, values): &(&str, &str)| format!("{name}:{0}{values}{0}", quote(values));
         let mut q: Vec<String> = self.rows.iter().map(field).collect();
-        q.extend((!self.grids.is_empty()).then(|| format!("grid:\"{}\"", self.grids)));
-        let (x, y, scale, facet, part) = match self.shown {
-            Shown::Explorer { x, y, scale, facet } => (x, y, scale, facet, None),
-            Shown::Part(id) => ("", "ns", "log", "", Some(id)),
+        q.extend((!self.grids.is_empty()).then(|| field(&("grid", self.grids))));
+        let (x, y, scale, facet, each, part) = match self.shown {
+            Shown::Explorer { x, y, scale, facet, each } => (x, y, scale, facet, each, None),
+            Shown::Part(id) => ("", "ns", "log", "", None, Some(id)),
         };
         FigureState {
             id: id(self.paper, self.number),
@@ -253,6 +301,7 @@ impl PaperFigure {
             y,
             scale,
             facet,
+            each,
             part,
             missing: self.missing(runs),
         }
@@ -294,7 +343,10 @@ mod tests {
         assert_eq!(states(&[crate::testing::data(Vec::new())]), []);
         let [barrier, ..] = &states(&[stored("epyc-zen4-2cpu-vm")])[..] else { panic!("the OpenMP figures") };
         let fence = FIGURES.iter().find(|one| one.number == "14").unwrap().missing(&[stored("epyc-zen4-2cpu-vm")]);
-        assert_eq!((barrier.id.as_str(), &*barrier.q), ("figure-burtchell-1", "primitive:cpu.barrier.openmp"));
+        assert_eq!(
+            (barrier.id.as_str(), &*barrier.q),
+            ("figure-burtchell-1", "primitive:cpu.barrier.openmp threads:2+")
+        );
         assert_eq!(fence.as_deref(), Some("syncscope run --preset paper --only 'gpu.fence.device'"));
     }
 

@@ -18,15 +18,15 @@ export const CHARACTER = 6.7;
 const LABEL_CHARACTER = 7.4;
 const LABEL_STEP = 15;
 /** The most letters of a name at the end of a line. */
-const LONGEST_LABEL = 34;
+const LONGEST_LABEL = 40;
 
 export function lineHeight(spec, width) {
   return spec.height || (width < 480 ? 300 : 360);
 }
 
-/** Sizes that differ by this factor have too many others between them for a line. */
+/** Sizes that differ by more than this factor have too many others between them for a line. */
 const FAR = 32;
-const areFar = (a, b) => a.x > 0 && b.x / a.x >= FAR;
+const areFar = (a, b) => a.x > 0 && b.x / a.x > FAR;
 
 /** Sequences of adjacent resolved points: a point that is not resolved breaks a line, and so do sizes far apart. */
 function segmentsOf(points) {
@@ -50,8 +50,8 @@ const figuresOf = ({ points }) => points.filter((point) => hasPlace(point) && is
 /** A chart of more lines has the colours of the best few alone. */
 const MOST_COLOURED = 8;
 /** The colours of the leaders differ the most. */
-const LEADING = [0, 1, 3].map((number) => ({ colour: `var(--s${number})`, dash: null }));
-const GREY = { colour: "color-mix(in oklab, var(--muted) 45%, var(--surface))", dash: null };
+const LEADING = ["var(--s0)", "var(--s1)", "var(--s3)"];
+const GREY = "color-mix(in oklab, var(--muted) 45%, var(--surface))";
 
 /** Of many lines, those with the least cost or the highest rate at the right end; null for few. */
 function leadersOf({ series, y }) {
@@ -121,13 +121,11 @@ function mergedLabels(series) {
   return groups;
 }
 
-const coincidenceNotes = (groups) =>
-  groups
-    .filter((group) => group.length > 1)
-    .map((group) => {
-      const names = group.map(({ label }) => label).join("; ");
-      return `${group.length === 2 ? "Both" : `All ${group.length}`} within 1${NBSP}%: ${names}.`;
-    });
+const coincidenceNotes = (groups) => {
+  const alike = groups.filter((group) => group.length > 1);
+  const names = alike.map((group) => group.map(({ label }) => label).join(" = "));
+  return names.length ? `Within 1${NBSP}% of each other: ${names.join("; ")}.` : [];
+};
 
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);
 
@@ -390,9 +388,12 @@ function xDomain(spec, points) {
 export function lineChart(spec, width) {
   const styles = stylesOf(spec.series);
   const leaders = leadersOf(spec);
+  // A leader has the colour of its primitive unless another has it, too.
+  const theirs = (leaders || []).map((one) => styles[spec.series.indexOf(one)].colour);
+  const colours = new Set(theirs).size < theirs.length ? LEADING : theirs;
   const series = spec.series.map((one, at) => ({
     ...one,
-    style: leaders ? { ...styles[at], ...(LEADING[leaders.indexOf(one)] || GREY) } : styles[at],
+    style: leaders ? { ...styles[at], dash: null, colour: colours[leaders.indexOf(one)] || GREY } : styles[at],
     isGrey: leaders !== null && !leaders.includes(one),
     name: `line-${at}`,
   }));
@@ -402,11 +403,11 @@ export function lineChart(spec, width) {
   const groups = mergedLabels(series);
   // Of many lines, the name of a grey one stands in the legend.
   const named = groups.length > MOST_LABELS ? groups.filter((group) => group.some(({ isGrey }) => !isGrey)) : groups;
-  const longest = Math.max(0, ...named.map((group) => groupLabel(group, LONGEST_LABEL).length));
+  const letters = Math.min(LONGEST_LABEL, Math.floor((width * 0.4 - 20) / LABEL_CHARACTER));
+  const longest = Math.max(0, ...named.map((group) => groupLabel(group, letters).length));
   // Names that are cut may be alike: a legend has all of each.
-  const isCut = named.some((group) => groupLabel(group, LONGEST_LABEL).includes("…"));
-  const fits = named.length <= MOST_LABELS && longest * LABEL_CHARACTER + 20 <= width * 0.4;
-  const labelled = series.length > 0 && fits && !isCut;
+  const isCut = named.some((group) => groupLabel(group, letters).includes("…"));
+  const labelled = series.length > 0 && named.length <= MOST_LABELS && !isCut;
   const box = lineBox(spec, width, domains.y, labelled, longest);
   const xLog = Boolean(spec.x.log) && domains.x[0] > 0;
   const [from, to] = [box.left + (xLog ? 12 : 0), box.right - 12];

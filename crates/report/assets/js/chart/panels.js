@@ -60,6 +60,6 @@ export function panelChart(spec, width) {
     spots: drawn.flatMap(({ spots }) => spots),
     highlight,
     legend: legends.length ? el("div", null, legends) : null,
-    note: drawn.flatMap(({ note }) => note || []),
+    note: [...new Set(drawn.flatMap(({ note }) => note || []))],
   };
 }

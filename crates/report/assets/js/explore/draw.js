@@ -215,16 +215,17 @@ export function drawContent(host, state, wasOpen) {
   const content = contentOf(state);
   const { specs, left, omitted, lines } = specsOf(content, state);
   clearCharts(host);
+  if (content.facet) host.append(el("h3", null, sideTitle(state)));
   const grid = el("div", { class: specs.length > 1 ? "facets" : "facet" });
   host.append(grid);
   specs.filter(({ rows, series }) => (rows || series).length > 0).forEach((spec) => drawChart(grid, spec).refresh());
   const notes = [
     content.note,
     content.found.length > 0 && lines === 0 ? "None of these cases has a figure." : null,
-    omitted > 0
-      ? `${plural(omitted, "line")} more match the filter but are not drawn: narrow it, or choose a value above.`
-      : null,
-    left > 0 ? `${plural(left, "chart")} more match the filter but are not drawn.` : null,
+    ...[
+      [omitted, "line"],
+      [left, "chart"],
+    ].map(([count, what]) => count > 0 && `${plural(count, what)} more match the filter but are not drawn: narrow it.`),
   ];
   host.append(...notes.filter(Boolean).map((text) => el("p", { class: "notice" }, text)));
   const together = runsOf(content.rows).length > 1 && !(content.facet && content.facet.id === "run");

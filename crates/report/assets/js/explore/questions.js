@@ -75,11 +75,11 @@ export const FIGURES = DATA.figures.map((figure) => ({
 
 export const QUESTIONS = makeQuestions();
 export const questionNamed = (id) => QUESTIONS.find((question) => question.id === id);
-export const stateOfQuestion = ({ q, x, y, facet, scale }) => ({
+export const stateOfQuestion = ({ q, x, y, facet, scale, each }) => ({
   q,
   x: x || "",
   y: y || "ns",
   scale: scale || "log",
   facet: facet || "",
-  picks: {},
+  picks: each ? { [each]: "*" } : {},
 });

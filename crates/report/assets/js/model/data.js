@@ -61,7 +61,7 @@ function rowFrom(columns, run, index) {
   row.perUnit = fills ? row.blocks / units : null;
   row.actors = actors(row);
   row.grid = gridText(row.blocks, units);
-  row.gridStride = row.stride === null ? row.grid : `${row.grid}, stride ${row.stride}`;
+  row.gridStride = [row.grid, row.stride && `stride ${row.stride}`].filter(Boolean).join(", ") || null;
   row.warps = fills && row.threads > 0 ? (row.perUnit * row.threads) / 32 : null;
   return row;
 }

@@ -73,8 +73,6 @@ export function valuesOf(dim, rows) {
   return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
 }
 
-const varying = (rows) => DIMENSIONS.filter((dim) => valuesOf(dim, rows).length > 1);
-
 /** A value that stands alone: `1 block`, `device scope`. */
 export function valueWords(dim, value) {
   if (["warps", "perUnit", "distance", "clusterSize", "scope", "space", "elements"].includes(dim.id))

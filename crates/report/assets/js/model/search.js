@@ -159,12 +159,13 @@ const fieldText = (value) =>
     .toLowerCase()
     .replace(/\u00a0/g, " ");
 
-/** A condition on a parameter. `threads:1,2,4` is one of them; a value with a comma of its own is whole. */
+/** A condition on a parameter. `threads:1,2,4` is one of them, `threads:2+` two or more; a value with a comma of its own is whole. */
 function fieldCondition(name, value) {
   const values = [value, ...value.split(",")];
+  const [, least] = /^(\d+)\+$/.exec(value) || [];
   const holds = (row) => {
     const found = FIELDS[name](row);
-    return found !== null && found !== undefined && values.includes(fieldText(found));
+    return found !== null && found !== undefined && (found >= least || values.includes(fieldText(found)));
   };
   return { word: `${value} ${name}`, field: name === "type" ? "dtype" : name, value, holds };
 }

@@ -174,7 +174,7 @@ export function heatMapCard(family, all) {
   const note = `Each cell is the cost of one barrier in ${unit.name}. Hatched: no figure; the tooltip shows the reason.`;
   const card = el(
     "article",
-    { class: "panel wide" },
+    { class: "panel wide", id: `sizes-${family}` },
     el("header", null, el("h3", null, MAP_FAMILIES[family]), el("p", { class: "note" }, note)),
     grid,
   );

@@ -271,7 +271,8 @@ export function drawRows() {
     return;
   }
   possible = knownColumns();
-  columns = possible.filter((column) => column.usual);
+  // A narrow window has no room for reasons: the tooltip of a row has its own.
+  columns = possible.filter((column) => column.usual && !(column.isReason && innerWidth < 1400));
   const present = [...VERDICTS.keys()].filter((name) => ROWS.some((row) => row.verdict === name));
   const chooseVerdict = (event) => {
     TABLE.verdict = event.target.value;

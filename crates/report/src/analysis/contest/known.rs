@@ -86,7 +86,7 @@ impl<'a> Known<'a> {
 
     /// Whether it certainly costs less than the other one, which is alike. Published figures without intervals may differ by chance
     /// in all that is less than a factor.
-    pub(super) fn is_below(&self, other: &Self) -> bool {
+    pub(crate) fn is_below(&self, other: &Self) -> bool {
         const BY_POINTS: f64 = 2.0;
         let ratio = other.over(self);
         let is_point = |one: &Self| {

@@ -40,6 +40,28 @@ impl<'a> Total<'a> {
         Some(Self { known, rate: known.row.ops_per_s_total? })
     }
 
+    /// The same of a row whose cost is written as an interval, too.
+    pub(super) fn written(data: &'a RunData, index: usize) -> Option<Self> {
+        let known = Known::written(data, index, Basis::Machine)?;
+        let shown = known.row.shown_interval().filter(|_| !known.has_figure());
+        Some(Self {
+            known: Known { bounds: shown.unwrap_or(known.bounds), ..known },
+            rate: total_rate(data, known.row)?,
+        })
+    }
+
+    /// The rates at the ends of the interval, where the cost is one.
+    pub(super) fn range(&self) -> Option<[f64; 2]> {
+        let Interval { low, high } = self.known.bounds;
+        (!self.known.has_figure() && low > 0.0).then(|| [high, low].map(|end| self.rate * self.known.ns / end))
+    }
+
+    /// Whether this rate certainly is the higher one.
+    pub(super) fn is_above(&self, other: &Self) -> bool {
+        let [own, other] = [self, other].map(|total| total.known.with_cost(1.0 / total.rate));
+        own.is_below(&other)
+    }
+
     /// This rate over the other one, both of all threads together: as uncertain as the costs of their operations.
     pub(super) fn over(&self, other: &Self) -> Ratio {
         let [own, other] = [self, other].map(|total| total.known.with_cost(1.0 / total.rate));
@@ -50,9 +72,21 @@ impl<'a> Total<'a> {
 impl fmt::Display for Total<'_> {
     /// `43.8 million`, `~43.8 million` where the row is noisy.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some([low, high]) = self.range() {
+            return write!(out, "{} to {}", count(low), count(high));
+        }
         let doubt = if self.known.row.verdict.has_cost() { "" } else { reading::ROUGHLY };
         write!(out, "{doubt}{}", count(self.rate))
     }
+}
+
+/// How often all threads do it in a second; of a cost without a number, too.
+pub(super) fn total_rate(data: &RunData, row: &Row) -> Option<f64> {
+    let from_cost = || {
+        let at_once = data.catalogue.facts(&row.case.primitive)?.operations_at_once(&row.case);
+        Some(at_once as f64 * 1e9 / row.rate_ns?.value())
+    };
+    row.ops_per_s_total.or_else(from_cost)
 }
 
 /// The row of the same case, with its rate, where the compiler cannot add up the operands of a warp before one atomic operation.
@@ -164,7 +198,7 @@ fn label(case: &Case) -> String {
 
 /// How many times one rate is another one, if it is certainly more.
 fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<Ratio> {
-    Some(one.over(other)).filter(|ratio| ratio.is_above_one())
+    one.is_above(other).then(|| one.over(other))
 }
 
 /// The usual type: the first one with a row for one variable.

@@ -2,7 +2,7 @@
 
 use syncscope_core::{Form, Space};
 
-use super::atomics::{Total, is_apart};
+use super::atomics::{Total, is_apart, total_rate};
 use super::families::used;
 use super::prelude::*;
 use crate::analysis::claim::Truth;
@@ -189,19 +189,19 @@ impl Sided {
     /// How many times as many the better side does, and which it is: `GPU 31 times`, where the intervals decide.
     fn ratio(&self, data: &RunData) -> Option<String> {
         let [cpu, gpu] = self.compared();
-        let (gpu_over, cpu_over) = match self.operation.by {
+        let (is_gpu, is_cpu, gpu_over, cpu_over) = match self.operation.by {
             By::Nothing => return None,
             By::Rate => {
-                let [cpu, gpu] = [Total::of(data, cpu?, Basis::Machine)?, Total::of(data, gpu?, Basis::Machine)?];
-                (gpu.over(&cpu), cpu.over(&gpu))
+                let (cpu, gpu) = (Total::written(data, cpu?)?, Total::written(data, gpu?)?);
+                (gpu.is_above(&cpu), cpu.is_above(&gpu), gpu.over(&cpu), cpu.over(&gpu))
             }
             By::Time => {
                 let of = |index| Known::written(data, index, Basis::Machine);
                 let (cpu, gpu) = (of(cpu?)?, of(gpu?)?);
-                (cpu.over(&gpu), gpu.over(&cpu))
+                (gpu.is_below(&cpu), cpu.is_below(&gpu), cpu.over(&gpu), gpu.over(&cpu))
             }
         };
-        Some(match (gpu_over.is_above_one(), cpu_over.is_above_one()) {
+        Some(match (is_gpu, is_cpu) {
             (true, _) => format!("GPU {gpu_over}"),
             (_, true) => format!("CPU {cpu_over}"),
             _ => "undecided".to_owned(),
@@ -225,14 +225,19 @@ fn rate(number: f64) -> String {
 }
 
 /// How often all threads do it in a second, where that is what is compared.
-fn total(row: &Row, by: By) -> Option<String> {
-    let rough = if Reading::of(row).state == reading::State::Resolved { "" } else { reading::ROUGHLY };
-    row.ops_per_s_total.filter(|_| by == By::Rate).map(|number| format!("{rough}{}", rate(number)))
+fn total(data: &RunData, index: usize, by: By) -> Option<String> {
+    let total = Total::written(data, index).filter(|_| by == By::Rate)?;
+    if let Some([low, high]) = total.range() {
+        return Some(format!("{} to {}", rate(low), rate(high)));
+    }
+    let row = total.known.row;
+    let rough = if row.verdict.has_cost() { "" } else { reading::ROUGHLY };
+    Some(format!("{rough}{}", rate(total_rate(data, row)?)))
 }
 
 /// Which primitive, form and size the row is, and how often all threads do it.
-fn conditions(data: &RunData, row: &Row, by: By) -> String {
-    let case = &row.case;
+fn conditions(data: &RunData, index: usize, by: By) -> String {
+    let case = data.case(index);
     let name = match data.catalogue.facts(&case.primitive).map(|facts| facts.role) {
         Some(Role::Update | Role::Access | Role::Fence) => case.bytes_apart().map(|bytes| format!("{bytes} B apart")),
         _ => Some(short_design(&data.catalogue, case)),
@@ -240,7 +245,7 @@ fn conditions(data: &RunData, row: &Row, by: By) -> String {
     let group = case.group.as_ref().filter(|group| group.number().is_none()).map(naming::group);
     let is_said = |text: &String| name.as_ref().is_some_and(|name| name.contains(text.as_str()));
     let group = group.filter(|text| !text.is_empty() && !is_said(text));
-    joined([total(row, by), Some(naming::size(case)), name.clone(), group], ", ").unwrap_or_default()
+    joined([total(data, index, by), Some(naming::size(case)), name.clone(), group], ", ").unwrap_or_default()
 }
 
 /// A cell of the table in other formats: the operation, the place, the row, and how both sides compare.
@@ -261,7 +266,7 @@ pub(crate) fn cells(data: &RunData) -> Vec<SideCell<'_>> {
         let named = PLACES.into_iter().zip(one.rows);
         named.filter_map(move |((_, place), index)| {
             let row = data.rows.get(index?)?;
-            let (figure, rate) = (Reading::of(row).figure, total(row, operation.by));
+            let (figure, rate) = (Reading::of(row).figure, total(data, index?, operation.by));
             Some(SideCell { operation: operation.name, place, row, figure, rate, ratio: ratio.clone() })
         })
     };
@@ -291,9 +296,8 @@ pub(crate) const NOTE: &str = "Each cell shows the time of one thread and, below
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let all = operations(data);
     let cell = |one: &Sided, index: usize| {
-        let row = &data.rows[index];
-        let detail = Some(conditions(data, row, one.operation.by));
-        Cell { detail, ..Cell::of(row, index) }
+        let detail = Some(conditions(data, index, one.operation.by));
+        Cell { detail, ..Cell::of(&data.rows[index], index) }
     };
     let line = |one: &Sided| {
         let ratio = one
@@ -310,14 +314,18 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let row = |one: &Sided| {
         let point = |(colour, index): (usize, Option<usize>)| {
             let index = index?;
-            let point = Point::total_rate(&data.rows[index], index, 0.0);
+            let row = &data.rows[index];
+            let row = Row { ops_per_s_total: total_rate(data, row), ..row.clone() };
+            let point = Point::total_rate(&row, index, 0.0);
             Some(Point { colour: Some(colour), text: None, ..point })
         };
         let points = COLOURS.into_iter().zip(one.rows).filter_map(point).collect();
         Series { label: one.operation.name.to_owned(), primitive: None, colour: None, points }
     };
     let rates = all.iter().filter(|one| one.operation.by == By::Rate).map(row).collect();
-    let legend = COLOURS.into_iter().zip(PLACES).map(|(colour, (_, label))| Key { colour, label }).collect();
+    let is_used = |at: usize| all.iter().any(|one| one.rows[at].is_some());
+    let keys = COLOURS.into_iter().zip(PLACES).map(|(colour, (_, label))| Key { colour, label }).enumerate();
+    let legend = keys.filter(|(at, _)| is_used(*at)).map(|(_, key)| key).collect();
     let axis = Axis::log("a second, all threads together", Unit::Rate);
     let dots = Spec::dots(axis, rates).map(|chart| chart.with_legend(legend));
     Picture::of([table, dots], "Undecided in this run.", [Some(NOTE.to_owned())])
@@ -326,23 +334,23 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 /// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
 /// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
 fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
-    let cpu = Total::of(data, atomic(data, Place::CpuThreads, "add", Layout::Shared, None)?, Basis::Machine)?;
+    let cpu = Total::written(data, atomic(data, Place::CpuThreads, "add", Layout::Shared, None)?)?;
     // A CPU's compiler sums no warp first, so neither does the GPU's, where the run has such a row.
     let on_gpu = |form| atomic(data, Place::Gpu, "add", Layout::Shared, form);
     let index = on_gpu(Some(Form::NotAggregated)).or_else(|| on_gpu(None))?;
     let same = Case { form: None, ..data.case(index).clone() };
     let default = data.rows.iter().position(|row| row.case == same).unwrap_or(index);
-    let gpu = Total::of(data, index, Basis::Machine)?;
-    let is_gpu = gpu.over(&cpu).is_above_one();
+    let gpu = Total::written(data, index)?;
+    let is_gpu = gpu.is_above(&cpu);
     let ratio = if is_gpu { gpu.over(&cpu) } else { cpu.over(&gpu) };
-    if !ratio.is_above_one() {
+    if !is_gpu && !cpu.is_above(&gpu) {
         let question = "whether CPU or GPU threads add more often to one variable";
         return Some(Outcome::open(format!("{question} ({cpu} and {gpu} a second)")));
     }
-    let summed = Total::of(data, default, Basis::Machine).filter(|_| default != index);
+    let summed = Total::written(data, default).filter(|_| default != index);
     let summed = summed.map_or_else(String::new, |total| {
         let times = total.over(&cpu);
-        let times = if is_gpu && times.is_above_one() { format!(", {times} as many") } else { String::new() };
+        let times = if is_gpu && total.is_above(&cpu) { format!(", {times} as many") } else { String::new() };
         format!(" ({total} a second where the compiler sums each warp first{times})")
     });
     let (winner, loser) =
@@ -372,6 +380,10 @@ mod tests {
             row(Case { layout: Some(Layout::Shared), dtype: Some(Dtype::I32), ..case }, ns, share)
         };
         let cpu = with_rate(of(case("cpu.atomic.add", 16), 366.0, 0.17), 43.8e6);
+        let published = |row: &Row, rate| {
+            let bare = Row { verdict: Verdict::Imported(String::new()), ..row.clone() };
+            Row { ns_within: None, ns_interval: None, ..with_rate(bare, rate) }
+        };
         let gpu = with_rate(of(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
         let sentence = "On one variable, the whole GPU does 31 times as many atomic adds as all CPU threads: 135,168 GPU threads add \
                         1.37 billion times a second, 16 CPU threads 43.8 million times.";
@@ -390,13 +402,20 @@ mod tests {
         assert_eq!(said(contended_on_both_sides, vec![gpu.clone()]), None);
         let close = with_rate(row(gpu.case.clone(), 99_000.0, 0.02), 50e6);
         assert!(said(contended_on_both_sides, vec![cpu.clone(), close]).unwrap().is_err(), "17 % may swap them");
+        let imports = |rate| vec![published(&cpu, 43.8e6), published(&gpu, rate)];
+        assert!(said(contended_on_both_sides, imports(80e6)).unwrap().is_err(), "points differ by less than a factor");
+        let sentence = said(contended_on_both_sides, imports(1.37e9)).unwrap().unwrap();
+        assert!(sentence.starts_with("On one variable, the whole GPU does 31 times"), "{sentence}");
         let noisy = |half: f64| {
             let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
             vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
         };
         let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
         assert!(sentence.ends_with("16 CPU threads ~43.8 million times."), "{sentence}");
-        assert_eq!(said(contended_on_both_sides, noisy(100.0)), None, "the table has no figure");
+        let sentence = said(contended_on_both_sides, noisy(150.0)).unwrap().unwrap();
+        assert!(sentence.starts_with("On one variable, the whole GPU does at least 18 times"), "{sentence}");
+        assert!(sentence.ends_with("16 CPU threads 31.1 million to 74.2 million times."), "a range: {sentence}");
+        assert_eq!(said(contended_on_both_sides, noisy(250.0)), None, "the table has no figure");
     }
 
     fn add(id: &str, blocks: Option<u32>, threads: u32, ns: f64, rate: f64) -> Row {
