@@ -63,7 +63,7 @@ pub fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
 /// time to compile.
 pub fn with_loops_alone(program: &Program) -> Program {
     let mut alone = program.clone();
-    alone.definitions.push("SYNCSCOPE_LOOPS_ALONE".to_owned());
+    alone.definitions.push("SYNCSCOPE_LOOPS_ALONE=1".to_owned());
     alone
 }
 
