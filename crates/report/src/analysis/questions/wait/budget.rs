@@ -100,9 +100,12 @@ const BAR: f64 = 32.0;
 fn drawn(data: &RunData) -> Vec<String> {
     let of = |(beside, title)| {
         let (way, contest) = sleeping(data, beside)?;
-        let most = contest.known().map(|(_, known)| known.ns).fold(f64::MIN_POSITIVE, f64::max);
+        let written = contest.known().filter(|(_, known)| known.is_written());
+        let most = written.map(|(_, known)| known.ns).fold(f64::MIN_POSITIVE, f64::max);
         let bar = |ns: f64| "█".repeat((BAR * ns / most).round().max(1.0) as usize);
-        let lines = contest.known().map(|(one, known)| format!("{:<14} {} {known}", one.name, bar(known.ns)));
+        // What has no number has no length either.
+        let long = |known: &Known<'_>| if known.is_written() { bar(known.ns) } else { String::new() };
+        let lines = contest.known().map(|(one, known)| format!("{:<14} {} {known}", one.name, long(&known)));
         Some([format!("{title} ({way}):")].into_iter().chain(lines).collect::<Vec<_>>())
     };
     let titles = [
