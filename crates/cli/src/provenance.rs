@@ -28,7 +28,7 @@ pub(crate) fn tool() -> Tool {
 }
 
 /// The words of this command, without the folder of the program, which runs that are passed on would tell. Those that are no
-/// UTF-8, such as paths may be, stand there with replacement characters.
+/// UTF-8, such as paths may be, are there with replacement characters.
 pub(crate) fn command_line() -> Vec<String> {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     std::iter::once(env!("CARGO_BIN_NAME").to_owned()).chain(words).collect()

@@ -75,7 +75,7 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// A path as one word of a command that can be pasted into a shell. What steers a terminal, and bytes that are no text, stand in the form
+/// A path as one word of a command that can be pasted into a shell. What steers a terminal, and bytes that are no text, are in the form
 /// `$'\\033'` of POSIX.1-2024.
 pub(crate) fn word(path: &Path) -> String {
     let bytes = path.as_os_str().as_bytes();

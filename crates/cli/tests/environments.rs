@@ -1,6 +1,6 @@
 //! Strange environments: nothing panics, nothing hangs, `list` explains what is absent, and a run gives its row.
 //!
-//! The GPU's environments (no device, no NVRTC, another NVRTC, a device that is lost) stand in `faults.rs`. Environments
+//! The GPU's environments (no device, no NVRTC, another NVRTC, a device that is lost) are in `faults.rs`. Environments
 //! that only a privileged user can make are skipped elsewhere, with the reason.
 
 #![cfg(target_os = "linux")]

@@ -102,7 +102,7 @@ fn resolved(folder: &Path) -> HashMap<Case, f64> {
     resolved.filter_map(|row| Some((row.case, row.ns.map(Nanoseconds::value)?))).collect()
 }
 
-/// Memory of all processes that stand in a place for them, such as `/dev/shm`.
+/// Memory of all processes that are in a place for them, such as `/dev/shm`.
 fn shared_memory() -> BTreeSet<PathBuf> {
     let names = fs::read_dir("/dev/shm").into_iter().flatten().flatten().map(|entry| entry.path());
     names.filter(|path| path.to_string_lossy().contains("syncscope")).collect()

@@ -1,4 +1,4 @@
-//! Records that stand in `run.json`.
+//! Records in `run.json`.
 
 /// Declares records: a field that none of them knows is an error, and one whose name ends in `?` is left out where it says nothing
 /// (`None`, an empty list). No literal follows the `?`: a repetition has to name something that is repeated.

@@ -1,6 +1,6 @@
-//! Enums that stand as words in files: one list gives `as_str`, `Display`, `FromStr`, serde and all values.
+//! Enums stored as words in files: one list gives `as_str`, `Display`, `FromStr`, serde and all values.
 
-/// The word in a file is none of the words that may stand there.
+/// The word in a file is none of the words that may be there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {kind} `{found}`; expected one of {expected}")]
 pub struct UnknownWord {
@@ -8,7 +8,7 @@ pub struct UnknownWord {
     pub kind: &'static str,
     /// The word found.
     pub found: String,
-    /// The words that may stand there.
+    /// The words that may be there.
     pub expected: String,
 }
 

@@ -1,4 +1,4 @@
-//! This crate names no primitive, device, library or paper: what is known of them stands in the crates that have them.
+//! This crate names no primitive, device, library or paper: what is known of them is in the crates that have them.
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 

@@ -202,7 +202,7 @@ impl Found {
 }
 
 impl fmt::Display for Found {
-    /// `spin, 2 threads: 46.1 ns (44.9 to 47.2), Resolved`, then how the first stands to the others.
+    /// `spin, 2 threads: 46.1 ns (44.9 to 47.2), Resolved`, then how the first compares with the others.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let team = if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
         for (at, (name, found)) in self.costs.iter().enumerate() {

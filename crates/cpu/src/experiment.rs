@@ -345,7 +345,7 @@ impl Experiment for TeamExperiment<'_> {
             // What the slowest of them does not get in a window, others do, and how long that lasts is not the window's to say.
             actor: if windows.is_some() { Actor::Mean } else { self.sharing.actor },
             // One thread with a core of its own shows the cost of the operation. Several are what a program meets: all samples
-            // count, as for the rate of all threads, and those of threads that were alone stand beside (`alone_ns`).
+            // count, as for the rate of all threads, and those of threads that were alone are stored in addition (`alone_ns`).
             population: if self.team.cpus().len() > 1 { Population::All } else { Population::Alone },
             in_window: windows.is_some(),
             counted_for: windows.map(|windows| windows.length),

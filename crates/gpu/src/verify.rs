@@ -34,7 +34,7 @@ pub struct Verified {
 /// What does not change which instructions a loop has: how many copies there are, and the threads that registers must be enough for.
 const OF_LAUNCH: [&str; 2] = ["SYNCSCOPE_UNROLL=", "SYNCSCOPE_MOST_THREADS="];
 
-/// With fewer copies, what stands once in an iteration counts for more.
+/// With fewer copies, what is once in an iteration counts for more.
 const FEWEST_COPIES: u32 = 8;
 
 /// One case for each program of the catalogue whose cases are `wanted`, of those with the same instructions the one that compiles

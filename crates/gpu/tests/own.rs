@@ -1,4 +1,4 @@
-//! What a user writes, compiled and decoded: the instruction of the line stands in the evidence, and errors have the line of the
+//! What a user writes, compiled and decoded: the instruction of the line is in the evidence, and errors have the line of the
 //! user. Needs NVRTC, but no GPU.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]

@@ -1,6 +1,6 @@
 //! Lists of CPUs as Linux writes them: `0-3,8`.
 
-/// The numbers as text, runs of them as ranges. They may stand in any order.
+/// The numbers as text, runs of them as ranges. They may be in any order.
 ///
 /// ```
 /// assert_eq!(syncscope_host::cpu_list::format(&[8, 0, 1, 3, 2]), "0-3,8");

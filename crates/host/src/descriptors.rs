@@ -1,5 +1,5 @@
-//! File descriptors that threads wait on: event counters (`eventfd(2)`), and waiting until one can be read (`poll(2)`). And the
-//! output of this process, which foreign code writes to.
+//! File descriptors that threads wait on: event counters (`eventfd(2)`) and waiting until one is readable (`poll(2)`); and the
+//! standard output of this process, into which foreign code may write.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};

@@ -1,9 +1,9 @@
-//! A child that ends with this process, and with it all that it started.
+//! Starts a child whose whole process tree ends with this process.
 //!
-//! `PR_SET_PDEATHSIG` ends the child alone: what a compiler or foreign code started goes on. So a third process stands between
-//! this one and the child, the guard. Whatever loses its parent below the guard becomes its child (`PR_SET_CHILD_SUBREAPER`),
-//! also from another session. When the child or this process has ended, however that was, the guard kills all that is left,
-//! and ends as the child did. Where somebody kills the guard, the system kills the child.
+//! `PR_SET_PDEATHSIG` ends only the child: what a compiler or foreign code started continues. So a third process, the guard, sits
+//! between this one and the child. Orphans below the guard become its children (`PR_SET_CHILD_SUBREAPER`), also those in another
+//! session. When the child or this process has ended, for whatever reason, the guard kills all that is left
+//! and ends as the child did. If somebody kills the guard, the system kills the child.
 //!
 //! ```text
 //! this process -- guard -- child -- what it starts

@@ -1,4 +1,4 @@
-//! Calls to the operating system that both hardware crates need. Their `unsafe` code stands here once.
+//! Calls to the operating system that both hardware crates need, with their `unsafe` code in one place.
 //!
 //! - [`scheduling`]: the calling thread's CPUs, its priority and its context switches. Start here.
 //! - [`clock`]: the raw monotonic clock.

@@ -1,4 +1,4 @@
-//! What the system takes away from a process: its limits (`ulimit`), and whether the kernel ended processes for want of memory.
+//! Limits of this process (`ulimit`), and whether the kernel's out-of-memory killer ended processes.
 
 use std::fs;
 use std::time::Duration;

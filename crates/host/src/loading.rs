@@ -1,5 +1,6 @@
-//! Loading foreign libraries. Their initializers run in this process and may change what it is measured with: libgomp binds the
-//! thread that loads it, MPI libraries install handlers of signals, code compiled with `-ffast-math` flushes small numbers to zero.
+//! Loads foreign libraries and undoes what their initializers change in this process, because that would change measurements:
+//! libgomp binds the thread that loads it, MPI libraries install signal handlers, code compiled with `-ffast-math` flushes small
+//! numbers to zero.
 
 use std::ffi::{CStr, CString, c_int};
 use std::fs::File;

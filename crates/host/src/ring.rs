@@ -1,4 +1,4 @@
-//! A thread that sleeps until one of its requests to the kernel is done, among them the wait for a futex (`io_uring(7)`).
+//! Sleeping in `io_uring(7)`: a thread sleeps until one of its requests is done, such as a wait for a futex.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};

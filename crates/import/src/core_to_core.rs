@@ -1,8 +1,8 @@
-//! The matrices that core-to-core-latency writes with `--csv`: half the time of a round trip between each two CPUs, which is the cost
-//! of one hand-off. Line `i` has the pairs of CPU `i` with those before it (`Matrix`).
+//! Reads the matrices that core-to-core-latency writes with `--csv`: for each pair of CPUs half a round trip, the cost of one
+//! hand-off. Line `i` has the pairs of CPU `i` with the CPUs before it (`Matrix`).
 //!
-//! One sample of its `src/bench/cas.rs` (commit 96a943a) is the time of n successful compare-and-swaps of one of the two threads,
-//! divided by n and by 2: between two of them the other thread has one, so that n are n round trips.
+//! In its `src/bench/cas.rs` (commit 96a943a), a sample is the time in which one thread does n successful compare-and-swaps, divided by
+//! n and by 2: the other thread does one between any two of them, so n of them are n round trips.
 
 use std::collections::HashSet;
 use std::path::Path;

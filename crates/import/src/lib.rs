@@ -320,7 +320,7 @@ fn write_rows(output: &Path, rows: &[Row]) -> Result<RunDirectory, ImportError> 
     Ok(directory)
 }
 
-/// Copies the licence of the figures, which stands in their directory or the one above. A link or a large file is none.
+/// Copies the licence of the figures, which is in their directory or the one above. A link or a large file is none.
 fn keep_license(results: &Path, output: &Path) -> Result<(), ImportError> {
     let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
     let Some(license) = resolved.ancestors().take(2).map(|folder| folder.join(LICENSE)).find(|path| is_license(path))

@@ -1,5 +1,5 @@
-//! A matrix of CPUs as text. Line 1 has n fields, so n lines of n fields are due: a time for each pair below the diagonal, above it, or
-//! on both sides. Cells are read by position only after the shape has been checked.
+//! Parses a matrix of CPU pairs from text. Line 1 has n fields, so n lines of n fields are due: a time for each pair below the
+//! diagonal, above it, or on both sides. Cells are read by position only after the shape has been checked.
 
 use std::collections::BTreeSet;
 
@@ -142,7 +142,7 @@ fn is_numbered(matrix: &[NumberedFields]) -> Result<bool, String> {
     if has_label || !are_numbers || !corner.is_empty() {
         return Ok(has_label);
     }
-    // Times are not 0, and those of a full matrix stand on both sides of its diagonal.
+    // Times are not 0, and those of a full matrix are on both sides of its diagonal.
     let inner = |is_below: bool| {
         let side = move |at: usize| {
             matrix[at].1.iter().enumerate().skip(1).filter(move |(other, _)| *other != at && (*other < at) == is_below)

@@ -1,4 +1,4 @@
-//! The OpenMP programs of SyncPerformance (Burtchell and Burtscher, IISWC 2024) and the cases that measure the same.
+//! Maps each OpenMP program of SyncPerformance (Burtchell and Burtscher, IISWC 2024) to the case of ours that measures the same.
 
 use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Placement};
 

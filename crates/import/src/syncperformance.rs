@@ -1,4 +1,4 @@
-//! The result files of SyncPerformance (Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization
+//! Reads the result files of SyncPerformance (Burtchell and Burtscher, *Characterizing CUDA and OpenMP Synchronization
 //! Primitives*, IISWC 2024): `runtimes.csv`, one file for each program and stride.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! The primitives, and the cases that the processes of a run allow.
+//! The MPI primitives, and the cases that a run of so many processes on so many nodes allows. Start here.
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::{Case, Facts, Mode, OperationsAtOnce, Primitive, Role, Waits};

@@ -1,4 +1,4 @@
-//! Rank 0: the processes of a run as a laboratory, and a case of several processes made ready for the engine.
+//! Rank 0 drives the engine: it presents all processes of the run as one laboratory and sets up each case among them.
 
 use std::collections::{HashMap, hash_map};
 

@@ -1,4 +1,4 @@
-//! Launchers of many processes (Slurm's `srun`, Open MPI's and MPICH's `mpirun`): which of its processes this is.
+//! Recognizes the launcher (Slurm's `srun`, Open MPI's or MPICH's `mpirun`) from the environment, and this process's rank in it.
 
 use syncscope_core::Cancel;
 
@@ -18,7 +18,7 @@ pub struct Process {
 }
 
 /// The launchers: their name, and the variables with the rank, the number of processes and the rank on the node. Open MPI
-/// and MPICH stand before Slurm, because their processes may themselves be tasks of Slurm.
+/// and MPICH come before Slurm, because their processes may themselves be tasks of Slurm.
 const LAUNCHERS: [(&str, [&str; 3]); 3] = [
     ("Open MPI", ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"]),
     // Hydra, the launcher of MPICH and of Intel MPI.

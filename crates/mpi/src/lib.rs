@@ -1,4 +1,4 @@
-//! Primitives between processes, by calls of the MPI library that is on the machine, and the launchers that start them.
+//! Measures primitives between processes, such as `MPI_Barrier`, with the site's MPI library under the site's launcher.
 //!
 //! Rank 0 has a [`MpiLaboratory`]: it decides what is measured and keeps the results. The other processes
 //! [`follow`](MpiProcess::follow): they wait for its messages and take part in what these say. All of them run the same

@@ -1,4 +1,4 @@
-//! The functions of the compiled shim. The first use loads the MPI library into this process, where it stays.
+//! Calls the functions of the compiled shim. The first call loads the MPI library into this process for good.
 
 use std::ffi::{CStr, c_char, c_int};
 

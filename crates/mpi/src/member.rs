@@ -1,4 +1,4 @@
-//! What one process does of a batch of timed loops, and how it checks them.
+//! One process's part in a batch of timed loops, and its check of them.
 
 use syncscope_host::scheduling::{self, CpuSet};
 

@@ -1,4 +1,4 @@
-//! What rank 0 sends to all processes: a fixed number of words.
+//! The message with which rank 0 tells all processes what to do next: a fixed number of words.
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::Shot;

@@ -1,5 +1,5 @@
-//! One process among those that a launcher started, from start to end, and the watchdog that ends it when a call that waits for
-//! other processes does not return: one of them may have ended, and MPI says nothing of that.
+//! The life of one process that a launcher started, and the watchdog that ends it when a call that waits for other processes does
+//! not return: MPI does not report that one of them has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The processes of a run: on which node each of them is and which CPUs it may use, and which of them take part in a case.
+//! The processes of a run: the node and CPUs of each, and which of them take part in a case.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The compiler wrapper of the MPI library (`mpicc`), and the shim compiled with it.
+//! Finds the MPI library's compiler wrapper (`mpicc`) and compiles the shim with it.
 //!
 //! MPI libraries differ in their binary interfaces: in Open MPI a communicator is a pointer, in MPICH a number. The site's
 //! own wrapper knows its library. It compiles the shim once, into the user's cache.

@@ -1,4 +1,4 @@
-//! What the model and the test said of a variant, from the lines that their programs write.
+//! Parses what the model and the stress test print about a variant.
 
 use std::collections::BTreeMap;
 

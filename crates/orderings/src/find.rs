@@ -1,4 +1,4 @@
-//! The orderings of C, C++ and CUDA in a source.
+//! Finds the orderings of C, C++ and CUDA in a source.
 
 use std::ops::Range;
 
@@ -201,7 +201,7 @@ impl Finder<'_> {
         self.leave_out(token, word, reason);
     }
 
-    /// The order that a word names, and what stands in the word before it.
+    /// The order that a word names, and the part of the word before it.
     fn order(&self, token: usize) -> Option<(Order, &'static str)> {
         let word = self.source.word(token);
         if let Some(order) = word.strip_prefix("memory_order_") {
@@ -215,7 +215,7 @@ impl Finder<'_> {
         Some((Order::of(word).filter(|_| is_enumerator)?, ""))
     }
 
-    /// An order that stands in the source.
+    /// An order that the source names.
     fn named(&mut self, token: usize, order: Order, prefix: &str) {
         let source = self.source;
         let call = source.call_of[token];
@@ -310,7 +310,7 @@ impl Finder<'_> {
             return;
         }
         let range = source.tokens[token].range.clone();
-        // Behind the first colon stand operands.
+        // Operands follow the first colon.
         let is_operand = source.arguments(call).any(|other| other < token && source.word(other).starts_with(':'));
         if is_operand {
             return;

@@ -1,4 +1,4 @@
-//! A source with the user's own headers in the place where it includes them, so that their orderings are found and changed, too.
+//! Replaces `#include` of the user's own headers by their text, so that their orderings are found and changed, too.
 
 use std::path::{Path, PathBuf};
 

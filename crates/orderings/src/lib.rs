@@ -1,7 +1,7 @@
-//! The memory orderings in somebody's lock, barrier or message: where they stand, and the source with one of them weaker, of a
-//! narrower scope, or left out. `syncscope measure --orderings` compiles, checks and measures these variants.
+//! Finds the memory orderings in a user's lock, barrier or message and writes the source with one of them weaker, narrower in scope, or
+//! left out. `syncscope measure --orderings` compiles, checks and measures these variants.
 //!
-//! - `tokens.rs`: a source as tokens; `source.rs`: which calls and functions these stand in.
+//! - `tokens.rs`: a source as tokens; `source.rs`: the calls and functions around each token.
 //! - `find.rs`: the orderings of C, C++ and CUDA; `ptx.rs`: those in `asm` statements; `ptx_as_c.rs`: the code of a GPU for the model.
 //! - `included.rs`: the user's headers in the source; `sets.rs`: which changes can be made together.
 //! - `answer.rs`: what a model and a test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
@@ -60,7 +60,7 @@ pub enum Step {
 pub struct Change {
     /// How it differs.
     pub step: Step,
-    /// What stands there instead: `relaxed`, `left out`.
+    /// The replacement: `relaxed`, `left out`.
     pub words: String,
     /// The bytes that are replaced, in their order, and by what.
     pub edits: Vec<(Range<usize>, String)>,

@@ -1,18 +1,18 @@
-//! The orderings in the text of an `asm` statement: PTX, and the fences of x86-64 and AArch64.
+//! Finds the orderings in the text of an `asm` statement: PTX, and the fences of x86-64 and AArch64.
 
 use std::ops::Range;
 
 use crate::{Change, Step};
 
-/// An ordering in a text, by where it stands there; or why it is not tried.
+/// The place of an ordering in a text, or why it is not tried.
 pub(crate) type Found = (Range<usize>, Result<Vec<Change>, &'static str>);
 
-/// What is found in a text, with its quotes, as it stands in the source.
+/// What is found in a text, with its quotes, as the source has it.
 pub(crate) fn find(text: &str, is_gpu: bool) -> Vec<Found> {
     instructions(text).filter_map(|(at, end)| if is_gpu { ptx(text, at, end) } else { fence(text, at, end) }).collect()
 }
 
-/// The instructions of a text: where the first word of each stands, and where the instruction ends, with its semicolon.
+/// The instructions of a text: where the first word of each begins, and where the instruction ends, with its semicolon.
 fn instructions(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:".contains(&byte);
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! The operation of a GPU as C for the model: the PTX of its kernels, instruction by instruction. A few blocks of one or two threads
-//! are the threads of the model. An order of a scope that does not reach the other blocks orders nothing between them.
+//! Translates the PTX of a GPU operation, instruction by instruction, into C that the model can run. A few blocks of one or two
+//! threads are the threads of the model. An order whose scope does not reach the other blocks orders nothing between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub const MODELLED: &str = "modelled.c";
 /// That of all files that are not the user's.
 pub const HARNESS: &str = "harness";
 
-/// What stands in front of the functions.
+/// Declarations in front of the functions.
 const HEAD: &str = "void syncscope_model_meet_part(unsigned first, unsigned count);\n\
     static uint64_t syncscope_shared[4][512], syncscope_arrived[32];\n";
 
@@ -169,7 +169,7 @@ impl Function<'_> {
         Some(format!("({memory}{base} + {offset})"))
     }
 
-    /// A kernel's parameter: they stand in the order of `own_model.cuh`.
+    /// A kernel's parameter, in the order of `own_model.cuh`.
     fn parameter(&self, operand: &str) -> Option<&'static str> {
         const PARAMETERS: [&str; 10] = [
             "(uint64_t)me->x",

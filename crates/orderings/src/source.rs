@@ -1,4 +1,4 @@
-//! A source with what its tokens tell: which call each of them stands in, and which functions an operation is made of.
+//! The structure of a source by its tokens: the call around each token, and the functions that an operation uses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(crate) struct Source<'a> {
     pub(crate) tokens: Vec<Token>,
     /// In the order of their opening brackets.
     pub(crate) calls: Vec<Call>,
-    /// For each token the innermost call in whose brackets it stands.
+    /// For each token the innermost call around it.
     pub(crate) call_of: Vec<Option<usize>>,
     /// What `#line` says: where the next line begins, its number, and its file.
     marks: Vec<(usize, u32, Option<String>)>,
@@ -86,7 +86,7 @@ impl<'a> Source<'a> {
         if open + 1 == close { 0 } else { commas + 1 }
     }
 
-    /// Brackets that no name stands before belong to the call around them, but for their commas.
+    /// Brackets without a name before them belong to the call around them, except for their commas.
     fn find_calls(&mut self) {
         let mut open: Vec<(Option<usize>, usize)> = Vec::new();
         for at in 0..self.tokens.len() {
@@ -160,7 +160,7 @@ impl<'a> Source<'a> {
         self.tokens.len()
     }
 
-    /// The tokens that functions of these names are made of, with those that they name and what stands in no function.
+    /// The tokens that functions of these names are made of, with those that they name and all tokens outside of functions.
     pub(crate) fn reachable(&self, roots: &[&str]) -> Vec<bool> {
         let mut is_reached = vec![roots.is_empty(); self.tokens.len()];
         if roots.is_empty() {
@@ -168,7 +168,7 @@ impl<'a> Source<'a> {
         }
         let inside = |token: usize| self.definitions.iter().any(|(_, body)| body.contains(&token));
         let (mut known, mut left): (BTreeSet<&str>, Vec<&str>) = (roots.iter().copied().collect(), roots.to_vec());
-        // What stands between a function and its body hides its name.
+        // Tokens between a function's name and its body hide the name.
         left.push("__attribute__");
         for token in (0..self.tokens.len()).filter(|token| !inside(*token)) {
             is_reached[token] = true;

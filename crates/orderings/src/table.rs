@@ -1,4 +1,4 @@
-//! The answers about all variants of an operation: as a table, as Markdown and for JSON.
+//! Writes the answers about all variants of an operation as a table, as Markdown and for JSON.
 
 use std::fmt::Write as _;
 
@@ -38,12 +38,12 @@ pub struct Saving {
 pub struct Row {
     /// The line of the ordering.
     pub line: u32,
-    /// The header of the user that it stands in; `None` for the source itself.
+    /// The user's header that has it; `None` for the source itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The ordering.
     pub ordering: String,
-    /// What stands in its place.
+    /// Its replacement.
     pub variant: String,
     /// How it differs.
     pub step: Step,
@@ -286,7 +286,7 @@ impl Table {
         self.answer().map(|answer| answer + ":").into_iter().chain(code).collect()
     }
 
-    /// What stands below the rows.
+    /// The lines below the rows.
     pub fn remarks(&self) -> Vec<String> {
         let not_tried = |NotTried { line, file, name, reason }: &NotTried| {
             let of = file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));

@@ -1,4 +1,4 @@
-//! A C-like source as tokens. Comments, and what stands between `#if 0` and its end, have none.
+//! Splits a C-like source into tokens. Comments and the text between `#if 0` and its end have none.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Directive,
 }
 
-/// A token, by where it stands.
+/// A token, by its place in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(words("x\n# if 0\na"), ["x"]);
     }
 
-    /// Every byte outside of a blank stands in one token, whatever the text.
+    /// Every byte that is no blank belongs to one token, whatever the text.
     #[test]
     fn no_text_is_too_strange() {
         for source in ["\"", "'\\", "R\"(", "/*", "#if 0", "1'", "\\", "é→", "a\"\\\n\"b", "R\"x", "//\\"] {

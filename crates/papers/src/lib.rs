@@ -1,4 +1,4 @@
-//! The experiments of papers, one folder each.
+//! Repeats the experiments of published papers, one folder each.
 //!
 //! A folder holds all of an experiment: what it measures on a CPU and a device, with the kernels, its rows and formulas, the
 //! section that the page and the terminal show, and what becomes of its paper's claims. Its [`Experiment`] in [`EXPERIMENTS`] is
@@ -265,7 +265,7 @@ impl Plan {
 /// A statement of a source about what was measured.
 pub(crate) struct Claim {
     pub(crate) statement: &'static str,
-    /// Where it stands there.
+    /// Where it is there.
     pub(crate) place: &'static str,
     /// Whether it holds here.
     pub(crate) truth: Truth,

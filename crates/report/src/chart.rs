@@ -211,7 +211,7 @@ pub(crate) struct Cell {
     /// The instruction.
     pub(crate) detail: Option<String>,
     pub(crate) row: usize,
-    /// Another row that it stands on.
+    /// Another row behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) also: Option<usize>,
 }
@@ -348,7 +348,7 @@ impl Spec {
 /// The room above and below the figures of a shared axis, as a factor.
 const MARGIN: f64 = 1.25;
 
-/// Gives charts of lines that stand side by side one vertical axis, so that a reader can compare them.
+/// Gives charts of lines that are side by side one vertical axis, so that a reader can compare them.
 fn share_vertical_axis(charts: &mut [Spec]) {
     let lines = charts.iter_mut().filter_map(|chart| match chart {
         Spec::Lines { y, series, .. } => Some((y, &*series)),

@@ -27,7 +27,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// Whether the space at this place stands between a number and its unit.
+/// Whether the space at this place separates a number from its unit.
 fn is_before_unit(text: &str, at: usize) -> bool {
     let word = text[at + 1..].split(|next: char| !next.is_alphabetic() && next != '%').next();
     text[..at].ends_with(|before: char| before.is_ascii_digit()) && word.is_some_and(|word| UNITS.contains(&word))

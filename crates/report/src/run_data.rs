@@ -157,7 +157,7 @@ impl RunData {
         self.damage.warnings().chain(self.run.warnings.iter().cloned())
     }
 
-    /// A number of a case that stands in no column, such as a percentile; not one of a single thread.
+    /// A number of a case that no column has, such as a percentile; not one of a single thread.
     pub(crate) fn detail(&self, case: &Case, name: &str) -> Option<f64> {
         value_of(&self.details, case, name, None)
     }

@@ -34,7 +34,7 @@ pub struct Section {
 pub enum Part {
     /// Parts under a heading, with a note beside it.
     Card(String, String, Vec<Part>),
-    /// Parts that stand side by side where there is room.
+    /// Parts that are side by side where there is room.
     SideBySide(Vec<Part>),
     /// A sentence or several.
     Paragraph(String),
@@ -265,7 +265,7 @@ impl fmt::Display for Part {
 }
 
 fn is_number(cell: &str) -> bool {
-    // A dash stands in the place of a figure.
+    // A dash is in the place of a figure.
     cell == "–"
         || cell
             .trim_start_matches(['-', '+', '−', '<', '±', '~', ' '])

@@ -3,7 +3,7 @@
 use crate::harmless::plain;
 
 /// The line, cut to `width` characters. Every line of the table comes through here before it is coloured, so that nothing that
-/// stands in a file is obeyed by the terminal.
+/// is in a file is obeyed by the terminal.
 pub(crate) fn clip(line: &str, width: usize) -> String {
     let line = plain(line);
     if line.chars().count() <= width {

@@ -70,7 +70,7 @@ pub(super) fn as_begun(
             let device = arguments.device.clone().or_else(|| begun.device.clone());
             let kept = RunArguments { axes: begun.axes.clone(), device, ..kept };
             written_code::check(&run.own, arguments.trust_code, directory.path())?;
-            // The source is that of the run, whatever stands in the files now. Files that its command wrote are not written again.
+            // The source is that of the run, whatever is in the files now. Files that its command wrote are not written again.
             let [export_json, export_markdown] = board::instructions().exports.map(|file| file.map(PathBuf::from));
             let begun = MeasureArguments { export_json, export_markdown, ..*begun };
             Ok((kept, Some(OwnRequest::begun(run.own.clone(), begun))))
@@ -84,7 +84,7 @@ pub(super) fn as_begun(
     }
 }
 
-/// Whether a word is an option that restricts a run and stands nowhere but in its command.
+/// Whether a word is an option that restricts a run and is only in its command.
 fn is_restriction(word: &str) -> bool {
     Axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
 }
@@ -117,7 +117,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let (data, sections) = runs::load_with_sections(directory.path())?;
     let mut data = data.in_order();
     let page = write_of_run(directory, &data, &sections);
-    // They stand above: those of the machine since the start.
+    // They are above: those of the machine since the start.
     data.run.warnings.clear();
     data.run.measured_topology = None;
     terminal::show_as_is(&table::summary(&data, terminal::width(), terminal::colour()))?;

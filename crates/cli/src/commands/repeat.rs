@@ -85,7 +85,7 @@ impl RepeatRequest {
         Ok(request)
     }
 
-    /// What stands in `run.json` until the first run has begun: enough to resume it.
+    /// What `run.json` holds until the first run has begun: enough to resume it.
     fn unmeasured(&self) -> Run {
         Run {
             repeat: Some(self.count),

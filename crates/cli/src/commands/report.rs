@@ -70,7 +70,7 @@ pub(super) fn unless_broken<T>(run: Result<T, RunDirectoryError>) -> Option<T> {
     run.inspect_err(|error| terminal::warning(&format!("left out: {error}"))).ok()
 }
 
-/// The address of a run's page where it stands beside the gallery as `NAME/report.html`.
+/// The address of a run's page where it is next to the gallery as `NAME/report.html`.
 pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
     let beside = out.parent().unwrap_or(out).join(name);
     let is_there = beside.join("report.html").is_file();

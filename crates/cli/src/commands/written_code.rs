@@ -1,4 +1,4 @@
-//! Code that a user wrote, in a run that is resumed. `run.json` is data, which somebody else may have written: what stands there is
+//! Code that a user wrote, in a run that is resumed. `run.json` is data, which somebody else may have written: what is there is
 //! compiled only where this user began to measure the same code here, or says so after reading it.
 
 use std::fs::{self, DirBuilder, Permissions};
@@ -100,7 +100,7 @@ fn strange_part(own: &OwnOperation) -> Option<String> {
     if !is_own(&own.id) || !is_word(name) || !(of(Domain::Cpu) || of(Domain::Gpu)) {
         return Some(format!("the id `{}`", own.id));
     }
-    // They stand in the source beside the text that is shown.
+    // They are in the source beside the text that is shown.
     let mut words = own.function.iter().chain(&own.helpers).chain(&own.defines);
     if let Some(word) = words.find(|word| !word.is_empty() && !is_word(word)) {
         return Some(format!("the name `{word}`"));

@@ -176,7 +176,7 @@ impl Board {
 }
 
 impl Step {
-    /// The number stands at both ends, so that a text that is half overwritten is recognized.
+    /// The number is at both ends, so that a text that is half overwritten is recognized.
     fn to_text(&self, number: u64) -> String {
         // Writing to a String cannot fail.
         format!("{number}\n{}\n{number}", serde_json::to_string(self).unwrap_or_default())

@@ -17,7 +17,7 @@ fn shell(line: &str) -> Output {
     command.output().unwrap()
 }
 
-/// The lines of shell blocks, continued lines joined, and what stands in the text block right below, if there is one.
+/// The lines of shell blocks, continued lines joined, and what is in the text block right below, if there is one.
 fn shell_blocks(text: &str) -> Vec<(Vec<String>, Option<String>)> {
     let mut found = Vec::new();
     for part in text.split("```sh\n").skip(1) {

@@ -101,7 +101,7 @@ fn words(text: &str) -> BTreeSet<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Columns whose meaning lists every word that may stand in them.
+/// Columns whose meaning lists every word that may be in them.
 const CLOSED: [&str; 9] = ["domain", "dtype", "layout", "scope", "space", "order", "mode", "check", "population"];
 
 /// Columns of whole numbers that have no unit.

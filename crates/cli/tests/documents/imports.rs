@@ -1,5 +1,5 @@
 //! Imports between files of a crate form no circle: each file can be read, and tested, after those that it uses. The rooms of
-//! the report stand on few floors.
+//! the report rest on few floors.
 //!
 //! A folder's own files may use what its `mod.rs` defines and are imported by it, so `super::` alone is no arrow. Of a prelude, what
 //! a file names is imported.
@@ -102,7 +102,7 @@ fn definer(place: &[String], all: &BTreeMap<Module, String>, exports: &BTreeMap<
     }
 }
 
-/// Which modules each module uses; those that it stands in are no arrows.
+/// Which modules each module uses; those that it is in are no arrows.
 fn arrows(all: &BTreeMap<Module, String>) -> BTreeMap<&Module, BTreeSet<Module>> {
     let uses: BTreeMap<&Module, _> = all.iter().map(|(module, text)| (module, uses(module, text, all))).collect();
     let exports = uses.iter().map(|(module, [_, exported, _])| (*module, exported.clone())).collect();
@@ -127,7 +127,7 @@ fn circles(all: &BTreeMap<Module, String>) -> BTreeSet<Module> {
     all.keys().filter(reaches_itself).cloned().collect()
 }
 
-/// The floors of a crate: a room stands on the highest one that it uses. Rooms are the files and folders of the crate; what is in
+/// The floors of a crate: a room rests on the highest one that it uses. Rooms are the files and folders of the crate; what is in
 /// `analysis` is large enough for rooms of its own.
 fn floors(all: &BTreeMap<Module, String>) -> BTreeMap<Module, usize> {
     let room = |module: &Module| {
@@ -138,7 +138,7 @@ fn floors(all: &BTreeMap<Module, String>) -> BTreeMap<Module, usize> {
     for (module, used) in arrows(all) {
         below.entry(room(module)).or_default().extend(used.iter().map(room).filter(|used| *used != room(module)));
     }
-    // The crate's own file offers what stands in the others.
+    // The crate's own file offers what is in the others.
     below.remove(&Module::new());
     let mut floors = BTreeMap::new();
     while floors.len() < below.len() {

@@ -1,4 +1,4 @@
-//! `unsafe` stands in the modules that are named here and nowhere else.
+//! `unsafe` is in the modules that are named here and nowhere else.
 
 use std::collections::BTreeSet;
 use std::fs;

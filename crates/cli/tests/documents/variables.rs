@@ -1,4 +1,4 @@
-//! Every environment variable that the code reads stands in docs/GUIDE.md, for users, or in CONTRIBUTING.md.
+//! Every environment variable that the code reads is in docs/GUIDE.md, for users, or in CONTRIBUTING.md.
 
 use std::collections::BTreeSet;
 use std::fs;

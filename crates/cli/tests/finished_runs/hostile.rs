@@ -1,4 +1,4 @@
-//! Every text of a run that its reader takes is hostile: no command obeys or passes on what stands in it, in any format.
+//! Every text of a run that its reader takes is hostile: no command obeys or passes on what is in it, in any format.
 
 use std::fs;
 use std::path::Path;

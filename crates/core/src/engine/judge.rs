@@ -349,7 +349,7 @@ mod tests {
         assert_eq!([20, 21].map(verdict), ["Resolved", "NotTogether"]);
     }
 
-    /// Percentiles of single operations stand beside the figure.
+    /// Percentiles of single operations are next to the figure.
     #[test]
     fn single_operations_of_another_state_are_named() {
         let figure = Interval { low: 75.0, high: 80.0 };

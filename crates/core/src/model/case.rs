@@ -69,7 +69,7 @@ words! {
         Latency = "latency",
     }
 
-    /// How the primitive stands in the source that is measured. The default, no form at all, is the line that a programmer
+    /// How the primitive is written in the source that is measured. The default, no form at all, is the line that a programmer
     /// writes, with the constants they would write, compiled as their compiler does.
     pub enum Form ("form") {
         /// The operand changes each time, so that the compiler cannot aggregate once for many operations.
@@ -86,7 +86,7 @@ words! {
         Alone = "alone",
         /// The wait names its phase by the parity.
         Parity = "parity",
-        /// Another fence stands behind each access around the primitive.
+        /// Another fence comes after each access around the primitive.
         Fenced = "fenced",
         /// Written with the library of the language, such as `cuda::atomic_ref`.
         Library = "library",
@@ -271,7 +271,7 @@ pub struct Case {
     pub mode: Option<Mode>,
     /// A variant, or a class of a machine-level study.
     pub group: Option<Group>,
-    /// How it stands in the source; `None` as people write it.
+    /// Its form in the source; `None` as people write it.
     pub form: Option<Form>,
     /// Elements of a vector that is reduced as a whole.
     pub elements: Option<u64>,
@@ -297,7 +297,7 @@ impl Case {
         [Domain::Cpu, Domain::Mpi].iter().any(|domain| self.domain_and_family().0 == domain.as_str())
     }
 
-    /// The word of its group, with `#` where its number stands; empty without a group.
+    /// The word of its group, with `#` in place of its number; empty without a group.
     pub fn group_word(&self) -> &str {
         self.group.as_ref().map_or("", Group::word)
     }
@@ -378,7 +378,7 @@ impl fmt::Display for Case {
     }
 }
 
-// The group of a case: a variant of a primitive, or a class of a machine-level study. Its words stand in files.
+// The group of a case: a variant of a primitive, or a class of a machine-level study. Its words are in files.
 
 /// Stands for the number in the word of a group.
 const NUMBER_PLACE: &str = "#";
@@ -397,7 +397,7 @@ impl Group {
         Self { word: Cow::Borrowed(word), number: None }
     }
 
-    /// A group with a number, which stands at the `#` of the word: `tile #`, `spin # us`.
+    /// A group with a number, which is at the `#` of the word: `tile #`, `spin # us`.
     pub const fn numbered(word: &'static str, number: u32) -> Self {
         Self { word: Cow::Borrowed(word), number: Some(number) }
     }
@@ -416,7 +416,7 @@ impl Group {
         as_read.unwrap_or_else(|| Self { word: text.to_owned().into(), number: None })
     }
 
-    /// The word, with `#` where its number stands.
+    /// The word, with `#` in place of its number.
     pub fn word(&self) -> &str {
         &self.word
     }

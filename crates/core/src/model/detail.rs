@@ -31,13 +31,13 @@ impl Detail {
     /// The number of measurement blocks in which the pairs of a case were taken.
     pub const MEASUREMENT_BLOCKS: &str = "measurement_blocks";
 
-    /// The cost in one measuring process, whose number stands in place of a thread's.
+    /// The cost in one measuring process, whose number is in place of a thread's.
     pub const PROCESS_NS: &str = "process_ns";
 
     /// The same in cycles.
     pub const PROCESS_CYCLES: &str = "process_cycles";
 
-    /// The share of the pairs that were taken in a state of the machine, whose number stands in place of a thread's.
+    /// The share of the pairs that were taken in a state of the machine, whose number is in place of a thread's.
     pub const STATE_SHARE: &str = "state_share";
 
     /// The cost in that state.

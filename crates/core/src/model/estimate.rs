@@ -73,13 +73,13 @@ pub struct Stratum {
     pub ns: Nanoseconds,
     /// 95 % interval within this run; `None` if there were too few pairs.
     pub interval: Option<Interval>,
-    /// Pairs that it stands on.
+    /// Pairs that it rests on.
     pub pairs: u64,
 }
 
 // An observation: what one pair of samples says about the cost.
 
-/// One pair, as it stands in `samples.csv`.
+/// One pair, as stored in `samples.csv`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
     /// Number of the pair, from 0.

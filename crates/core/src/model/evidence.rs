@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// The finding of a disassembler about one case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
-    /// The expected instruction stands in both loops, once more (times unroll) in the test.
+    /// The expected instruction is in both loops, once more (times unroll) in the test.
     Present {
         /// One cell of text: `RED.E.ADD 32/64`.
         summary: String,
@@ -99,7 +99,7 @@ pub enum Counted {
     Executed,
     /// The shortest path of several.
     ShortestPath,
-    /// All that stand in the code, on several paths or in inner loops.
+    /// All that are in the code, on several paths or in inner loops.
     Static,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of a primitive besides its id: each fact stands in its catalogue entry and nowhere else.
+//! What is known of a primitive besides its id: each fact is in its catalogue entry and nowhere else.
 //!
 //! Questions find primitives by their [`Role`], never by a list of ids. The other facts say how a case is measured and what
 //! its figure is a figure of.

@@ -1,4 +1,4 @@
-//! Operations that a user wrote: what a run was asked to measure besides the catalogue, as it stands in `run.json`.
+//! Operations that a user wrote: what a run was asked to measure besides the catalogue, as stored in `run.json`.
 
 use crate::records::records;
 
@@ -95,7 +95,7 @@ records! {
         pub baseline?: Option<String>,
         /// What proves that it did its work; `None` where nothing does.
         pub check?: Option<OwnCheck>,
-        /// Lines that stand before the source: `#include "..."`.
+        /// Lines that come before the source: `#include "..."`.
         pub includes?: String,
         /// Further options of the compiler.
         pub options?: Vec<String>,

@@ -80,7 +80,7 @@ macro_rules! count_of_field {
     };
 }
 
-/// All parameters, in the order in which they enter the identity of a case. A later one stands at the end.
+/// All parameters, in the order in which they enter the identity of a case. A later one is at the end.
 pub static PARAMETERS: [&Parameter; 17] = [
     &Parameter {
         name: "primitive",

@@ -60,7 +60,7 @@ words! {
 /// One synchronization operation under study.
 #[derive(Debug, Clone, Copy)]
 pub struct Primitive {
-    /// `domain.family.name`; stands in files and never changes its meaning.
+    /// `domain.family.name`; written to files, and never changes its meaning.
     pub id: &'static str,
     /// What it is, in one line without a full stop.
     pub summary: &'static str,

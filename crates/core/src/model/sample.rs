@@ -25,7 +25,7 @@ impl Side {
         }
     }
 
-    /// How many copies of the primitive stand beside the context.
+    /// How many copies of the primitive follow the context.
     pub const fn copies(self) -> u64 {
         self as u64
     }

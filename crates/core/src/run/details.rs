@@ -1,7 +1,7 @@
 //! `details.csv` as a whole.
 //!
 //! While a run goes on, each case has lines of its own. When the run ends, the table is made compact: a value that most
-//! cases of a domain share stands there once, in a line whose `case_id` cell holds the domain (`cpu`, `gpu`, `hybrid`, `mpi`).
+//! cases of a domain share is there once, in a line whose `case_id` cell holds the domain (`cpu`, `gpu`, `hybrid`, `mpi`).
 //! That line holds for every measured case of the domain (one with at least one pair) that has no line of its own for the
 //! same name and actor. A table that was read is always complete: each case has all its details.
 

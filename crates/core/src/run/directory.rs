@@ -1,7 +1,7 @@
 //! The run directory: what lies where in the folder of a run, how it is read, and who may write.
 //!
 //! A case that is measured in several blocks has a provisional row after the first block and another row after the last.
-//! While the run goes on, both stand in the file, and the later one counts. When it ends, there is one row for each case.
+//! While the run goes on, both are in the file, and the later one counts. When it ends, there is one row for each case.
 
 use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};

@@ -8,7 +8,7 @@
 //! enters the kernel differs more from run to run than what does not.
 //!
 //! The file has a line for each case and run: `ended,case_id,ns,ns_own,cycles,cycles_own`, where `own` is the standard deviation
-//! of the logarithm as the processes of that run predict it. The runs stand in the order in which they ended, whatever their clocks said.
+//! of the logarithm as the processes of that run predict it. The runs are in the order in which they ended, whatever their clocks said.
 
 use std::collections::BTreeMap;
 

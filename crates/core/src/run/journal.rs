@@ -1,5 +1,5 @@
 //! The journal: `measurements.csv`, `samples.csv` and `details.csv` grow line by line while a run goes on, so that what
-//! is known is readable whatever happens next. What stands there of cases that are measured anew is removed.
+//! is known is readable whatever happens next. What is there of cases that are measured anew is removed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};

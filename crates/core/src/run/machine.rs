@@ -1,4 +1,4 @@
-//! Descriptions of a machine and of its state, as they stand in `run.json`. The hardware crates fill them.
+//! Descriptions of a machine and of its state, as stored in `run.json`. The hardware crates fill them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

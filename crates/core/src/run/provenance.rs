@@ -1,4 +1,4 @@
-//! What a run was measured with and what happened meanwhile, as it stands in `run.json`.
+//! What a run was measured with and what happened meanwhile, as stored in `run.json`.
 
 use std::collections::BTreeMap;
 use std::fmt;

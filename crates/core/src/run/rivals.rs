@@ -10,7 +10,7 @@ use crate::{Interval, Nanoseconds, Row};
 /// The interval of one cost over another one of the same run, at 99 %, because a run asks about hundreds of pairs. `None` where
 /// fewer than three processes measured one of them, and where one has no cost above zero.
 ///
-/// It has the degrees of freedom of the variance that stands on fewer: those of Welch and Satterthwaite promise too much where one
+/// It has the degrees of freedom of the variance with fewer: those of Welch and Satterthwaite promise too much where one
 /// of two variances, each from three processes, is a hundred times the other (`tests/rivals.rs`).
 pub fn ratio(one: &Row, other: &Row) -> Option<Interval> {
     let (a, b) = (one.run_to_run?, other.run_to_run?);

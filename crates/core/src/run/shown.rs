@@ -1,4 +1,4 @@
-//! One interval decides: the one that stands beside a cost says how the cost is written and whether it is resolved.
+//! One interval decides: the one that is next to a cost says how the cost is written and whether it is resolved.
 //!
 //! A case is measured until its interval within the run, less what its class has in common, is narrow. The row shows the interval
 //! for another run, which holds that part and the interval within the run. So a verdict follows when all rows of a run are known,

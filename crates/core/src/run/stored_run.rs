@@ -68,7 +68,7 @@ impl RunDirectory {
 /// Stores a run under `name` in the folder `results`. The run itself stays as it is.
 ///
 /// # Errors
-/// When the run cannot be read, something stands under that name, or a file cannot be written.
+/// When the run cannot be read, something is under that name, or a file cannot be written.
 pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirectory, RunDirectoryError> {
     let preset = run.read_run()?.preset.parse();
     let evidence = run.evidence_files()?;

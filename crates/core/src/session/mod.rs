@@ -216,7 +216,7 @@ impl Session {
         Self { now: Box::new(now), ..self }
     }
 
-    /// What stands in `run.json`.
+    /// The content of `run.json`.
     pub fn run(&self) -> &Run {
         &self.run
     }

@@ -378,7 +378,7 @@ impl Passes<'_> {
         let row = Row { provisional: is_prevented, ..Row::unmeasured(pending.case.clone(), verdict) };
         self.session.journal.append(&row.described(pending.facts.as_ref()), &[], &[])?;
         self.session.replaced.extend(pending.earlier_pairs.map(|_| pending.case.id()));
-        // Earlier blocks do not stand beside a refusal.
+        // A refusal keeps no earlier blocks.
         (pending.found, pending.is_finished) = (None, true);
         Ok(Ended::Finished)
     }

@@ -110,7 +110,7 @@ impl PendingCase {
     }
 
     /// What to record now: a provisional row of the first block and whenever there are twice as many pairs, so that the
-    /// table of a run that is killed stands on more than half of them. The pairs themselves are written with the finished case.
+    /// table of a run that is killed rests on more than half of them. The pairs themselves are written with the finished case.
     pub(super) fn to_record(&self) -> Recorded {
         let pairs = self.found.as_ref().map_or(0, |found| found.observations.len() as u64);
         match self.recorded {

@@ -19,7 +19,7 @@ pub struct Here {
     pub may_have_gpus: bool,
     /// Whether this process leaves out the cases of GPUs for another one.
     pub leaves_out_gpus: bool,
-    /// What stands among the warnings of the run from now on.
+    /// What the run's warnings include from now on.
     pub warnings: Vec<String>,
 }
 

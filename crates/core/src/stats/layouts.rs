@@ -2,7 +2,7 @@
 //! untimed function in front of a scan of flags moved it by 48 bytes, and it took 1.17 times as long.
 //!
 //! Each pass over the cases has a layout, in which a function has its place by its name. Two operations are compared in the same
-//! layouts, so that equal code costs the same, whatever else stands in the files. Different code answers differently to a layout:
+//! layouts, so that equal code costs the same, whatever else is in the files. Different code answers differently to a layout:
 //! the ratios in the layouts show by how much, and the interval of the ratio is made of them.
 //!
 //! Compilers align functions to 16 bytes, and a core fetches lines of 64. Four layouts in turn make a group, in which every

@@ -8,7 +8,7 @@ pub struct Ranked {
 }
 
 impl Ranked {
-    /// Ranks observations that stand in the order they were taken.
+    /// Ranks observations that are in the order they were taken.
     pub fn of(observations: &[f64]) -> Self {
         let mut sorted = observations.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);

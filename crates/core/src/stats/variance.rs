@@ -2,7 +2,7 @@
 
 use crate::stats::student::{digamma, inverse_trigamma, trigamma};
 
-/// A variance, and the degrees of freedom that it stands on.
+/// A variance, and the degrees of freedom that it rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variance {
     /// The estimate.

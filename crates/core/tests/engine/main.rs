@@ -1,4 +1,4 @@
-//! The engine, driven by experiments that are made of numbers. One file for each subject; what several need stands here.
+//! The engine, driven by experiments that are made of numbers. One file for each subject; what several need is here.
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
 #[path = "../altered/mod.rs"]

@@ -1,4 +1,4 @@
-//! The course of a run, on fakes and with a clock that the tests turn. One file for each subject; what several need stands here.
+//! The course of a run, on fakes and with a clock that the tests turn. One file for each subject; what several need is here.
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
 #[path = "../common/mod.rs"]

@@ -1,6 +1,6 @@
 //! The machine code of both timed loops: the functions of the running program, disassembled.
 //!
-//! A loop stands in a function of its own that is never inlined. `function.rs` decodes that function, with `x86_64.rs` or
+//! A loop is in a function of its own that is never inlined. `function.rs` decodes that function, with `x86_64.rs` or
 //! `aarch64.rs`, and finds its outermost loop in the graph of its branches. This module counts the
 //! instructions of an operation in both loops and compares the counts with what the primitive expects. Start with
 //! [`examine`].
@@ -60,7 +60,7 @@ impl Expected {
         Self::times(1, x86_64, aarch64)
     }
 
-    /// `each` of these instructions in each operation, which stands once in the baseline and twice in the test.
+    /// `each` of these instructions in each operation, which is once in the baseline and twice in the test.
     pub const fn times(each: u32, x86_64: Beginnings, aarch64: Beginnings) -> Self {
         Self::Instructions { x86_64, aarch64, in_step: [each, 2 * each] }
     }

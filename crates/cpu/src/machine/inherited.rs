@@ -40,7 +40,7 @@ pub(crate) struct Inherited {
 /// Those of this process, if it is a worker.
 static INHERITED: OnceLock<Inherited> = OnceLock::new();
 
-/// `count` elements of the state of a case between processes. In a worker they stand in the memory of its team; the first
+/// `count` elements of the state of a case between processes. In a worker they are in the memory of its team; the first
 /// worker makes them. Any other process, which runs no shot of such a case, makes its own. `None` if there is no room.
 pub(crate) fn state<T: BetweenProcesses>(count: usize, make: impl FnMut(usize) -> T) -> Option<Pages<T>> {
     match INHERITED.get() {

@@ -22,7 +22,7 @@ use crate::sync::BetweenProcesses;
 pub(crate) struct Pages<T> {
     first: NonNull<T>,
     count: usize,
-    /// Length of the mapping; `None` where the elements stand in memory that belongs to something else.
+    /// Length of the mapping; `None` where the elements are in memory that belongs to something else.
     bytes: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl<T> Pages<T> {
         pages
     }
 
-    /// `count` elements that stand in memory which several processes map.
+    /// `count` elements that are in memory which several processes map.
     ///
     /// # Safety
     /// From `first` on there are `count` elements, which are never dropped and live as long as this process.

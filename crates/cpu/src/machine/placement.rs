@@ -1,7 +1,7 @@
 //! From a placement and a number of threads to one CPU for each thread.
 //!
 //! The words are OpenMP's (`OMP_PROC_BIND` with `OMP_PLACES=threads`; OpenMP 5.2, 10.1.3): every allowed hardware
-//! thread is a place, and places stand in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`; of several kinds of cores the fast
+//! thread is a place, and places are in topology order. `cores` is `OMP_PLACES=cores` with `OMP_PROC_BIND=close`; of several kinds of cores the fast
 //! ones come first.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

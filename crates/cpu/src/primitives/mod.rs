@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(ids.len(), entries().count(), "an id stands for one primitive");
     }
 
-    /// The catalogue declares which primitives are no instruction on x86-64; the reasons stand in their evidence.
+    /// The catalogue declares which primitives are no instruction on x86-64; the reasons are in their evidence.
     #[test]
     fn only_fences_that_x86_64_keeps_anyway_are_elided() {
         let elided: Vec<&str> =

@@ -161,7 +161,7 @@ impl Body for Part {
         };
         let (begin, nothing) = one(false);
         let ticks = if parts == 0 { nothing } else { (0..parts).map(after_a_gap).sum() };
-        // Relaxed: a barrier stands between these stores and the loads.
+        // Relaxed: a barrier separates these stores and the loads.
         self.interval[0].store(begin, Ordering::Relaxed);
         self.interval[1].store(begin + ticks, Ordering::Relaxed);
     }

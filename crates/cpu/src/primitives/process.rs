@@ -1,7 +1,7 @@
 //! Synchronization between processes: threads of several processes that map the same memory.
 //!
 //! Start with [`ATOMIC_ADD`]. The locks, barriers and hand-offs are those of the other families, in the memory of worker
-//! processes (`crate::processes`) and made for it; their loops and checks stand there. What differs from threads of one
+//! processes (`crate::processes`) and made for it; their loops and checks are there. What differs from threads of one
 //! process: a futex is not found by its address but by the page of its file, and no library can leave anything out because
 //! it sees all users of a lock.
 

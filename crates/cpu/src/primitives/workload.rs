@@ -53,7 +53,7 @@ pub struct Workload {
     pub(crate) max_iterations: u64,
     /// How many operations, as the catalogue counts them, one execution of the operation is.
     pub(super) per_execution: u64,
-    /// The addresses of the data that the threads work on, where the data stands on pages of its own.
+    /// The addresses of the data that the threads work on, where the data is on pages of its own.
     pub(crate) extents: Vec<Range<usize>>,
     /// The OpenMP runtime whose threads run the job; `None` for threads of this program.
     pub(crate) runtime: Option<&'static Runtime>,

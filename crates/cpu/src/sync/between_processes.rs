@@ -1,4 +1,4 @@
-//! What may stand in memory that several processes map.
+//! What may be in memory that several processes map.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 

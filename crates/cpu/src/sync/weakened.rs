@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use loom::sync::atomic;
 use loom::sync::atomic::Ordering;
 
-/// A use of an atomic: where it stands in the source, and the ordering that it asks for.
+/// A use of an atomic: where it is in the source, and the ordering that it asks for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
     /// `sense.rs:53:25`.

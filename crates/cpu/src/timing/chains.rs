@@ -1,6 +1,6 @@
 //! Chains of dependent operations, as long as asked for. Each operation needs the result of the one before.
 //!
-//! The operations of an iteration stand one after the other; the loop's own instructions run in parallel with them.
+//! The operations of an iteration follow one another; the loop's own instructions run in parallel with them.
 
 /// Operations of one iteration.
 pub const STEP: u64 = 8;

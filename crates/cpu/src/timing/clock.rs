@@ -118,7 +118,7 @@ impl Clock {
         tries.min_by_key(|(gap, _)| *gap).map_or((0, 0), |(_, readings)| readings)
     }
 
-    /// Ticks between two readings. A varying amount of work stands between some of them, so that the cost of a reading
+    /// Ticks between two readings. A varying amount of work is between some of them, so that the cost of a reading
     /// hides no step of the counter. The readings without work, which show that cost, are the majority.
     fn step(&self, index: usize) -> u64 {
         let start = self.start();

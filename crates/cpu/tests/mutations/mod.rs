@@ -12,7 +12,7 @@ use syncscope_cpu::sync::{Barrier, BarrierVisitor, LockVisitor, RawLock, visit_b
 const MODEL: &str = "SYNCSCOPE_MODEL";
 /// The use that it weakens: `sense.rs:53:25=Acquire`.
 const WEAKEN: &str = "SYNCSCOPE_WEAKEN";
-/// What stands before each use that a model has, in the output.
+/// What comes before each use that a model has, in the output.
 const USE: &str = "use of an ordering: ";
 
 /// A model that holds takes this long at most.

@@ -47,7 +47,7 @@ pub struct FleetCell {
     pub high: f64,
     /// The same in cycles, where the rows have them. At an unchanged number of cycles the clock differs.
     pub cycles_ratio: Option<f64>,
-    /// The cases that it stands on.
+    /// The cases that it rests on.
     pub cases: usize,
     /// Whether the node certainly differs by more than the threshold.
     pub change: Change,

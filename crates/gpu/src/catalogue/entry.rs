@@ -48,7 +48,7 @@ pub(crate) enum Launching {
     WaitValue,
     /// Into two streams in turn, each launch after an event of the other stream.
     EventWait,
-    /// Not at all: a barrier of the grid stands between the parts of one kernel.
+    /// Not at all: a barrier of the grid is between the parts of one kernel.
     Within,
     /// As the body of a conditional node of a graph, which runs as long as its kernel says so.
     Conditional,
@@ -190,7 +190,7 @@ pub(crate) struct Entry {
     pub(crate) adds_across_devices: fn(&Case) -> bool,
     /// Whether an atomic operation of each lane changes what the next one finds, so that none can be combined.
     pub(crate) each_changes_it: bool,
-    /// Whether two more copies of the primitive can stand in the loop of its kernels.
+    /// Whether two more copies of the primitive can be in the loop of its kernels.
     pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),

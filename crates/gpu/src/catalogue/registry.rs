@@ -325,7 +325,7 @@ mod tests {
     fn a_form_stands_beside_the_default_on_the_same_grid() {
         for preset in Preset::ALL {
             let planned: HashSet<Case> = cases(*preset, &H200).into_iter().collect();
-            // Between other fences a fence stands on the grid of the paper alone.
+            // Between other fences a fence is in the paper's grid only.
             let beside = planned.iter().filter(|case| case.form != Some(Form::Fenced));
             let alone = beside.into_iter().find(|case| !planned.contains(&Case { form: None, ..(*case).clone() }));
             assert_eq!(alone, None, "{preset}");

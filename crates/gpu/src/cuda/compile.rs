@@ -209,7 +209,7 @@ fn cuda_headers(program: &Program) -> Result<(Vec<PathBuf>, Option<String>), Nvr
     Ok((folders, Some(version.ok_or(NvrtcError::NoHeaders)?)))
 }
 
-/// Whether a program includes a header in angle brackets. Those of ours that few programs of a file need stand under an `#ifdef`.
+/// Whether a program includes a header in angle brackets. Those of ours that few programs of a file need are under an `#ifdef`.
 fn includes_cuda(program: &Program) -> bool {
     let is_defined = |name: &str| program.definitions.iter().any(|one| one.split('=').next() == Some(name));
     let mut before = "";

@@ -21,7 +21,7 @@ const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
 pub(crate) const TIMED_BY_THE_HOST: &str =
     "timed by the host: no instruction of a kernel is between the clock readings";
 
-/// What stands in evidence before the instructions by which a compiler aggregated.
+/// What is in evidence before the instructions by which a compiler aggregated.
 const AGGREGATED: &str = ", aggregated by the compiler: ";
 
 /// What a reader of the cost must know where the compiler aggregates once for all operations of an iteration, in both loops.

@@ -70,7 +70,7 @@ impl GpuLaboratory {
             proof: entry.proof,
             third: self.entries.third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
-            // Fences stand between updates.
+            // Fences are between updates.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
             unroll: (entry.unroll)(case),
             sampling: (entry.sampling)(case),

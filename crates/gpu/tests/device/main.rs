@@ -1,4 +1,4 @@
-//! Tests that need a CUDA device: `make test-gpu`. One file for each subject; what several need stands here.
+//! Tests that need a CUDA device: `make test-gpu`. One file for each subject; what several need is here.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 

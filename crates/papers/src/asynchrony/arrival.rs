@@ -131,7 +131,7 @@ pub fn kept(launches: &[Vec<ArrivalRow>]) -> Vec<ArrivalRow> {
     launches.iter().filter(|launch| is_kept(launch)).flatten().cloned().collect()
 }
 
-/// A line for each launch. The launches of a draw stand together.
+/// A line for each launch. The launches of a draw are together.
 pub fn launch_rows(launches: &[Vec<ArrivalRow>]) -> Vec<LaunchRow> {
     let mut assignments: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut orders: HashMap<BTreeSet<u32>, u32> = HashMap::new();

@@ -60,7 +60,7 @@ pub(super) fn updated(components: u32) -> impl Iterator<Item = u32> {
     1..components.saturating_sub(1)
 }
 
-/// The proportion whose parts stand in three columns.
+/// The proportion whose parts are in three columns.
 pub(super) fn proportion(share: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Proportion> {
     Some(Proportion { share: share?, interval: Interval { low: low?, high: high? } })
 }

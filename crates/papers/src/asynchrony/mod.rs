@@ -1,9 +1,9 @@
 //! Which components of a vector a GPU updates one after the other (H. Anzt, E. Chow, J. Dongarra, "On block-asynchronous execution
 //! on GPUs", LAPACK Working Note 291, 2016: the kernels of figures 3 and 4, the histograms of figures 5 and 6).
 //!
-//! A vector of ones; each component is cleared if both of its neighbours are still one. Updates at the same time clear all but
-//! the two ends. A component that is still one afterwards was updated when a neighbour had been cleared already: the paper
-//! calls that a memory inconsistency, and these are counted.
+//! Each thread clears its component of a vector of ones if both neighbours are still one. If all updated at the same time, only the two
+//! ends would stay one. Any other component that stays one was updated after a neighbour: the paper calls that a memory
+//! inconsistency, and we count these.
 //!
 //! | file | contents |
 //! |---|---|

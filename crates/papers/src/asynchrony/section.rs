@@ -1,4 +1,4 @@
-//! What page and terminal show of the experiment.
+//! What page and terminal show about the block-asynchronous updates.
 
 use syncscope_core::stats::Proportion;
 use syncscope_report::section::{Column, Part, Section};

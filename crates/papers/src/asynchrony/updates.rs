@@ -1,4 +1,4 @@
-//! Executes the kernels and counts what they leave, on the device.
+//! Executes the kernels and counts the components that they leave, on the device.
 //!
 //! An execution is a launch, as in the paper: what blocks see of each other depends on how one grid is scheduled. A graph holds
 //! a chain of launches, each on a vector of ones of its own, and behind them one kernel that counts all of these vectors and makes

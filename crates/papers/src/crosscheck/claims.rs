@@ -1,4 +1,4 @@
-//! The statements of the paper, tested against rows of this machine.
+//! Tests the statements of the paper against rows of this machine.
 
 use syncscope_report::{Finding, Paper};
 

@@ -1,4 +1,4 @@
-//! What the rows say.
+//! What the two clocks say together: agreement, known costs, the instruction cache.
 
 use super::{CrosscheckRow, Executor, Form, Operation};
 

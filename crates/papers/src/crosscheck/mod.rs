@@ -1,4 +1,4 @@
-//! One cost by two clocks: inside the device, and inferred from the host's time.
+//! Measures one cost by two clocks: read inside the device, and inferred from the host's time.
 //!
 //! Source: Zhang, Wahib, Matsuoka, "A Study of Synchronization Methods in Modern GPUs" (the short paper), section 3.2 with
 //! formulas 1 and 2, and section 3.3 with table 1. A chain of one operation is executed with few and with many repetitions.
@@ -162,7 +162,7 @@ words! {
 }
 
 words! {
-    /// How the repetitions stand in the code.
+    /// The form of the repetitions in the code.
     #[derive(Default)]
     pub enum Form ("form of the chain") {
         /// A loop whose body stays in the instruction cache.

@@ -13,9 +13,9 @@ pub struct CrosscheckRow {
     pub executor: Executor,
     /// What is repeated.
     pub operation: Operation,
-    /// How it stands in the code.
+    /// Its form in the code.
     pub form: Form,
-    /// Operations that stand one after the other in the code.
+    /// Operations that follow one another in the code.
     pub body: u64,
     /// Blocks of the grid.
     pub blocks: Option<u32>,

@@ -1,4 +1,4 @@
-//! What page and terminal show of the experiment.
+//! What page and terminal show about the two clocks.
 
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Point, Series, in_groups};
@@ -151,7 +151,7 @@ fn looped(rows: &[&CrosscheckRow]) -> Part {
     // A chain on the CPU has no blocks.
     let has_blocks = rows.iter().any(|row| row.blocks.is_some());
     let of_blocks: &[&str] = if has_blocks { &["blocks", "threads"] } else { &[] };
-    // Why a row does not agree stands at the top of the section.
+    // Why a row does not agree is at the top of the section.
     let before = ["operation", "agrees"];
     let headings = [&before[..], of_blocks, &["repeat difference", "pairs"], &FIGURES].concat();
     let line = |row: &&CrosscheckRow| {

@@ -1,4 +1,4 @@
-//! Reductions: do the costs of primitives say which synchronization a reduction should have?
+//! Do the costs of primitives predict which synchronization makes a reduction fastest?
 //!
 //! A run measures reductions as cases of their own (`cpu.reduction.*`, `gpu.reduction.*`). Here their times are compared with
 //! what the costs of the primitives they are made of predict, by rows of the same run.

@@ -1,4 +1,4 @@
-//! What page and terminal show of the experiment.
+//! What page and terminal show about the reductions.
 
 use syncscope_core::Row;
 use syncscope_report::section::{Column, Part, Section};

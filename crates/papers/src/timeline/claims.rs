@@ -1,4 +1,4 @@
-//! The statements of the source, tested on the figures of this device.
+//! Tests the statements of the source on the figures of this device.
 
 use syncscope_report::{Finding, Paper, Truth};
 

@@ -1,10 +1,10 @@
-//! The common clock.
+//! Puts the cycle counters of all multiprocessors on one clock.
 //!
-//! The cycle counter is common to the warps of a multiprocessor; counters of different ones do not begin together (see the
-//! source, "Methodology"). What all multiprocessors see is the global timer. It advances in steps (32 ns on an H200), much
-//! coarser than a cycle, so its value is of little use, but the moment of a step is one for all. Each block polls the timer
+//! The warps of a multiprocessor share a cycle counter; counters of different multiprocessors start at different times (see the
+//! source, "Methodology"). All of them see the global timer. Its steps (32 ns on an H200) are much coarser than a cycle, so its value
+//! is of little use, but each step happens at the same moment everywhere. Each block polls the timer
 //! before and after the snippet and notes at which cycle it first sees each of many steps. It sees none too early, and each up
-//! to one poll too late; so the earliest of many steps is late by little. Between the two anchors the time of a cycle is
+//! to one poll too late, so the earliest of many steps is only a little late. Between these two anchors, the time of a cycle is
 //! interpolated.
 //!
 //! The resolution is what two halves of the observations, even and odd steps, disagree by. What cannot be seen is whether

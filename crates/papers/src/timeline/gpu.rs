@@ -1,4 +1,4 @@
-//! The snippets on a device: launches of both versions, and what they leave.
+//! Launches both versions of a snippet on a device and reads the marks that they leave.
 
 use std::ffi::CString;
 use std::time::Duration;

@@ -62,7 +62,7 @@ pub struct Options {
 pub struct OwnRegion {
     /// As it was named.
     pub file: String,
-    /// What stands there.
+    /// What is there.
     pub text: String,
     /// The grid.
     pub shape: gpu::Shape,
@@ -122,7 +122,7 @@ impl Snippet {
         matches!(self, Self::LateWarp | Self::GridBarrier | Self::ProducerConsumer)
     }
 
-    /// What stands between the clock reads.
+    /// What is between the clock reads.
     pub const fn description(self) -> &'static str {
         match self {
             Self::SharedMemory => "shared memory: write, block barrier, read",

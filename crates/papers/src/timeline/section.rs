@@ -1,4 +1,4 @@
-//! What page and terminal show of the experiment.
+//! What page and terminal show about the timeline of warps.
 
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Rectangle};

@@ -1,4 +1,4 @@
-//! From the marks of warps to spans and figures.
+//! Turns the marks that warps left into spans and figures.
 
 use super::clock::{Relation, Steps};
 use super::{ClockOffset, Figure, Snippet, Span, Version};

@@ -1,4 +1,4 @@
-//! The machine code of a snippet as it was compiled, and edited so that the clock reads wait for what they time.
+//! Two versions of a snippet's machine code: as compiled, and edited so that its clock reads wait for what they time.
 
 use syncscope_gpu::compile::Program;
 use syncscope_sass::{Clock, Correction, CubinFile, KernelEdit, correct_clock_reads, with_registers};

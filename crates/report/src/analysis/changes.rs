@@ -69,7 +69,7 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
 pub(crate) struct Changes {
     /// `Slower in B: 74 cases`.
     pub(crate) title: String,
-    /// Which of them stands first, as a part of a sentence.
+    /// Which of them is first, as a part of a sentence.
     pub(crate) order: String,
     /// As many of them as are shown.
     pub(crate) grid: Grid,
@@ -112,7 +112,7 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
     [of(Change::Undecided, "Undecided"), of(Change::Same, &same)].into_iter().flatten().collect()
 }
 
-/// What the printed intervals stand for, and what decides.
+/// What the printed intervals mean, and what decides.
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     format!(

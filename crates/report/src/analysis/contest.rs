@@ -1,21 +1,21 @@
-//! Which of several rows is certainly the cheapest: the only judge. Sentences, charts, advice, ladder and maps ask it, so that
-//! they name the same rows and give one reason.
+//! Decides which of several rows is the cheapest, if their intervals allow it. Sentences, charts, advice, ladder and maps all ask
+//! this module, so they name the same rows for the same reason.
 //!
-//! - [`reading::bounds`](crate::reading::bounds) says where the cost of a row lies, and which verdicts have bounds.
-//! - [`Peers`] are the rows that can be compared: one role, and cases that differ in primitive and variant alone.
-//! - [`Contest`] holds them by design. Another design is a rival; its outcome is a [`Win`] or an [`Open`] question.
+//! - [`reading::bounds`](crate::reading::bounds): where the cost of a row lies, and which verdicts have bounds.
+//! - [`Peers`]: rows that can be compared, because they have one role and differ only in primitive and variant.
+//! - [`Contest`]: peers grouped by design. Other designs are rivals; the outcome is a [`Win`] or an [`Open`] question.
 //!
-//! Two intervals exist. Rows that are measured in the same way, such as the locks at one number of threads, are compared within the
-//! run ([`Basis::Run`]), where all rows met the same state of the machine: by the interval of their ratio
-//! ([`rivals`](syncscope_core::run::rivals)), or, where no processes tell it, by the intervals of both costs. Figures of different instruments or
-//! sides, such as a kernel launch timed by the host and a barrier timed by the device, are compared by those to quote
-//! ([`Basis::Machine`]): the statement must hold in another run, too.
+//! Two kinds of intervals decide. Rows measured in the same way, such as the locks at one number of threads, met the same state of the
+//! machine, so they are compared within the run ([`Basis::Run`]): by the 99 % interval of their ratio
+//! ([`rivals`](syncscope_core::run::rivals)), or, without several processes, by the intervals of both costs. Costs from different instruments
+//! or sides, such as a kernel launch timed by the host and a barrier timed by the device, are compared by their shown intervals
+//! ([`Basis::Machine`]), because the statement must hold in another run, too.
 //!
-//! Rows of several machines are judged by [`cheapest_machines`], by the intervals to quote, too. Only like is compared with like: [`alike`]
-//! is the rule, and no cost is below another one, or so many times it, without it.
+//! [`cheapest_machines`] judges rows of several machines by their shown intervals. [`alike`] makes sure that only like is compared
+//! with like; no cost is called lower than another without it.
 //!
-//! The winner's interval touches none of the others', of which there are at most about ten: for two rows that is a test at
-//! half a percent, and so a test at five percent among ten. A ratio is known at 99 %.
+//! The winner's interval overlaps none of the others', of which there are at most about ten: for two rows that is a test at
+//! half a percent, hence a test at five percent among ten.
 
 pub(crate) mod alike;
 mod known;

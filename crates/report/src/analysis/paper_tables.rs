@@ -15,7 +15,7 @@ pub(crate) struct PaperTable {
     pub(crate) title: &'static str,
     pub(crate) headings: Vec<String>,
     pub(crate) lines: Vec<Vec<String>>,
-    /// How many columns stand before those of the run.
+    /// How many columns precede those of the run.
     paper: usize,
     /// What a reader must know to hold it against the paper.
     pub(crate) note: &'static str,

@@ -43,7 +43,7 @@ pub fn trust(data: &RunData) -> Option<String> {
     joined([Some(known), states, shared], " ")
 }
 
-/// What the half widths of rows that several processes measured stand on.
+/// What the half widths of rows measured by several processes rest on.
 fn history(run: &Run) -> String {
     match run.between_runs.iter().map(|between| between.runs).max() {
         Some(runs) => format!("± comes from {runs} runs of this machine"),

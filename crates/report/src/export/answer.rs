@@ -66,7 +66,7 @@ impl Answer {
         }
     }
 
-    /// How a case of B stands to the same one of A. Of code that was measured in turn, `names` are the operations (A, B) and `ids`
+    /// How a case of B compares with the same case of A. Of code that was measured in turn, `names` are the operations (A, B) and `ids`
     /// the cases of the run; of two runs, A is a run.
     pub fn of_change(case: &ComparedCase<'_>, [a, b]: [&str; 2], ids: [CaseId; 2]) -> Self {
         let validity = match case.change {
@@ -163,7 +163,7 @@ impl Answer {
     }
 }
 
-/// How each of these rows stands to the row of another primitive with the same parameters, judged as all rows of a run are: by their
+/// How each of these rows compares with the row of another primitive with the same parameters, judged as all rows of a run are: by their
 /// ratio within the run. Rows without such a partner have no answer.
 pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> Vec<Answer> {
     let key = |case: &Case| Case { primitive: String::new(), ..case.clone() };

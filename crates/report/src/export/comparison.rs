@@ -119,7 +119,7 @@ pub fn as_csv(comparison: &Comparison<'_>) -> String {
     words.grid().as_csv()
 }
 
-/// As JSON: one object. Each answer says how a case of B stands to the run A.
+/// As JSON: one object. Each answer compares a case of B with the run A.
 pub fn as_json(comparison: &Comparison<'_>) -> Value {
     let answer = |case: &ComparedCase<'_>| {
         let ids = [&case.a.case, &case.b.case].map(syncscope_core::Case::id);

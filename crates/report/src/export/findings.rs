@@ -64,7 +64,7 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
     in_groups(all).into_iter().filter_map(of_claim).collect()
 }
 
-/// Below this width a claim's text stands below its verdict.
+/// Below this width a claim's text goes below its verdict.
 const LEAST_TEXT: usize = 32;
 /// The width of the longest verdict.
 const VERDICT: usize = 13;

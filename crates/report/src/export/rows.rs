@@ -35,7 +35,7 @@ pub fn as_csv(data: &RunData) -> String {
 }
 
 /// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`. The answers are the costs of these
-/// rows, or what stands in their place.
+/// rows, or what is in their place.
 pub fn as_json(data: &RunData, answers: Option<Vec<Answer>>) -> Value {
     let rows: Vec<_> = data.rows.iter().map(|row| json_cells(COLUMNS, row)).collect();
     let answers = answers.unwrap_or_else(|| data.rows.iter().map(Answer::of_cost).collect());

@@ -29,7 +29,7 @@ pub(super) fn section(found: Option<&Comparison<'_>>, labels: &[String]) -> Stri
     section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(found)))], false)
 }
 
-/// What stands on the first screen: what to know before any figure, and how many cases became what.
+/// The first screen: what to know before any figure, and how many cases became what.
 pub(super) fn on_first_screen(found: &Comparison<'_>) -> Value {
     let first = found.changes.iter().cloned().chain(changes::clocks(found)).chain(states(found));
     let said: Vec<String> = first.map(|text| sentence(&text)).collect();
@@ -81,7 +81,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
     parts
 }
 
-/// A remark of the terminal as a sentence of the page: what is typed stands there as it is typed.
+/// A remark of the terminal as a sentence of the page; commands keep their form.
 fn sentence(remark: &str) -> String {
     format!("{}.", capitalized(&remark.replace('`', "")))
 }

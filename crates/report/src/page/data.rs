@@ -64,7 +64,7 @@ pub(super) fn json(
         "signs": reading::SIGNS,
         "verdicts": reading::VERDICTS,
         "marks": reading::MARKS,
-        // The usual values of parameters, the most usual one first; an empty one stands for none.
+        // The usual values of parameters, the most usual one first; an empty one means none.
         "usual": usual::words(),
         // The interval that charts draw.
         "drawn": drawn(runs.len()),
@@ -74,7 +74,7 @@ pub(super) fn json(
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
 
-/// The rungs that some run has a row for, each with the rows that stand on it.
+/// The rungs that some run has a row for, each with its rows.
 fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<Value> {
     let card = if let [data] = runs { ladder::card(data) } else { Vec::new() };
     let line = |rung: &Rung| {

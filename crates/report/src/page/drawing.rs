@@ -141,7 +141,7 @@ fn packages(cpu: &CpuMachine, clusters: &[&Cluster]) -> String {
     let has_nodes =
         parted(clusters, |cluster| cluster.numa_node).len() > parted(clusters, |cluster| cluster.package).len();
     let group = |clusters: Vec<&Cluster>| {
-        // Kinds of cores stand below each other, the fastest first.
+        // Kinds of cores are below each other, the fastest first.
         let mut pictures: BTreeMap<(u32, Reverse<usize>), u32> = BTreeMap::new();
         for cluster in &clusters {
             let cores = pictures.entry((cluster.kind, Reverse(cluster.cpus.len()))).or_default();
@@ -438,7 +438,7 @@ mod tests {
         );
         let older = of(CpuMachine { clusters: Vec::new(), ..machine }, vec![], vec![]);
         assert_eq!(pictures(&older), [4, 8, 2]);
-        // Kinds that alternate: those of a cache stand together.
+        // Kinds that alternate: those of a cache are together.
         let alternating = (0..4).map(|at| cluster(5, 1, [0, 0, at / 2, (at + 1) % 2])).collect();
         let mut core_kinds = kinds(&[(10, 10), (10, 10)]);
         core_kinds[0].name = Some("Cortex-X925".into());

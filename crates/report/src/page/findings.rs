@@ -16,7 +16,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     section::of_runs("findings", "Findings: what papers claim, on this machine", lead, &drawn, runs.len() > 1)
 }
 
-/// The claims that rows decide. Those of an experiment stand in its section.
+/// The claims that rows decide. Those of an experiment are in its section.
 fn of_rows(data: &RunData) -> Vec<Finding> {
     findings(data, [])
 }

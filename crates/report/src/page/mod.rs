@@ -30,7 +30,7 @@ const STYLES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/styles"));
 /// Runs before the other scripts, so that it records their errors.
 const GUARD: &str = include_str!("../../assets/js/guard.js");
 
-/// Observable Plot with the parts of d3 that it needs: `scripts/bundle-charts` makes it, its licences stand with it.
+/// Observable Plot with the parts of d3 that it needs: `scripts/bundle-charts` makes it, its licences are with it.
 /// The licences ask to be in every copy, so they are in the page.
 const CHART_LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/charts"));
 

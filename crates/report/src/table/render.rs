@@ -60,7 +60,7 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(bool, String)> {
             add(false, label, figures(line, section, columns, of_figures));
         }
     }
-    // The columns of one size stand close together.
+    // The columns of one size are close together.
     let group = columns.figures;
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if at % group == 0 { 2 } else { 1 }));
@@ -132,7 +132,7 @@ fn cells(section: &Section, columns: Columns, of_size: impl Fn(usize) -> [String
     shown(section, columns).into_iter().flat_map(of_size).collect()
 }
 
-/// The words that stand in place of a figure, with their colours.
+/// The words in place of a figure, with their colours.
 const WORDS: [(&str, Tone); 7] = [
     ("no number", Tone::Doubt),
     ("overlapped", Tone::Quiet),

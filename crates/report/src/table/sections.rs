@@ -160,7 +160,7 @@ fn titles(sizes: &[Case]) -> Vec<String> {
     sizes.iter().map(title).collect()
 }
 
-/// The values of a parameter that stand in the title for all lines that have none of their own: those of all lines, or the
+/// The values of a parameter that are in the title for all lines that have none of their own: those of all lines, or the
 /// order or mode of most of them where the others have one, too.
 fn titled_values<'a>(drafts: &'a [Draft<'_>], at: usize) -> Option<&'a [String]> {
     let values = || drafts.iter().map(|draft| draft.words[at].as_slice());
@@ -183,7 +183,7 @@ fn joined(values: &[String]) -> String {
     }
 }
 
-/// What stands before the cheapest figure of a column.
+/// The mark before the cheapest figure of a column.
 pub(super) const CHEAPEST: &str = "*";
 
 fn cost(row: &Row, cheapest: &[&Row]) -> Reading {

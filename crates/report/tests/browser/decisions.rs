@@ -110,7 +110,7 @@ fn ten_questions_of_a_reader() {
     let one = known.iter().find(|one| one["id"] == "cpu.atomic.cas_fail").unwrap();
     assert_eq!(one["summary"], "Atomic compare-and-swap that finds another value than expected");
 
-    // 9. Is this figure good, and for my machine? What disturbed the run stands below the answers; the ladder has the figures of
+    // 9. Is this figure good, and for my machine? What disturbed the run is below the answers; the ladder has the figures of
     // other machines behind its own, each with what it is worth.
     let trust = page["runs"][0]["answers"]["trust"].as_str().unwrap();
     assert!(trust.contains("of 553 costs are resolved"), "{trust}");

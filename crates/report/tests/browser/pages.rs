@@ -188,7 +188,7 @@ fn a_published_experiment_is_drawn_without_rows() {
     assert!(dom.contains("id=\"crosscheck\""));
 }
 
-/// Pictures that are to be compared stand side by side where there is room.
+/// Pictures that are to be compared are side by side where there is room.
 #[test]
 fn pictures_of_an_experiment_stand_side_by_side() {
     let script = "const [one, other] = page.querySelectorAll('#crosscheck .grid > .panel');

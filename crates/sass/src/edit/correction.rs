@@ -1,4 +1,4 @@
-//! Clock reads that time what stands between them.
+//! Clock reads that time what is between them.
 
 use crate::edit::{KernelEdit, LONGEST_STALL};
 use crate::error::EditError;
@@ -16,7 +16,7 @@ pub struct Correction {
 }
 
 /// Edits a kernel so that the reading before its timed part waits until everything issued before is there, that arithmetic
-/// that can stand before it does, and that the reading after it waits for every result. (The three changes of
+/// that can come before it does, and that the reading after it waits for every result. (The three changes of
 /// "Cycle-accurate CUDA with an assembler".)
 ///
 /// The last 64-bit read of the cycle counter ends the timed part. The one before begins it, or each of those before but the

@@ -166,7 +166,7 @@ fn words(
     }
     let options = arguments.compiler_options().into_iter();
     words.extend(options.map(|option| if option.starts_with("-std=") { format!("-{option}") } else { option }));
-    // The variants stand in another folder.
+    // The variants are in another folder.
     let beside = own.file.as_ref().map(|file| Path::new(file).parent().map_or_else(PathBuf::new, Path::to_owned));
     words.extend(
         beside.map(|folder| {

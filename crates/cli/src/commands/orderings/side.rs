@@ -107,7 +107,7 @@ impl<'a> Side<'a> {
         target.or_else(|| System::default().emulator()).map(|why| format!("no price: {why}"))
     }
 
-    /// The names of the instructions in machine code that may order memory, as often as they stand there.
+    /// The names of the instructions in machine code that may order memory, as often as they occur.
     pub(super) fn names(&self, code: &str) -> Vec<String> {
         if self.is_gpu() { opcodes(code).collect() } else { Trials::instructions(&Trials::code(code)) }
     }

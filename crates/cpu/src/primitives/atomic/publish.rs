@@ -14,7 +14,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&RELEASE, &FENCED];
 /// How the ids begin.
 pub(crate) const PREFIX: &str = "cpu.atomic.publish_";
 
-/// The group: how many stores to lines of their own stand before it.
+/// The group: how many stores to lines of their own come before it.
 const BEHIND: &str = "behind # stores";
 
 const fn entry(id: &'static str, summary: &'static str, source: &'static str, workload: MakeWorkload) -> Entry {
@@ -118,7 +118,7 @@ impl<const FENCED: bool, const BEFORE: usize> Operation for Publish<FENCED, BEFO
         before.iter().chain([flag]).for_each(|line| line.0.store(0, Ordering::Relaxed));
     }
 
-    /// A shot without the operation still has what stands before it.
+    /// A shot without the operation still has what comes before it.
     fn verify(&self, slot: usize, _: usize, executed: Executed) -> Result<(), String> {
         let Lines { flag, before } = &self.lines[slot];
         let [stored, others] = [&[flag][..], &before.each_ref()[..]]

@@ -13,7 +13,7 @@ use crate::primitives::prelude::*;
 /// executes two or three loads in a cycle, with any number of threads.
 ///
 /// The paper compares a loop of plain reads with a loop of atomic reads. Where both are the same instruction, both
-/// loops are the same and their difference is zero by construction. Here the plain read stands in both loops and the
+/// loops are the same and their difference is zero by construction. Here the plain read is in both loops and the
 /// atomic read is added in the test. The figure is the cost of a read, and the evidence counts both instructions.
 ///
 /// As a chain (mode `latency`), each read has its address from the value of the one before, as a list has. That is the

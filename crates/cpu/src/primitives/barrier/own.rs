@@ -1,4 +1,4 @@
-//! Barriers with algorithms of their own; each algorithm stands in `sync/barriers`. Start with the sense barrier.
+//! Barriers with algorithms of their own; each algorithm is in `sync/barriers`. Start with the sense barrier.
 
 use crate::machine::nearness::CpuGroups;
 use crate::machine::placement::{place, topology_of_teams};

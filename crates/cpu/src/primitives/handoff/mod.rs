@@ -89,7 +89,7 @@ fn passing<H: Handoff>(case: &Case, tokens: Tokens<H>) -> Option<Workload> {
     Some(if H::FACTS.waits == Waits::Spins { workload } else { workload.long_blocking(case) })
 }
 
-/// The tokens of all slots; those of one slot stand side by side.
+/// The tokens of all slots; those of one slot are side by side.
 struct Passing<H> {
     tokens: Tokens<H>,
 }

@@ -92,7 +92,7 @@ impl Handoff for StdSignal {
     }
 }
 
-/// In theory: as `cpu.handoff.condvar`; the waiter also stands in a global table, whose bucket both threads lock.
+/// In theory: as `cpu.handoff.condvar`; the waiter is also in a global table, whose bucket both threads lock.
 pub(super) static PARKING_LOT_CONDVAR: Entry = handoff::entry::<ParkingLotSignal>(
     "cpu.handoff.parking_lot_condvar",
     "Two threads wait for each other on a condition variable of parking_lot",

@@ -52,7 +52,7 @@ pub(super) struct Holder<'a, L: Lock> {
 
 impl<L: Lock> Drop for Holder<'_, L> {
     fn drop(&mut self) {
-        // Relaxed: a barrier stands between this and the reader.
+        // Relaxed: a barrier separates this and the reader.
         self.published.store(self.changes, Ordering::Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! Locks with algorithms of their own; each algorithm stands in `sync/locks`. Start with the ticket lock.
+//! Locks with algorithms of their own; each algorithm is in `sync/locks`. Start with the ticket lock.
 
 use std::time::Duration;
 

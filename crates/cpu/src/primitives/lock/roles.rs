@@ -170,7 +170,7 @@ struct Thread<'a, L> {
 impl<L> Drop for Thread<'_, L> {
     fn drop(&mut self) {
         let written = if self.writes { self.count } else { 0 };
-        // Relaxed: a barrier stands between this and the loads.
+        // Relaxed: a barrier separates this and the loads.
         self.written.store(if self.went_back { WENT_BACK } else { written }, Ordering::Relaxed);
     }
 }

@@ -1,7 +1,7 @@
 //! Where the code and the data of an operation lie in its library, by pads in the assembly of its compiler. Instructions stay as
 //! they are. `syncscope_core::stats::layouts` says why there are several layouts, and what is made of them.
 //!
-//! In a layout, a function has its place in a page by its name: whatever else stands in a file, the timed loops of two files with
+//! In a layout, a function has its place in a page by its name: whatever else is in a file, the timed loops of two files with
 //! the same code lie alike.
 
 use std::fmt::Write as _;
@@ -113,7 +113,7 @@ mod tests {
         assert!(lines.len() > LAYOUTS as usize / 2, "{lines:?}");
     }
 
-    /// What stands in front of a function, behind it or between two does not move it.
+    /// What is in front of a function, behind it or between two does not move it.
     #[test]
     fn neighbours_do_not_move_a_function() {
         let neighbour = "\t.p2align 4\n\t.type\tuntimed, @function\nuntimed:\n\tnop\n\tret\n";

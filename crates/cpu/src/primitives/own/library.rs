@@ -75,7 +75,7 @@ impl Loops {
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
         let loaded = undisturbed(|| unsafe { Library::new(file) });
         let library = loaded.map_err(|error| format!("the compiled operation cannot be loaded: {error}"))?;
-        // SAFETY: the type is that of `loops.h`, which stands in every such library.
+        // SAFETY: the type is that of `loops.h`, which is in every such library.
         let loops = unsafe { library.get::<unsafe extern "C" fn() -> &'static Self>(b"syncscope_loops\0") };
         // SAFETY: as above.
         let loops = unsafe { loops.map_err(|error| error.to_string())?() };

@@ -25,7 +25,7 @@ const LOOPS: &str = include_str!("loops.h");
 /// The name of a statement in the compiler's messages.
 const STATEMENT: &str = "statement";
 
-/// What stands behind the user's lines in the compiler's messages.
+/// What comes after the user's lines in the compiler's messages.
 const BEHIND: &str = "loops.h";
 
 /// Longest time for one operation; those of templates take seconds. Whoever watches this process waits longer.

@@ -248,7 +248,7 @@ fn assembly(own: &OwnOperation, compiler: &CompilerOf, text: &str, options: &[&s
     assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
 }
 
-/// What is done with an operation, to stand behind its functions.
+/// What is done with an operation, to come after its functions.
 fn trial_of(own: &OwnOperation, program: Program) -> Result<String, String> {
     let check = own.checked().filter(|_| !own.admits_several() || own.exclusive_half().is_some());
     if check.is_none() && !own.helpers.iter().any(|name| name.starts_with("check")) {

@@ -159,7 +159,7 @@ impl<B: Barrier> Joining for Tree<B> {
 
     fn reduce(&self, local: &mut B::Local, thread: usize, part: &[i32], result: &AtomicI32) {
         let threads = self.partials.len();
-        // Relaxed throughout: barriers stand between every store and the loads of other threads.
+        // Relaxed throughout: barriers separate every store and the loads of other threads.
         self.partials[thread].store(largest(part), Ordering::Relaxed);
         or_unwind(self.barrier.wait(local));
         let mut distance = 1;

@@ -150,7 +150,7 @@ impl<W: Way + Default> Body for OneByOne<W> {
         self.interval[1].store(begin + ticks, Ordering::Relaxed);
     }
 
-    /// Relaxed: a barrier stands between the waker's stores and this.
+    /// Relaxed: a barrier separates the waker's stores and this.
     fn interval(&self, _: &Shot, _: usize) -> Option<[u64; 2]> {
         Some([0, 1].map(|end| self.interval[end].load(Ordering::Relaxed)))
     }

@@ -227,7 +227,7 @@ impl<W: Way + Default> Body for Beside<W> {
     }
 
     fn run(&self, shot: &Shot, thread: usize) {
-        // Relaxed: a barrier stands between this and the addition.
+        // Relaxed: a barrier separates this and the addition.
         let number = self.number.load(Ordering::Relaxed);
         if thread > 0 {
             self.announced.store(number, Ordering::Release);
@@ -246,7 +246,7 @@ impl<W: Way + Default> Body for Beside<W> {
         self.interval[1].store(end, Ordering::Relaxed);
     }
 
-    /// That of the work, for both threads. Relaxed: a barrier stands between the stores and this.
+    /// That of the work, for both threads. Relaxed: a barrier separates the stores and this.
     fn interval(&self, _: &Shot, _: usize) -> Option<[u64; 2]> {
         Some([0, 1].map(|end| self.interval[end].load(Ordering::Relaxed)))
     }

@@ -292,7 +292,7 @@ impl Sleeper {
 
     /// The letter of the state; `None` where the file cannot be read.
     fn state(&self) -> Option<u8> {
-        // Number, name and state stand at its begin. No field behind the name has a parenthesis.
+        // Number, name and state are at its beginning. No field behind the name has a parenthesis.
         let mut text = [0; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
         let name_end = text[..length].iter().rposition(|byte| *byte == b')')?;

@@ -222,7 +222,7 @@ impl Way for Parked {
     }
 }
 
-/// In theory: as the standard library's, with one more step: the waiter stands in a global table, whose bucket both
+/// In theory: as the standard library's, with one more step: the waiter is in a global table, whose bucket both
 /// threads lock, and sleeps on a futex of its own thread.
 pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
     "cpu.wake.parking_lot",

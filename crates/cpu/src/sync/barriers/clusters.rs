@@ -1,4 +1,4 @@
-//! A barrier for machines whose CPUs stand in clusters.
+//! A barrier for machines whose CPUs are in clusters.
 
 use std::time::Duration;
 

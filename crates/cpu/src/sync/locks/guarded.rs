@@ -34,7 +34,7 @@ pub unsafe trait RawLock: Send + Sync + 'static {
     unsafe fn unlock(&self, state: &mut Self::ThreadState) -> Result<(), WaitTimeout>;
 }
 
-/// A value that only the holder of the lock may touch. It stands beside the lock, as in the standard library's `Mutex`:
+/// A value that only the holder of the lock may touch. It is next to the lock, as in the standard library's `Mutex`:
 /// the transfer that fetches the lock's line fetches the value, too.
 #[derive(Debug)]
 pub struct Guarded<L, T> {

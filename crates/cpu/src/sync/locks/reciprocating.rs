@@ -10,7 +10,7 @@ use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 /// each thread spins on a line of its own, and a thread waits for at most two turns of every other one.
 ///
 /// Elements are numbers, as in `queue.rs`. The end of a segment is known by the element of the thread that held the lock when its
-/// first thread arrived; it is compared only, and may stand on the next stack by then.
+/// first thread arrived; it is compared only, and may be on the next stack by then.
 #[derive(Debug)]
 pub struct ReciprocatingLock {
     /// The last arrival; [`FREE`], or [`NO_ARRIVALS`] where the lock is held.

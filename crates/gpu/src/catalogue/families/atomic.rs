@@ -257,7 +257,7 @@ const ENOUGH_THREADS: u32 = 128;
 const UNROLL_WITH_RESULTS: u32 = 128;
 
 /// In an iteration of 32 operations, threads that keep the shared memory of a multiprocessor busy hide up to 27 cycles of what
-/// stands around them: the shorter baseline loop does not, so that 16 warps seemed to take 15.44 cycles of 16 (H100).
+/// is around them: the shorter baseline loop does not, so that 16 warps seemed to take 15.44 cycles of 16 (H100).
 const UNROLL_OF_BUSY_SHARED_MEMORY: u32 = 256;
 
 /// Whether so many threads of a multiprocessor each do one instruction on its shared memory that nothing else limits them.

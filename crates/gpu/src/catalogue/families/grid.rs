@@ -1,4 +1,4 @@
-//! Barriers of all threads of a grid. Their designs stand in `kernels/grid_kinds.cuh`, each a function that a reader checks in a
+//! Barriers of all threads of a grid. Their designs are in `kernels/grid_kinds.cuh`, each a function that a reader checks in a
 //! minute; `kernels/grid_barrier.cuh` has the loops, checks and orderings around them, `kernels/near_counters.cuh` the counters in
 //! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
 

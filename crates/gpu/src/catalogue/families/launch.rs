@@ -121,7 +121,7 @@ const fn row(presets: &'static [Preset], grids: Grids, works: &'static [(&'stati
     on(presets, grids).groups(works).except(is_alone)
 }
 
-/// A launch that stands between no two kernels of a program, or whose host waits: without traffic.
+/// A launch that is between no two kernels of a program, or whose host waits: without traffic.
 const IDLE: &[PlanRow] = &[
     row(QUICK, COMPARED, &[(KERNEL_US, &[5])]),
     row(STANDARD, SOME, &[(EMPTY, &[]), (KERNEL_US, &[5])]),
@@ -276,7 +276,7 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::Function));
 
     /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
-    /// blocks. But these blocks stand on other multiprocessors than those of the kernel before, away from what these read, and
+    /// blocks. But these blocks are on other multiprocessors than those of the kernel before, away from what these read, and
     /// a kernel that is launched behind them empties the cache of constants while they wait (docs/notes/kernel-boundaries.md).
     "gpu.launch.programmatic" like PROGRAMMATIC:
     "Launch of one more kernel with the programmatic attribute: each kernel triggers the next one at its start \
@@ -378,7 +378,7 @@ mod tests {
         assert_eq!(["", "5", "0 us", "x us", "9999999 us", "sweep", "tile 4"].map(of), [None; 7]);
     }
 
-    /// Every primitive that can stand between two kernels of a program is measured between kernels that access memory.
+    /// Every primitive that can be between two kernels of a program is measured between kernels that access memory.
     #[test]
     fn what_stands_between_kernels_has_traffic() {
         let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };

@@ -45,7 +45,7 @@ fn why_elided(case: &Case) -> fn((u32, u32)) -> Option<&'static str> {
     }
 }
 
-/// Where nothing but NOPs is left, what stands once in an iteration must not hide them. One comparison there covers all barriers of
+/// Where nothing but NOPs is left, what is once in an iteration must not hide them. One comparison there covers all barriers of
 /// tiles: a multiprocessor compares the masks of 32 warps in some 2,048 cycles divided by the size of the tile, and issues a NOP of
 /// each in 8 (H100). With 32 barriers of `tile 4` it hid most of them, and with 64 warps the branch alone hid 6 % of a NOP.
 fn unroll(case: &Case) -> u32 {

@@ -30,7 +30,7 @@ const MOST_THREADS: u64 = 1024;
 struct Kernel<'a> {
     name: &'a str,
     parameters: Vec<Parameter<'a>>,
-    /// What stands between the parameters and the body.
+    /// What is between the parameters and the body.
     directives: &'a str,
     body: &'a str,
 }
@@ -144,7 +144,7 @@ impl Kernel<'_> {
     }
 }
 
-/// The operations of a launch whose kernel stands in this PTX: the whole kernel, and each region that is marked in it.
+/// The operations of a launch whose kernel is in this PTX: the whole kernel, and each region that is marked in it.
 ///
 /// # Errors
 /// What the kernel is missing, or what it does not have.

@@ -241,7 +241,7 @@ fn options_of_user(source: &OwnOperation) -> Vec<String> {
     } else if !source.includes.is_empty() {
         options.push("-I.".to_owned());
     }
-    // NVRTC has no level for the code of the device; macros stand before the source, where the harness does not see them.
+    // NVRTC has no level for the code of the device; macros come before the source, where the harness does not see them.
     let is_ours = |option: &&String| option.starts_with("-O") || option.starts_with("-D");
     options.extend(source.options.iter().filter(|option| !is_ours(option)).cloned());
     options

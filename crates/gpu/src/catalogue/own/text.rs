@@ -15,7 +15,7 @@ const PROBE: &str = include_str!("own_probe.cuh");
 /// The name of a statement in the compiler's messages.
 const STATEMENT: &str = "statement";
 
-/// The name of what stands behind the user's lines.
+/// The name of what comes after the user's lines.
 pub(super) const BEHIND: &str = "syncscope";
 
 const FUNCTION: &str = "__device__ __forceinline__ void";

@@ -46,7 +46,7 @@ pub struct Comparison<'a> {
     /// The relative change that counts, such as 0.05.
     pub threshold: f64,
     /// The cases of both runs: certain changes first, by how much the cost certainly changes; then the others in the order of
-    /// A. Cases that execute other instructions in B stand behind those that execute the same, in this order, too.
+    /// A. Cases that execute other instructions in B come after those that execute the same, in this order, too.
     pub cases: Vec<ComparedCase<'a>>,
     /// The number of cases that only A has.
     pub only_a: usize,

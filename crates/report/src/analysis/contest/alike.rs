@@ -1,9 +1,8 @@
-//! Like with like: before one cost is called less than another, both must be costs of the same kind of thread, of the same form
-//! in the code and of the same number of threads.
+//! Compares like with like: before one cost is called lower than another, both must have the same actor, the same form in the
+//! code and the same number of threads.
 //!
-//! - Whose cost: a row is that of the slowest thread where threads contend, of the median one where nothing is shared, or the
-//!   mean of all threads of a window. Where
-//!   two rows differ in that, the median threads of both are compared, see [`of_one_actor`].
+//! - Actor: a row has the cost of the slowest thread, the median thread or the mean of all threads. Where two rows differ in
+//!   that, [`of_one_actor`] compares the median threads of both.
 //! - Form and width: [`is_alike`]. A statement about another width, such as one grid against several devices, says so with
 //!   [`Known::across`].
 

@@ -1,4 +1,4 @@
-//! What is known of the cost of one row: where it lies, and how it stands to another one.
+//! What the intervals say about the cost of one row: its bounds, and whether it is below or above another row's.
 
 use std::fmt;
 

@@ -261,7 +261,7 @@ fn is_usual(case: &Case) -> bool {
 
 const BLOCK_FENCE: &str = "gpu.fence.block";
 
-/// The form of the paper, whose fence of a block stands behind another one; the default one where a run lacks it.
+/// The form of the paper, whose fence of a block comes after another one; the default one where a run lacks it.
 fn block_fence_form(data: &RunData) -> Option<Form> {
     let fenced = Some(Form::Fenced);
     fenced.filter(|_| data.rows.iter().any(|row| row.case.form == fenced))

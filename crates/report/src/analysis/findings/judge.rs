@@ -105,7 +105,7 @@ fn rows_of(shown: &Pair<'_>, pairs: &[Pair<'_>]) -> Vec<usize> {
     std::iter::once(shown).chain(pairs).flat_map(|(a, b)| [a.index, b.index]).collect()
 }
 
-/// The unit of the costs that stand in one comparison.
+/// The unit of the costs in one comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Cycles,

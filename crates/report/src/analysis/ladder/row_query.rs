@@ -1,4 +1,4 @@
-//! Selects the one row of a run that stands on a rung of the ladder, such as "what does the best grid barrier cost?".
+//! Selects the one row of a run for a rung of the ladder, such as "what does the best grid barrier cost?".
 //!
 //! A rung says which primitives it is about, by role or by name, and which of their cases fit. Where several cases fit, it
 //! takes the usual one: an `i32` shared by all threads. So the selected case does not depend on the costs, except for the

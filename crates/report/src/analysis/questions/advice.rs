@@ -1,4 +1,4 @@
-//! Which primitive to take for a stated need, by the rows of one run: the part of a question that `advise` asks for.
+//! Recommends a primitive for a stated need from the rows of one run: the part of a question that `syncscope advise` prints.
 //!
 //! Nothing is advised that the rows do not make certain: the contest decides.
 

@@ -60,7 +60,7 @@ pub(super) struct BreakEven {
     pub(super) launch_wins: bool,
 }
 
-/// How a launch stands to the barriers of the grid: `Less` where it is certainly cheaper than all of them, `Greater` where
+/// How the cost of a launch compares with that of grid barriers: `Less` where it is certainly cheaper than all of them, `Greater` where
 /// one of them is certainly cheaper; `None` where that is open.
 pub(super) fn standing<'a>(launch: &Known<'a>, grid: &Contest<'a>) -> Option<Ordering> {
     let (_, best) = grid.best()?;

@@ -1,4 +1,5 @@
-//! What a family of operations costs in two places of the machine: words and tables for hyperthreads and for memory.
+//! Compares what each family of operations costs in two places of the machine, such as on a busy SMT sibling or in another
+//! node's memory: words and tables for `smt.rs` and `levels.rs`.
 
 use super::prelude::*;
 use crate::analysis::contest::alike::stands_out;

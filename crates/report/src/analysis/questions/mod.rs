@@ -143,7 +143,7 @@ const NO_CPU_GRID: &str = "a CPU has no grid and launches no kernels";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Answer {
     pub(crate) text: String,
-    /// The rows that it stands on, as indices among the rows of the run.
+    /// The rows behind it, as indices among the rows of the run.
     pub(crate) rows: Vec<usize>,
     /// The id of the part of the page that shows them.
     pub(crate) figure: &'static str,
@@ -154,7 +154,7 @@ struct Picture {
     charts: Vec<Spec>,
     /// What they show beyond the sentences.
     text: Option<String>,
-    /// What stands in the place of sentences, where the run has no rows for one.
+    /// The text instead of sentences, where the run has no rows for one.
     otherwise: &'static str,
     /// What the charts do not show, and why.
     note: Option<String>,
@@ -175,7 +175,7 @@ impl Picture {
         Self { text, ..self }
     }
 
-    /// With what they say where one of these is certain; what all of them leave open stands in the note.
+    /// With what they say where one of these is certain; the note has what all of them leave open.
     fn finding(self, found: impl IntoIterator<Item = Option<Outcome>>) -> Self {
         let found: Vec<Outcome> = found.into_iter().flatten().collect();
         let is_decided = found.iter().any(|one| one.verdict == Truth::Holds);
@@ -184,8 +184,8 @@ impl Picture {
     }
 }
 
-/// The most sentences at the top of the page, one for each question; the others stand with their charts. Those about places in
-/// the machine stand at the top in any case: they say what every other figure depends on.
+/// The most sentences at the top of the page, one for each question; the others appear with their charts. Those about places in
+/// the machine appear at the top in any case: they say what every other figure depends on.
 const MOST: usize = 5;
 const ABOUT_PLACES: [&str; 3] = ["decide-smt", "decide-kinds", "decide-levels"];
 
@@ -250,7 +250,7 @@ pub(crate) struct Decision {
     pub(crate) note: Option<String>,
 }
 
-/// The decisions for which a run has rows. A sentence that stands at the top of the page is not repeated.
+/// The decisions for which a run has rows. A sentence at the top of the page is not repeated.
 pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     let is_certain = !lacks_intervals(data);
     let of = |question: &Question| {
@@ -277,7 +277,7 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     QUESTIONS.iter().filter_map(of).collect()
 }
 
-/// What stands in the place of sentences about figures without intervals, such as those of others.
+/// The text instead of sentences about figures without intervals, such as those of other tools.
 const WITHOUT_INTERVALS: &str =
     "These figures have no intervals: those that differ by less than a factor of two may be as cheap.";
 

@@ -1,4 +1,4 @@
-//! What the questions use: the rows and what is known of them, charts, and words.
+//! What every question imports: rows and what is known of them, charts, and words.
 
 pub(super) use std::collections::{BTreeMap, BTreeSet};
 

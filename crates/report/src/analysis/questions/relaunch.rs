@@ -21,7 +21,7 @@ fn launches(data: &RunData, rows: &[usize], work: &Group) -> Vec<(&'static str, 
     data.catalogue.with_role(Role::Launch).filter_map(|primitive| of(primitive.id)).collect()
 }
 
-/// Launches of kernels that do something, and the barriers that would stand in their place.
+/// Launches of kernels that do something, and the barriers that would replace them.
 struct Matched<'a> {
     rows: Vec<usize>,
     barriers: Barriers<'a>,

@@ -224,7 +224,7 @@ impl<'a> Along<'a> {
         self.stops.iter().flat_map(|(_, contest)| contest.rows()).collect()
     }
 
-    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs`: neighbouring numbers with the same answer stand together.
+    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs`: neighbouring numbers with the same answer are joined.
     pub(super) fn in_words(&self, at: impl Fn(&str) -> String) -> String {
         let mut stretches: Vec<(BTreeSet<String>, String, u32, u32)> = Vec::new();
         for (number, contest) in &self.stops {

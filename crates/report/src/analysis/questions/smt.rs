@@ -1,4 +1,4 @@
-//! Hyperthreads: what a thread loses where its sibling on the same core is busy, and what the core gains.
+//! SMT siblings: what a thread loses while the other hardware thread of its core is busy, and what the core gains.
 
 use super::families::{Contrast, by_class, line, of_teams, take_instead, take_longer, usual};
 use super::prelude::*;

@@ -1,4 +1,5 @@
-//! How to wait? What a hint costs, when a waiter goes on by each way to wait, and from which wait on sleeping is the better one.
+//! How to wait? What a hint such as PAUSE costs, how soon a waiter notices in each way of waiting, and from how long a wait on
+//! sleeping is better.
 
 pub(super) mod budget;
 pub(super) mod host;

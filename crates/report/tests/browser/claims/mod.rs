@@ -1,5 +1,5 @@
 //! What the page says is so: each test holds a run of which an earlier page said something false. One file for each part of
-//! the page; the rows that they are made of stand here.
+//! the page; the rows that they are made of are here.
 
 mod charts;
 mod dots;

@@ -1,4 +1,4 @@
-//! Advice by runs that are made up: what the right answer is stands in each test.
+//! Advice from made-up runs: each test states the right answer.
 
 use syncscope_core::{Detail, Dtype, Group, Layout, MemoryOrder, Nanoseconds, Placement, Row, Scope, Space, Verdict};
 

@@ -115,7 +115,7 @@ fn drawn(data: &RunData) -> Vec<String> {
     titles.into_iter().filter_map(of).flatten().collect()
 }
 
-/// The constructs of OpenMP by policy, as far as a gap stands before them.
+/// The constructs of OpenMP by policy, as far as a gap comes before them.
 fn after_gaps(data: &RunData) -> Vec<usize> {
     data.rows_where(|row| takes_part(data, row, Role::RuntimeWait) && spun_us(&row.case).is_some()).collect()
 }
