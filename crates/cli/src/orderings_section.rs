@@ -25,7 +25,7 @@ fn section(tables: &[Table]) -> Section {
     Section {
         name: "orderings",
         title: "Memory orderings",
-        lead: "What each memory ordering costs here, and whether a test or the memory model asks for it. Not refuted does not mean \
+        lead: "What each memory ordering costs here, and whether a test or the memory model requires it. Not refuted does not mean \
                needless.",
         answers: tables.iter().filter_map(Table::answer).map(|answer| format!("{answer}.")).collect(),
         parts: tables.iter().map(card).collect(),

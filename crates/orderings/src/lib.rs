@@ -18,7 +18,7 @@
 //!    are interrupted, values read that are not the newest ones, stores that come before others. It ends with the first execution that
 //!    breaks the check, or says how far it came.
 //! 4. The test runs the compiled variant on this machine with delays before and in what is protected.
-//! 5. No answer says more than was seen: *seen to fail*, *the memory model asks for it*, *same instructions*, *not refuted*, with its bound.
+//! 5. No answer says more than was seen: *seen to fail*, *the memory model requires it*, *same instructions*, *not refuted*, with its bound.
 
 #![forbid(unsafe_code)]
 

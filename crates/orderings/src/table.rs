@@ -135,9 +135,9 @@ impl Row {
         };
         match (&self.model, model) {
             (Some(Model::Refuted(_)), Some(why)) if self.price == Price::SameInstructions => {
-                format!("free here; the memory model asks for it: {why}")
+                format!("free here; the memory model requires it: {why}")
             }
-            (Some(Model::Refuted(_)), Some(why)) => format!("the memory model asks for it: {why}; {not_seen}"),
+            (Some(Model::Refuted(_)), Some(why)) => format!("the memory model requires it: {why}; {not_seen}"),
             (Some(Model::NotRefuted(_)), Some(bound)) if self.price == Price::SameInstructions => {
                 format!("free here; not refuted: {bound}")
             }
@@ -364,7 +364,7 @@ mod tests {
                 assert!(!answer.contains("not needed") && !answer.contains("needless"), "{answer}");
                 assert_eq!(answer.starts_with("yes: seen to fail"), *test == failed(), "{answer}");
                 assert_eq!(
-                    answer.contains("the memory model asks"),
+                    answer.contains("the memory model requires"),
                     *model == Some(refuted()) && *test != failed(),
                     "{answer}"
                 );
@@ -372,7 +372,7 @@ mod tests {
         }
         assert_eq!(
             row(Price::SameInstructions, Some(refuted()), None).needed("x"),
-            "free here; the memory model asks for it: threads 0 and 1 at x: nothing orders them"
+            "free here; the memory model requires it: threads 0 and 1 at x: nothing orders them"
         );
         let answer = row(saving(300.0, 320.0), Some(held()), Some(Test::NotSeen(2_000_000))).needed("x");
         assert_eq!(answer, "not refuted: not seen in 2,000,000; 2 threads up to 5 deviations");

@@ -24,7 +24,7 @@ use crate::axes::AxisArguments;
                   --gpu gpu.grid.hierarchical:spread. Without a GPU: --sass ARCH; for ARM64: CC=aarch64-linux-gnu-gcc.\n  \
                   same instructions      free here: the variant without it compiles to the same machine code\n  \
                   yes: seen to fail      the check failed or a thread waited for ever, with the first failure\n  \
-                  the memory model asks  in C11's or PTX's memory model a few threads break it; on this machine\n  \
+                  memory model requires  in C11's or PTX's memory model a few threads break it; on this machine\n  \
                   \u{20}                      they did not\n  \
                   not refuted            neither, within the bound (interrupted threads, old values, stores that\n  \
                   \u{20}                      overtake others); that does not make it needless"
@@ -94,7 +94,7 @@ pub(crate) struct MeasureArguments {
     /// Language, such as c11; `std::` and `x.` choose C++
     #[arg(long, value_name = "STANDARD")]
     pub(crate) std: Option<String>,
-    /// For each memory ordering in the code: what it costs here, and whether a test or the memory model asks for it
+    /// For each memory ordering in the code: what it costs here, and whether a test or the memory model requires it
     #[arg(long, conflicts_with_all = ["fail_if_slower", "baseline", "header"])]
     pub(crate) orderings: bool,
     /// Compile only: exit code 3 if the machine code differs from --against's

@@ -1,4 +1,4 @@
-//! `syncscope measure --orderings`: what each memory ordering costs, and whether a test or the memory model asks for it. Assertions are about
+//! `syncscope measure --orderings`: what each memory ordering costs, and whether a test or the memory model requires it. Assertions are about
 //! what is said, not about figures.
 
 use std::fs;
@@ -52,7 +52,7 @@ fn orderings_have_a_price_and_a_need() {
     let row =
         |begin: &str| table.lines().find(|line| line.contains(begin)).unwrap_or_else(|| panic!("{begin}: {table}"));
     for variant in ["atomic_exchange (seq_cst) → relaxed", "atomic_store (seq_cst) → relaxed"] {
-        assert!(row(variant).contains("the memory model asks for it"), "{table}");
+        assert!(row(variant).contains("the memory model requires it"), "{table}");
     }
     for variant in ["atomic_exchange (seq_cst) → acq_rel", "atomic_store (seq_cst) → release"] {
         assert!(row(variant).contains("not refuted"), "{table}");
@@ -60,7 +60,7 @@ fn orderings_have_a_price_and_a_need() {
     if cfg!(target_arch = "x86_64") {
         let relaxed = row("atomic_exchange (seq_cst) → relaxed");
         assert!(
-            relaxed.contains("same instructions") && relaxed.contains("free here; the memory model asks"),
+            relaxed.contains("same instructions") && relaxed.contains("free here; the memory model requires"),
             "{table}"
         );
         assert!(!row("atomic_store (seq_cst) → release").contains("same instructions"));
@@ -121,12 +121,12 @@ fn orderings_of_a_barrier_of_the_grid_are_modelled() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let table = stdout(&output);
     for (line, variant, answer) in [
-        (3, "__syncthreads() → left out", "the memory model asks for it"),
+        (3, "__syncthreads() → left out", "the memory model requires it"),
         (5, "__threadfence_system() → __threadfence", "not refuted"),
-        (5, "__threadfence_system() → left out", "the memory model asks for it"),
-        (8, "__threadfence() → __threadfence_block", "the memory model asks for it"),
-        (8, "__threadfence() → left out", "the memory model asks for it"),
-        (10, "__syncthreads() → left out", "the memory model asks for it"),
+        (5, "__threadfence_system() → left out", "the memory model requires it"),
+        (8, "__threadfence() → __threadfence_block", "the memory model requires it"),
+        (8, "__threadfence() → left out", "the memory model requires it"),
+        (10, "__syncthreads() → left out", "the memory model requires it"),
     ] {
         let begin = format!("{line}  {variant}");
         let row = table.lines().find(|line| line.trim_start().starts_with(&begin));
@@ -153,11 +153,11 @@ fn orderings_of_included_headers_are_tried() {
     fs::write(folder.path().join("a.c"), text).unwrap();
     let table = tables(folder.path(), &["--cpu", "a.c", "-I", "inc", "--threads", "1", "--budget", "4s"]);
     assert!(
-        row(&table, "inc/lib.h:4 atomic_store_explicit release → relaxed").contains("the memory model asks for it"),
+        row(&table, "inc/lib.h:4 atomic_store_explicit release → relaxed").contains("the memory model requires it"),
         "{table}"
     );
     assert!(
-        row(&table, "3 atomic_exchange_explicit acquire → relaxed").contains("the memory model asks for it"),
+        row(&table, "3 atomic_exchange_explicit acquire → relaxed").contains("the memory model requires it"),
         "{table}"
     );
 }
@@ -201,7 +201,7 @@ fn locks_and_barriers_of_the_catalogue_are_asked_by_id() {
     ] {
         let table = tables(folder.path(), &["--gpu", id, "--sass", "sm_90"]);
         assert!(table.contains("the model does not refute the code as it is"), "{id}: {table}");
-        assert!(row(&table, begin).contains("the memory model asks for it"), "{id}: {table}");
+        assert!(row(&table, begin).contains("the memory model requires it"), "{id}: {table}");
         assert_eq!(table.matches("the model does not refute the code as it is").count(), 1, "{id}: one operation");
     }
 }
@@ -217,10 +217,10 @@ fn the_question_about_flags_between_gpus_is_answered() {
     // Does a barrier of several GPUs need its fence of the system before flags that release? One of the device is enough.
     let flags = of_example("orderings_flags.cuh", &["--blocks", "8"]);
     assert!(row(&flags, "11 __threadfence_system() → __threadfence").contains("not refuted"), "{flags}");
-    assert!(row(&flags, "11 __threadfence_system() → left out").contains("the memory model asks for it"), "{flags}");
+    assert!(row(&flags, "11 __threadfence_system() → left out").contains("the memory model requires it"), "{flags}");
     assert!(row(&flags, "13 st.release.sys.global.u32 → st.relaxed.sys.global.u32").contains("not refuted"), "{flags}");
     assert!(
-        row(&flags, "19 ld.acquire.sys.global.u32 → ld.relaxed.sys.global.u32").contains("the memory model asks"),
+        row(&flags, "19 ld.acquire.sys.global.u32 → ld.relaxed.sys.global.u32").contains("the memory model requires"),
         "{flags}"
     );
 }
@@ -234,7 +234,7 @@ fn the_questions_about_fences_and_clusters_are_answered() {
     let cluster = of_example("orderings_cluster.cuh", &["--cluster", "2"]);
     assert!(row(&cluster, "4 __syncthreads() → left out").contains("not refuted"), "{cluster}");
     assert!(
-        row(&cluster, "5 barrier.cluster.arrive.release.aligned").contains("the memory model asks for it"),
+        row(&cluster, "5 barrier.cluster.arrive.release.aligned").contains("the memory model requires it"),
         "{cluster}"
     );
 }
@@ -246,7 +246,7 @@ fn the_questions_about_relaxed_accesses_and_a_publication_are_answered() {
     let reduce = of_example("orderings_reduce.cuh", &["--blocks", "8"]);
     for relaxed in ["red.release.gpu.global.add.u32 → red.relaxed", "ld.acquire.gpu.global.u32 → ld.relaxed"] {
         assert!(
-            reduce.lines().any(|line| line.contains(relaxed) && line.contains("the memory model asks for it")),
+            reduce.lines().any(|line| line.contains(relaxed) && line.contains("the memory model requires it")),
             "{reduce}"
         );
     }
@@ -254,7 +254,7 @@ fn the_questions_about_relaxed_accesses_and_a_publication_are_answered() {
     let publish = example("orderings_publish.c");
     let publish = tables(folder.path(), &["--cpu", &publish, "--budget", "4s", "--out", "publish"]);
     assert!(
-        row(&publish, "15 atomic_thread_fence release → left out").contains("the memory model asks for it"),
+        row(&publish, "15 atomic_thread_fence release → left out").contains("the memory model requires it"),
         "{publish}"
     );
     assert!(row(&publish, "20 atomic_thread_fence seq_cst → acq_rel").contains("not refuted"), "{publish}");
@@ -280,7 +280,7 @@ fn a_foreign_compiler_gives_instructions_without_prices() {
     let table = stdout(&output);
     let store = row(&table, "10 atomic_store_explicit release → relaxed");
     assert!(
-        store.contains("no price: for aarch64 [stlr → str]") && store.contains("the memory model asks for it"),
+        store.contains("no price: for aarch64 [stlr → str]") && store.contains("the memory model requires it"),
         "{table}"
     );
 }

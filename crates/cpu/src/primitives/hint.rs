@@ -75,10 +75,11 @@ macro_rules! instruction_of {
 
 /// In theory: 9 cycles until Broadwell, about 140 since Skylake, 10 to 65 on AMD's processors: no loop of a fixed number of them
 /// lasts as long on the next machine. The core leaves its issue slots to the other hardware thread meanwhile.
-static PAUSE: Entry = instruction("cpu.wait.pause", "PAUSE, which std::hint::spin_loop is on x86-64", INTEL, |_| {
-    Some(bare(std::hint::spin_loop, Expected::once(&["pause"], &["isb"])))
-})
-.requiring(|| only_on("x86_64"));
+static PAUSE: Entry =
+    instruction("cpu.wait.pause", "PAUSE, the instruction of std::hint::spin_loop on x86-64", INTEL, |_| {
+        Some(bare(std::hint::spin_loop, Expected::once(&["pause"], &["isb"])))
+    })
+    .requiring(|| only_on("x86_64"));
 
 /// In theory: the core would enter a light sleep state until a deadline; as the deadline has passed, it is what the instruction
 /// costs beyond its wait.
@@ -132,7 +133,7 @@ static YIELD: Entry =
 /// In theory: the pipeline is flushed, some 20 to 60 cycles: a delay, though no hint, which is why runtimes took it for PAUSE.
 static ISB: Entry = instruction(
     "cpu.wait.isb",
-    "ISB, which std::hint::spin_loop is on AArch64",
+    "ISB, the instruction of std::hint::spin_loop on AArch64",
     "Arm Architecture Reference Manual, C6.2; rust-lang/rust #84725",
     |_| Some(bare(instruction_of!("aarch64", "isb"), Expected::once(&[], &["isb"]))),
 )

@@ -11,7 +11,7 @@ function glossaryEntry({ id, summary, operation, source }) {
       "dd",
       null,
       el("p", null, `${summary}.`),
-      el("p", { class: "fixed" }, `One operation: ${operation}. `, source ? `Source: ${source}.` : null),
+      el("p", { class: "fixed" }, `One operation is ${operation}. `, source ? `Source: ${source}.` : null),
     ),
   ];
 }

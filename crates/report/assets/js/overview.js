@@ -38,7 +38,7 @@ function runLine(run) {
     [
       details.preset === "imported" ? `imported ${dateText(details.started)}` : dateText(details.started),
       run.duration,
-      run.experiment || (details.preset === "imported" ? "figures of another tool" : `${details.preset} preset`),
+      run.experiment || (details.preset === "imported" ? "figures from another tool" : `${details.preset} preset`),
       run.experiment ? null : plural(run.count, "case"),
     ]
       .filter(Boolean)

@@ -131,13 +131,13 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     let (slower, faster) = (certain(|pair| [pair.own, pair.stored]), certain(|pair| [pair.stored, pair.own]));
     let count = match found.len() {
         0 => return None,
-        1 => "1 operation has".to_owned(),
-        several => format!("{several} operations have"),
+        1 => "1 operation".to_owned(),
+        several => format!("{several} operations"),
     };
     let (percent, hardware) = (100.0 * USUAL_THRESHOLD, hardware.into_iter().collect::<Vec<_>>().join("; "));
     Some(format!(
-        "What changed: {count} a figure in stored runs on hardware of the same name ({hardware}). More than {percent:.0} % \
-         slower: {slower}. More than {percent:.0} % faster: {faster}."
+        "Stored runs on hardware of the same name ({hardware}) measured {count} of this run. More than {percent:.0} % slower \
+         here: {slower}. More than {percent:.0} % faster here: {faster}."
     ))
 }
 
@@ -375,11 +375,11 @@ mod tests {
             against_equal_hardware(&data).unwrap()
         };
         let same = with(38.4, 0.01);
-        assert!(same.contains("1 operation has a figure") && same.contains("(NVIDIA H200)"), "{same}");
-        assert!(same.contains("slower: none.") && same.ends_with("faster: none."), "{same}");
+        assert!(same.contains("measured 1 operation") && same.contains("(NVIDIA H200)"), "{same}");
+        assert!(same.contains("slower here: none.") && same.ends_with("faster here: none."), "{same}");
         let slower = with(60.0, 0.01);
-        assert!(slower.contains("slower: 1 (Block, Barrier, 1,024 threads: 60.0 ns, stored 38.4 ns)"), "{slower}");
-        assert!(with(60.0, 0.4).contains("slower: none."), "an interval of 40 % makes nothing certain");
-        assert!(with(20.0, 0.01).contains("faster: 1 ("), "cheaper");
+        assert!(slower.contains("slower here: 1 (Block, Barrier, 1,024 threads: 60.0 ns, stored 38.4 ns)"), "{slower}");
+        assert!(with(60.0, 0.4).contains("slower here: none."), "an interval of 40 % makes nothing certain");
+        assert!(with(20.0, 0.01).contains("faster here: 1 ("), "cheaper");
     }
 }

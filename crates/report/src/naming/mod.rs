@@ -34,7 +34,7 @@ pub fn processor(machine: &CpuMachine) -> String {
 /// measured.
 pub(crate) fn origin(run: &Run) -> String {
     match run.preset.as_str() {
-        IMPORTED => format!("figures of another tool, imported {}", run.started),
+        IMPORTED => format!("figures from another tool, imported {}", run.started),
         preset => format!("{preset} preset, {}", run.started),
     }
 }

@@ -70,7 +70,7 @@ fn heading(data: &RunData, text: Text) -> Vec<String> {
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),
     };
     let preset = match data.run.preset.as_str() {
-        IMPORTED => "figures of another tool".to_owned(),
+        IMPORTED => "figures from another tool".to_owned(),
         preset => format!("{preset} preset"),
     };
     let mut parts = vec![preset, state];

@@ -108,7 +108,7 @@ fn ten_questions_of_a_reader() {
     // 8. What is cas_fail? The list of primitives.
     let known = page["primitives"].as_array().unwrap();
     let one = known.iter().find(|one| one["id"] == "cpu.atomic.cas_fail").unwrap();
-    assert_eq!(one["summary"], "Atomic compare-and-swap that finds another value than expected");
+    assert_eq!(one["summary"], "Atomic compare-and-swap that finds a value other than the expected one");
 
     // 9. Is this figure good, and for my machine? What disturbed the run is below the answers; the ladder has the figures of
     // other machines behind its own, each with what it is worth.

@@ -186,7 +186,7 @@ pub(super) static CAS_PASS: Entry = atomic::entry(
 /// architecture with load-linked and store-conditional does not write, and the threads can share the line.
 pub(super) static CAS_FAIL: Entry = atomic::entry(
     "cpu.atomic.cas_fail",
-    "Atomic compare-and-swap that finds another value than expected",
+    "Atomic compare-and-swap that finds a value other than the expected one",
     "one failing compare-and-swap by each thread",
     "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     |primitive, axes| integers(atomic::cases(primitive, axes)),

@@ -204,7 +204,7 @@ function meaningList(rows) {
       null,
       known.map(({ id, summary, operation, source }) => [
         el("dt", null, el("a", { href: `#is:${id}` }, id)),
-        el("dd", null, `${summary}. One operation: ${operation}.`, source ? ` Source: ${source}.` : null),
+        el("dd", null, `${summary}. One operation is ${operation}.`, source ? ` Source: ${source}.` : null),
       ]),
     ),
   );
