@@ -189,7 +189,7 @@ impl Sided {
     /// How many times as many the better side does, and which it is: `GPU 31 times`, where the intervals decide.
     fn ratio(&self, data: &RunData) -> Option<String> {
         let [cpu, gpu] = self.compared();
-        let (is_gpu, is_cpu, gpu_over, cpu_over) = match self.operation.by {
+        let (gpu_wins, cpu_wins, gpu_over, cpu_over) = match self.operation.by {
             By::Nothing => return None,
             By::Rate => {
                 let (cpu, gpu) = (Total::written(data, cpu?)?, Total::written(data, gpu?)?);
@@ -201,7 +201,7 @@ impl Sided {
                 (gpu.is_below(&cpu), cpu.is_below(&gpu), cpu.over(&gpu), gpu.over(&cpu))
             }
         };
-        Some(match (is_gpu, is_cpu) {
+        Some(match (gpu_wins, cpu_wins) {
             (true, _) => format!("GPU {gpu_over}"),
             (_, true) => format!("CPU {cpu_over}"),
             _ => "undecided".to_owned(),
