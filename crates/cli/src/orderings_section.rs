@@ -1,23 +1,25 @@
 //! The table of `measure --orderings` in the directory of its run, and on the page.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use syncscope_core::data_file;
+use syncscope_core::run_directory::ORDERINGS;
 use syncscope_orderings::{HEADS, Table};
 use syncscope_report::section::{Part, Section};
 
-/// Its name in the directory.
-pub(crate) const FILE: &str = "orderings.json";
+/// A lock has some kilobytes.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// What a directory holds of it; `Err` says how it is damaged.
 pub(crate) fn read(directory: &Path) -> Result<Option<Section>, String> {
-    let file = directory.join(FILE);
+    let file = directory.join(ORDERINGS);
     if !file.exists() {
         return Ok(None);
     }
-    let text = data_file::read_text(&file).map_err(|error| format!("damaged: {}: {error}", file.display()))?;
-    let tables: Vec<Table> =
-        serde_json::from_str(&text).map_err(|error| format!("damaged: {}: {error}", file.display()))?;
+    let damaged = |error: &dyn Display| format!("damaged: {}: {error}", file.display());
+    let bytes = data_file::read_at_most(&file, MOST_BYTES).map_err(|error| damaged(&error))?;
+    let tables: Vec<Table> = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
     Ok((!tables.is_empty()).then(|| section(&tables)))
 }
 
@@ -52,10 +54,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(read(folder.path()), Ok(None));
         for text in ["", "{", "[1]", "{}"] {
-            std::fs::write(folder.path().join(FILE), text).unwrap();
-            assert!(read(folder.path()).unwrap_err().contains(FILE), "{text}");
+            std::fs::write(folder.path().join(ORDERINGS), text).unwrap();
+            assert!(read(folder.path()).unwrap_err().contains(ORDERINGS), "{text}");
         }
-        std::fs::write(folder.path().join(FILE), "[]").unwrap();
+        std::fs::File::create(folder.path().join(ORDERINGS)).unwrap().set_len(MOST_BYTES + 1).unwrap();
+        assert!(read(folder.path()).unwrap_err().contains("the limit"));
+        std::fs::write(folder.path().join(ORDERINGS), "[]").unwrap();
         assert_eq!(read(folder.path()), Ok(None));
     }
 }

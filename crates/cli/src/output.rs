@@ -131,6 +131,7 @@ mod tests {
             "run/details.csv",
             "run/details.csv.gz",
             "run/LICENSE",
+            "run/orderings.json",
             "run/./measurements.csv",
             "linked/evidence/new.txt",
         ] {

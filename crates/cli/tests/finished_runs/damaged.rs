@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use syncscope_core::run::plain::read_text;
-use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::run_directory::{ORDERINGS, RunDirectory};
 
 use crate::common::{output, stderr};
 
@@ -82,4 +82,21 @@ fn nothing_in_a_file_is_obeyed_by_the_terminal() {
     fs::write(directory.measurements(), table.replacen("Resolved", "\u{1b}[2J", 1)).unwrap();
     let refused = stderr(&output(&["show", &run]));
     assert!(refused.contains("[2J") && !refused.contains('\u{1b}'), "{refused:?}");
+}
+
+#[test]
+fn a_damaged_table_of_orderings_costs_only_itself_and_is_no_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = changed(folder.path(), "run", str::to_owned);
+    let file = Path::new(&run).join(ORDERINGS);
+    for text in ["[{]", "[[[[", "[{\"operation\": \"x\"}]"] {
+        fs::write(&file, text).unwrap();
+        let done = output(&["report", &run]);
+        assert!(done.status.success() && stderr(&done).contains("the table of orderings is left out"), "{text}");
+        let page = fs::read_to_string(Path::new(&run).join("report.html")).unwrap();
+        assert!(page.contains("cpu.barrier.std") && !page.contains("Memory orderings</h2>"), "{text}");
+    }
+    let refused = output(&["report", &run, "-o", file.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert_eq!(fs::read_to_string(file).unwrap(), "[{\"operation\": \"x\"}]");
 }

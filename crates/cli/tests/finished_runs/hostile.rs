@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use syncscope_core::Run;
 use syncscope_core::machine::GpuMachine;
-use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::run_directory::{ORDERINGS, RunDirectory};
 
 use crate::common::{output, path, stderr};
 
@@ -83,7 +83,23 @@ fn hostile_run(folder: &Path, seed: &str) -> String {
     let mut run = serde_json::to_value(run).unwrap();
     spoil(&mut run, "");
     directory.write_run(&serde_json::from_value(run).unwrap()).unwrap();
+    fs::write(directory.path().join(ORDERINGS), hostile_orderings().to_string()).unwrap();
     out
+}
+
+/// A table of memory orderings, with one in each place that takes any text.
+fn hostile_orderings() -> Value {
+    let price = json!({ "not_measured": HOSTILE });
+    let together = json!({ "changes": [HOSTILE], "price": price, "sum_ns": [0.0], "code": [HOSTILE] });
+    json!([{
+        "operation": HOSTILE, "subject": HOSTILE, "model": { "cannot": HOSTILE }, "test": null,
+        "rows": [{
+            "line": u32::MAX, "file": HOSTILE, "ordering": HOSTILE, "variant": "<i>relaxed</i>", "step": "weaker", "price": price,
+            "instructions": HOSTILE, "model": null, "test": { "failed": HOSTILE },
+        }],
+        "not_tried": [{ "line": 0, "file": HOSTILE, "name": HOSTILE, "reason": HOSTILE }],
+        "cheapest": together, "without_any": together, "against": { "operation": HOSTILE, "price": price },
+    }])
 }
 
 fn steers(letter: char) -> bool {
@@ -139,6 +155,8 @@ fn no_command_passes_on_what_a_file_says_to_a_terminal_or_spreadsheet() {
         if words.contains(&page) {
             let text = fs::read_to_string(page).unwrap_or_else(|_| panic!("{words:?}: {}", texts[1]));
             assert_eq!(text.chars().find(|letter| steers(*letter) && *letter != '\t'), None, "{words:?}");
+            let is_drawn = text.contains("yes: seen to fail") && text.contains("&lt;i&gt;relaxed&lt;/i&gt;");
+            assert_eq!((is_drawn, text.contains("<i>relaxed")), (words[0] == "report", false), "{words:?}");
         }
     }
 }

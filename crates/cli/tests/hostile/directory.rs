@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::common::{command, copy};
 
 /// The files that readers open. Where the name is that of a compressed table, the plain one is not there.
-const FILES: [&str; 26] = [
+const FILES: [&str; 27] = [
     "run.json",
     "measurements.csv",
     "measurements.csv.gz",
@@ -24,6 +24,7 @@ const FILES: [&str; 26] = [
     "evidence/listing.txt",
     "evidence.csv",
     "report.html",
+    "orderings.json",
     "crosscheck.csv",
     "crosscheck.csv.gz",
     "asynchrony.csv",

@@ -26,6 +26,9 @@ use crate::{CaseId, Row, Run};
 /// The licence of imported figures, which stays with them.
 pub const LICENSE: &str = "LICENSE";
 
+/// What is known of memory orderings, which is nowhere else.
+pub const ORDERINGS: &str = "orderings.json";
+
 /// A folder that holds one run.
 ///
 /// ```no_run
@@ -99,7 +102,7 @@ impl RunDirectory {
     pub fn is_part(file: &Path) -> bool {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let is_table = name.ends_with(".csv") || name.ends_with(".csv.gz");
-        file.starts_with("evidence") || is_table || ["run.json", LICENSE].contains(&&*name)
+        file.starts_with("evidence") || is_table || ["run.json", ORDERINGS, LICENSE].contains(&&*name)
     }
 
     /// The journal of all cases.

@@ -16,6 +16,7 @@ use csv::StringRecord;
 
 use crate::data_file;
 pub use crate::run::directory::LICENSE;
+use crate::run::directory::ORDERINGS;
 use crate::run::files::{At, is_plain_name, lines, packed, read_if_there, read_table, replace, write_packed};
 use crate::{Preset, RunDirectory, RunDirectoryError};
 
@@ -77,7 +78,7 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
         return Err(RunDirectoryError::AlreadyStored(folder));
     }
     fs::create_dir_all(&folder).at(&folder)?;
-    for file in ["run.json", LICENSE] {
+    for file in ["run.json", ORDERINGS, LICENSE] {
         let original = run.path().join(file);
         let small = |found: &fs::Metadata| found.is_file() && (file != LICENSE || found.len() <= LARGEST_LICENSE);
         if fs::symlink_metadata(&original).is_ok_and(|found| small(&found)) {
@@ -305,6 +306,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let run = finished(&folder.path().join("run"), Preset::Paper, &[]);
         fs::write(run.path().join(LICENSE), "BSD").unwrap();
+        fs::write(run.path().join(ORDERINGS), "[]").unwrap();
         let mut journal = Journal::open(&run).unwrap();
         let long = "x".repeat(LARGEST_PLAIN / 4);
         for threads in 1..=5 {
@@ -313,7 +315,7 @@ mod tests {
         }
         let results = folder.path().join("results");
         let stored = store(&run, &results, "machine").unwrap();
-        assert_eq!(names(stored.path()), [LICENSE, "details.csv", "measurements.csv.gz", "run.json"]);
+        assert_eq!(names(stored.path()), [LICENSE, "details.csv", "measurements.csv.gz", ORDERINGS, "run.json"]);
         assert_eq!(stored.read_rows().unwrap(), run.read_rows().unwrap());
         assert_eq!(stored_runs(&results).unwrap(), std::slice::from_ref(&stored));
         assert_eq!(stored_experiments(&results).unwrap(), []);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::run_directory::{ORDERINGS, RunDirectory, replace_own_file};
 use syncscope_core::{Domain, OwnCheck, OwnOperation, data_file};
 use syncscope_host::guard::temporary_folder;
 use syncscope_orderings::{
@@ -25,7 +25,7 @@ use crate::commands::begun_run::default_directory;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::report::write_of_run;
 use crate::failure::{Failure, Outcome};
-use crate::{orderings_section, runs, terminal};
+use crate::{runs, terminal};
 
 /// Processor time of the model, and time of the test, for all variants of an operation.
 const MODEL_TIME: Duration = Duration::from_secs(9);
@@ -101,8 +101,7 @@ pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure
 /// Puts a table on the page of its run.
 fn on_page(place: &Path, table: &Table) -> Result<(), Failure> {
     let Ok(directory) = RunDirectory::open(place) else { return Ok(()) };
-    let file = place.join(orderings_section::FILE);
-    fs::write(&file, json_of(std::slice::from_ref(table))?).map_err(Failure::in_file(&file))?;
+    replace_own_file(&place.join(ORDERINGS), json_of(std::slice::from_ref(table))?.as_bytes())?;
     let (data, sections) = runs::load_with_sections(place)?;
     write_of_run(&directory, &data.in_order(), &sections)
 }
