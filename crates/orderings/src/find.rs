@@ -89,14 +89,14 @@ impl Access {
     }
 }
 
-/// Functions without arguments that order, with the one that is weaker or narrower.
+/// Functions without arguments that order, with the one that is weaker or narrower: the parentheses stay behind it.
 const FENCES: [(&str, Option<(Step, &str)>); 9] = [
     ("__threadfence_system", Some((Step::Narrower, "__threadfence"))),
     ("__threadfence", Some((Step::Narrower, "__threadfence_block"))),
     ("__threadfence_block", None),
     ("__syncthreads", Some((Step::Narrower, "__syncwarp"))),
     ("__syncwarp", None),
-    ("__sync_synchronize", Some((Step::Weaker, "__atomic_thread_fence(__ATOMIC_ACQ_REL), (void)"))),
+    ("__sync_synchronize", Some((Step::Weaker, "__atomic_thread_fence(__ATOMIC_ACQ_REL), (void)__builtin_LINE"))),
     ("_mm_mfence", None),
     ("_mm_sfence", None),
     ("_mm_lfence", None),
