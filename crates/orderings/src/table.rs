@@ -242,7 +242,9 @@ impl Table {
     pub fn answer(&self) -> Option<String> {
         let Together { changes, price, .. } = self.cheapest.as_ref()?;
         let (changes, price) = (changes.join(", "), price.in_words());
-        Some(format!("{}: the cheapest form that no test and no model refutes: {changes} ({price})", self.operation))
+        // Of code that the model refutes or cannot run, it judges no form.
+        let judges = if matches!(self.model, Some(Model::NotRefuted(_))) { "no test and no model" } else { "no test" };
+        Some(format!("{}: the cheapest form that {judges} refutes: {changes} ({price})", self.operation))
     }
 
     /// For the terminal.
@@ -406,5 +408,11 @@ mod tests {
         );
         assert!(text.contains("not tried: line 3, volatile: it names no ordering"), "{text}");
         assert!(table.as_markdown().contains("| 7 | exchange acquire → relaxed | same instructions |"));
+        let answer = |model| Table { model, cheapest: Some(Together::default()), ..table.clone() }.answer().unwrap();
+        assert!(answer(Some(held())).contains("no test and no model refutes"));
+        let refuted = Model::parse("broken race 2 0 0 1 1 1 1 1\n", &Files::new());
+        for model in [Some(refuted), Some(Model::Cannot("it calls `f`".to_owned())), None] {
+            assert!(answer(model).contains("form that no test refutes"));
+        }
     }
 }

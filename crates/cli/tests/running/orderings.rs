@@ -185,6 +185,7 @@ fn a_variant_that_hangs_is_named_and_operations_are_compared() {
     assert!(hangs.contains("it hangs") && hangs.contains("yes: seen to fail: hangs"), "{table}");
     assert!(!row(&table, "6 __sync_synchronize() → __atomic_thread_fence").contains("hangs"), "{table}");
     assert!(table.contains("the model refutes the code as it is"), "plain accesses race: {table}");
+    assert!(!table.contains("no model refutes"), "{table}");
     assert!(
         row(&table, "cpu.own.a instead: ").contains("ns") || table.contains("cpu.own.a instead: no figure"),
         "{table}"
