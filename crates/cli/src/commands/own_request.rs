@@ -271,7 +271,9 @@ impl OwnRequest {
         // Readers beside writers are those of both, or of none.
         let has_role = |row: &Row| !is_launch && row.case.group.is_some();
         if ![&a, &b].into_iter().all(|(part, _)| part.rows.iter().any(has_role)) {
-            [&mut a, &mut b].into_iter().for_each(|(part, _)| part.rows.retain(|row| !has_role(row)));
+            for (part, _) in [&mut a, &mut b] {
+                part.rows.retain(|row| !has_role(row));
+            }
         }
         [a, b]
     }
