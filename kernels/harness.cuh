@@ -200,8 +200,6 @@ __device__ __forceinline__ Warp summarize_warp(u64 elapsed, u32 chunks, u32 late
     const u32 lane = threadIdx.x & 31, lanes = warp_lanes();
     const u32 mask = 0xffffffffu >> (32 - lanes);
     Warp warp{elapsed, elapsed, chunks, late};
-    // Nothing is timed here, and every program has it twice: unrolled, it is a fifth of what a program takes to compile.
-#pragma unroll 1
     for (u32 distance = 16; distance > 0; distance /= 2) {
         const Warp other{__shfl_down_sync(mask, warp.slowest, distance), __shfl_down_sync(mask, warp.fastest, distance),
                          __shfl_down_sync(mask, warp.chunks, distance), __shfl_down_sync(mask, warp.late, distance)};
@@ -318,7 +316,7 @@ struct Chunks {
 
     // How long CHUNKS_OF_SAMPLE of them take; no longer than if a thousandth of one was done.
     __device__ __forceinline__ u64 elapsed(u32 window) const {
-        return (u64)__fdividef((float)window * CHUNKS_OF_SAMPLE, max(done, 0.001f));
+        return (u64)((double)window * CHUNKS_OF_SAMPLE / max(done, 0.001f));
     }
 };
 
