@@ -265,16 +265,13 @@ impl OwnRequest {
         let [mut a, mut b] = [first, other].map(|id| part(data, id, (has_type, is_launch), dtype));
         // What calls no library costs the same in a process of one thread, and is not measured there.
         let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
-        if !b.0.rows.iter().any(is_alone) {
-            a.0.rows.retain(|row| !is_alone(row));
-        }
+        let are_alone = b.0.rows.iter().any(is_alone);
+        a.0.rows.retain(|row| are_alone || !is_alone(row));
         // Readers beside writers are those of both, or of none.
         let has_role = |row: &Row| !is_launch && row.case.group.is_some();
-        if ![&a, &b].into_iter().all(|(part, _)| part.rows.iter().any(has_role)) {
-            for (part, _) in [&mut a, &mut b] {
-                part.rows.retain(|row| !has_role(row));
-            }
-        }
+        let have_roles = [&a, &b].into_iter().all(|(part, _)| part.rows.iter().any(has_role));
+        a.0.rows.retain(|row| have_roles || !has_role(row));
+        b.0.rows.retain(|row| have_roles || !has_role(row));
         [a, b]
     }
 
