@@ -130,7 +130,7 @@ fn barriers_span_clusters_and_grids() {
         }\n\
         __device__ void send(Thread &me) { __threadfence(); me.x = me.sent; }\n\
         __device__ void receive(Thread &me) { me.wait_until([&] { return *(volatile T *)&me.x == me.sent; }); __threadfence(); }\n";
-    for (name, instruction) in [("cluster_wait", "UCGABAR_ARV"), ("grid_wait", "RED"), ("send", "ATOM")] {
+    for (name, instruction) in [("cluster_wait", "UCGABAR_ARV"), ("grid_wait", "RED"), ("send", "MEMBAR")] {
         let found = evidence(&function(name, text), "sm_90").unwrap();
         assert!(found.contains(instruction), "{name}: {found}");
     }

@@ -6,9 +6,9 @@ use crate::engine::measurement_block::{MeasurementBlock, PairOrder};
 use crate::engine::profile::{self, Phase};
 use crate::{Experiment, ExperimentError, Observation};
 
-/// Pairs taken after each measurement block. Each uses another address, which makes them differ. (With six they took 27 % of the
-/// grid of a peer's 9,460 cases.)
-const PAIRS: u64 = 3;
+/// Pairs taken after the first measurement block, enough for an interval, and after each later one. Each uses another address, which
+/// makes them differ. (With six each time they took 27 % of the grid of a peer's 9,460 cases.)
+const PAIRS: [u64; 2] = [6, 3];
 
 /// The pairs of earlier blocks and those taken after this one, on the memory of its last pairs and of earlier ones;
 /// empty where actors are served alike.
@@ -18,8 +18,9 @@ pub(super) fn with_block(
     block: &MeasurementBlock,
     seed: u64,
 ) -> Result<Vec<Observation>, ExperimentError> {
-    let first = (block.observations.len() as u64).saturating_sub(PAIRS);
-    let shots = PairOrder::new(!seed, block.iterations, first).shots(PAIRS);
+    let pairs = PAIRS[usize::from(!earlier.is_empty())];
+    let first = (block.observations.len() as u64).saturating_sub(pairs);
+    let shots = PairOrder::new(!seed, block.iterations, first).shots(pairs);
     let samples = profile::time(Phase::Pairs, || profile::time(Phase::EqualWork, || experiment.equal_work(&shots)))?;
     let formula = CostFormula::new(experiment, block.iterations).of_slowest();
     let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2));
