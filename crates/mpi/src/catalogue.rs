@@ -57,7 +57,7 @@ static ENTRIES: [Entry; 4] = [
     Entry {
         primitive: Primitive {
             id: "mpi.handoff.pingpong",
-            summary: "Two processes send 8 bytes to each other in turn: `MPI_Send`, `MPI_Recv`",
+            summary: "Two processes send each other 8 bytes in turn: `MPI_Send`, `MPI_Recv`",
             operation: "one message from one process to the other: half a round trip",
             source: "MPI 4.1, 3.2 Blocking Send and Receive Operations",
             facts: Facts { role: Role::ProcessHandoff, at_once: OperationsAtOnce::OfEach, ..FACTS },

@@ -22,7 +22,7 @@ pub enum State {
     Resolved,
     /// A noisy estimate whose interval is narrow enough for a rough figure.
     Rough,
-    /// An estimate that is too uncertain for a figure: a range, or no number.
+    /// An estimate that is too uncertain for a figure: a range, or no figure.
     Open,
     /// An upper bound of a cost.
     Bound,
@@ -58,7 +58,7 @@ impl State {
 /// What the marks of a chart mean, in the order of its legend; a filled one needs no words.
 pub(crate) const MARKS: [(State, &str); 6] = [
     (State::Rough, "rough (~)"),
-    (State::Open, "a range, or no number"),
+    (State::Open, "a range, or no figure"),
     (State::Bound, "a bound"),
     (State::NonAdditive, "not additive"),
     (State::Overlapped, "overlapped"),
@@ -177,7 +177,7 @@ fn has_certain_cycles(row: &Row) -> bool {
 pub(crate) const ROUGHLY: &str = "~";
 
 /// The words in place of a figure that is too uncertain.
-pub(crate) const NO_NUMBER: &str = "no number";
+pub(crate) const NO_NUMBER: &str = "no figure";
 
 /// How the explanations write a cost that is a range.
 const RANGE: &str = "a to b";
@@ -199,7 +199,7 @@ const fn verdict(name: &'static str, tone: &'static str, words: &'static str, me
 /// The verdicts, in the order of the explanations.
 pub(crate) const VERDICTS: [VerdictWords; 12] = [
     verdict("Resolved", "good", "resolved", "The interval is narrow and excludes zero."),
-    verdict("Imported", "bound", "imported", "A figure of another tool, without an interval."),
+    verdict("Imported", "bound", "imported", "Another tool's figure, without an interval."),
     verdict(
         "BelowResolution",
         "bound",
@@ -216,7 +216,7 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "NonAdditive",
         "doubt",
         "not additive",
-        "A second copy of the primitive costs more or less than the first; the figure holds only in this context.",
+        "A second copy of the primitive differs in cost from the first; the figure holds only in this context.",
     ),
     verdict("Noisy", "doubt", "noisy", "The interval was still wide when the budget ended."),
     verdict("Interfered", "doubt", "interfered", "Disturbances excluded too many pairs."),
@@ -248,7 +248,7 @@ pub(crate) const SIGNS: [Sign; 7] = [
     Sign { text: "<", meaning: "upper bound: zero is possible" },
     Sign { text: RANGE, meaning: "the interval of a cost, wider than ±25 %" },
     Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
-    Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
+    Sign { text: "not additive", meaning: "a second copy differs in cost from the first" },
     Sign { text: PROVISIONAL, meaning: "some planned measurement blocks are missing" },
     Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not included in the cost" },
 ];
@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(Reading::of(&row(below.clone(), 0.05)).figure, "< 0.050 ns");
         assert_eq!(Reading::of(&row(below, -0.01)).figure, "below resolution");
         let noisy = Reading::of(&row(Verdict::Noisy("wide".into()), 4.0));
-        assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.state), ("no number", None, State::Open));
+        assert_eq!((noisy.figure.as_str(), noisy.cycles, noisy.state), ("no figure", None, State::Open));
         let rough = Row {
             ns: Some(Nanoseconds(2.0)),
             ns_interval: Some(Interval { low: 1.8, high: 2.2 }),
@@ -351,7 +351,7 @@ mod tests {
         // Within the run the estimate is narrow enough for a rough figure; what is shown decides.
         assert_eq!(of(1.4, 2.6), ("1.4 to 2.6 ns".into(), String::new()));
         assert_eq!(of(1.6, 2.4), ("~2.00 ns".into(), "±20 %".into()));
-        assert_eq!(of(0.9, 3.1), ("no number".into(), String::new()));
+        assert_eq!(of(0.9, 3.1), ("no figure".into(), String::new()));
         let resolved = Row { verdict: Verdict::Resolved, ..row.clone() }.judged();
         assert_eq!(Reading::of(&resolved).figure, "1.4 to 2.6 ns");
     }
@@ -401,7 +401,7 @@ mod tests {
         let resolved = Row { verdict: Verdict::Resolved, ..noisy(0.1) };
         assert_eq!(signs_of(std::slice::from_ref(&resolved)), None);
         assert_eq!(signs(&[resolved.clone(), noisy(1.0)]), ["~"]);
-        assert_eq!(signs(&[noisy(4.0), noisy(6.0), resolved.clone()]), [RANGE, "no number"]);
+        assert_eq!(signs(&[noisy(4.0), noisy(6.0), resolved.clone()]), [RANGE, "no figure"]);
         let launch = Case { group: Some(Group::of_word("5 us")), ..Case::new("gpu.launch.stream") };
         let not_additive = Row { verdict: Verdict::NonAdditive("differs".into()), ..resolved.clone() };
         assert_eq!(signs(&[Row { case: launch, ..resolved }, not_additive]), ["not additive", "5 µs"]);
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn the_width_that_decides_is_the_one_that_is_named() {
-        let widths = [("~", Settings::NOISY_ABOVE), (RANGE, ROUGH_UP_TO), ("no number", RANGE_UP_TO)];
+        let widths = [("~", Settings::NOISY_ABOVE), (RANGE, ROUGH_UP_TO), ("no figure", RANGE_UP_TO)];
         for (text, half_width) in widths {
             let meaning = SIGNS.iter().find(|sign| sign.text == text).unwrap().meaning;
             assert!(meaning.contains(&format!("±{} %", 100.0 * half_width)), "{meaning}");

@@ -65,7 +65,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let is_for_tracker = !arguments.format.is_of_all_rows();
     let left_out = export::trackers::left_out(&data);
     if is_for_tracker && left_out > 0 {
-        terminal::note(&format!("{left_out} rows without a number are left out"));
+        terminal::note(&format!("{left_out} rows without a figure are left out"));
     }
     Ok(Outcome::Done)
 }

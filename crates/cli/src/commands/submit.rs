@@ -60,7 +60,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
     output::check(&out, [path])?;
     if !data.rows.iter().any(|row| row.has_figure() && !row.provisional) {
-        return Err(Failure::CouldNot("no finished row has a number".to_owned()));
+        return Err(Failure::CouldNot("no finished row has a figure".to_owned()));
     }
     let packed = bundle::pack(&directory, &run, &quick_cases(&run), &catalogue());
     let packed = packed.map_err(|error| Failure::CouldNot(error.to_string()))?;

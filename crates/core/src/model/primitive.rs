@@ -64,7 +64,7 @@ pub struct Primitive {
     pub id: &'static str,
     /// What it is, in one line without a full stop.
     pub summary: &'static str,
-    /// What one operation is, that `ns` is the cost of: "one addition by each thread".
+    /// What one operation is, that `ns` is the cost of: "each thread adds 1".
     pub operation: &'static str,
     /// The paper, manual section or library it comes from.
     pub source: &'static str,

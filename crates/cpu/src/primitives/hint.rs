@@ -28,7 +28,7 @@ const FACTS: Facts = Facts {
 
 kinds! {
     /// A hint, or a call that hands over the CPU.
-    entry: "one hint by a thread for which nothing has changed", FACTS;
+    entry: "one hint by a thread that sees no change", FACTS;
 }
 
 const INTEL: &str = "Intel SDM volume 2, 4.3";
@@ -179,7 +179,7 @@ static WORD: AtomicU32 = AtomicU32::new(0);
 /// least this.
 static FUTEX: Entry = entry(
     "cpu.wait.futex",
-    "A futex wait that returns at once, because the word has another value",
+    "A futex wait that returns at once, as the word has a different value",
     "Linux, futex(2)",
     cases,
     |_| {

@@ -61,7 +61,7 @@ static CRITICAL: Entry = by_policy(
     "cpu.openmp.critical",
     [
         "#pragma omp critical, by how the runtime's threads wait",
-        "one addition to a counter in the critical section by each thread",
+        "each thread adds to a counter in the critical section",
     ],
     Facts { at_once: OperationsAtOnce::OfEach, ..FACTS },
     |primitive, axes| {

@@ -21,7 +21,7 @@ const UPDATE: Facts = Facts { role: Role::Update, orders_memory: false, ..LOCK.w
 
 kinds! {
     /// A lock that several processes map.
-    locked: "one addition to a counter under the lock by each process", LOCK;
+    locked: "each process adds to a counter under the lock", LOCK;
     /// A barrier that several processes map.
     passed: "one barrier passed by all processes", BARRIER;
     /// A hand-off between two processes.
@@ -45,7 +45,7 @@ fn several_on_a_counter(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// cores in the same way; each process has an entry of its own for the page in its core's TLB.
 static ATOMIC_ADD: Entry = updated(
     "cpu.process.atomic_add",
-    "Atomic addition whose result is not used, to a variable that several processes map",
+    "Atomic addition to a variable that several processes map, result unused",
     "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     several_on_a_counter,
     atomic::addition_between_processes,
@@ -56,7 +56,7 @@ static ATOMIC_ADD: Entry = updated(
 /// word, because a futex of several processes is found by the page and not by the address.
 static FUTEX_LOCK: Entry = locked(
     "cpu.process.futex_lock",
-    "A futex mutex that several processes map; waiters sleep at once on a futex that is not private",
+    "A futex mutex that several processes map; waiters just sleep on a non-private futex",
     "Drepper, Futexes Are Tricky, 2011, mutex 2; Linux, futex(2), on FUTEX_PRIVATE_FLAG",
     several_on_a_counter,
     |case| {
@@ -70,7 +70,7 @@ static FUTEX_LOCK: Entry = locked(
 /// parent kills processes that are late.
 static PTHREAD_MUTEX: Entry = locked(
     "cpu.process.pthread_mutex",
-    "pthread_mutex_t of the default kind with the attribute for several processes",
+    "A default pthread_mutex_t with the process-shared attribute",
     "POSIX.1-2017, pthread_mutexattr_setpshared; run.json holds the C library's version",
     several_on_a_counter,
     |case| {
@@ -83,7 +83,7 @@ static PTHREAD_MUTEX: Entry = locked(
 /// In theory: as `cpu.barrier.futex`, with a reference to the page of the word in each system call.
 static FUTEX_BARRIER: Entry = passed(
     "cpu.process.futex_barrier",
-    "Central barrier that several processes map; waiters sleep on a futex that is not private",
+    "Central barrier that several processes map; waiters sleep on a non-private futex",
     "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
      algorithm 7 on the count",
     several,
@@ -98,7 +98,7 @@ static FUTEX_BARRIER: Entry = passed(
 /// out, so that the barrier may be destroyed: two changes of a line for each thread instead of one.
 static PTHREAD_BARRIER: Entry = passed(
     "cpu.process.pthread_barrier",
-    "pthread_barrier_t with the attribute for several processes: waiters block",
+    "pthread_barrier_t with the process-shared attribute: waiters block",
     "POSIX.1-2017, pthread_barrierattr_setpshared; run.json holds the C library's version",
     several,
     |case| {
@@ -111,7 +111,7 @@ static PTHREAD_BARRIER: Entry = passed(
 /// In theory: what `cpu.handoff.store_pingpong` costs between threads: caches hold physical addresses.
 static STORE: Entry = handed_off(
     "cpu.process.store_pingpong",
-    "Two processes write one variable in turn that both map; each reads it without a pause until it is its turn",
+    "Two processes take turns writing a variable both map; each polls it without a pause until its turn comes",
     "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     of_two,
     handoff::workload_between_processes::<StoreToken>,
@@ -122,7 +122,7 @@ static STORE: Entry = handed_off(
 /// In theory: as `cpu.handoff.eventfd`, and a change of the address space where both processes share a CPU.
 static EVENTFD: Entry = handed_off(
     "cpu.process.eventfd",
-    "Two processes wake each other by writes to eventfds that both inherited; the waiter polls and then reads",
+    "Two processes wake each other by writing to inherited eventfds; the waiter polls and then reads",
     "Linux, eventfd(2), poll(2)",
     of_two,
     handoff::workload_between_processes::<Events<Inherited>>,
@@ -132,7 +132,7 @@ static EVENTFD: Entry = handed_off(
 /// In theory: as `cpu.handoff.pipe`, and a change of the address space where both processes share a CPU.
 static PIPE: Entry = handed_off(
     "cpu.process.pipe",
-    "Two processes send a number to each other through pipes; the waiter polls and then reads",
+    "Two processes send each other a number through pipes; the waiter polls and then reads",
     "POSIX.1-2017, pipe; Linux, pipe(7), poll(2)",
     of_two,
     handoff::workload_between_processes::<Pipes<Inherited>>,

@@ -101,7 +101,7 @@ pub(crate) struct Recipe {
     pub(crate) queueing: Queueing,
     /// Whether all blocks of its kernel are guaranteed to run at the same time.
     pub(super) is_cooperative: bool,
-    /// Whether a second kernel joins the partial results of the blocks.
+    /// Whether a second kernel merges the blocks' partial results.
     pub(crate) has_second: bool,
     pub(super) grid: Grid,
     /// How several devices join theirs; `None` on one device.

@@ -185,8 +185,8 @@ fn apart(ns: f64) -> String {
 fn assignments(found: &Asynchrony) -> Option<Part> {
     let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
     let text = format!(
-        "{assignments} lists of multiprocessors in {} launches: a list has the multiprocessor of each block. A draw is a grid \
-         that does not fit on the device, and some launches of this grid after it. In {} of {} draws two lists alternate.",
+        "{assignments} lists of multiprocessors in {} launches: a list gives each block's multiprocessor. A draw is a grid \
+         too large for the device, then several launches of that grid. In {} of {} draws two lists alternate.",
         grouped(launches),
         grouped(alternating_draws),
         grouped(draws)

@@ -33,7 +33,7 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
         name: super::NAME,
         title: "Crosscheck: one cost by two clocks",
         lead: "A chain of one operation is timed with few and with many repetitions, by a clock inside the processor \
-               and one outside. The cost is the difference between both times, divided by the difference in \
+               and one outside. The cost is the difference between the times, divided by the difference in \
                repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of Synchronization Methods in Modern GPUs, \
                sections 3.2 and 3.3, table 1.",
         answers: Vec::new(),
@@ -61,9 +61,9 @@ fn agreement(rows: &[CrosscheckRow]) -> Vec<Part> {
 const fn clocks(executor: Executor) -> &'static str {
     match executor {
         Executor::Gpu => {
-            "Inside is the clock of the multiprocessor; outside is the host's clock, around the launch and the wait for its end."
+            "Inside is the multiprocessor's clock; outside is the host's clock, around the launch and its completion."
         }
-        Executor::Cpu => "Inside is the counter of the processor; outside is the raw clock of the system.",
+        Executor::Cpu => "Inside is the processor's counter; outside is the system's raw clock.",
     }
 }
 
@@ -133,8 +133,8 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         let code = format!("{:.0} KiB", kib(fits));
         chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
-            "{fits} additions ({code} of code) cost {fitting_cycles:.2} cycles each, those of the shortest body \
-             {cached_cycles:.2}; {exceeds} cost more, and those of the longest body {beyond_cycles:.2}."
+            "{fits} additions ({code} of code) cost {fitting_cycles:.2} cycles each, against \
+             {cached_cycles:.2} in the shortest body; {exceeds} cost more, up to {beyond_cycles:.2} in the longest."
         )));
     }
     let line = |row: &&CrosscheckRow| {
@@ -271,7 +271,7 @@ mod tests {
         let (_, text) = text(&[of_cpu(512, 1.02), of_cpu(51_200, 1.0)]);
         assert!(!text.contains("V100") && !text.contains("blocks"), "{text}");
         let first =
-            text.find("CPU: 1 of 2 rows agrees with the other clock and with the known costs. Inside is the counter");
+            text.find("CPU: 1 of 2 rows agrees with the other clock and with the known costs. Inside is the processor's counter");
         let reason = text.find("Disagrees: integer addition, difference 512: 1.020 cycles inside, 1 known.");
         assert!(first.is_some() && first < reason && reason < text.find("repeat difference"), "{text}");
         assert_eq!((text.matches(" no ").count(), text.matches(" yes ").count()), (1, 1), "{text}");

@@ -141,8 +141,8 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
     let undecided = (open > 0).then(|| format!("; {open} too close to call"));
     (problems > 0).then(|| {
         format!(
-            "Primitive costs alone name the fastest variant with known terms in {right} of {problems} problems{}{}. {within} of \
-             {known} predicted differences are within 20 %.",
+            "Primitive costs alone pick the fastest of the variants with known terms in {right} of {problems} problems{}{}. \
+             {within} of {known} predicted differences are within 20 %.",
             undecided.unwrap_or_default(),
             elsewhere.unwrap_or_default(),
         )
@@ -205,7 +205,7 @@ fn devices(all: &[Measured<'_>]) -> Option<String> {
     let (first, host) = (found.first()?, found.iter().find(|one| one.name == "devices_host")?);
     is_longer_in_figures(host, first).then(|| {
         format!(
-            "A maximum over {} GPUs takes {} as long if the host joins the results: {} against {} with \
+            "A maximum over {} GPUs takes {} as long if the host merges the results: {} against {} with \
              gpu.reduction.{}, {} elements.",
             first.problem().1,
             Ratio::of((host.ns, host.bounds()), (first.ns, first.bounds())),

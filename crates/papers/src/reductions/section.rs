@@ -95,10 +95,9 @@ fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
 
 fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
-        "Either a second kernel joins the partial results of the blocks, or the same kernel does after a grid \
+        "Either a second kernel merges the blocks' partial results, or the same kernel does after a grid \
          barrier. The figures show how much longer that takes than one atomic operation per block, launched in the \
-         same way. They include the host's time where kernels are queued while others run, and not where they are \
-         queued first.",
+         same way. They include the host's time where kernels are queued while others run, but not where they are queued first.",
     );
     let columns: [Column<Boundary>; 4] = [
         ("elements", |one| size(one.elements)),

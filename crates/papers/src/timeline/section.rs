@@ -230,9 +230,9 @@ fn clock(timeline: &Timeline) -> Option<Part> {
     let text = format!(
         "Warps of one multiprocessor share its cycle counter. The counters of the {} multiprocessors are up to {:.3} million \
          cycles apart. They form {} groups, in which they are at most {spread:.0} cycles apart. Each block relates its own to the \
-         global timer: before and after the snippet it notes the cycles at which it sees steps of the timer, and the earliest \
+         global timer: before and after the snippet it notes the cycles at which it sees the timer step; the earliest \
          counts. Even and odd steps disagree by {disagreement:.1} cycles at most, which is the resolution between \
-         multiprocessors. Whether the timer reaches all of them at the same time cannot be seen.",
+         multiprocessors. Whether the timer reaches them all at the same time is not visible.",
         timeline.clocks.len(),
         (high - low) / 1e6,
         groups.len()

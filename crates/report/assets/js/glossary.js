@@ -2,7 +2,7 @@
 
 import { byId, el } from "./dom.js";
 import { DATA } from "./model/data.js";
-import { plural } from "./model/format.js";
+import { meaningOf, plural } from "./model/format.js";
 
 function glossaryEntry({ id, summary, operation, source }) {
   return [
@@ -11,7 +11,7 @@ function glossaryEntry({ id, summary, operation, source }) {
       "dd",
       null,
       el("p", null, `${summary}.`),
-      el("p", { class: "fixed" }, `One operation is ${operation}. `, source ? `Source: ${source}.` : null),
+      el("p", { class: "fixed" }, `${meaningOf(operation)} `, source ? `Source: ${source}.` : null),
     ),
   ];
 }

@@ -136,7 +136,7 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     };
     let (percent, hardware) = (100.0 * USUAL_THRESHOLD, hardware.into_iter().collect::<Vec<_>>().join("; "));
     Some(format!(
-        "Stored runs on hardware of the same name ({hardware}) measured {count} of this run. More than {percent:.0} % slower \
+        "Stored runs on hardware of the same name ({hardware}) share {count} with this run. More than {percent:.0} % slower \
          here: {slower}. More than {percent:.0} % faster here: {faster}."
     ))
 }
@@ -209,7 +209,7 @@ fn mark(anchor: &Anchor) -> Mark {
     let width = interval.and_then(|interval| figure::relative(anchor.ns, interval));
     let doubt = if anchor.is_noisy { "~" } else { "" };
     let worth = match anchor.kind {
-        Kind::Measured => format!(" {} in another run", width.unwrap_or_default()),
+        Kind::Measured => format!(" {} from run to run", width.unwrap_or_default()),
         Kind::Median => ", median of single operations without an interval".to_owned(),
         Kind::Published => ", a published figure without an interval".to_owned(),
     };
@@ -322,7 +322,7 @@ mod tests {
         let found = marks(&barrier(1024, ""), "block.1024");
         let of = |machine: &str| found.iter().filter(|mark| mark.machine.contains(machine)).collect::<Vec<_>>();
         assert_eq!((of("H100").len(), of("H200").len()), (1, 1), "{found:?}");
-        assert!(of("H200")[0].certain && of("H200")[0].tip.contains("% in another run"), "{found:?}");
+        assert!(of("H200")[0].certain && of("H200")[0].tip.contains("% from run to run"), "{found:?}");
         let published = of("RTX 4090");
         assert_eq!(published.len(), 1);
         assert!(!published[0].certain && published[0].tip.contains("a published figure without an interval"));
@@ -375,7 +375,7 @@ mod tests {
             against_equal_hardware(&data).unwrap()
         };
         let same = with(38.4, 0.01);
-        assert!(same.contains("measured 1 operation") && same.contains("(NVIDIA H200)"), "{same}");
+        assert!(same.contains("share 1 operation with") && same.contains("(NVIDIA H200)"), "{same}");
         assert!(same.contains("slower here: none.") && same.ends_with("faster here: none."), "{same}");
         let slower = with(60.0, 0.01);
         assert!(slower.contains("slower here: 1 (Block, Barrier, 1,024 threads: 60.0 ns, stored 38.4 ns)"), "{slower}");

@@ -323,7 +323,7 @@ mod tests {
         let unknown = rows.map(|row| Row { verdict: Verdict::Noisy(String::new()), ..row });
         let selected = rung(&data(&unknown), "grid").unwrap();
         assert_eq!(selected.row, 0, "an unresolved row has a mark too");
-        assert_eq!(selected.note.as_deref(), Some("best without a number"), "and is not called the best");
+        assert_eq!(selected.note.as_deref(), Some("best without a figure"), "and is not called the best");
     }
 
     #[test]

@@ -148,8 +148,8 @@ fn throughput(data: &RunData) -> PaperTable {
         paper: 3,
         note: "Warps: one block of 1,024 threads. The paper's coalesced figures come from its table 4, which its \
                table 7 contradicts. Where the compiler reduces a warp barrier to a NOP, there is nothing to count; \
-               \"set up each time\" keeps the cost of a single use. Blocks: the highest rate over all numbers of \
-               blocks that fit on a multiprocessor.",
+               \"set up each time\" gives the cost of a single use. Blocks: the highest rate over all block counts that \
+               fit on a multiprocessor.",
     }
 }
 

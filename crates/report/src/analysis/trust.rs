@@ -37,9 +37,9 @@ pub fn trust(data: &RunData) -> Option<String> {
     };
     let history = history(&data.run);
     let shared = (!shared.is_empty())
-        .then(|| format!("Each CPU ± includes what shifts all rows of another run: {shared}. {history}."));
+        .then(|| format!("Each CPU ± includes what shifts all rows from run to run: {shared}. {history}."));
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
-    let states = states.map(|states| format!("The machine changed its state: {states}."));
+    let states = states.map(|states| format!("The machine changed state: {states}."));
     joined([Some(known), states, shared], " ")
 }
 

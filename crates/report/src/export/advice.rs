@@ -130,7 +130,7 @@ fn candidates_text(decision: &Decision) -> Option<String> {
         let (ranges, none): (Vec<&Candidate>, Vec<&Candidate>) =
             open.iter().partition(|one| one.cost.is_some_and(|cost| cost.ns_high > 0.0));
         ranges.first()?;
-        let none = (!none.is_empty()).then(|| format!("one of {} without a number", none.len()));
+        let none = (!none.is_empty()).then(|| format!("one of {} without a figure", none.len()));
         let names: Vec<String> = ranges.into_iter().map(with_cost).chain(none).collect();
         return Some(format!("{} (undecided)", naming::either(&names)));
     }
@@ -142,7 +142,7 @@ fn candidates_text(decision: &Decision) -> Option<String> {
     Some(format!("{}{none}{}", naming::either(&names), unless.unwrap_or_default()))
 }
 
-/// `mcs ~1.20 µs`, `ttas (8.00 ns to 30.0 ns)`, `clh (no number)`.
+/// `mcs ~1.20 µs`, `ttas (8.00 ns to 30.0 ns)`, `clh (no figure)`.
 fn with_cost(one: &Candidate) -> String {
     match one.cost {
         Some(cost) if one.has_figure => format!("{} {}", one.name, cost.figure()),
@@ -303,7 +303,7 @@ mod tests {
         let unknown = Candidate { cost: None, ..one("ttas", 5.0, 30.0, false) };
         assert!(of(vec![unknown.clone()]).contains("undecided: the intervals overlap"));
         let both = of(vec![one("ttas", 5.0, 30.0, false), unknown]);
-        assert!(both.contains("ttas (5.00 ns to 30.0 ns) or one of 1 without a number"), "{both}");
+        assert!(both.contains("ttas (5.00 ns to 30.0 ns) or one of 1 without a figure"), "{both}");
     }
 
     #[test]

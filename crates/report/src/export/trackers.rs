@@ -6,7 +6,7 @@
 //!   `googlecpp`): <https://github.com/google/benchmark/blob/main/docs/user_guide.md#output-formats>
 //! - ReFrame, lines for a performance function: <https://reframe-hpc.readthedocs.io>
 //!
-//! A row is named by its case and the id of the case, in every run alike. Ranges and rows without a number are left out: these
+//! A row is named by its case and the id of the case, in every run alike. Ranges and rows without a figure are left out: these
 //! tools draw a line through all figures, and know no verdict.
 
 use serde_json::{Value, json};

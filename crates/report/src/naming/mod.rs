@@ -123,7 +123,7 @@ pub(crate) const fn form(form: Form) -> &'static str {
         Form::Fenced => "behind another fence",
         Form::Alone => "with the set-up of a single use",
         Form::Library => "by the library",
-        Form::OneThreadProcess => "in a process of one thread",
+        Form::OneThreadProcess => "in a one-thread process",
     }
 }
 

@@ -10,8 +10,8 @@ use crate::{Axis, Chart, Point, RunData, Series, figure, naming};
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let with_cards = labels.iter().zip(runs.iter().map(cards)).filter(|(_, own)| !own.is_empty());
     let drawn: Vec<(&str, String)> = with_cards.map(|(label, own)| (label.as_str(), section::html(&own))).collect();
-    let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: the figures \
-                of its V100 and P100 next to those of this run. Where a run has several shapes, its heat maps match \
+    let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: its \
+                V100 and P100 figures next to this run's. Where a run has several shapes, its heat maps match \
                 the paper's figures 8 to 10.";
     section::of_runs("tables", "Tables of a paper", lead, &drawn, runs.len() > 1)
 }
@@ -34,8 +34,8 @@ fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
     let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
     primitives.dedup();
     let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, &counts)).collect();
-    let note = "Blocks per multiprocessor × threads per block: the paper's fastest, general and slowest shape (32 × 64; a smaller \
-                block where that was not measured). Its V100s took 6.0 µs for two devices at 1 × 32, and about as long for up to \
+    let note = "Blocks per multiprocessor × threads per block: the paper's fastest, general and slowest shapes (32 × 64; a smaller \
+                block where not measured). Its V100s took 6.0 µs for two devices at 1 × 32, and about as long for up to \
                 five.";
     vec![
         Part::Charts(charts),

@@ -134,7 +134,7 @@ fn cells(section: &Section, columns: Columns, of_size: impl Fn(usize) -> [String
 
 /// The words in place of a figure, with their colours.
 const WORDS: [(&str, Tone); 7] = [
-    ("no number", Tone::Doubt),
+    ("no figure", Tone::Doubt),
     ("overlapped", Tone::Quiet),
     ("not additive", Tone::Doubt),
     ("elided", Tone::Doubt),

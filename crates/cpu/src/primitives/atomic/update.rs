@@ -81,8 +81,8 @@ impl Update for Add {
 /// cycles. A locked instruction of x86-64 waits for the one before it anyway. AArch64 may overlap independent ones.
 pub(super) static ADD_CAPTURE: Entry = atomic::entry(
     "cpu.atomic.add_capture",
-    "Atomic addition whose old value is used; floating point by compare-and-swap",
-    "one addition of 1 by each thread, with the value before it",
+    "Atomic addition whose result is used; floating point by compare-and-swap",
+    "each thread adds 1 and gets the old value",
     "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
     atomic::cases_and_chains,
     atomic::workload_and_chains::<AddCapture>,
@@ -261,7 +261,7 @@ impl Update for Fail {
 pub(super) static MAX: Entry = atomic::entry(
     "cpu.atomic.max",
     "Atomic maximum; on x86 and for floating point by compare-and-swap",
-    "one maximum with a growing number by each thread",
+    "each thread takes a maximum with a growing number",
     "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
     atomic::cases,
     atomic::workload::<Max>,

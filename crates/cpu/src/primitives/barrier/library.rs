@@ -46,7 +46,7 @@ impl Barrier for std::sync::Barrier {
 /// thread that leaves counts itself out, so that the barrier may be destroyed: one more change of the line.
 static PTHREAD: Entry = barrier::sleeps(
     "cpu.barrier.pthread",
-    "pthread_barrier_t: waiters block at once",
+    "pthread_barrier_t: waiters just block",
     "POSIX.1-2017, pthread_barrier_wait; run.json holds the C library's version",
     of_teams,
     |case| Some(barrier::workload(case, PthreadBarrier::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
@@ -128,7 +128,7 @@ impl Barrier for WaitGroups {
 static OPENMP: Entry = barrier::of_openmp(
     "cpu.barrier.openmp",
     "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
-    "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the column group says",
+    "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the group column says",
     |primitive, axes| openmp::with_every_runtime(&of_teams(primitive, axes)),
     workload_of_runtime,
 )

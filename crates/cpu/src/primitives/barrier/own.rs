@@ -77,7 +77,7 @@ static FUTEX: Entry = barrier::sleeps(
 /// Each signal across clusters is one of log2(c) of one thread, where the dissemination barrier sends all of its rounds anywhere.
 static CLUSTERS: Entry = barrier::spins(
     "cpu.barrier.clusters",
-    "Arrival up a tree in each NUMA node or cache group, or each four CPUs; dissemination across; one line wakes a group",
+    "Arrival up a tree in each NUMA node, cache group or four CPUs; dissemination across them; one line wakes a group",
     "Gao et al., Optimizing Barrier Synchronization on ARMv8 Many-Core Architectures, IEEE CLUSTER 2021",
     of_teams,
     |case| {

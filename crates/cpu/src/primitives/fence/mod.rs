@@ -113,7 +113,7 @@ static RELEASE: Entry = for_the_compiler(
 /// In theory: as the release fence.
 static ACQ_REL: Entry = for_the_compiler(
     "cpu.fence.acq_rel",
-    "Acquire and release fence with no access before or after it",
+    "Acquire-release fence with no access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
     |_| Some(bare(|| atomic::fence(Ordering::AcqRel), for_the_compiler_or(&["dmb ish"]))),
 );
@@ -147,7 +147,7 @@ const FOR_THE_COMPILER: &str = "no instruction: the other side's membarrier orde
 /// In theory: nothing. It keeps the compiler from moving accesses, as a reader needs whose writers call membarrier.
 static LIGHT: Entry = entry(
     "cpu.fence.asymmetric_light",
-    "The reader's side of an asymmetric fence: a fence for the compiler alone",
+    "The reader's side of an asymmetric fence: a compiler-only fence",
     SOURCE,
     cases_of_one_thread,
     |_| Some(bare(|| compiler_fence(Ordering::SeqCst), Expected::NoInstruction(FOR_THE_COMPILER))),

@@ -14,7 +14,7 @@ use crate::studies::CoreToCore;
 /// uses several lines.
 pub(super) static STORE: Entry = handoff::entry::<StoreToken>(
     "cpu.handoff.store_pingpong",
-    "Two threads write one variable in turn; each reads it without a pause until it is its turn",
+    "Two threads write one variable in turn; each reads it without a pause until its turn comes",
     "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[
@@ -54,7 +54,7 @@ const BY_STORES: Expected = Expected::Uncounted("a hand-off by plain stores has 
 /// several lines. Published core-to-core latencies are measured in this way.
 pub(super) static CAS: Entry = handoff::entry::<CasToken>(
     "cpu.handoff.cas_pingpong",
-    "Two threads compare-and-swap one variable in turn; each retries without a pause until it is its turn",
+    "Two threads compare-and-swap one variable in turn; each retries without a pause until its turn comes",
     "nviennot, core-to-core-latency (compare-and-swap mode)",
 )
 .in_studies(&[

@@ -76,7 +76,7 @@ struct Fair<N>(parking_lot::Mutex<N>);
 /// `one_thread_process` is the same lock in a process of its own with one thread.
 static PTHREAD_MUTEX: Entry = lock::sleeps(
     "cpu.lock.pthread_mutex",
-    "pthread_mutex_t of the default kind: a futex, waiters block at once",
+    "A default pthread_mutex_t: a futex, waiters just block",
     "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
     pthread_mutex_cases,
     pthread_mutex_workload,
@@ -132,7 +132,7 @@ static PTHREAD_SPIN: Entry = lock::spins(
 static OPENMP_CRITICAL: Entry = lock::of_openmp(
     "cpu.lock.openmp_critical",
     "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
-    "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the column group says",
+    "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the group column says",
     |primitive, axes| openmp::with_every_runtime(&lock::cases(primitive, axes)),
     openmp_workload,
 )

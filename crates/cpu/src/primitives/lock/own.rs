@@ -45,7 +45,7 @@ static TTAS: Entry = lock::spins(
 /// again before another one looks. Cheap for the team and unfair.
 static TTAS_BACKOFF: Entry = lock::spins(
     "cpu.lock.ttas_backoff",
-    "Test-and-test-and-set lock: a waiter that failed pauses 4, 8, ... 1024 times before it looks again",
+    "Test-and-test-and-set lock: a waiter that failed pauses 4, 8, ... 1024 times before it checks again",
     "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(LIMIT)), TAKEN_BY_A_SWAP),
@@ -153,7 +153,7 @@ static CNA: Entry = lock::spins(
 /// spin that others could use. The competitive choice is what a sleep and a wake-up cost, which `cpu.wake` shows.
 static SPIN_PARK: Entry = lock::spins_then_sleeps(
     "cpu.lock.spin_park",
-    "A futex mutex whose waiters spin for the time in the column group, then sleep",
+    "A futex mutex whose waiters spin for the time in the group column, then sleep",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Drepper, Futexes Are Tricky, 2011, mutex 2",
     spin_park_cases,
     spin_park_workload,

@@ -49,7 +49,7 @@ const fn entry<L: SharedLock>(id: &'static str, summary: &'static str, source: &
         ..Facts::of(Role::SharedLock).waiting(Waits::SpinsThenSleeps)
     };
     let operation =
-        "one read, or one addition, by each thread of the role that the group names, while those of the other role run";
+        "each thread of the role that the group names reads or adds once, while those of the other role run";
     Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload::<L>).beyond_quick()
 }
 

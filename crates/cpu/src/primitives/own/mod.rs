@@ -93,9 +93,9 @@ pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
         operation: if source.is_wait_for() {
             budget::OPERATION
         } else if source.admits_several() {
-            "one read of a word under the lock by each thread; of readers and writers, one operation by each thread of the role that the group names"
+            "each thread reads a word under the lock; of readers and writers, each thread of the role that the group names does one operation"
         } else if source.is("acquire") {
-            "one addition to a counter under the lock by each thread"
+            "each thread adds to a counter under the lock"
         } else {
             "one execution by each thread"
         },

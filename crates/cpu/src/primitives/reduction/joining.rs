@@ -138,7 +138,7 @@ impl<L: RawLock, B: Barrier> Joining for InCritical<L, B> {
     }
 }
 
-/// Results are joined in pairs, with a barrier after each level.
+/// Results merge pairwise, with a barrier after each level.
 pub(super) struct Tree<B> {
     partials: Vec<CachePadded<AtomicI32>>,
     barrier: B,

@@ -77,23 +77,23 @@ reductions! {
             let joining = |threads| Tree::new(threads, std::sync::Barrier::new(threads as usize));
             Some(workload(case, joining)?.long_blocking(case))
         },
-        "Results are joined in pairs, a barrier after each level: std::sync::Barrier";
+        "Results merge pairwise, a barrier after each level: std::sync::Barrier";
     TREE_SENSE: "tree_sense", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, SenseBarrier::new(threads, LIMIT))),
-        "Results are joined in pairs, a barrier after each level: the sense-reversing one";
+        "Results merge pairwise, a barrier after each level: the sense-reversing one";
     TREE_DISSEMINATION: "tree_dissemination", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, DisseminationBarrier::new(threads, LIMIT))),
-        "Results are joined in pairs, a barrier after each level: the dissemination barrier";
+        "Results merge pairwise, a barrier after each level: the dissemination barrier";
     TREE_TREE: "tree_tree", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, TreeBarrier::new(threads, LIMIT))),
-        "Results are joined in pairs, a barrier after each level: the tree barrier";
+        "Results merge pairwise, a barrier after each level: the tree barrier";
     TREE_OPENMP: "tree_openmp", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| on_runtime(case, |threads, runtime| Tree::new(threads, OpenMpBarrier(runtime))),
-        "Results are joined in pairs, a barrier after each level: that of the OpenMP runtime",
+        "Results merge pairwise, a barrier after each level: the OpenMP runtime's",
         openmp::installed;
     OPENMP_ATOMIC: "openmp_atomic", FACTS.waiting(Waits::AsConfigured), by_runtime,
         openmp_atomic,
-        "What GCC makes of reduction(max:) of one integer: an atomic compare-and-swap of every thread, and the barrier of the region",
+        "What GCC makes of reduction(max:) on one integer: an atomic compare-and-swap by every thread, and the region's barrier",
         openmp::installed;
     OPENMP_CRITICAL: "openmp_critical", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| {

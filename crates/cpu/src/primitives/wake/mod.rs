@@ -46,14 +46,13 @@ pub(super) static ENTRIES: &[&Entry] = &[
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
 /// What `ns` is the cost of, for every wake-up.
-const OPERATION: &str = "one wake-up: from the waker's call until the waiter, which has slept that long (20 us where \
-                         the group names CPUs), runs";
+const OPERATION: &str = "one wake-up: from the waker's call until the waiter, asleep for the set time (20 us \
+                         where the group names CPUs), runs";
 
 const OPERATION_OF_ALL: &str =
-    "one wake-up of all: from the waker's call until the last waiter runs; all have slept that long";
+    "one wake-up of all: from the waker's call until the last waiter runs; all slept the set time";
 
-const OPERATION_OF_ONE: &str =
-    "one wake-up of one: from the waker's call until a waiter runs; all have slept that long";
+const OPERATION_OF_ONE: &str = "one wake-up of one: from the waker's call until a waiter runs; all slept the set time";
 
 /// The group: how long the waiters have slept when the waker calls.
 const ASLEEP: &str = "asleep # us";

@@ -1,5 +1,5 @@
 //! Ways to wait awake: a thread looks at a word until another one changes it. What is timed is the reaction, from the store
-//! until the waiter goes on, after waits of the length in the column group.
+//! until the waiter goes on, after waits of the length in the group column.
 //!
 //! The waker and the waiter log their times by one clock, as for a thread that sleeps; `cpu.handoff.store_pingpong` measures the
 //! same by loops, with waiters that never wait long.
@@ -23,8 +23,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SPIN, &HINT, &HINTS, &B
 const FACTS: Facts = Facts { role: Role::Reaction, ..wake::FACTS.waiting(Waits::Spins) };
 
 /// What `ns` is the cost of, for every way to wait awake.
-const OPERATION: &str =
-    "one reaction: from another thread's store until the waiter, which has waited that long, continues";
+const OPERATION: &str = "one reaction: from another thread's store until the waiter, after the set wait, continues";
 
 /// The group: the waker stores when the waiter has waited about so long.
 const AFTER: &str = "after # us";
@@ -49,7 +48,7 @@ const fn entry<W: Way + Default>(id: &'static str, summary: &'static str, source
 
 const BESIDE: &[Participation] = &[Participation::beyond_quick(&WaitingSibling)];
 
-/// What a waiting thread does between two looks.
+/// What a waiting thread does between checks.
 trait Between: Default + 'static {
     fn pass(&mut self);
 }
@@ -94,7 +93,7 @@ impl<B: Between> Way for Watched<B> {
 /// has half of it at most.
 static SPIN: Entry = entry::<Watched<Hints<0>>>(
     "cpu.wait.spin",
-    "A waiter that looks again at once",
+    "A waiter that rechecks at once",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[Participation::beyond_quick(&WaitingSibling).reporting()]);
@@ -102,14 +101,14 @@ static SPIN: Entry = entry::<Watched<Hints<0>>>(
 /// In theory: half a hint more than without one, as the store falls anywhere in it.
 static HINT: Entry = entry::<Watched<Hints<1>>>(
     "cpu.wait.spin_hint",
-    "A waiter that executes std::hint::spin_loop between two looks",
+    "A waiter that executes std::hint::spin_loop between checks",
     "Rust std::hint::spin_loop; Intel optimization manual, spin-wait loops",
 );
 
 /// In theory: eight hints more than without one.
 static HINTS: Entry = entry::<Watched<Hints<16>>>(
     "cpu.wait.spin_16_hints",
-    "A waiter that executes std::hint::spin_loop 16 times between two looks",
+    "A waiter that executes std::hint::spin_loop 16 times between checks",
     "Rust std::hint::spin_loop",
 )
 .beyond_quick();
@@ -128,7 +127,7 @@ impl<const COUNT: u32> Between for Hints<COUNT> {
 /// yield.
 static BACKOFF: Entry = entry::<Watched<Backoff>>(
     "cpu.wait.spin_backoff",
-    "A waiter that calls crossbeam's Backoff::snooze between two looks: 1, 2, 4, ... 64 hints, then yields",
+    "A waiter that calls crossbeam's Backoff::snooze between checks: 1, 2, 4, ... 64 hints, then yields",
     "crossbeam::utils::Backoff",
 )
 .beyond_quick();
@@ -143,7 +142,7 @@ impl Between for Backoff {
 /// In theory: half a system call more than without. Any other thread that wants the CPU gets it.
 static YIELD: Entry = entry::<Watched<Yield>>(
     "cpu.wait.spin_yield",
-    "A waiter that calls std::thread::yield_now between two looks",
+    "A waiter that calls std::thread::yield_now between checks",
     "POSIX.1-2017, sched_yield",
 )
 .beyond_quick();
@@ -162,7 +161,7 @@ impl Between for Yield {
 /// takes waits at most twice as long as with the better choice.
 static SPIN_FUTEX: Entry = entry::<SpinFutex>(
     "cpu.wait.spin_futex",
-    "A waiter that spins with a hint for 10 us, then sleeps on a futex; the waker calls the futex each time",
+    "A waiter that spins with a hint for 10 us, then sleeps on a futex; each wake makes a futex call",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
 )
 .waiting(Waits::SpinsThenSleeps)

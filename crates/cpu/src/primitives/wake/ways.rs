@@ -36,7 +36,7 @@ pub(in crate::primitives) trait Way: Send + Sync + 'static {
 /// that one is idle, and the way of the waiter out of its own call. What the other wake-ups cost beyond this is their own.
 pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
     "cpu.wake.futex",
-    "A store and a futex call wake a thread that sleeps on the word",
+    "A store and a futex call wake a thread asleep on the word",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .over(|primitive, axes| wake::by_sleep(primitive, axes, &SLEEPS_US, &[2]))
@@ -50,7 +50,7 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
 /// runs later the more there are.
 pub(super) static FUTEX_ALL: Entry = wake::entry_of_all::<FutexWord<true>>(
     "cpu.wake.futex_all",
-    "A store and a futex call wake all other threads of the team, which sleep on the word",
+    "A store and a futex call wake the team's other threads, asleep on the word",
     "Linux, futex(2)",
 )
 .with_most_threads_in_quick();
@@ -91,7 +91,7 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
 /// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
 pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
     "cpu.wake.futex_one_of_all",
-    "A token and a futex call wake one of all other threads of the team, which sleep on the word",
+    "A token and a futex call wake one of the team's other threads, asleep on the word",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .beyond_quick();
@@ -121,7 +121,7 @@ impl Way for Tokens {
 /// In theory: as `cpu.wake.futex_one_of_all`, and the mutex, which nobody else wants.
 pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(
     "cpu.wake.condvar_one_of_all",
-    "A token under the mutex and notify_one wake one of all other threads of the team, which sleep on a condition variable",
+    "notify_one after a token under the mutex wakes one of the team's other threads, asleep on a condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 )
 .beyond_quick();
@@ -154,14 +154,14 @@ impl Way for GuardedTokens {
 /// In theory: the waker takes and frees the mutex, then a futex call. The waiter takes the mutex again before it goes on.
 pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(
     "cpu.wake.condvar",
-    "A change under the mutex and notify_one wake a thread that sleeps on a condition variable",
+    "notify_one after a change under the mutex wakes a thread asleep on a condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 );
 
 /// In theory: as `cpu.wake.futex_all`, after which all waiters want the mutex, one after the other.
 pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(
     "cpu.wake.condvar_all",
-    "A change under the mutex and notify_all wake all other threads of the team, which sleep on a condition variable",
+    "notify_all after a change under the mutex wakes the team's other threads, asleep on a condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
 )
 .beyond_quick();
@@ -193,7 +193,7 @@ impl<const ALL: bool> Way for StdSignal<ALL> {
 /// In theory: an atomic exchange on the state of the waiter and a futex call. There is no lock.
 pub(super) static PARK: Entry = wake::entry::<Parked>(
     "cpu.wake.park",
-    "A store and unpark wake a thread that is parked, as in the standard library",
+    "A store and unpark wake a parked thread, as in the standard library",
     "Rust std::thread::park, std::thread::Thread::unpark",
 );
 
@@ -226,7 +226,7 @@ impl Way for Parked {
 /// threads lock, and sleeps on a futex of its own thread.
 pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
     "cpu.wake.parking_lot",
-    "A change under the mutex and notify_one wake a thread that sleeps on parking_lot's condition variable",
+    "notify_one after a change under the mutex wakes a thread asleep on parking_lot's condition variable",
     "parking_lot::Condvar; run.json holds its version",
 )
 .beyond_quick();
@@ -253,7 +253,7 @@ impl Way for ParkingLotSignal {
 /// too: poll, in which it sleeps, and read, which takes the counter. More work in the kernel than a futex.
 pub(super) static EVENTFD: Entry = wake::entry::<Event>(
     "cpu.wake.eventfd",
-    "A write to an eventfd wakes a thread that sleeps in poll and then reads it",
+    "A write to an eventfd wakes a thread asleep in poll, which then reads it",
     "Linux, eventfd(2), poll(2)",
 )
 .beyond_quick();
@@ -290,7 +290,7 @@ impl Way for Event {
 /// In theory: as `cpu.wake.futex` for the waker. The waiter pays for a request and its answer, and can wait for files in the same call.
 pub(super) static IO_URING: Entry = wake::entry::<Requested>(
     "cpu.wake.io_uring",
-    "A store and a futex call wake a thread that sleeps in io_uring_enter, where it waits for the futex",
+    "A store and a futex call wake a thread asleep in io_uring_enter, waiting on the futex",
     "Linux 6.7, io_uring_prep_futex_wait(3)",
 )
 .requiring(|| Ring::new().map(drop).map_err(|error| format!("no futexes of io_uring ({error}): Linux 6.7 has them")))

@@ -51,7 +51,7 @@ macro_rules! atomics {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
             id: $id,
             summary: $summary,
-            operation: concat!("one ", $what, " by each thread"),
+            operation: concat!("each thread ", $what),
             source: concat!("CUDA C++ Programming Guide, ", stringify!($function) $(, "; ", $paper)?),
             definitions: |case| definitions(case, stringify!($function)),
             expected: |case| {
@@ -116,44 +116,44 @@ impl Combines {
 }
 
 atomics! {
-    "gpu.atomic.add": "Atomic addition", operation: "addition of its number",
+    "gpu.atomic.add": "Atomic addition", operation: "adds its number",
     function: atomicAdd "Burtchell and Burtscher, IISWC 2024",
     types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], combines: Sums,
     instruction: "ADD";
 
     // Compiled to an addition of the negative number.
-    "gpu.atomic.sub": "Atomic subtraction", operation: "subtraction of its number",
+    "gpu.atomic.sub": "Atomic subtraction", operation: "subtracts its number",
     function: atomicSub, types: &[Dtype::I32, Dtype::U32], combines: Sums, instruction: "ADD";
 
-    "gpu.atomic.min": "Atomic minimum", operation: "minimum with the thread's own number",
+    "gpu.atomic.min": "Atomic minimum", operation: "takes the minimum with its own number",
     function: atomicMin, types: INTEGERS, combines: Values, instruction: "MIN";
 
-    "gpu.atomic.max": "Atomic maximum", operation: "maximum with the thread's own number",
+    "gpu.atomic.max": "Atomic maximum", operation: "takes the maximum with its own number",
     function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
     types: INTEGERS, combines: Values, instruction: "MAX";
 
-    "gpu.atomic.and": "Atomic AND", operation: "AND with the thread's own number",
+    "gpu.atomic.and": "Atomic AND", operation: "ANDs in its own number",
     function: atomicAnd, types: INTEGERS, combines: Values, instruction: "AND";
 
-    "gpu.atomic.or": "Atomic OR", operation: "OR with the thread's own number",
+    "gpu.atomic.or": "Atomic OR", operation: "ORs in its own number",
     function: atomicOr, types: INTEGERS, combines: Values, instruction: "OR";
 
-    "gpu.atomic.xor": "Atomic exclusive OR", operation: "exclusive OR with the thread's own number",
+    "gpu.atomic.xor": "Atomic exclusive OR", operation: "XORs in its own number",
     function: atomicXor, types: INTEGERS, combines: Values, instruction: "XOR";
 
-    "gpu.atomic.exchange": "Atomic exchange", operation: "exchange of the variable for its number",
+    "gpu.atomic.exchange": "Atomic exchange", operation: "swaps its number into the variable",
     function: atomicExch "Burtchell and Burtscher, IISWC 2024",
     types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], combines: Nothing, instruction: "EXCH",
     each_changes_it: true;
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
-    operation: "exchange of zero for zero",
+    operation: "exchanges zero for zero",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS",
     each_changes_it: true;
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
-    operation: "comparison with one, where zero is,",
+    operation: "compares with one, but finds zero",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS";
 }

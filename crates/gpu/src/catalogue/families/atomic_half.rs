@@ -13,7 +13,7 @@ const FACTS: Facts = Facts {
 /// In theory: the packed forms are executed in the second-level cache as other additions are. There is no instruction for a single
 /// number: a compare-and-swap loop on the word around it, whose two lanes contend.
 const HALF: Entry = Entry {
-    operation: "addition of one by each thread",
+    operation: "each thread adds one",
     source: "CUDA Math API, atomicAdd of __half and __nv_bfloat16; PTX ISA, red.add.noftz",
     definitions: |case| vec![kind_of(case)],
     sampling: |_| SamplingPolicy::USUAL,

@@ -39,7 +39,7 @@ entries! {
 
     /// In theory: what `gpu.block.syncthreads` costs: NVRTC 13.0 makes no instruction of either fence.
     "gpu.block.tensor_fences" like TENSOR:
-    "Barrier of a block between the fences that order tensor operations of one thread before those of another",
+    "Block-wide barrier between the fences that order tensor operations of one thread before those of another",
     operation: "one tcgen05.fence::before_thread_sync, one __syncthreads(), one tcgen05.fence::after_thread_sync",
     source: "PTX ISA, tcgen05.fence",
     definitions: |_| specific("FENCED"),

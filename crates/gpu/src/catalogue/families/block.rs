@@ -17,7 +17,7 @@ const BARRIER: Entry = Entry::of(KERNEL, Proof::Trial, FACTS);
 
 /// In theory: a barrier that also reduces. The result must be read from the barrier unit before the next barrier.
 const REDUCING: Entry = Entry {
-    operation: "one barrier passed by all threads of the block whose condition is the result of the one before",
+    operation: "one block-wide barrier whose condition is the result of the one before",
     plan: &[on(EACH, Grids::Coarse).modes(&[Mode::Latency])],
     ..Entry::of(KERNEL, Proof::Trial, Facts { role: Role::BlockVote, ..FACTS })
 };
@@ -42,7 +42,7 @@ fn has_too_few_threads(case: &Case, _: DeviceLimits) -> bool {
 entries! {
     /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
     /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
-    "gpu.block.syncthreads" like BARRIER: "Barrier of all threads of a block",
+    "gpu.block.syncthreads" like BARRIER: "Block-wide barrier",
     operation: "one barrier passed by all threads of the block",
     source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
     definitions: |_| whole_block("PLAIN"),
@@ -50,19 +50,19 @@ entries! {
     plan: &[on(EACH, Grids::Full), on(EACH, Grids::Doublings), on(PAPER, Grids::ActiveWarps)];
 
     "gpu.block.syncthreads_count" like REDUCING:
-    "Barrier of all threads of a block that counts the threads for which a condition holds",
+    "Block-wide barrier that counts the threads for which a condition holds",
     source: "CUDA C++ Programming Guide, __syncthreads_count; PTX ISA, bar.red.popc",
     definitions: |_| whole_block("COUNT"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]);
 
     "gpu.block.syncthreads_and" like REDUCING:
-    "Barrier of all threads of a block that returns whether a condition holds for all",
+    "Block-wide barrier that returns whether a condition holds for all",
     source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
     definitions: |_| whole_block("AND"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]);
 
     "gpu.block.syncthreads_or" like REDUCING:
-    "Barrier of all threads of a block that returns whether a condition holds for any",
+    "Block-wide barrier that returns whether a condition holds for any",
     source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
     definitions: |_| whole_block("OR"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]);
@@ -70,7 +70,7 @@ entries! {
     /// In theory: as `__syncthreads()` of a block as large as the part. The count of threads is a constant, as in programs;
     /// where it is in a register beside the number, three more instructions pack both in each operation.
     "gpu.block.named_barrier" like BARRIER:
-    "Barrier of a part of a block; the block is divided into parts with a barrier each, or into producers and \
+    "Barrier of part of a block; the block is divided into parts with a barrier each, or into producers and \
      consumers, which hand a buffer over and back at two barriers",
     operation: "one barrier passed by all threads of a part of the block, or one buffer handed over and back",
     source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",

@@ -59,14 +59,14 @@ entries! {
     /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
     /// no fence; the wait still empties the first-level cache.
     "gpu.cluster.sync" like CLUSTER:
-    "Barrier of all threads of a cluster of blocks; relaxed: it orders no writes, and its check tests arrivals alone",
+    "Cluster-wide barrier; relaxed: it orders no writes, and its check tests arrivals alone",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]);
 
     /// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
     /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
     "gpu.cluster.arrive_wait" like CLUSTER:
-    "Barrier of a cluster in two halves with 16 dependent multiplications between them",
+    "Cluster barrier in two halves with 16 dependent multiplications between them",
     operation: "the two halves of the barrier around the multiplications; the baseline has the multiplications alone",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
@@ -94,7 +94,7 @@ entries! {
     /// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
     /// multiprocessors, and the wait in the own shared memory.
     "gpu.cluster.mbarrier_remote" like CLUSTER:
-    "Barrier of a cluster made of barrier objects: each block arrives at that of every block and waits at its own",
+    "Cluster barrier made of barrier objects: each block arrives at every block's and waits at its own",
     source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
     definitions: |_| Vec::new(),
     facts: FACTS.waiting(Waits::Spins),

@@ -38,7 +38,7 @@ fn words(case: &Case) -> usize {
 /// instructions and takes one issue slot. A throughput is of four votes under way: each is about the result of the fourth
 /// before it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
-    operation: "one vote; latency: about the result of the one before",
+    operation: "one vote; latency: on the result of the one before",
     definitions: |case| {
         let dependent = u32::from(case.mode == Some(Mode::Latency));
         vec![kind_of(case), format!("DEPENDENT={dependent}")]
@@ -104,7 +104,7 @@ entries! {
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
     expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case));
 
-    "gpu.shuffle.down" like SHUFFLE: "Each lane of a warp reads a register of the lane behind it",
+    "gpu.shuffle.down" like SHUFFLE: "Each lane of a warp reads a register of the lane after it",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case));
 
@@ -128,7 +128,7 @@ entries! {
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
     /// In theory: as the other votes, and one instruction that makes a condition of the mask.
-    "gpu.vote.ballot" like VOTE: "For which lanes of a warp a condition holds",
+    "gpu.vote.ballot" like VOTE: "Which lanes of a warp meet a condition",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);

@@ -177,7 +177,7 @@ const DEPENDENT: Entry = Entry { plan: LENGTHS, ..LAUNCH };
 
 /// A launch with the attribute that lets the kernel start before the one before has ended.
 const PROGRAMMATIC: Entry = Entry {
-    operation: "one more kernel for the same total work; what it takes from the work of others counts",
+    operation: "one more kernel for the same total work; time lost by other work counts",
     source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
     method: Method::Launch(Launching::Programmatic),
     // The wait for the kernel before.
@@ -336,14 +336,14 @@ entries! {
     /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
     "gpu.launch.wait_value" like DEPENDENT:
     "Launch of one more kernel in the second of two streams, which waits for a value that the first writes to memory",
-    operation: "one more kernel, written value and wait for it for the same total work",
+    operation: "one more kernel, written value and wait, for the same total work",
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
     /// In theory: as with a value in memory; the driver chooses what an event is.
     "gpu.launch.event_wait" like DEPENDENT:
     "Launch of one more kernel in the second of two streams, which waits for an event of the first",
-    operation: "one more kernel, recorded event and wait for it for the same total work",
+    operation: "one more kernel, recorded event and wait, for the same total work",
     source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait);
 
@@ -357,7 +357,7 @@ entries! {
 
     /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
     /// (tail launch).
-    "gpu.launch.device_graph" like LOOPED: "Launch of a graph by its kernel on the device, after the graph has ended",
+    "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph by its own kernel on the device once the graph ends",
     operation: "one more kernel in a graph that the kernel before launches, for the same total work",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),

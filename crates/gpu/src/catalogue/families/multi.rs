@@ -82,7 +82,7 @@ entries! {
     /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
     /// the release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
-    "Barrier of the grids of several devices with one counter in the first one's memory; relaxed: it orders no \
+    "Barrier across several devices' grids with one counter in the first one's memory; relaxed: it orders no \
      writes, and its check tests arrivals alone",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
@@ -103,7 +103,7 @@ entries! {
     /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
     /// way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
-    "Barrier of the grids of several devices, each with flags in the memory of all; in groups with flags \
+    "Barrier across several devices' grids, with flags in every device's memory; in groups with flags \
      in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
      relaxed: it orders no writes, and its check tests arrivals alone",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
@@ -145,9 +145,9 @@ entries! {
 
     /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
     "gpu.multi.host_barrier" like BARRIER:
-    "A host thread for each device: it launches a grid, waits for its end, and then for the other threads",
+    "A host thread for each device: it launches a grid, waits for it to end, then for the other threads",
     kernel: Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier),
-    operation: "one launch on each device, its end, and one barrier of the host's threads",
+    operation: "one launch on each device, run to its end, and one host-thread barrier",
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     method: Method::HostBarrier,
     unroll: |_| 1;

@@ -103,59 +103,58 @@ macro_rules! reductions {
 
 reductions! {
     "listing_1", Recipe::listing(&["VARIANT=LISTING_1"], Grid::ThreadPerElement), RED, BURTCHELL,
-        "Reduction 1 of the paper: every thread makes one global atomic maximum";
+        "Reduction 1 of the paper: every thread does one global atomic maximum";
     "listing_2", Recipe::listing(&["VARIANT=LISTING_2"], Grid::ThreadPerElement), RED, BURTCHELL,
-        "Reduction 2 of the paper: every warp makes five shuffles, then one global atomic maximum";
+        "Reduction 2 of the paper: every warp does five shuffles, then one global atomic maximum";
     "listing_3", Recipe::listing(&["VARIANT=LISTING_3"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 3 of the paper: every thread an atomic maximum in shared memory, every block two barriers and one global atomic maximum";
+        "Reduction 3 of the paper: per thread an atomic maximum in shared memory, per block two barriers and one global atomic maximum";
     "listing_4", Recipe::listing(&["VARIANT=LISTING_4"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 4 of the paper: every warp one reduce instruction and an atomic maximum in shared memory, every block two barriers and one global atomic maximum",
+        "Reduction 4 of the paper: per warp one reduce instruction and an atomic maximum in shared memory, per block two barriers and one global atomic maximum",
         needs: (8, 0);
     "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
-        "Reduction 5 of the paper: as 3, each thread first reduces many elements";
+        "Reduction 5 of the paper: as 3 after each thread reduces many elements";
     "atomic", ATOMIC, RED, BURTCHELL,
         "One atomic operation per block on a result that is reset before the timed part";
     "last_block", LAST_BLOCK, COUNTED, SAMPLE,
-        "Partial results in memory, fences and a counter; the last block joins them";
+        "Partial results in memory, fences and a counter; the last block merges them";
     "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },
         &["UCGABAR_ARV"], "CUDA C++ Programming Guide, Distributed Shared Memory",
-        "Blocks of a cluster join their results through distributed shared memory, then one atomic operation of each cluster",
+        "Blocks of a cluster merge results in distributed shared memory, then one atomic operation per cluster",
         needs: (9, 0);
     "grid_cooperative", GRID, BARRIER, ZHANG,
-        "Partial results in memory, the barrier of cooperative groups, then the first block joins them";
+        "Partial results in memory, a cooperative-groups barrier, then the first block merges them";
     "grid_counter", Recipe::cooperative(&["VARIANT=GRID", "KIND=COUNTER"]), &["RED.ADD", "REDG.ADD"], ZHANG,
-        "As with the barrier of cooperative groups, with a barrier of one counter";
+        "Like grid_cooperative, but with a one-counter barrier";
     "grid_lock_free", Recipe::cooperative(&["VARIANT=GRID", "KIND=LOCK_FREE"]),
         &["STG.STRONG.GPU", "ST.STRONG.GPU"], "Xiao and Feng, IPDPS 2010",
-        "As with the barrier of cooperative groups, with the lock-free barrier";
+        "Like grid_cooperative, but with the lock-free barrier";
     "kernel_boundary", Recipe::two_kernels(), STORED, IMPLICIT,
-        "Two launches in a stream; the second kernel joins the partial results";
+        "Two launches in a stream; the second kernel merges the partial results";
     "atomic_queued", ATOMIC.queued(Queueing::QueuedFirst), RED, BURTCHELL,
-        "As atomic, with all kernels of the chain in the stream before the first one starts, so that no launch waits \
-         for the host";
+        "Like atomic, but all the chain's kernels are queued before the first starts, so no launch waits for the host";
     "grid_queued", GRID.queued(Queueing::QueuedFirst), BARRIER, ZHANG,
-        "As the barrier of cooperative groups, with all kernels of the chain in the stream before the first one starts";
+        "Like grid_cooperative, but all the chain's kernels are queued before the first starts";
     "kernel_boundary_queued", Recipe::two_kernels().queued(Queueing::QueuedFirst), STORED, IMPLICIT,
-        "As two launches, with all kernels of the chain in the stream before the first one starts";
+        "Like kernel_boundary, but all the chain's kernels are queued before the first starts";
     "graph", Recipe::two_kernels().queued(Queueing::GraphEach), STORED, "CUDA Driver API, cuGraphLaunch",
         "Two kernels in a graph, replayed for each reduction";
     "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
-        "Two kernels, those of every reduction of the chain in one graph";
+        "Two kernels each, all reductions of the chain in one graph";
     "atomic_graph_chain", ATOMIC.queued(Queueing::GraphChain), RED, "CUDA Driver API, cuGraphLaunch",
-        "As atomic, the kernels of the chain in one graph";
+        "Like atomic, but the chain is one graph";
     "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
-        "As the barrier of cooperative groups, the kernels of the chain in one graph";
+        "Like grid_cooperative, but the chain is one graph";
     "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
         "The two kernels of cub::DeviceReduce in a stream, with its tuning and its grid", kernel: Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
     "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,
         "Each GPU reduces its part; its last block writes the result with a flag to all GPUs and waits for theirs";
     "devices_host", Recipe::devices(Joining::Host), COUNTED, SEVERAL,
-        "Each GPU reduces its part; the host waits for all and joins the results";
+        "Each GPU reduces its part; the host waits for all and merges the results";
     "devices_events", Recipe::devices(Joining::Kernels), COUNTED, "CUDA Driver API, cuStreamWaitEvent",
-        "Each GPU reduces its part; a kernel of the first GPU waits for the events of all, joins the results, and the next reduction waits for its end";
+        "Each GPU reduces its part; a kernel of the first GPU waits for the events of all, merges the results, and the next reduction waits for it to end";
     "devices_graph_chain", Recipe::devices(Joining::Kernels).queued(Queueing::GraphChain), COUNTED,
         "CUDA Driver API, cuStreamWaitEvent and cuGraphLaunch",
-        "As with events, the kernels of every reduction of the chain in one graph over all GPUs";
+        "Like devices_events, but the chain is one graph over all GPUs";
 }
 
 #[cfg(test)]

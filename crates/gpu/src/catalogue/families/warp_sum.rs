@@ -28,15 +28,15 @@ const SUM: Entry = Entry {
 
 entries! {
     "gpu.reduction.warp_tile" like SUM:
-    "Sum of a warp through shared memory, with tile groups that halve in each step";
+    "Warp sum through shared memory, with tile groups that halve in each step";
 
     "gpu.reduction.warp_coalesced" like SUM:
-    "Sum of a warp through shared memory, with coalesced groups that halve in each step";
+    "Warp sum through shared memory, with coalesced groups that halve in each step";
 
-    "gpu.reduction.warp_shuffle" like SUM: "Sum of a warp by five shuffles",
+    "gpu.reduction.warp_shuffle" like SUM: "Warp sum by five shuffles",
     expected: |_| ExpectedInstructions::of(&["SHFL"]).times(5);
 
-    "gpu.reduction.warp_reduce" like SUM: "Sum of a warp by one reduce instruction",
+    "gpu.reduction.warp_reduce" like SUM: "Warp sum by one reduce instruction",
     expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX"]),
     needs: (8, 0);
 }

@@ -143,7 +143,7 @@ fn entry(own: &'static OwnEntry) -> Entry {
         id: kernel.file,
         summary: "An operation that a user wrote; run.json has its source",
         operation: if is_lock {
-            "one addition to a counter under the lock by a thread of each warp"
+            "a thread of each warp adds to a counter under the lock"
         } else {
             "one execution by each thread"
         },

@@ -86,7 +86,7 @@ export function withoutLoneFigures(spec) {
       return { ...one, label: `${one.label}, ${place(point)}`, points: [dot] };
     });
     const without = spec.series.filter((one) => figuresOf(one).length === 0).map(({ label }) => label);
-    const note = [spec.note, without.length ? `No number: ${without.join("; ")}.` : null].flat();
+    const note = [spec.note, without.length ? `No figure: ${without.join("; ")}.` : null].flat();
     return { ...spec, kind: "dots", x: spec.y, rows, rules: [], note };
   }
   const end = Math.max(...spec.series.flatMap(({ points }) => points.map(({ x }) => x)));
@@ -97,7 +97,7 @@ export function withoutLoneFigures(spec) {
     return point.state === "open" ? [] : [`${one.label} ${text} at ${place(point)}`];
   });
   const series = spec.series.filter((one) => !isWithin(one));
-  return { ...spec, series, note: [spec.note, said.length ? `Of one size: ${said.join("; ")}.` : null].flat() };
+  return { ...spec, series, note: [spec.note, said.length ? `One size only: ${said.join("; ")}.` : null].flat() };
 }
 
 /** Lines are said to be one if they differ by less than this at every point. */

@@ -9,7 +9,7 @@ import { runColours, runSamples } from "./keys.js";
 import { QUESTIONS } from "./questions.js";
 import { groupedBy, parameters, PRIMITIVES, RUNS, verdictText, verdictTone } from "../model/data.js";
 import { dimension, valuesOf, valueWords } from "../model/dimensions.js";
-import { formatCount, plural } from "../model/format.js";
+import { formatCount, meaningOf, plural } from "../model/format.js";
 import { asDot, figureOf, figureText, spreadKeys } from "../model/measures.js";
 
 /** The most charts side by side. */
@@ -180,7 +180,7 @@ function unresolvedList(rows, isOpen) {
   // Reasons that differ in their numbers only are one cause.
   const cause = (row) => (ALIKE.includes(row.state) ? row.state : `${row.verdict} ${withoutNumbers(row.reason)}`);
   const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
-  const summary = `${formatCount(unresolved.length)} of ${plural(rows.length, "case")} rough or without a number`;
+  const summary = `${formatCount(unresolved.length)} of ${plural(rows.length, "case")} rough or without a figure`;
   return el(
     "details",
     { class: "unresolved", open: isOpen },
@@ -204,7 +204,7 @@ function meaningList(rows) {
       null,
       known.map(({ id, summary, operation, source }) => [
         el("dt", null, el("a", { href: `#is:${id}` }, id)),
-        el("dd", null, `${summary}. One operation is ${operation}.`, source ? ` Source: ${source}.` : null),
+        el("dd", null, `${summary}. ${meaningOf(operation)}`, source ? ` Source: ${source}.` : null),
       ]),
     ),
   );

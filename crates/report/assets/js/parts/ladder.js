@@ -55,7 +55,7 @@ function rungTitle(rung) {
   const title = [rung.title, rung.grid].filter(Boolean).join(", ");
   const notes = [...new Set(answersOf(rung).map(({ note }) => note))];
   if (notes.length !== 1 || notes[0] === null) return { label: title };
-  if (notes[0].startsWith("best ")) return { label: `${title} (no number)` };
+  if (notes[0].startsWith("best ")) return { label: `${title} (no figure)` };
   const count = notes[0].split(/, | or /).length;
   const all = `${title}: ${notes[0]}`;
   return count > MOST_NAMES ? { label: `${title}: one of ${count}`, all } : { label: all };

@@ -64,7 +64,7 @@ export function tailsCard(domain) {
     points.some(({ bar }) => bar) ? "Thick bar: to the 90th percentile." : null,
     "Thin bar: to the 99th percentile.",
     points.some(({ most }) => most) ? "Ring: maximum." : null,
-    rows.some(({ label }) => label.endsWith("pairs")) ? "Of many pairs, the median pair is drawn." : null,
+    rows.some(({ label }) => label.endsWith("pairs")) ? "With many pairs, the median is drawn." : null,
   ];
   const rest = all.length > rows.length ? [`${formatCount(rows.length)} of ${formatCount(all.length)} are drawn.`] : [];
   drawChart(card, {

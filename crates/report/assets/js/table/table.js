@@ -132,7 +132,7 @@ function drawTable(first = PORTION) {
   const filtered = rows.length < ROWS.length ? `${formatCount(rows.length)} of ` : "";
   const part =
     rows.length > PORTION
-      ? `. At most ${MOST_DRAWN} are in the page at a time: the filter finds all, the browser’s search only these.`
+      ? `. At most ${MOST_DRAWN} are on the page at a time: the filter finds all, the browser’s search only these.`
       : "";
   tableCount.replaceChildren(
     ...topicNodes(TABLE.words),

@@ -79,7 +79,7 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     let at = |share: usize| seen.get((share * seen.len()).div_ceil(10).saturating_sub(1)).copied();
     let (half, most) = (at(5)?, at(9)?);
     let none = "no change at all";
-    let from = |factor: f64| Some(format!("of {} times or more", figure::ratio(factor))).filter(|_| factor.is_finite());
+    let from = |factor: f64| Some(format!("of {}-fold or more", figure::ratio(factor))).filter(|_| factor.is_finite());
     let rest = match from(most) {
         _ if seen.len() < 3 => String::new(),
         Some(most) => format!(", nine in ten {most}"),
@@ -156,7 +156,7 @@ mod tests {
         let faster = "faster in B: gpu.launch.programmatic 0.400 times the cost (1 of 1 case), gpu.cluster 0.490 times the cost \
                       (2 of 2 cases) and gpu.fence 0.800 times the cost (1 of 2 cases)";
         assert_eq!(found[1], faster);
-        let open = "half of the 3 others, same or undecided, could have shown a change of 1.40 times or more, more \
+        let open = "half of the 3 others, same or undecided, could have shown a change of 1.40-fold or more, more \
                     than one in ten no change at all";
         assert_eq!(found[2..], [open]);
     }

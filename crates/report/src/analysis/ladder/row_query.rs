@@ -224,4 +224,4 @@ fn median(data: &RunData, mut rows: Vec<usize>) -> Option<usize> {
 }
 
 /// The note of a choice by cost where the cheapest one has no figure.
-const UNRESOLVED: &str = "best without a number";
+const UNRESOLVED: &str = "best without a figure";

@@ -307,11 +307,7 @@ fn sequential_store(data: &RunData) -> Option<Outcome> {
     let together = pairs.last().filter(|both| !both.less.row.case.has_one_thread()).map(|both| {
         let Comparison { less, more, ratio } = both;
         let threads = naming::size(&less.row.case);
-        let times = match both.is_certain() {
-            true => ratio.to_string(),
-            false if more.ns < less.ns => "no longer".to_owned(),
-            false => "about as long".to_owned(),
-        };
+        let times = if both.is_certain() { ratio.to_string() } else { "about as long".to_owned() };
         format!("; with {threads} on one variable, {times} ({more} against {less})")
     });
     let (Comparison { less, more, ratio }, together) = (alone, together.unwrap_or_default());

@@ -83,11 +83,10 @@ fn barrier_of_devices(data: &RunData) -> Option<Outcome> {
         (wide.best()?, narrow.best()?);
     let both @ Comparison { less, more, ratio } = narrow_cost.across(wide_cost)?;
     if !both.is_certain() || !less.is_written() || !more.is_written() {
-        return Some(Outcome::open(format!("how much more a barrier of {devices} GPUs costs than one of a grid")));
+        return Some(Outcome::open(format!("how much more a {devices}-GPU barrier costs than a grid barrier")));
     }
-    let text = format!(
-        "A barrier of {devices} GPUs ({wide}, {more}) takes {ratio} as long as one of a grid ({narrow}, {less})."
-    );
+    let text =
+        format!("A {devices}-GPU barrier ({wide}, {more}) takes {ratio} as long as a grid barrier ({narrow}, {less}).");
     Some(Outcome::holds(text, [more.index, less.index]))
 }
 
@@ -326,8 +325,7 @@ mod tests {
     fn the_most_devices_are_compared_with_one_grid() {
         let grid = row(on_blocks("gpu.grid.counter", 132, 32), 806.0, 0.02);
         let rows = vec![grid.clone(), devices(1, 1790.0, 0.02), devices(2, 2900.0, 0.02), devices(4, 3660.0, 0.02)];
-        let sentence =
-            "A barrier of 4 GPUs (flags, 3.66 µs) takes 4.5 times as long as one of a grid (counter, 806 ns).";
+        let sentence = "A 4-GPU barrier (flags, 3.66 µs) takes 4.5 times as long as a grid barrier (counter, 806 ns).";
         assert_eq!(said(barrier_of_devices, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(barrier_of_devices, rows[..2].to_vec()), None, "one device");
         assert_eq!(said(barrier_of_devices, rows[1..].to_vec()), None, "no grid");

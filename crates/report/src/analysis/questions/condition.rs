@@ -48,7 +48,7 @@ impl On {
                 idle.or_else(|| Some(format!("{} that sweep the L2 cache", of(SWEEP_US)?)))
             }
             Self::Thread => row.actor.filter(|_| !case.has_one_thread()).map(|actor| match actor {
-                Actor::Mean => format!("{COSTS} the mean of all threads"),
+                Actor::Mean => format!("{COSTS} means over all threads"),
                 actor => format!("{COSTS} the {actor} thread's"),
             }),
         }

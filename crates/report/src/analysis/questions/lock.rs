@@ -280,7 +280,7 @@ mod tests {
         let mut unknown = rows();
         unknown[2].verdict = Verdict::Interfered("too many".into());
         let text = sentence("decide-lock", unknown);
-        assert!(text.ends_with("; at 16 threads, 1 of 2 has no number: ticket."), "{text}");
+        assert!(text.ends_with("; at 16 threads, 1 of 2 has no figure: ticket."), "{text}");
         assert!(!text.contains("at 16 ("), "{text}");
     }
 
@@ -299,13 +299,13 @@ mod tests {
     fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
         let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
         let found = decision("decide-lock", &data(rows)).unwrap();
-        let reason = "at 16 threads, 1 of 3 has no number: mcs";
+        let reason = "at 16 threads, 1 of 3 has no figure: mcs";
         assert!(!found.is_decided && found.note.unwrap().contains(reason), "one line says what is open");
         let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
             .map(|name| noisy(lock(name, 16, 100.0), 40.0, 160.0))
             .to_vec();
         let text = sentence("decide-lock", many);
-        assert!(text.contains("5 of 5 have no number: std_mutex, pthread_spin, ttas and 2 more"), "{text}");
+        assert!(text.contains("5 of 5 have no figure: std_mutex, pthread_spin, ttas and 2 more"), "{text}");
     }
 
     #[test]

@@ -279,7 +279,7 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
 
 /// The text instead of sentences about figures without intervals, such as those of other tools.
 const WITHOUT_INTERVALS: &str =
-    "These figures have no intervals: those that differ by less than a factor of two may be as cheap.";
+    "These figures have no intervals: those that differ by less than a factor of two may be equal.";
 
 /// What a run of such figures holds.
 fn without_intervals(data: &RunData) -> String {

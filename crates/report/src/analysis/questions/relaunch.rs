@@ -409,7 +409,7 @@ mod tests {
         assert!(sentence.contains("a graph (700 ns) for kernels of 5 µs, the only measured length"), "{sentence}");
         let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
         let open = said(kernel_or_grid_barrier, [near, vec![unknown]].concat()).unwrap().unwrap_err();
-        assert!(open.contains("a grid barrier (lock_free, no number)"), "{open}");
+        assert!(open.contains("a grid barrier (lock_free, no figure)"), "{open}");
     }
 
     #[test]

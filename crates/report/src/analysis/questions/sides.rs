@@ -286,8 +286,8 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
 
 const COMPARED: &str = "More a second";
 
-pub(crate) const NOTE: &str = "Each cell shows the time of one thread and, below it, how often all threads do it in \
-                               a second (for barriers: how often all meet). Atomics are relaxed and independent, on \
+pub(crate) const NOTE: &str = "Each cell shows one thread's time and, below it, how many operations all do a second \
+                               (for barriers: how often all meet). Atomics are relaxed and independent, on \
                                i32 in global memory; a thread's own variables share no cache line on the CPU and are \
                                neighbours on the GPU. The fences are fence(SeqCst) and __threadfence(). A hand-off \
                                to the GPU is a round trip. “More a second” compares all CPU threads with the whole \

@@ -107,7 +107,7 @@ fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
     take_instead(&pairs(data), |words| format!("Two threads on one core instead of two: {words}."))
 }
 
-const WHAT_THEY_ARE: &str = "Lines without a number of cores show one core, whose threads share no cache line. “The \
+const WHAT_THEY_ARE: &str = "Lines without a core count show one core, whose threads share no cache line. “The \
                              core does” is the work of both threads relative to one thread alone.";
 
 /// What published figures say, which have no intervals.
@@ -115,7 +115,7 @@ fn by_points(data: &RunData) -> Option<String> {
     let teams = teams(data)?;
     let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()))?;
     let [(_, cores), (_, threads)] = teams;
-    let text = format!("Time per thread with {threads} threads against {cores} on the same cores, by points alone");
+    let text = format!("Time per thread, {threads} threads against {cores} on the same cores, point values only");
     Some(format!("{text}: {words}."))
 }
 

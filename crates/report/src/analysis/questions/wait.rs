@@ -28,7 +28,7 @@ fn a_microsecond(data: &RunData) -> Option<Outcome> {
     let (Entrant { name, .. }, hint) = contest.known().find(|(_, hint)| is_counted(hint))?;
     let count = |ns: f64| figure::grouped(format!("{:.0}", 1000.0 / ns));
     let [usual, fewest, most] = [hint.ns, hint.bounds.high, hint.bounds.low].map(count);
-    let range = if fewest == most { String::new() } else { format!(" ({fewest} to {most} in another run)") };
+    let range = if fewest == most { String::new() } else { format!(" ({fewest} to {most} from run to run)") };
     let text = format!("One {name} takes {hint}: {usual} of them make a microsecond{range}.");
     Some(Outcome::holds(text, [hint.index]))
 }
@@ -136,7 +136,7 @@ fn spin_or_sleep(data: &RunData) -> Option<Outcome> {
     let (spins, sleeps) = (&waiters.awake.name, &waiters.asleep.name);
     let slept = slept(data.case(asleep.index)).map_or(String::new(), |slept| format!(", {slept}"));
     let text = format!(
-        "Spinning beats sleeping for waits of up to {at} ({least} to {most} in another run): a sleeping thread runs \
+        "Spinning beats sleeping for waits of up to {at} ({least} to {most} from run to run): a sleeping thread runs \
          {asleep} after the wake-up call ({sleeps}{slept}), a spinning one reacts {awake} after the store ({spins})."
     );
     Some(Outcome::holds(text, [asleep.index, awake.index]))
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_microsecond_is_so_many_hints() {
-        let text = "One pause takes 40.0 ns: 25 of them make a microsecond (25 to 26 in another run).";
+        let text = "One pause takes 40.0 ns: 25 of them make a microsecond (25 to 26 from run to run).";
         assert_eq!(said_of(a_microsecond, &run()), Some(Ok(text.into())));
         let mut without = run();
         without.rows.remove(0);
