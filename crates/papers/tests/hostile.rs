@@ -257,7 +257,9 @@ fn write(set: &[Column], cell: &str, lines: usize) {
 }
 
 fn restore(set: &[Column]) {
-    set.iter().for_each(|(file, text, _)| fs::write(file, text).unwrap());
+    for (file, text, _) in set {
+        fs::write(file, text).unwrap();
+    }
 }
 
 #[test]
@@ -313,7 +315,9 @@ fn strings() {
     assert!(found.len() > 30, "{found:?}");
     let with = |places: &[&String], payload: &str| {
         let mut run = hostile.run.clone();
-        places.iter().for_each(|place| *run.pointer_mut(place).unwrap() = json!(payload));
+        for place in places {
+            *run.pointer_mut(place).unwrap() = json!(payload);
+        }
         hostile.write_run(&run);
     };
     for payload in payloads {
