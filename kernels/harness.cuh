@@ -28,8 +28,8 @@ constexpr int UNROLL = SYNCSCOPE_UNROLL;
 // Operations of each thread before the clock is read; half as many if there is a context.
 constexpr int WARM_UP = 2 * UNROLL;
 
-// To see the instructions of the loops, nothing else is needed: without the gate, the rate, the sums of warps and the check a
-// program compiles in less than half of the time. Tests compare its loops with those that are timed.
+// To see the instructions of the loops, nothing else is needed: without the gate, the rate, the sums of warps and the
+// check a program compiles in less than half of the time. Tests compare its loops with those that are timed.
 #ifdef SYNCSCOPE_LOOPS_ALONE
 constexpr bool LOOPS_ALONE = true;
 #define SYNCSCOPE_CHECK(KERNEL, Operation)

@@ -2,17 +2,17 @@
 //
 //   histogram threads=1024 data=1 rounds=7
 //
-// `data` is 0 for bytes that count up from thread to thread, 1 for random ones, 2 for equal ones, 3 for bytes that are 8
-// further from thread to thread. `global` adds each byte to a bin in global memory, `shared` to a bin of the block, whose
-// bins are added up at the end, `aggregated` finds the lanes of a warp with the same byte, of which one adds for all.
-// Without synchronization (`none`) each thread only adds up its bytes.
+// `data` is 0 for bytes that count up from thread to thread, 1 for random ones, 2 for equal ones, 3 for bytes that are
+// 8 further from thread to thread. `global` adds each byte to a bin in global memory, `shared` to a bin of the block,
+// whose bins are added up at the end, `aggregated` finds the lanes of a warp with the same byte, of which one adds for
+// all. Without synchronization (`none`) each thread only adds up its bytes.
 //
 // What the rows of a run predict for a byte of each thread: additions whose result nobody needs go on their way while
 // the thread reads on. So the slowest of reading (`alone`, the time without synchronization), matching and adding
 // counts. Bins of the block: of 32 random lanes 3.53 meet in the busiest of 32 banks (balls into bins), each of which
-// serves one at a time; an addition of one is an instruction that counts the lanes of equal bins. Bins in global memory:
-// the second-level cache serves sectors of 32 bytes, 8 bins. A warp of the row touches 4 of these; of bytes that count
-// up, which begin at any bin, 4.875; of random ones 20.4 of 32; of those 8 apart 32.
+// serves one at a time; an addition of one is an instruction that counts the lanes of equal bins. Bins in global
+// memory: the second-level cache serves sectors of 32 bytes, 8 bins. A warp of the row touches 4 of these; of bytes
+// that count up, which begin at any bin, 4.875; of random ones 20.4 of 32; of those 8 apart 32.
 //
 // build: nvcc -O3 -std=c++17
 // rows: --preset standard --only gpu.atomic.add,gpu.match.any --dtype i32 --threads 1024 --blocks multiprocessors

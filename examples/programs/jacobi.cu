@@ -7,8 +7,8 @@
 // grid barrier in each sweep. The others launch a kernel for each sweep: in a `stream`; in a `graph`; with programmatic
 // launch, where each kernel waits for the one before (`wait`) and may let the next one begin at once (`early`). Without
 // synchronization (`none`) one kernel stays and each block keeps to its part, as if the part had fixed ends. `twice`
-// passes each grid barrier twice: what the second one adds is a barrier at which all arrive together. `fenced` is `none`
-// with a fence in each sweep: it begins with an empty first-level cache, as after a barrier.
+// passes each grid barrier twice: what the second one adds is a barrier at which all arrive together. `fenced` is
+// `none` with a fence in each sweep: it begins with an empty first-level cache, as after a barrier.
 //
 // What the rows of a run predict for a sweep: the row of kernels that sweep memory, without what it takes to begin a
 // sweep once more, which the rows of `grid_sync` tell apart: sweeps have their length here with and without

@@ -8,8 +8,8 @@
 // Without synchronization (`none`) the first block adds the partial sums of the launch before. In `each` all blocks do:
 // the sum lies behind the block that ends last, as in `last` and `kernels`.
 //
-// What the rows of a run predict for a sum: a fence of one thread, an addition whose result is awaited, a barrier of the
-// block to tell all its threads, and a fence of these; or one more kernel in a stream.
+// What the rows of a run predict for a sum: a fence of one thread, an addition whose result is awaited, a barrier of
+// the block to tell all its threads, and a fence of these; or one more kernel in a stream.
 //
 // build: nvcc -O3 -std=c++17
 // rows: --preset standard --only gpu.launch.stream,gpu.launch.graph,gpu.launch.programmatic,gpu.launch.programmatic_wait,gpu.launch.grid_sync,gpu.grid.cooperative --threads 1024 --blocks multiprocessors
