@@ -77,9 +77,11 @@ struct Operation {
 
     __device__ __noinline__ static void differs(u32 awaited, u32 found) { count_mismatch(awaited, found); }
 
-    // The time of the block that pauses counts.
+    // Of two blocks that answer each other, the time of the one that pauses counts; a block that takes no part has
+    // none.
     __device__ __forceinline__ u64 untimed(u64 cycles) {
-        return IS_STREAM ? 0 : choice.role == 0 ? pauses.taken() : cycles;
+        if (choice.role == 0) return pauses.taken();
+        return IS_STREAM && choice.role != NOBODY ? 0 : cycles;
     }
 
     // The data first, then the flag.

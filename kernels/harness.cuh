@@ -32,10 +32,10 @@ constexpr int WARM_UP = 2 * UNROLL;
 // check a program compiles in less than half of the time. Tests compare its loops with those that are timed.
 #ifdef SYNCSCOPE_LOOPS_ALONE
 constexpr bool LOOPS_ALONE = true;
-#define SYNCSCOPE_CHECK(KERNEL, Operation)
+#define SYNCSCOPE_KERNEL_OF_CHECK(KERNEL, Operation)
 #else
 constexpr bool LOOPS_ALONE = false;
-#define SYNCSCOPE_CHECK(KERNEL, Operation) \
+#define SYNCSCOPE_KERNEL_OF_CHECK(KERNEL, Operation) \
     KERNEL syncscope_check(const Arguments arguments) { Operation::check(arguments); }
 #endif
 
@@ -467,7 +467,7 @@ extern "C" __global__ void __launch_bounds__(1024, 2) syncscope_idle() {}
 #define SYNCSCOPE_KERNELS_AS(Body, Paths)                                                                             \
     SYNCSCOPE_KERNEL syncscope_baseline(const Arguments arguments) { measure<Body<1>, Paths, Operation>(arguments); } \
     SYNCSCOPE_KERNEL syncscope_test(const Arguments arguments) { measure<Body<2>, Paths, Operation>(arguments); }     \
-    SYNCSCOPE_CHECK(SYNCSCOPE_KERNEL, Operation)                                                                      \
+    SYNCSCOPE_KERNEL_OF_CHECK(SYNCSCOPE_KERNEL, Operation)                                                            \
     SYNCSCOPE_THIRD(SYNCSCOPE_KERNEL, Body, Paths, Operation)
 
 }  // namespace syncscope

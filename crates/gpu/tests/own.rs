@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use syncscope_core::{Axes, Case, Dtype, Evidence, Layout, OwnCheck, OwnCode, OwnOperation, OwnUse};
@@ -10,7 +11,7 @@ use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Code, Nvrtc, Source};
 use syncscope_gpu::own::Inspector;
-use syncscope_gpu::{DeviceLimits, Entries, headers, own};
+use syncscope_gpu::{DeviceLimits, Entries, headers, own, verify};
 
 /// An operation with what the compiler tells of it.
 fn known(operation: &OwnOperation, arch: &str) -> Result<OwnOperation, String> {
@@ -116,6 +117,33 @@ fn files_have_operations_locks_and_barriers() {
     assert!(evidence(&prepared, "sm_90").is_ok());
 }
 
+/// A macro of a header with the name of a definition would take its place, with a warning that nobody sees.
+#[test]
+fn no_header_redefines_what_a_program_is_given() {
+    let own =
+        function("send", "__device__ void send(Thread &me) { me.x = 1; }\n__device__ void receive(Thread &) {}\n");
+    let (entries, case) = first_case(&own, &Axes::default(), "sm_90").unwrap();
+    let catalogue = verify::programs(|_| true).into_iter().map(|(_, program)| program);
+    let programs: Vec<_> = catalogue.chain(entries.program_of(&case)).collect();
+    let definitions = programs.iter().flat_map(|program| &program.definitions);
+    let given: BTreeSet<&str> = definitions.filter_map(|definition| definition.split('=').next()).collect();
+    let texts: BTreeSet<&str> =
+        headers().iter().map(|(_, text)| *text).chain(programs.iter().map(|program| program.text)).collect();
+    let mut redefined = BTreeSet::new();
+    let mut defaults = 0;
+    for text in texts {
+        for lines in text.lines().collect::<Vec<_>>().windows(2) {
+            let Some(macro_text) = lines[1].trim_start().strip_prefix("#define ") else { continue };
+            let name = macro_text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().unwrap_or_default();
+            let is_default = lines[0].trim() == format!("#ifndef {name}");
+            defaults += usize::from(is_default);
+            redefined.extend(Some(name).filter(|name| given.contains(name) && !is_default));
+        }
+    }
+    assert_eq!(redefined, BTreeSet::new());
+    assert!(given.iter().any(|name| name.ends_with("_CHECK")) && defaults > 10, "{given:?}");
+}
+
 #[test]
 fn barriers_span_clusters_and_grids() {
     let text = "__device__ void wait(Thread &me) { __syncthreads(); }\n\
@@ -130,7 +158,7 @@ fn barriers_span_clusters_and_grids() {
         }\n\
         __device__ void send(Thread &me) { __threadfence(); me.x = me.sent; }\n\
         __device__ void receive(Thread &me) { me.wait_until([&] { return *(volatile T *)&me.x == me.sent; }); __threadfence(); }\n";
-    for (name, instruction) in [("cluster_wait", "UCGABAR_ARV"), ("grid_wait", "RED"), ("send", "MEMBAR")] {
+    for (name, instruction) in [("cluster_wait", "UCGABAR_ARV"), ("grid_wait", "RED"), ("send", "ATOM")] {
         let found = evidence(&function(name, text), "sm_90").unwrap();
         assert!(found.contains(instruction), "{name}: {found}");
     }

@@ -74,12 +74,13 @@ pub(crate) fn sample_of(timing: &Timing, threads: u32, ruler: &Ruler) -> Option<
 /// slowest stands for all of them.
 fn sample_at(warps: &[Warp], threads: u32, length: f64) -> Option<Sample> {
     let mut ends: Vec<Ticks> = by_threads(warps, threads).map(|warp| Ticks(warp.slowest)).collect();
-    let fastest = Ticks(warps.iter().map(|warp| warp.fastest).min()?);
+    let fastest = Ticks(by_threads(warps, threads).map(|warp| warp.fastest).min()?);
     Some(Sample { fastest, cycles_per_tick: Some(1.0), ..Sample::of_actors(&mut ends, length)? })
 }
 
 /// The warps of blocks of `threads`, each as often as its threads demand: where the last warp of a block is a part of one, it
-/// counts for less in the median and in the mean rate.
+/// counts for less in the median and in the mean rate. A warp without cycles is no part of what is timed: it has nothing to do, or
+/// the time of another one counts (`untimed` in `harness.cuh`).
 pub(crate) fn by_threads(warps: &[Warp], threads: u32) -> impl Iterator<Item = &Warp> {
     let (per_block, rest) = (threads.div_ceil(WARP_THREADS).max(1) as usize, threads % WARP_THREADS);
     let (whole, part) = match rest {
@@ -90,7 +91,7 @@ pub(crate) fn by_threads(warps: &[Warp], threads: u32) -> impl Iterator<Item = &
             (WARP_THREADS / common, rest / common)
         }
     };
-    warps.iter().enumerate().flat_map(move |(index, warp)| {
+    warps.iter().enumerate().filter(|(_, warp)| warp.slowest > 0).flat_map(move |(index, warp)| {
         let is_last = index % per_block == per_block - 1;
         std::iter::repeat_n(warp, if is_last { part } else { whole } as usize)
     })
@@ -158,6 +159,18 @@ mod tests {
         assert_eq!(two_offsets.at_each_offset().collect::<Vec<_>>(), [&[one][..], &[other][..]]);
         let finding = finding_of(&[(5 << 32) | 2, 10, 11]);
         assert_eq!(finding, Finding { mismatches: 2, thread: 5, expected: 10, found: 11 });
+    }
+
+    #[test]
+    fn a_warp_without_cycles_is_no_actor() {
+        let warp = |slowest| Warp { slowest, fastest: slowest, chunks: 0, late: 0 };
+        let ruler =
+            Ruler { name: "", frequency: syncscope_core::Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) };
+        let timing =
+            Timing { rate: Rate { nanoseconds: 0, cycles: 0 }, warps: vec![warp(0), warp(90), warp(0)], offsets: 1 };
+        let sample = sample_of(&timing, 32, &ruler).unwrap();
+        assert_eq!([sample.median, sample.slowest], [Ticks(90); 2], "half of it is nobody's time");
+        assert!((sample.mean_rate - 90.0).abs() < 1e-9, "{sample:?}");
     }
 
     fn sample(ns_per_tick: f64) -> Sample {

@@ -392,7 +392,8 @@ pub fn waits() -> impl Iterator<Item = &'static str> {
 
 /// Its cases: one, or one for each way to wait.
 pub(super) fn cases(own: &OwnOperation, launch: &OwnLaunch) -> Vec<Case> {
-    let count = |shape: [u32; 3]| Some(shape.iter().product()).filter(|count| *count > 0);
+    let product = |shape: [u32; 3]| shape.into_iter().try_fold(1, u32::checked_mul);
+    let count = |shape| product(shape).filter(|count| *count > 0);
     let case = Case { threads: count(launch.block), blocks: count(launch.grid), ..Case::new(&own.id) };
     let waiting = |word: &String| Case { group: Some(Group::of_word(word)), ..case.clone() };
     if launch.waits.is_empty() { vec![case] } else { launch.waits.iter().map(waiting).collect() }
