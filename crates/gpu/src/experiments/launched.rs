@@ -106,15 +106,13 @@ impl LaunchedExperiment<'_> {
 
 const NO_PASS: &str = "the first lane of no warp passed the region";
 
-/// What a region leaves: the sum of its cycles and the number of its passes; the same of two readings of the clock.
-pub(crate) const REGION_WORDS: usize = 4;
+/// What a region leaves: the sum of its cycles, that of the cycles of reading the clock, and the number of its passes.
+pub(crate) const REGION_WORDS: usize = 3;
 
 /// The cycles of a pass, without reading the clock.
 fn mean_of_passes(words: &[u64]) -> Option<f64> {
     match words {
-        [cycles, passes, reading, warps] if *passes > 0 && *warps > 0 => {
-            Some((*cycles as f64 / *passes as f64 - *reading as f64 / *warps as f64).max(0.0))
-        }
+        [cycles, reading, passes] if *passes > 0 => Some(cycles.saturating_sub(*reading) as f64 / *passes as f64),
         _ => None,
     }
 }
@@ -158,8 +156,8 @@ mod tests {
 
     #[test]
     fn a_region_costs_the_mean_of_its_passes() {
-        assert_eq!(mean_of_passes(&[600, 4, 20, 2]), Some(140.0));
-        assert_eq!(mean_of_passes(&[36, 4, 20, 2]), Some(0.0));
-        assert_eq!((mean_of_passes(&[0, 0, 20, 2]), mean_of_passes(&[])), (None, None));
+        assert_eq!(mean_of_passes(&[600, 40, 4]), Some(140.0));
+        assert_eq!(mean_of_passes(&[36, 40, 4]), Some(0.0));
+        assert_eq!((mean_of_passes(&[0, 0, 0]), mean_of_passes(&[])), (None, None));
     }
 }

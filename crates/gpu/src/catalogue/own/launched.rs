@@ -321,8 +321,9 @@ fn bytes_of(text: &str) -> Option<usize> {
 /// Names of what [`with_region`] adds.
 const NAMES: &str = "%syncscope";
 
-/// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, and how often. Where it does so is a
-/// further argument of the kernel; two words behind, it adds up how long reading the clock takes at the kernel's begin.
+/// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, how often, and how long reading the clock
+/// takes, which it does once more at each end: at the kernel's begin the instructions still have to be fetched, which takes longer.
+/// Where it does so is a further argument of the kernel.
 pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<String> {
     let found = kernels(ptx).into_iter().find(|found| found.name == kernel)?;
     let at = found.body.as_ptr() as usize - ptx.as_ptr() as usize;
@@ -335,22 +336,25 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
         Some((own, rest)) if found.parameters.is_empty() => format!("{own}{parameter}){rest}"),
         Some((own, rest)) => format!("{},\n{parameter}){rest}", own.trim_end()),
     };
-    let added = |at: u32, what: &str| {
-        format!(
-            "@{NAMES}_first red.global.add.u64 [{NAMES}_at+{at}], {what};\n\
-             @{NAMES}_first red.global.add.u64 [{NAMES}_at+{}], 1;\n",
-            at + 8
-        )
-    };
-    let begin = format!("mov.u64 {NAMES}_0, %clock64;\n");
-    let end = format!("mov.u64 {NAMES}_1, %clock64;\nsub.u64 {NAMES}_1, {NAMES}_1, {NAMES}_0;\n");
+    let added = |at: u32, what: &str| format!("@{NAMES}_first red.global.add.u64 [{NAMES}_at+{at}], {what};\n");
+    let length = |[from, to]: [u32; 2]| format!("sub.u64 {NAMES}_{from}, {NAMES}_{to}, {NAMES}_{from};\n");
+    let clock = |number: u32| format!("mov.u64 {NAMES}_{number}, %clock64;\n");
     let declared = format!(
-        "{{\n.reg .b64 {NAMES}_at, {NAMES}_0, {NAMES}_1;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first;\n{begin}{end}\
+        "{{\n.reg .b64 {NAMES}_at, {NAMES}_0, {NAMES}_1, {NAMES}_2;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first;\n\
          ld.param.u64 {NAMES}_at, [syncscope_region];\ncvta.to.global.u64 {NAMES}_at, {NAMES}_at;\n\
-         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n{}",
-        added(16, &format!("{NAMES}_1"))
+         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n"
     );
-    let end = end + &added(0, &format!("{NAMES}_1"));
+    let begin = clock(0);
+    let end = [
+        clock(1),
+        clock(2),
+        length([0, 1]),
+        length([1, 2]),
+        added(0, &format!("{NAMES}_0")),
+        added(8, &format!("{NAMES}_1")),
+        added(16, "1"),
+    ]
+    .concat();
     let mut body = String::new();
     for line in found.body.strip_prefix('{')?.lines() {
         body += match mark_of(line) {
