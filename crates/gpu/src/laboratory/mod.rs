@@ -104,7 +104,16 @@ impl Drop for GpuLaboratory {
 
 impl Laboratory for GpuLaboratory {
     fn listing(&self) -> Vec<Listing> {
-        let list = |primitive: &'static _| Listing { primitive, unavailable: self.unavailable(primitive.id) };
+        let planned = cases(Preset::Paper, &self.limits);
+        let too_few = |id: &str| {
+            let of_primitive = planned.iter().filter(|case| case.primitive == id);
+            let fewest = of_primitive.map(|case| case.devices.unwrap_or(1)).min()? as usize;
+            (fewest > self.machines.len()).then(|| format!("needs {fewest} GPUs or more"))
+        };
+        let list = |primitive: &'static Primitive| {
+            let unavailable = self.unavailable(primitive.id).or_else(|| too_few(primitive.id));
+            Listing { primitive, unavailable }
+        };
         crate::primitives().iter().chain(self.own_primitives).map(list).collect()
     }
 
