@@ -10,11 +10,12 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::HalfUpdate)
 };
 
-/// In theory: the packed forms are executed in the second-level cache as other additions are. There is no instruction for a single
+/// In theory: the packed forms are executed in the second-level cache as other additions are. The library asks for a result and
+/// names no memory space, so a warp pays for ten reductions of PTX (H200: 58 cycles, `red` 6). There is no instruction for a single
 /// number: a compare-and-swap loop on the word around it, whose two lanes contend.
 const HALF: Entry = Entry {
     operation: "each thread adds one",
-    source: "CUDA Math API, atomicAdd of __half and __nv_bfloat16; PTX ISA, red.add.noftz",
+    source: "CUDA Math API, atomicAdd of __half and __nv_bfloat16; PTX ISA, atom.add.noftz",
     definitions: |case| vec![kind_of(case)],
     sampling: |_| SamplingPolicy::USUAL,
     unroll: |case| if case.layout == Some(Layout::Shared) { 1 } else { 8 },
@@ -26,6 +27,9 @@ const HALF: Entry = Entry {
     ..Entry::of(Kernel::of("atomic_half.cu", ArgumentKind::Variable), Proof::Trial, FACTS)
 };
 
+/// Two numbers in a word.
+const PACKED: ExpectedInstructions = ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]);
+
 /// The loop that stands for a single number.
 const LOOP: ExpectedInstructions = ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]);
 
@@ -34,13 +38,13 @@ entries! {
     expected: |_| LOOP;
 
     "gpu.atomic.add_f16x2" like HALF: "Atomic addition of two half-precision numbers in a word",
-    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]);
+    expected: |_| PACKED;
 
     "gpu.atomic.add_bf16" like HALF: "Atomic addition of a bfloat16 number: a compare-and-swap loop",
     expected: |_| LOOP,
     needs: (9, 0);
 
     "gpu.atomic.add_bf16x2" like HALF: "Atomic addition of two bfloat16 numbers in a word",
-    expected: |_| ExpectedInstructions::of(&["REDG.ADD", "RED.ADD"]),
+    expected: |_| PACKED,
     needs: (9, 0);
 }
