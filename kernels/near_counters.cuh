@@ -2,8 +2,8 @@
 // its addition nor the fence before the next one has the long way, and reads both at the same time: their sum is the
 // number that have arrived, because no block arrives again before all have.
 //
-// The state of the barrier has a line for the choice of the counters, then the pages to choose from; `state_bytes` in
-// `grid.rs` reserves as much.
+// The state of the barrier has a line for the choice of the counters, then, from the next page of the memory on, those
+// to choose from; `state_bytes` in `grid.rs` reserves as much. A page that began within another one would lie in two.
 #pragma once
 #include "grid_barrier.cuh"
 
@@ -13,7 +13,7 @@ struct NearCounters {
     u32 *central;     // a word whose farthest block is the nearest
     u32 round_trips;  // the cycles of an addition to the near and to the far counter, together; the same for all blocks
 
-    static constexpr u32 PAGE_WORDS = 4096 / sizeof(u32), FIRST_PAGE = 32, PAGES = 16;
+    static constexpr u32 PAGE_BYTES = 4096, PAGE_WORDS = PAGE_BYTES / sizeof(u32), FIRST_PAGE = 32, PAGES = 16;
 
     // Words of the first line after the choice, and of a page: not in the line of a counter.
     static constexpr u32 MEASURED = 1, ROUND_TRIPS = 2, WORST = 8, CENTRAL = 128;
@@ -62,7 +62,8 @@ struct NearCounters {
     }
 
     __device__ __forceinline__ static u32 *page(u32 *state, u32 number) {
-        return state + FIRST_PAGE + number * PAGE_WORDS;
+        const u64 first = reinterpret_cast<u64>(state + FIRST_PAGE);
+        return reinterpret_cast<u32 *>((first + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES) + number * PAGE_WORDS;
     }
 
    private:

@@ -98,7 +98,7 @@ const OWN_STATE_BYTES: usize = 512 + 4096;
 
 /// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
 /// each block; with several counters the pages of
-/// `near_counters.cuh`.
+/// `near_counters.cuh`, which begin at the next page of the memory.
 pub(crate) fn state_bytes(case: &Case, own: Option<&OwnEntry>) -> usize {
     const LINE: usize = 128;
     const PAGES: usize = 16;
@@ -110,7 +110,7 @@ pub(crate) fn state_bytes(case: &Case, own: Option<&OwnEntry>) -> usize {
     }
     let is_handoff = case.domain_and_family().1 == Family::Handoff.as_str();
     if has_near_counters(case) || case.in_group(SPREAD) || is_handoff {
-        return LINE + PAGES * PAGE_BYTES;
+        return LINE + (1 + PAGES) * PAGE_BYTES;
     }
     LINE + 2 * (case.blocks.unwrap_or(0) as usize).next_multiple_of(LINE)
 }
@@ -229,7 +229,7 @@ mod tests {
         }
         let two = planned.iter().find(|case| case.in_group(NEAR_COUNTERS)).unwrap();
         // The choice in a line of its own, then sixteen pages to choose from.
-        assert_eq!(state_bytes(two, None), 128 + 16 * 4096);
+        assert_eq!(state_bytes(two, None), 128 + 17 * 4096);
         assert_eq!(cluster_of(two), 0);
     }
 
