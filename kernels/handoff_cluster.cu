@@ -8,15 +8,20 @@ using Arguments = RegisterArguments;
 
 enum Kind { RELAXED, RELEASE, ASYNC };
 
+// Polls between two questions whether the host requests an end.
+constexpr u32 POLLS = 512;
+
 struct Operation {
     u32 rank, turn = 0, wrong = 0;
     u32 flag, data, object, flag_there, data_there, object_there;
-    Spin spin;
+    const volatile u32 *abort;
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : rank(cluster_rank()), spin(arguments.abort) {
+        : rank(cluster_rank()), abort(arguments.abort) {
         __shared__ u64 words[3];
         flag = address_of(words), data = address_of(words + 1), object = address_of(words + 2);
+        // Else the compiler makes them of special registers anew in each poll.
+        asm volatile("" : "+r"(rank), "+r"(flag), "+r"(data), "+r"(object));
         const u32 other = (rank + 1) % cluster_blocks();
         flag_there = address_in(other, words), data_there = address_in(other, words + 1);
         object_there = address_in(other, words + 2);
@@ -59,25 +64,34 @@ struct Operation {
         }
     }
 
+    // Whether the other block has written this turn, or ended this phase.
+    __device__ __forceinline__ bool has_arrived(u32 awaited) const {
+        u32 found;
+        if constexpr (KIND == RELAXED) {
+            asm volatile("ld.relaxed.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
+        } else if constexpr (KIND == RELEASE) {
+            asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
+        } else {
+            asm volatile(
+                "{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared.b64 over, [%1], %2; "
+                "selp.u32 %0, 1, 0, over;}"
+                : "=r"(found)
+                : "r"(object), "r"((turn - 1) & 1)
+                : "memory");
+            return found != 0;
+        }
+        return found == awaited;
+    }
+
     __device__ __forceinline__ void receive(u32 awaited) {
-        u32 goes_on, found = 0;
-        const u32 parity = (turn - 1) & 1;
+        // As a program would poll, with a count.
+        bool is_there;
         do {
-            if constexpr (KIND == RELAXED) {
-                asm volatile("ld.relaxed.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
-            } else if constexpr (KIND == RELEASE) {
-                asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
-            } else {
-                asm volatile(
-                    "{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared.b64 over, [%1], %2; "
-                    "selp.u32 %0, 1, 0, over;}"
-                    : "=r"(found)
-                    : "r"(object), "r"(parity)
-                    : "memory");
+#pragma unroll 1
+            for (u32 left = POLLS; !(is_there = has_arrived(awaited)) && left != 0; left--) {
             }
-            goes_on = (KIND == ASYNC ? found == 0 : found != awaited) & spin.goes_on();
-            asm volatile("" : "+r"(goes_on));
-        } while (goes_on);
+        } while (!is_there && *abort == 0);
+        u32 found = is_there ? awaited : ~awaited;
         if constexpr (KIND != RELAXED) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
         if constexpr (KIND == ASYNC) expect();
         // A branch: what was received has arrived, as a program needs it.
