@@ -52,8 +52,8 @@ template <Kind K> __global__ void play(Box *to_second, Box *to_first, u32 first,
         }
         return;
     }
-    if (threadIdx.x != 0) return;
-    if (is1) {
+    // One thread plays, and those of its block wait for it, as for data.
+    if (threadIdx.x == 0 && is1) {
         // Pauses of any length, which are no part of the time: else all turns meet the same point between two polls.
         long long paused = 0; u64 random = 88172645463325252ull; u32 turn = first;
         const long long start = clock64();
@@ -66,9 +66,10 @@ template <Kind K> __global__ void play(Box *to_second, Box *to_first, u32 first,
             turn++;
         }
         *out = clock64() - start - paused;
-    } else if (is2) {
+    } else if (threadIdx.x == 0 && is2) {
         for (u32 turn = first; turn < first + turns; turn++) { if (get<K>(to_second, turn) != turn) atomicAdd(bad, 1); put<K>(to_first, turn); }
     }
+    __syncthreads();
 }
 
 // Latency of an atomic operation on each page, from each multiprocessor.

@@ -11,9 +11,9 @@ typedef unsigned long long u64;
 struct Packet { u64 data, turn; };
 template <bool PACKED> __global__ void exchange(Packet *mine, Packet *theirs, u32 lanes, u64 first, u64 turns, long long *out, u32 *bad) {
     const u32 lane = threadIdx.x; u32 wrong = 0;
-    if (PACKED && lane >= lanes) return;
     long long start = clock64();
-    for (u64 turn = first; turn < first + turns; turn++) {
+    // The other lanes wait for what arrives, as in a program.
+    if (!PACKED || lane < lanes) for (u64 turn = first; turn < first + turns; turn++) {
         if (turn == first + 16) start = clock64();
         Packet *to = theirs + turn % 2 * 32, *from = mine + turn % 2 * 32; u64 data, found; const u64 said = turn * 1000 + lane;
         if (PACKED) {
@@ -33,6 +33,7 @@ template <bool PACKED> __global__ void exchange(Packet *mine, Packet *theirs, u3
     }
     if (lane == 0) *out = clock64() - start;
     if (wrong) atomicAdd(bad, 1);
+    __syncthreads();
 }
 enum Before { NOTHING, OWN, PEER, HOST, OWN_MANY };
 template <int SCOPE, Before B> __global__ void fences(u32 *own, u32 *other, u32 times, long long *out) {

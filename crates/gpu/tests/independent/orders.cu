@@ -123,7 +123,7 @@ int main(int argc, char **argv) {
     for (int threads : {32, 1024}) { row<Half, 2>("primitive=gpu.atomic.add_f16 layout=shared", threads, 1, 1, 0); row<Half2, 2>("primitive=gpu.atomic.add_f16x2 layout=shared", threads, 1, 1, 0); }
     for (int threads : {32, 1024}) for (int blocks : {1, 132}) for (u32 bins : {18u, 256u}) {
         char name[200];
-#define BIN(Op, dtype, space) snprintf(name, 200, "primitive=gpu.atomic.add dtype=" dtype " space=" space " group=bins_%u", bins); row<Op, 4>(name, threads, blocks, bins);
+#define BIN(Op, dtype, space) snprintf(name, 200, "primitive=gpu.atomic.add dtype=" dtype " space=" space " group=bins_%u", bins); row<Op, 16>(name, threads, blocks, bins);
         BIN(GlobalBin<int>, "i32", "global") BIN(GlobalBin<float>, "f32", "global") BIN(SharedBin<int>, "i32", "shared") BIN(SharedBin<float>, "f32", "shared")
     }
     row<ThroughShared, 64>("primitive=gpu.shuffle.through_shared dtype=i32", 32, 1); row<ThroughShared, 64>("primitive=gpu.shuffle.through_shared dtype=i32", 1024, 1);
