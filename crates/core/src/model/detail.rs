@@ -57,6 +57,8 @@ impl Detail {
 
     /// The time that the threads of the process spent on CPUs, by the length of the samples.
     pub const CPU_SHARE: &str = "cpu_share";
+    /// Words of 4 bytes that each block of a kernel reads in all its sweeps over its share of an array.
+    pub const SWEPT_WORDS: &str = "swept_words";
 
     /// A number of the case as a whole.
     pub fn of_case(name: &str, value: f64) -> Self {

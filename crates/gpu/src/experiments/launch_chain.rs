@@ -471,11 +471,14 @@ impl Experiment for LaunchChain<'_> {
         self.setup.evidence.clone()
     }
 
-    /// How much of a CPU the host takes while it waits.
+    /// How much of a CPU the host takes while it waits, and what fitted kernels sweep.
     fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         let (busy, length) = self.busy;
         let waits = self.setup.launching.waits_each_time() && length > 0;
-        Ok(Vec::from_iter(waits.then(|| Detail::of_case(Detail::CPU_SHARE, busy as f64 / length as f64))))
+        let share = waits.then(|| Detail::of_case(Detail::CPU_SHARE, busy as f64 / length as f64));
+        let sweeps = self.setup.work.traffic == Traffic::Sweep;
+        let words = sweeps.then(|| Detail::of_case(Detail::SWEPT_WORDS, f64::from(self.words * self.sweeps)));
+        Ok(share.into_iter().chain(words).collect())
     }
 }
 
