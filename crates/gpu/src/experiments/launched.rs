@@ -9,6 +9,7 @@ use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Rul
 use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::HostWait;
+use crate::catalogue::own::launched::READINGS;
 use crate::cuda::error::CudaError;
 use crate::cuda::host_library::HostLibrary;
 use crate::launch::host_clock;
@@ -106,13 +107,15 @@ impl LaunchedExperiment<'_> {
 
 const NO_PASS: &str = "the first lane of no warp passed the region";
 
-/// What a region leaves: the sum of its cycles, that of the cycles of reading the clock, and the number of its passes.
+/// What a region leaves: the sum of its cycles, the clock read all but once in them; that of the cycles of one reading; its passes.
 pub(crate) const REGION_WORDS: usize = 3;
 
 /// The cycles of a pass, without reading the clock.
 fn mean_of_passes(words: &[u64]) -> Option<f64> {
     match words {
-        [cycles, reading, passes] if *passes > 0 => Some(cycles.saturating_sub(*reading) as f64 / *passes as f64),
+        [cycles, reading, passes] if *passes > 0 => {
+            Some(cycles.saturating_sub(u64::from(READINGS - 1) * reading) as f64 / *passes as f64)
+        }
         _ => None,
     }
 }
@@ -156,8 +159,8 @@ mod tests {
 
     #[test]
     fn a_region_costs_the_mean_of_its_passes() {
-        assert_eq!(mean_of_passes(&[600, 40, 4]), Some(140.0));
-        assert_eq!(mean_of_passes(&[36, 40, 4]), Some(0.0));
+        assert_eq!(mean_of_passes(&[600, 8, 4]), Some(144.0));
+        assert_eq!(mean_of_passes(&[23, 8, 4]), Some(0.0));
         assert_eq!((mean_of_passes(&[0, 0, 0]), mean_of_passes(&[])), (None, None));
     }
 }

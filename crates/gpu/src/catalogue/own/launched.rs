@@ -321,9 +321,12 @@ fn bytes_of(text: &str) -> Option<usize> {
 /// Names of what [`with_region`] adds.
 const NAMES: &str = "%syncscope";
 
-/// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, how often, and how long reading the clock
-/// takes, which it does once more at each end: at the kernel's begin the instructions still have to be fetched, which takes longer.
-/// Where it does so is a further argument of the kernel.
+/// How often the clock is read at a region's end. A warp goes on behind a barrier of its block before it waits there: on an H200 for
+/// two readings. The third one waits, and the fourth tells what a reading takes.
+pub(crate) const READINGS: u32 = 4;
+
+/// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, how long reading the clock takes, and how
+/// often it passes. Where it does so is a further argument of the kernel.
 pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<String> {
     let found = kernels(ptx).into_iter().find(|found| found.name == kernel)?;
     let at = found.body.as_ptr() as usize - ptx.as_ptr() as usize;
@@ -337,24 +340,22 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
         Some((own, rest)) => format!("{},\n{parameter}){rest}", own.trim_end()),
     };
     let added = |at: u32, what: &str| format!("@{NAMES}_first red.global.add.u64 [{NAMES}_at+{at}], {what};\n");
-    let length = |[from, to]: [u32; 2]| format!("sub.u64 {NAMES}_{from}, {NAMES}_{to}, {NAMES}_{from};\n");
     let clock = |number: u32| format!("mov.u64 {NAMES}_{number}, %clock64;\n");
+    let subtract = |from: u32, number: u32| format!("sub.u64 {NAMES}_{from}, {NAMES}_{from}, {NAMES}_{number};\n");
     let declared = format!(
-        "{{\n.reg .b64 {NAMES}_at, {NAMES}_0, {NAMES}_1, {NAMES}_2;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first;\n\
+        "{{\n.reg .b64 {NAMES}_at, {NAMES}_<{}>;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first;\n\
          ld.param.u64 {NAMES}_at, [syncscope_region];\ncvta.to.global.u64 {NAMES}_at, {NAMES}_at;\n\
-         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n"
+         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n",
+        READINGS + 1
     );
     let begin = clock(0);
-    let end = [
-        clock(1),
-        clock(2),
-        length([0, 1]),
-        length([1, 2]),
-        added(0, &format!("{NAMES}_0")),
-        added(8, &format!("{NAMES}_1")),
-        added(16, "1"),
-    ]
-    .concat();
+    let [waited, last] = [READINGS - 1, READINGS];
+    let end = (1..=READINGS).map(clock).collect::<String>()
+        + &subtract(last, waited)
+        + &subtract(waited, 0)
+        + &added(0, &format!("{NAMES}_{waited}"))
+        + &added(8, &format!("{NAMES}_{last}"))
+        + &added(16, "1");
     let mut body = String::new();
     for line in found.body.strip_prefix('{')?.lines() {
         body += match mark_of(line) {
@@ -539,6 +540,7 @@ mod tests {
             "mov.u64 %syncscope_0, %clock64;",
             "// a scope }",
             "\nmov.u64 %syncscope_1, %clock64;",
+            "\nmov.u64 %syncscope_4, %clock64;",
             "red.global",
             "ret;",
         ]

@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use crate::analysis::matrix::{self, PAIR_CLASSES};
+use crate::figure::grouped;
 use crate::reading::bounds;
 
 pub(super) const SENTENCES: Sentences =
@@ -27,11 +28,12 @@ fn placement(data: &RunData) -> Option<Outcome> {
     let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
     let which = match (pairs == measured, measured == possible) {
         (true, true) => format!("for two threads: all {pairs} CPU pairs"),
-        (true, false) => format!("among the {pairs} measured of {possible} CPU pairs: they"),
+        (true, false) => format!("among the {pairs} measured of {} CPU pairs: they", grouped(possible)),
         (false, _) => format!("among the {pairs} of {measured} measured CPU pairs with narrow intervals: they"),
     };
     let (least, most) = (figure::time(alike.costs.0), figure::time(alike.costs.1));
-    let text = format!("Placement does not matter {which} hand over in {least} to {most}.");
+    let costs = if least == most { least } else { format!("{least} to {most}") };
+    let text = format!("Placement does not matter {which} hand over in {costs}.");
     Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
 }
 
