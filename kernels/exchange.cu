@@ -3,6 +3,7 @@
 //
 // With RELEASED=0 a lane writes eight bytes of data and the number of the turn in one store of 16 bytes, which arrives
 // as a whole: no order is needed. With RELEASED=1 the lanes write their data and one of them a flag that releases them.
+// OF_TWO=1 is a program for two devices: it keeps the addresses that it writes to and reads from.
 #include "grid_barrier.cuh"
 
 using Arguments = GridBarrierArguments;
@@ -25,17 +26,20 @@ struct Operation {
     u32 *last;  // the last turn at this memory offset
     u32 slot, turn, wrong = 0;
     u32 here = device_table.device, devices = device_table.devices;
-    // Of two devices, what they write for each other in even and in odd turns, as a program for two would keep it.
+    // Of two devices, what they write for each other in even and in odd turns.
     Packet *out[2], *in[2];
     WaitLimit limit;
 
     __device__ __forceinline__ explicit Operation(const Arguments &arguments)
         : last(state_of(arguments)), slot(arguments.slot), turn(*last), limit(arguments.abort) {
-        const u32 other = (here + 1) % devices;
+        if constexpr (OF_TWO) {
 #pragma unroll
-        for (u32 parity = 0; parity < 2; parity++) {
-            out[parity] = message(here, other, parity);
-            in[parity] = message(other, here, parity);
+            for (u32 parity = 0; parity < 2; parity++) {
+                out[parity] = message(here, 1 - here, parity);
+                in[parity] = message(1 - here, here, parity);
+                // Else the compiler computes them anew from the table of devices in each exchange.
+                asm volatile("" : "+l"(out[parity]), "+l"(in[parity]));
+            }
         }
         __syncthreads();
     }
@@ -54,7 +58,7 @@ struct Operation {
 
     __device__ __forceinline__ void run() {
         turn++;
-        if (devices == 2) {
+        if constexpr (OF_TWO) {
             write(turn % 2 ? out[1] : out[0], said(here));
             compare(turn % 2 ? in[1] : in[0], 1 - here);
             return;

@@ -237,6 +237,24 @@ fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
     }
 }
 
+/// The compiler knows addresses in shared memory and the rank of a block as sums of special registers, and made them anew in each
+/// poll: a third of a round trip.
+#[test]
+fn polls_within_a_cluster_make_no_addresses() {
+    let mut compiler = compiler("sm_90");
+    let is_handoff = |case: &Case| case.primitive.starts_with("gpu.handoff.cluster");
+    let found: Vec<_> = programs_on("sm_90").into_iter().filter(|(case, _)| is_handoff(case)).collect();
+    assert_eq!(found.len(), 3, "{found:?}");
+    for (case, program) in found {
+        let listing = nvdisasm(&compiler.cubin(&program).unwrap(), &["-c"]);
+        for kernel in ["syncscope_baseline", "syncscope_test"] {
+            let region = timed_region(&instructions(&listing, kernel));
+            let made = region.iter().find(|text| text.contains("SR_CgaCtaId"));
+            assert_eq!(made, None, "in {kernel} of {case}: {region:#?}");
+        }
+    }
+}
+
 /// One case of each primitive on an architecture that has it, with the program of its third loop; on other architectures
 /// than Hopper one of each family.
 fn third_loops(arch: &str) -> Vec<(Case, Program)> {
