@@ -84,9 +84,14 @@ const modules = [...files].map((name) => {
   return { name, text, program, exported, imported };
 });
 
+/** The page leaves out the indentation of lines. */
+const spansLines = (node) =>
+  node.type === "TemplateElement" ? node.value.raw.includes("\n") : children(node).some(spansLines);
+
 const faults = [];
 for (const { name, program, imported, exported } of modules) {
   freeNames(program, [], (free) => BROWSER.has(free) || faults.push(`${name}: ${free} is not declared`));
+  if (spansLines(program)) faults.push(`${name}: a text reaches over several lines`);
   const used = new Set();
   const rest = program.body.filter(({ type }) => type !== "ImportDeclaration");
   freeNames({ type: "Body", body: rest }, [], (free) => used.add(free));

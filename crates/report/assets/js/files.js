@@ -112,7 +112,7 @@ export function svgText(chart, title, caption) {
   const { width, height } = root.viewBox.baseVal;
   const ground = plainColour(getComputedStyle(chart.root).getPropertyValue("background-color"));
   const solid = /rgba\(0, 0, 0, 0\)|transparent/.test(ground) ? surfaceColour() : ground;
-  copy.querySelectorAll("style, .ring").forEach((node) => node.remove());
+  copy.querySelectorAll(".ring").forEach((node) => node.remove());
   const ink = plainColour(getComputedStyle(document.body).color);
   const foot = footOf(chart, caption, width, ink);
   const heading = wrapped(title, Math.floor(width / 9)).filter(Boolean);

@@ -105,6 +105,8 @@ function paintChart(chart) {
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", `${spec.label || spec.title || ""}. Arrow keys move from point to point.`);
   root.setAttribute("tabindex", "0");
+  // A sheet in a drawing makes the browser compute the styles of all drawings again: charts.css has these rules.
+  root.querySelectorAll("style").forEach((sheet) => sheet.remove());
   // Within a picture no element has a name of its own; the tests find marks by it.
   for (const node of root.querySelectorAll("[aria-label]")) {
     node.dataset.name = node.getAttribute("aria-label");
@@ -156,7 +158,7 @@ export function clearCharts(host) {
   host.replaceChildren();
 }
 
-/** Draws the charts from top to bottom, one at a time, while the reader reads. */
+/** Draws the charts from top to bottom, one at a time, while the reader reads: what a key changes comes first. */
 function drawWhenIdle() {
   if (drawWhenIdle.waiting) return;
   drawWhenIdle.waiting = true;
@@ -164,10 +166,12 @@ function drawWhenIdle() {
     drawWhenIdle.waiting = false;
     const next = CHARTS.find((chart) => chart.stale && chart.plot.clientWidth > 0);
     if (!next) return;
-    next.refresh();
+    if (performance.now() > drawWhenIdle.from) next.refresh();
     drawWhenIdle();
   }, 30);
 }
+drawWhenIdle.from = 0;
+addEventListener("keydown", () => (drawWhenIdle.from = performance.now() + 1000), true);
 
 /** Draws every chart; with a target, those above it, which would move it when they appear. */
 export function drawEverything(target) {

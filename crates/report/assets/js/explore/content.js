@@ -3,8 +3,8 @@
 
 import { MOST_LABELS } from "../chart/lines.js";
 import { COLOURS } from "../chart/marks.js";
-import { DATA, groupedBy, parameters, ROWS, RUNS } from "../model/data.js";
-import { AXES, COVERED, dimension, valuesOf, valueWords } from "../model/dimensions.js";
+import { DATA, groupedBy, parameters, ROWS, RUNS, SEVERAL } from "../model/data.js";
+import { AXES, COVERED, dimension, valuesOf, valueWords, varies } from "../model/dimensions.js";
 import { measureNamed } from "../model/measures.js";
 import { search } from "../model/search.js";
 
@@ -62,7 +62,8 @@ function usualValue(dim, rows) {
 /** The rows with the chosen value. A line of a run without a row of this value keeps its own usual one: a choice such as `shared`
     hides no primitive that has no such parameter, and `close` no run that bound nothing. */
 function rowsWithValue(dim, wanted, rows) {
-  return [...groupedBy(rows, (row) => `${row.run} ${lineName(row)}`).values()].flatMap((own) => {
+  const key = SEVERAL ? (row) => `${row.run} ${lineName(row)}` : lineName;
+  return [...groupedBy(rows, key).values()].flatMap((own) => {
     const known = own.some(saysSomething) ? own.filter(saysSomething) : own;
     const value = known.some((row) => dim.of(row) === wanted) ? wanted : usualValue(dim, own);
     return own.filter((row) => dim.of(row) === value);
@@ -91,7 +92,13 @@ function withoutRepeatedLists(rows) {
 
 /** The axes that these rows have: parameters with at least two numbers. */
 const axesOf = (rows) =>
-  AXES.filter((id) => valuesOf(dimension(id), rows.filter(saysSomething)).filter((value) => value !== null).length > 1);
+  AXES.filter((id) => {
+    const { of } = dimension(id);
+    return varies(
+      { of },
+      rows.filter((row) => saysSomething(row) && of(row) !== null),
+    );
+  });
 
 /** The axis of rows for which none was chosen: reductions of vectors differ by their size above all. */
 const usualAxis = (rows, axes) =>
@@ -99,6 +106,14 @@ const usualAxis = (rows, axes) =>
 
 /** The value that the address names, among those that there are. */
 const valueNamed = (dim, text, values) => values.find((value) => String(value ?? "") === text);
+
+/** Whether the rows that say something make at most so many lines. */
+function areFew(rows, dims, most) {
+  const lines = new Set();
+  return rows.every(
+    (row) => !saysSomething(row) || lines.add(`${lineName(row)}\u0001${keyOf(row, dims)}`).size <= most,
+  );
+}
 
 /** Decides each parameter that varies: a part of the lines, or one value. */
 function decide(state, rows, x) {
@@ -109,14 +124,12 @@ function decide(state, rows, x) {
   const identity = [];
   let remaining = rows;
   for (const dim of dims) {
+    if (!varies(dim, remaining)) continue;
     const values = valuesOf(dim, remaining);
-    if (values.length < 2) continue;
     const most = !x ? MOST_ROWS : VARIANTS.includes(dim.id) ? MOST_VARIANTS : MOST_CHOICES;
     const wanted = state.picks[dim.id];
     const named = wanted === undefined || wanted === "*" ? undefined : valueNamed(dim, wanted, values);
-    const known = remaining.filter(saysSomething);
-    const lines = new Set(known.map((row) => `${lineName(row)}\u0001${keyOf(row, [...identity, dim])}`)).size;
-    const splits = wanted === "*" || (named === undefined && lines <= most);
+    const splits = wanted === "*" || (named === undefined && areFew(remaining, [...identity, dim], most));
     const value = splits ? "*" : named !== undefined ? named : usualValue(dim, remaining);
     choices.push({ dim, values, value });
     if (splits) identity.push(dim);
@@ -218,6 +231,6 @@ export function contentOf(state) {
     const lines = linesOf(rows, decided);
     return { value, lines };
   });
-  const varying = FACETS.map(dimension).filter((dim) => dim.id !== x && valuesOf(dim, placed).length > 1);
+  const varying = FACETS.map(dimension).filter((dim) => dim.id !== x && varies(dim, placed));
   return { ...decided, found, note, all, x, axes, facet, facets, facetDims: varying, measure };
 }

@@ -164,19 +164,34 @@ function copyLink(event) {
   copyText(location.href.replace(/#.*$/, "") + hashOf(EXPLORE), event.currentTarget);
 }
 
-function drawExplorer() {
+function drawFound() {
   const open = explorer.host.querySelector("details.unresolved");
   explorer.content = drawContent(explorer.host, EXPLORE, Boolean(open && open.open));
+}
+
+function drawExplorer() {
+  drawFound();
   if (explorer.search.value !== EXPLORE.q && document.activeElement !== explorer.search)
     explorer.search.value = EXPLORE.q;
   drawChips();
   drawControls();
 }
 
-/** Waits until the reader pauses. */
+/** Waits until the reader pauses. What stands around the chart waits once more: the next key is not to wait for all. */
 function whenTyped(event) {
-  clearTimeout(whenTyped.timer);
-  whenTyped.timer = setTimeout(() => change({ q: event.target.value.trim(), picks: {} }), 150);
+  const later = (next) => {
+    clearTimeout(whenTyped.timer);
+    whenTyped.timer = setTimeout(next, 150);
+  };
+  later(() => {
+    EXPLORE = { ...EXPLORE, q: event.target.value.trim(), picks: {} };
+    drawFound();
+    later(() => {
+      drawChips();
+      drawControls();
+      remember(EXPLORE);
+    });
+  });
 }
 
 /** The section; null without rows. */

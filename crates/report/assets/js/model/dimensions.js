@@ -60,6 +60,14 @@ export const DTYPES = ["i32", "u32", "u64", "f32", "f64"];
 
 export const valueText = (dim, value) => (value === null ? "none" : dim.text(value));
 
+/** Whether rows differ in a dimension. */
+export function varies({ of }, rows) {
+  const first = rows.length > 0 && of(rows[0]);
+  return rows.some((row) => of(row) !== first);
+}
+
+const NATURALLY = new Intl.Collator("en", { numeric: true }).compare;
+
 /** The sorted values of a dimension among rows, with null last. */
 export function valuesOf(dim, rows) {
   const values = [...new Set(rows.map(dim.of))];
@@ -69,7 +77,7 @@ export function valuesOf(dim, rows) {
   if (dim.id === "name") return values;
   if (ordered) values.sort((a, b) => rank(a) - rank(b));
   // Numbers within words sort as numbers: `tile 2` comes before `tile 16`.
-  else values.sort((a, b) => String(a).localeCompare(String(b), "en", { numeric: true }));
+  else values.sort(NATURALLY);
   return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
 }
 

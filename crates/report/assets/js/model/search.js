@@ -163,9 +163,14 @@ const fieldText = (value) =>
 function fieldCondition(name, value) {
   const values = [value, ...value.split(",")];
   const [, least] = /^(\d+)\+$/.exec(value) || [];
+  const fits = new Map([
+    [null, false],
+    [undefined, false],
+  ]);
   const holds = (row) => {
     const found = FIELDS[name](row);
-    return found !== null && found !== undefined && (found >= least || values.includes(fieldText(found)));
+    if (!fits.has(found)) fits.set(found, found >= least || values.includes(fieldText(found)));
+    return fits.get(found);
   };
   return { word: `${value} ${name}`, field: name === "type" ? "dtype" : name, value, holds };
 }
