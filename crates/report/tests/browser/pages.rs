@@ -4,12 +4,14 @@
 
 use std::slice::from_ref;
 
+use syncscope_core::run::{IMPORTED, OwnComparison};
 use syncscope_core::stats::Interval;
 use syncscope_core::{
     Actor, Case, Cycles, Detail, Dtype, Form, Group, Layout, Nanoseconds, Population, Row, Space, Verdict,
 };
 use syncscope_fleet::gallery::{Entry, render};
-use syncscope_report::section::Section;
+use syncscope_fleet::nodes::{self, Fleet};
+use syncscope_report::section::{Part, Section};
 use syncscope_report::{RunData, page};
 
 use crate::chromium::{Counts, inaccessible, number, open, open_and, open_page, open_still, open_undrawn, plain};
@@ -385,15 +387,59 @@ fn twenty_thousand_rows() {
     }
 }
 
-#[test]
-fn axe_finds_nothing_on_pages_of_one_run_and_of_two() {
+/// A page of each kind, with its name.
+fn pages_of_every_kind() -> Vec<(&'static str, String)> {
     let runs = [synthetic::wide::complete(), synthetic::cpu_only()];
     let entries: Vec<Entry> = runs.iter().map(|data| Entry { data: data.clone(), page: None, is_own: false }).collect();
-    let (_, experiment) = with_experiment(Vec::new());
-    let pages = [page::render(&runs[..1]), page::render(&runs), experiment, render(&entries, None)];
-    for (at, html) in pages.iter().enumerate() {
-        let Some(broken) = inaccessible(html, DESKTOP) else { return };
-        assert_eq!(broken, "", "page {at}");
+    let mut fleet = Fleet::default();
+    for (name, factor) in [("one", 1.0), ("two", 1.01), ("three", 1.5)] {
+        let run = synthetic::run("processor", None);
+        fleet.add(&synthetic::data(name, run, synthetic::cpu_rows(factor)));
+    }
+    let mut measured = synthetic::both();
+    let compared = |threads: u32, ratio: f64| OwnComparison {
+        first: "cpu.lock.ticket".to_owned(),
+        other: "cpu.lock.mcs".to_owned(),
+        parameters: format!("u64 shared {threads} threads"),
+        threads: Some(threads),
+        blocks: None,
+        ratio: Some(ratio),
+        low: Some(0.9 * ratio),
+        high: Some(1.1 * ratio),
+        words: format!("{ratio} times as expensive"),
+    };
+    measured.run.compared = vec![compared(2, 1.5), compared(4, 0.8)];
+    let cells = ["12", "atomic_store acquire → relaxed", "0.9 times", "the memory model requires it"];
+    let table = Part::table(&["line", "ordering", "without it", "needed?"], vec![cells.map(str::to_owned).to_vec()]);
+    let code = Part::Code("void release(struct thread *me)\n{\n}".to_owned());
+    let orderings = Section {
+        name: "orderings",
+        title: "Memory orderings",
+        lead: "What each costs.",
+        answers: vec!["Line 12 may be relaxed.".to_owned()],
+        parts: vec![Part::card("cpu.lock.ticket", "", vec![table, Part::paragraph("Not refuted."), code])],
+        claims: Vec::new(),
+    };
+    let mut imported = synthetic::data("imported", synthetic::run("processor", None), synthetic::wide::matrix(24));
+    imported.run.preset = IMPORTED.to_owned();
+    imported.rows.retain(|row| row.case.primitive == "cpu.handoff.cas_pingpong");
+    vec![
+        ("run", page::render(&runs[..1])),
+        ("two runs", page::render(&runs)),
+        ("experiment", with_experiment(Vec::new()).1),
+        ("gallery", render(&entries, None)),
+        ("nodes", nodes::page::render(&fleet.examine(0.05).unwrap(), &[None, None, Some("three.html".to_owned())])),
+        ("measure", page::render(from_ref(&measured))),
+        ("orderings", page::with_sections(from_ref(&measured), &[from_ref(&orderings)])),
+        ("imported", page::render(&[imported])),
+    ]
+}
+
+#[test]
+fn axe_finds_nothing_on_pages_of_every_kind() {
+    for (kind, html) in pages_of_every_kind() {
+        let Some(broken) = inaccessible(&html, DESKTOP) else { return };
+        assert_eq!(broken, "", "{kind}");
     }
 }
 
