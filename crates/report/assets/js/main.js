@@ -23,6 +23,7 @@ const MOST_LINKS = 8;
 function drawNavigation() {
   const targets = [
     ["overview", SEVERAL ? "Compared" : "Answers"],
+    ["orderings", "Orderings"],
     ["sides", "CPU and GPU"],
     ["changes", "Changes"],
     ["machine", "Machine"],
@@ -138,6 +139,8 @@ byId("page").hidden = false;
 // The page of published experiments alone has no rows to explain.
 byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment);
 drawOverview();
+// What was asked for comes first.
+if (byId("orderings")) byId("overview").after(byId("orderings"));
 drawSections();
 drawDecisions();
 drawSectionCharts();

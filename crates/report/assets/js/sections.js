@@ -65,10 +65,10 @@ export function drawSectionCharts() {
 export function drawSections() {
   if (DATA.families.length === 0) return;
   const matrix = leadingMatrix();
+  // It shows all that its rows say.
+  const explorer = matrix ? null : explorerSection();
   byId("charts").append(
-    ...[matrix, SEVERAL ? null : ladderSection(), explorerSection(), gpuNote(), detailSections(!matrix)].filter(
-      Boolean,
-    ),
+    ...[matrix, SEVERAL ? null : ladderSection(), explorer, gpuNote(), detailSections(!matrix)].filter(Boolean),
   );
-  startExplorer();
+  if (explorer) startExplorer();
 }

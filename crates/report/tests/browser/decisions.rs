@@ -180,6 +180,24 @@ fn every_chart_has_the_series_of_its_data() {
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
 }
 
+/// Each cost of both sides leads to the row that has it, and each ratio to the rows of both sides.
+#[test]
+fn a_cell_of_both_sides_leads_to_its_rows() {
+    let script = "const cells = [...page.querySelectorAll('#sides td button')];
+        const wrong = cells.filter((cell) => {
+            const said = cell.querySelector('b').textContent;
+            cell.click();
+            const rows = [...page.querySelectorAll('#rows tbody tr')].map(({ textContent }) => textContent);
+            const isRatio = /times$/.test(said);
+            const sides = ['cpu.', 'gpu.'].map((side) => rows.find((row) => row.startsWith(side)));
+            return isRatio ? rows.length !== 2 || !sides.every(Boolean) : rows.length !== 1 || !rows[0].includes(said);
+        });
+        root.dataset.cells = cells.length;
+        root.dataset.wrong = wrong.map(({ textContent }) => textContent).join('|');";
+    let Some((counts, _)) = open_undrawn(&[stored("h200")], 1280, script, "") else { return };
+    assert_eq!((number(&counts, "cells"), counts["wrong"].as_str()), (50, ""), "{counts:?}");
+}
+
 #[test]
 fn labels_of_close_rules_touch_nothing_on_a_phone() {
     let script = "const boxes = (nodes) => [...nodes].map((node) => node.getBoundingClientRect());
