@@ -21,10 +21,11 @@ function headline(text) {
 function answerItem(answer, run, at) {
   const rows = answer.rows.map((index) => ROWS_OF[run][index]);
   const id = `answer-${SEVERAL ? `${run}-` : ""}${at + 1}`;
+  const figure = headline(answer.text);
   return el(
     "li",
     { id },
-    el("a", { class: "number", href: `#${id}` }, headline(answer.text)),
+    el(figure ? "a" : "span", { class: "number", href: figure ? `#${id}` : null }, figure),
     el(
       "p",
       null,
