@@ -1,6 +1,6 @@
 //! Items by their keys.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
 /// The items of each key, in the order of the keys.
@@ -10,6 +10,12 @@ pub fn sets<K: Ord, V>(items: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V
         sets.entry(key).or_default().push(item);
     }
     sets
+}
+
+/// These, each once, in the order in which they first occur.
+pub fn unique<T: Eq + Hash + Clone>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    items.into_iter().filter(|item| seen.insert(item.clone())).collect()
 }
 
 /// The items of each key, in the order in which the keys first occur.

@@ -157,6 +157,15 @@ impl Price {
         }
     }
 
+    /// `311 ns`, of several cases the first; empty where no difference is shown.
+    pub fn headline(&self) -> String {
+        let Self::Measured(savings) = self else { return String::new() };
+        let shown =
+            |saving: &&Saving| saving.saved_low_ns > Some(0.0) || saving.saved_high_ns.is_some_and(|high| high < 0.0);
+        let first = savings.first().filter(shown);
+        first.map_or_else(String::new, |saving| format!("{} ns", rounded(saving.saved_ns.abs())))
+    }
+
     /// `311 ns less (298 to 324)`; of several cases each with its name.
     pub fn in_words(&self) -> String {
         match self {

@@ -318,6 +318,20 @@ impl Spec {
         self
     }
 
+    /// The rows behind its points and cells.
+    pub(crate) fn rows(&self) -> Vec<usize> {
+        match self {
+            Self::Lines { series, .. } | Self::Dots { rows: series, .. } => {
+                series.iter().flat_map(|one| &one.points).filter_map(|point| point.row).collect()
+            }
+            Self::Panels { panels, .. } => panels.iter().flat_map(Self::rows).collect(),
+            Self::Rectangles { .. } => Vec::new(),
+            Self::Table { lines, .. } => {
+                lines.iter().flat_map(|line| &line.cells).flatten().map(|cell| cell.row).collect()
+            }
+        }
+    }
+
     /// With what the colours of its points mean, if it has points of several.
     pub(crate) fn with_legend(mut self, keys: Vec<Key>) -> Self {
         if let Self::Dots { legend, .. } = &mut self {

@@ -102,6 +102,14 @@ fn rounded_up(number: f64) -> f64 {
     (number / step * (1.0 - 1e-9)).ceil() * step
 }
 
+/// A figure as a heading, of two figures the first: `59×`, `≥56×`, `1.5–2.7 µs`, `13 of 28`.
+pub(crate) fn heading(figure: impl Display) -> String {
+    let text = figure.to_string();
+    let first = text.split(", ").next().unwrap_or_default();
+    let signs = [("at least ", "≥"), ("up to ", "≤"), (" times", "×"), (" to ", "–"), (" ", "\u{a0}")];
+    signs.into_iter().fold(first.to_owned(), |text, (words, sign)| text.replace(words, sign))
+}
+
 /// `1.25`, or `1.25 to 3.50` where the ends differ as texts.
 pub(crate) fn range(low: &str, high: &str) -> String {
     if low == high { low.to_owned() } else { format!("{low} to {high}") }
@@ -162,6 +170,19 @@ mod tests {
         let texts = ["7", "135168", "1000000", "100", "-837", "-1234.5678", "0.0001", "12345.", ""].map(grouped);
         assert_eq!(texts, ["7", "135,168", "1,000,000", "100", "-837", "-1,234.5678", "0.0001", "12,345.", ""]);
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn headings_are_short() {
+        for (figure, text) in [
+            ("1,308 times", "1,308×"),
+            ("at least 56 times", "≥56×"),
+            ("1.04 to 1.7 times", "1.04–1.7×"),
+            ("46.1 ns mean, 69.3 ns equal work", "46.1 ns mean"),
+            ("13 of 28", "13 of 28"),
+        ] {
+            assert_eq!(heading(figure).replace('\u{a0}', " "), text);
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt;
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 
-use crate::analysis::claim::{Finding, Truth};
+use crate::analysis::claim::{Finding, Outcome, Truth};
 use crate::chart::Chart;
 use crate::html::{escape, escape_json};
 
@@ -22,7 +22,7 @@ pub struct Section {
     /// What the experiment does, and whose it is: one or two sentences.
     pub lead: &'static str,
     /// What the rows answer, in sentences: at the top of the page.
-    pub answers: Vec<String>,
+    pub answers: Vec<Outcome>,
     /// The content.
     pub parts: Vec<Part>,
     /// The claims of its paper, which `findings` shows.
@@ -235,7 +235,7 @@ impl fmt::Display for Table {
 /// What the terminal shows of a section.
 impl fmt::Display for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.answers.iter().try_for_each(|answer| writeln!(f, "- {answer}"))?;
+        self.answers.iter().try_for_each(|answer| writeln!(f, "- {}", answer.sentence))?;
         f.write_str(if self.answers.is_empty() { "" } else { "\n" })?;
         self.parts.iter().try_for_each(|part| write!(f, "{part}"))
     }
@@ -317,7 +317,7 @@ mod tests {
             paper: Paper::Zhang,
             place: "table 1".to_owned(),
             text: "a & b".to_owned(),
-            outcome: Outcome { verdict, sentence: "1 < 2".to_owned(), rows: Vec::new() },
+            outcome: Outcome::of(verdict, "1 < 2".to_owned()),
             measured: true,
         }
     }

@@ -1,8 +1,10 @@
 //! What follows from the times: the cost of barriers, what a paper states of its listing, and answers in one sentence each, number
 //! first.
 
+use std::fmt::Display;
+
 use syncscope_core::Row;
-use syncscope_report::{Finding, Paper, Ratio, grouped, has_figure, time};
+use syncscope_report::{Finding, Outcome, Paper, Ratio, Truth, grouped, has_figure, time};
 
 use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
@@ -117,15 +119,15 @@ fn is_about(one: Measured<'_>, other: Measured<'_>, times: f64) -> Option<bool> 
 }
 
 /// The answers that the rows of a run give.
-pub(super) fn answers(rows: &[Row]) -> Vec<String> {
+pub(super) fn answers(rows: &[Row]) -> Vec<Outcome> {
     let all = measured(rows);
-    let of = |answer: fn(&[Measured<'_>]) -> Option<String>| answer(&all);
+    let of = |answer: fn(&[Measured<'_>]) -> Option<Outcome>| answer(&all);
     let five_and_two = listing(rows).as_ref().map(five_and_two);
     [recommendation(rows), of(fastest), boundary(rows), of(devices), five_and_two].into_iter().flatten().collect()
 }
 
 /// What is lost by the variants that primitive costs recommend; `None` in a run without costs of primitives.
-pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
+pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
     let (decisions, predictions) = predicted(rows);
     let problems = decisions.len();
     let right = |one: &&Decision<'_>| one.loss() <= 0.0 && is_longer(&one.runner_up, &one.fastest);
@@ -139,14 +141,13 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<String> {
     let elsewhere = worst
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
     let undecided = (open > 0).then(|| format!("; {open} too close to call"));
-    (problems > 0).then(|| {
-        format!(
-            "Primitive costs alone pick the fastest of the variants with known terms in {right} of {problems} problems{}{}. \
-             {within} of {known} predicted differences are within 20 %.",
-            undecided.unwrap_or_default(),
-            elsewhere.unwrap_or_default(),
-        )
-    })
+    let text = format!(
+        "Primitive costs alone pick the fastest of the variants with known terms in {right} of {problems} problems{}{}. \
+         {within} of {known} predicted differences are within 20 %.",
+        undecided.unwrap_or_default(),
+        elsewhere.unwrap_or_default(),
+    );
+    (problems > 0).then(|| said(text, format!("{right} of {problems}")))
 }
 
 /// Whether one takes longer than another beyond both intervals.
@@ -169,70 +170,71 @@ fn smallest<'m, 'a>(all: &'m [Measured<'a>], class: Class) -> Vec<&'m Measured<'
 }
 
 /// The fastest on one device beside the library's.
-fn fastest(all: &[Measured<'_>]) -> Option<String> {
+fn fastest(all: &[Measured<'_>]) -> Option<Outcome> {
     let found = smallest(all, Class::Device);
     let (first, library) = (found.first()?, found.iter().find(|one| one.name == "cub")?);
-    is_longer_in_figures(library, first).then(|| {
-        format!(
-            "The shortest maximum of {} elements on one GPU takes {} (gpu.reduction.{}), and cub::DeviceReduce {}.",
-            grouped(first.elements),
-            first.time(),
-            first.name,
-            library.time()
-        )
-    })
+    let text = format!(
+        "The shortest maximum of {} elements on one GPU takes {} (gpu.reduction.{}), and cub::DeviceReduce {}.",
+        grouped(first.elements),
+        first.time(),
+        first.name,
+        library.time()
+    );
+    is_longer_in_figures(library, first).then(|| said(text, first.time()))
 }
 
 /// What a barrier costs in one graph, where launches do not depend on the host.
-fn boundary(rows: &[Row]) -> Option<String> {
+fn boundary(rows: &[Row]) -> Option<Outcome> {
     let found = boundaries(rows).into_iter().find(|one| one.launched_by == ONE_GRAPH)?;
     let ((kernel, kernel_width), (grid, grid_width)) = found.kernel.zip(found.grid)?;
     let more = |ns: f64, width: f64| format!("{}{}", if width > 0.05 * ns.abs() { "~" } else { "" }, time(ns));
-    ((kernel - grid).abs() > kernel_width + grid_width).then(|| {
-        format!(
-            "Joining partial results in a second kernel costs {} more than one atomicMax per block, with grid.sync() \
-             {} more ({} elements, kernels in one graph).",
-            more(kernel, kernel_width),
-            more(grid, grid_width),
-            grouped(found.elements)
-        )
-    })
+    let text = format!(
+        "Joining partial results in a second kernel costs {} more than one atomicMax per block, with grid.sync() \
+         {} more ({} elements, kernels in one graph).",
+        more(kernel, kernel_width),
+        more(grid, grid_width),
+        grouped(found.elements)
+    );
+    ((kernel - grid).abs() > kernel_width + grid_width).then(|| said(text, more(kernel, kernel_width)))
 }
 
 /// The fastest way to join the results of several devices beside the host's.
-fn devices(all: &[Measured<'_>]) -> Option<String> {
+fn devices(all: &[Measured<'_>]) -> Option<Outcome> {
     let found = smallest(all, Class::Devices);
     let (first, host) = (found.first()?, found.iter().find(|one| one.name == "devices_host")?);
-    is_longer_in_figures(host, first).then(|| {
-        format!(
-            "A maximum over {} GPUs takes {} as long if the host merges the results: {} against {} with \
-             gpu.reduction.{}, {} elements.",
-            first.problem().1,
-            Ratio::of((host.ns, host.bounds()), (first.ns, first.bounds())),
-            host.time(),
-            first.time(),
-            first.name,
-            grouped(first.elements)
-        )
-    })
+    let ratio = Ratio::of((host.ns, host.bounds()), (first.ns, first.bounds()));
+    let text = format!(
+        "A maximum over {} GPUs takes {ratio} as long if the host merges the results: {} against {} with \
+         gpu.reduction.{}, {} elements.",
+        first.problem().1,
+        host.time(),
+        first.time(),
+        first.name,
+        grouped(first.elements)
+    );
+    is_longer_in_figures(host, first).then(|| said(text, ratio))
 }
 
-fn five_and_two([_, second, .., fifth]: &[Measured<'_>; 5]) -> String {
-    format!(
-        "Reduction 5 of listing 1, where each thread first reduces many elements, is {:.1} times as fast as \
+fn five_and_two([_, second, .., fifth]: &[Measured<'_>; 5]) -> Outcome {
+    let times = format!("{:.1} times", second.ns / fifth.ns);
+    let text = format!(
+        "Reduction 5 of listing 1, where each thread first reduces many elements, is {times} as fast as \
          reduction 2 (five __shfl_xor_sync and one atomicMax per warp): {} against {}, {} elements.",
-        second.ns / fifth.ns,
         time(fifth.ns),
         time(second.ns),
         grouped(fifth.elements)
-    )
+    );
+    said(text, times)
+}
+
+fn said(text: String, headline: impl Display) -> Outcome {
+    Outcome::of(Truth::Holds, text).headed(headline)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::testing::reduction;
     use super::*;
-    use syncscope_report::Truth;
 
     #[test]
     fn a_barrier_costs_what_its_variant_takes_more_than_one_launched_alike() {
@@ -282,6 +284,7 @@ mod tests {
 
     #[test]
     fn only_what_the_intervals_decide_is_an_answer() {
+        let answers = |rows: &[Row]| answers(rows).into_iter().map(|one| one.sentence).collect::<Vec<_>>();
         let of_device = |library| [reduction("atomic", 1024, 1000.0), reduction("cub", 1024, library)];
         assert_eq!(answers(&of_device(1015.0)), Vec::<String>::new());
         let found = answers(&of_device(2000.0));
@@ -300,6 +303,6 @@ mod tests {
         for (elements, by_host) in [(4096, 900.0), (1024, 2000.0)] {
             rows.extend([reduction("devices_flags", elements, 800.0), reduction("devices_host", elements, by_host)]);
         }
-        assert!(answers(&rows)[0].contains("2.5 times as long"), "{:?}", answers(&rows));
+        assert!(answers(&rows)[0].sentence.contains("2.5 times as long"), "{:?}", answers(&rows));
     }
 }

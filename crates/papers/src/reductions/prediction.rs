@@ -379,12 +379,12 @@ mod tests {
         let (decided, _) = predicted(&all);
         assert_eq!((decided[0].fastest.name, decided[0].recommended.name), ("kernel_boundary", "grid_cooperative"));
         assert!((decided[0].loss() - 1.0 / 9.0).abs() < 1e-9);
-        let said = |times: &[Row]| recommendation(&[costs(), times.to_vec()].concat()).unwrap();
+        let said = |times: &[Row]| recommendation(&[costs(), times.to_vec()].concat()).unwrap().sentence;
         let two = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 10_000.0)]);
         assert!(two.contains("in 0 of 1 problems; for 1 they name one that takes up to 11.1 % longer. "), "{two}");
         let close = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 9050.0)]);
         assert!(close.contains("in 0 of 1 problems; 1 too close to call. "), "{close}");
-        assert!(recommendation(&rows()).unwrap().contains("in 1 of 1 problems. "));
+        assert!(recommendation(&rows()).unwrap().sentence.contains("in 1 of 1 problems. "));
     }
 
     #[test]

@@ -3,29 +3,17 @@
 import { byId, el } from "./dom.js";
 import { questionNamed } from "./explore/questions.js";
 import { ROWS_OF, SEVERAL } from "./model/data.js";
-import { NBSP, plural } from "./model/format.js";
+import { plural } from "./model/format.js";
 import { rowsAddress, shows } from "./table/table.js";
-
-/** The first quantity of a sentence, which says most: `59×`, `≥ 56×`, `4.96 µs`, `1.5–2.7 µs`, `13 of 28`. */
-function headline(text) {
-  const found =
-    /(at least )?(?:(~?\d[\d.,]*)(?: to (\d[\d.]*))?\s(times|ns|µs|ms|s|million|billion|%)(?![a-z])|\d+ of \d+)/.exec(
-      text,
-    );
-  if (!found) return "";
-  const [whole, least, number, most, unit] = found;
-  if (!unit) return whole;
-  return `${least ? "≥" : ""}${number}${most ? `–${most}` : ""}${unit === "times" ? "×" : NBSP + unit}`;
-}
 
 function answerItem(answer, run, at) {
   const rows = answer.rows.map((index) => ROWS_OF[run][index]);
   const id = `answer-${SEVERAL ? `${run}-` : ""}${at + 1}`;
-  const figure = headline(answer.text);
+  const { headline } = answer;
   return el(
     "li",
     { id },
-    el(figure ? "a" : "span", { class: "number", href: figure ? `#${id}` : null }, figure),
+    el(headline ? "a" : "span", { class: "number", href: headline ? `#${id}` : null }, headline),
     el(
       "p",
       null,

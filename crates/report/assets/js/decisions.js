@@ -119,34 +119,9 @@ function drawDecisionChart(host, spec, run, { id, question, charts }) {
 /** The lines or rows of a chart, of all its panels. */
 const linesOf = (spec) => (spec.panels || [spec]).flatMap((one) => one.series || one.rows);
 
-/** The answer at the top of the page to a question. */
-const answerOf = (id, run) => RUNS[run].answers.certain.find(({ figure }) => figure === id);
-
-/** The rows that a decision stands on. */
-function rowsOfDecision({ id, charts }, run) {
-  const ofChart = (spec) =>
-    spec.kind === "table"
-      ? spec.lines.flatMap((line) => line.cells).filter(Boolean)
-      : linesOf(spec).flatMap((one) => one.points);
-  // Ratios stand on rows of the answer alone.
-  const drawn = new Set(charts.flatMap(ofChart).map((one) => one.row ?? -1));
-  drawn.delete(-1);
-  const rows = drawn.size ? [...drawn] : answerOf(id, run)?.rows || [];
-  return rows.map((index) => ROWS_OF[run][index]);
-}
-
-/** What a card claims: its first sentence, which may stand at the top of the page, before the others. */
-function claimOf({ id, sentence }, run) {
-  const text = [answerOf(id, run)?.text, sentence].filter(Boolean).join(" ");
-  const [first, ...others] = text.split(/(?<=[\w)]\.) (?=[A-Z_\d])/);
-  // What holds for several sentences is said once.
-  const rest = others.filter((one, at) => others.lastIndexOf(one) === at);
-  return text ? [el("b", null, `${first} `), el("span", null, rest.join(" "))] : null;
-}
-
 /** The way to the rows of a decision. */
 function rowsButton(decision, run, kind) {
-  const rows = rowsOfDecision(decision, run);
+  const rows = decision.rows.map((index) => ROWS_OF[run][index]);
   const click = () => showRows(rows, decision.question);
   return el("button", { type: "button", class: kind, click }, plural(rows.length, "row"));
 }
@@ -168,7 +143,13 @@ function decisionCard(decision, run, isWide, heading = "h3") {
           RUNS[run].label,
         )
       : el(heading, null, decision.question),
-    el("p", { class: "claim" }, claimOf(decision, run), rowsButton(decision, run, "quiet")),
+    el(
+      "p",
+      { class: "claim" },
+      el("b", null, `${decision.claim[0]} `),
+      el("span", null, decision.claim[1]),
+      rowsButton(decision, run, "quiet"),
+    ),
     charts,
     decision.note ? el("p", { class: "fixed" }, decision.note) : null,
   );
@@ -184,7 +165,7 @@ function openDecision(decision) {
   return el(
     "details",
     { class: "undecided", id: decision.id },
-    el("summary", null, el("b", null, decision.question), ` ${unbroken(decision.sentence)}`),
+    el("summary", null, el("b", null, decision.question), ` ${unbroken(decision.claim.join(" "))}`),
     el(
       "div",
       { class: "panel decision wide" },

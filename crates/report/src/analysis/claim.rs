@@ -1,7 +1,12 @@
 //! What rows say of a statement, and what becomes of a published claim.
 
+use std::fmt::Display;
+
 use serde::Serialize;
 use syncscope_core::words::words;
+
+use super::phrases::joined;
+use crate::figure;
 
 words! {
     /// Where a claim was published.
@@ -75,17 +80,39 @@ pub struct Outcome {
     /// The rows, as indices among those of the run, the ones that the sentence names first. Empty where the run lacks what the
     /// claim needs, and for tables of published experiments.
     pub rows: Vec<usize>,
+    /// What the figures were measured with, in a sentence of its own; other statements may hold with the same.
+    #[serde(skip)]
+    pub(crate) measured_with: Option<String>,
+    /// The figure that says most, as a heading; empty where the sentence has none.
+    #[serde(skip)]
+    pub(crate) headline: String,
 }
 
 impl Outcome {
     /// A statement with its figures or, where it is open, the reason.
     pub const fn of(verdict: Truth, sentence: String) -> Self {
-        Self { verdict, sentence, rows: Vec::new() }
+        Self { verdict, sentence, rows: Vec::new(), measured_with: None, headline: String::new() }
+    }
+
+    /// With the figure of the sentence that says most.
+    #[must_use]
+    pub fn headed(self, figure: impl Display) -> Self {
+        Self { headline: figure::heading(figure), ..self }
+    }
+
+    /// With the rows that it rests on.
+    pub(crate) fn on(self, rows: Vec<usize>) -> Self {
+        Self { rows, ..self }
+    }
+
+    /// The sentence, and what its figures were measured with.
+    pub(crate) fn text(&self) -> String {
+        joined([Some(&*self.sentence), self.measured_with.as_deref()], " ").unwrap_or_default()
     }
 
     /// A sentence that these rows make certain.
     pub(super) fn holds(sentence: String, rows: impl IntoIterator<Item = usize>) -> Self {
-        Self { verdict: Truth::Holds, sentence, rows: rows.into_iter().collect() }
+        Self::of(Truth::Holds, sentence).on(rows.into_iter().collect())
     }
 
     /// The question that these rows, if there are any, leave open.

@@ -94,7 +94,7 @@ fn within(name: &str, factor: f64) -> RunData {
 /// How many sentences compare costs as certain, how many needs are answered, and how many claims are decided.
 fn said(data: &RunData) -> [usize; 3] {
     let compares = |text: &str| [" times", "cheaper", "cheapest", "slower"].iter().any(|word| text.contains(word));
-    let sentences = answers(data).certain.into_iter().filter(|answer| compares(&answer.text)).count();
+    let sentences = answers(data).certain.into_iter().filter(|answer| compares(&answer.outcome.sentence)).count();
     let advice = Need::ALL.iter().flat_map(|need| advise(data, *need, Asked::default()));
     let taken = advice.filter(|one| one.decision.choice.is_some()).count();
     let claims = findings(data, []).into_iter().filter(|claim| claim.outcome.verdict != Truth::Open).count();
@@ -111,12 +111,12 @@ fn every_sentence_of_a_stored_run_says_its_conditions() {
     for directory in stored {
         let data = RunData::load(directory.path(), testing::catalogue()).unwrap();
         for (outcome, conditions) in sentences(&data) {
-            let text = outcome.sentence.to_lowercase();
+            let text = outcome.text().to_lowercase();
             let missing = conditions.iter().find(|words| !text.contains(&words.to_lowercase()));
             assert_eq!(missing, None, "{}: {}", data.name, outcome.sentence);
             said += conditions.len();
         }
-        for text in answers(&data).certain.into_iter().map(|answer| answer.text) {
+        for text in answers(&data).certain.into_iter().map(|answer| answer.outcome.text()) {
             let is_launch = text.contains("programmatic") || text.contains("a graph (");
             assert!(!is_launch || text.contains("kernels of ") && text.contains(" µs"), "{}: {text}", data.name);
             let is_lock = text.contains("cheapest") && text.contains("lock") && text.starts_with("At ");

@@ -195,7 +195,7 @@ mod tests {
             paper: Paper::Zhang,
             place: "table 1".into(),
             text: "a | b <i> is a long claim that needs more than one line of a terminal".into(),
-            outcome: Outcome { verdict, sentence: "2.00 ns with \u{1b}[31m_x_".into(), rows: vec![0, 9] },
+            outcome: Outcome::of(verdict, "2.00 ns with \u{1b}[31m_x_".into()).on(vec![0, 9]),
             measured,
         };
         let findings = vec![finding(Truth::Holds, true), finding(Truth::Fails, true), finding(Truth::Open, false)];

@@ -135,6 +135,7 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
     let decisions = questions::decisions(data, &answers);
     let topics = topics::topics(data, &decisions.iter().map(|one| one.id).collect::<Vec<_>>());
     answers.certain.extend(sections.iter().flat_map(of_section));
+    let certain: Vec<Value> = answers.certain.iter().map(Answer::as_json).collect();
     let mut run = json!(data.run);
     // With what is wrong with its files.
     run["warnings"] = data.warnings().collect();
@@ -155,7 +156,7 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
         "facts": super::facts::facts(&data.run),
         "verdicts": data.verdicts(),
         // What the rows make certain, in sentences, and how far to trust them.
-        "answers": { "certain": answers.certain, "open": answers.open, "trust": trust::trust(data) },
+        "answers": { "certain": certain, "open": answers.open, "trust": trust::trust(data) },
         // Words of a search that a study answers.
         "topics": topics,
         "decisions": decisions,
@@ -175,7 +176,7 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
 
 /// The answers of an experiment, which its section shows.
 fn of_section(section: &Section) -> impl Iterator<Item = Answer> {
-    section.answers.iter().map(|text| Answer { text: text.clone(), rows: Vec::new(), figure: section.name })
+    section.answers.iter().map(|outcome| Answer { outcome: outcome.clone(), figure: section.name })
 }
 
 fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {

@@ -145,7 +145,7 @@ mod tests {
             paper: Paper::Anzt,
             place: "<p>".into(),
             text: "\"><script>".into(),
-            outcome: Outcome { verdict: Truth::Open, sentence: "<s>".into(), rows: vec![3] },
+            outcome: Outcome::of(Truth::Open, "<s>".into()).on(vec![3]),
             measured: true,
         }
     }

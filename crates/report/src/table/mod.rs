@@ -46,7 +46,8 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
 /// The answers of the page.
 fn sentences(data: &RunData, text: Text) -> Vec<String> {
     let answers = questions::answers(data);
-    let certain = answers.certain.iter().flat_map(|answer| text.lines(&format!("- {}", answer.text), Tone::Plain));
+    let certain =
+        answers.certain.iter().flat_map(|answer| text.lines(&format!("- {}", answer.outcome.text()), Tone::Plain));
     let open = answers.open.iter().flat_map(|open| text.lines(open, Tone::Quiet));
     let mut lines: Vec<String> = certain.chain(open).collect();
     if !lines.is_empty() {

@@ -163,7 +163,7 @@ const COMPARE: &str = "
             if (!all.some((one) => !isLone(one))) return;
             if (chart.querySelectorAll('.rule').length !== (spec.rules || []).length) wrong.push(decision.id + ': rules');
         });
-        if (!card.textContent.replace(/\\u00a0/g, ' ').includes(decision.sentence || '')) wrong.push(decision.id + ': sentence');
+        if (!card.textContent.replace(/\\u00a0/g, ' ').includes(decision.claim.join(' ').trim())) wrong.push(decision.id + ': sentence');
     }
     root.dataset.wrong = wrong.join('|');
     root.dataset.drawn = drawn;

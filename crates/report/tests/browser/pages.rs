@@ -12,7 +12,7 @@ use syncscope_core::{
 use syncscope_fleet::gallery::{Entry, render};
 use syncscope_fleet::nodes::{self, Fleet};
 use syncscope_report::section::{Part, Section};
-use syncscope_report::{RunData, page};
+use syncscope_report::{Outcome, RunData, Truth, page};
 
 use crate::chromium::{Counts, inaccessible, number, open, open_and, open_page, open_still, open_undrawn, plain};
 use crate::synthetic;
@@ -416,7 +416,7 @@ fn pages_of_every_kind() -> Vec<(&'static str, String)> {
         name: "orderings",
         title: "Memory orderings",
         lead: "What each costs.",
-        answers: vec!["Line 12 may be relaxed.".to_owned()],
+        answers: vec![Outcome::of(Truth::Holds, "Line 12 may be relaxed.".to_owned())],
         parts: vec![Part::card("cpu.lock.ticket", "", vec![table, Part::paragraph("Not refuted."), code])],
         claims: Vec::new(),
     };

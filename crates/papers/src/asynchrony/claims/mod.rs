@@ -103,7 +103,7 @@ impl ClaimRow {
             paper: Paper::Anzt,
             place: self.claim.source().to_owned(),
             text: format!("{}{}", self.claim.statement(), variant(&|variant| format!(" Kernel {variant}."))),
-            outcome: Outcome { verdict: self.verdict, sentence: self.found.clone(), rows: Vec::new() },
+            outcome: Outcome::of(self.verdict, self.found.clone()),
             measured: true,
         }
     }

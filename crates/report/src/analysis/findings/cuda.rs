@@ -232,7 +232,7 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
             format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
         };
         let sentence = format!("{}, {}", words(&narrow), words(&wide));
-        Some(Outcome { rows: vec![narrow.index, wide.index], ..Outcome::of(Some(half).into(), sentence) })
+        Some(Outcome::of(Some(half).into(), sentence).on(vec![narrow.index, wide.index]))
     };
     all([[Dtype::I32, Dtype::U64], [Dtype::F32, Dtype::F64]].into_iter().filter_map(part))
 }
@@ -295,7 +295,7 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
         )
     };
     let sentence = format!("{}; {}", said("system", system), said("device", device));
-    Some(Outcome { verdict, sentence, rows: vec![system.2.index, device.2.index] })
+    Some(Outcome::of(verdict, sentence).on(vec![system.2.index, device.2.index]))
 }
 
 fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
@@ -329,5 +329,5 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
          fence, {no} cost more, {open} are not certain"
     );
     let verdict = Tally { yes, no, all }.reaches(MANY);
-    Some(Outcome { verdict, sentence, rows: found.into_iter().map(|(_, index)| index).collect() })
+    Some(Outcome::of(verdict, sentence).on(found.into_iter().map(|(_, index)| index).collect()))
 }

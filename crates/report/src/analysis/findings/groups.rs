@@ -153,7 +153,7 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
         figure::time(at(farthest)),
     );
     let rows = unique(std::iter::once(farthest).chain(&all).map(|one| one.row.index));
-    Some(Outcome { verdict: tally.reaches(GENERALLY), sentence, rows })
+    Some(Outcome::of(tally.reaches(GENERALLY), sentence).on(rows))
 }
 
 /// The line of least squares through at least three points: where it begins, and its slope.
@@ -234,7 +234,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     };
     let sentence = format!("{group}: {}{evidence}, {which}", Unit::of([&least]).sized(&least));
     let rows = [least.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
-    Some(Outcome { verdict, sentence, rows: unique(rows) })
+    Some(Outcome::of(verdict, sentence).on(unique(rows)))
 }
 
 /// A block barrier of blocks that are resident together, with the blocks and the warps of a multiprocessor.
@@ -270,7 +270,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
         format!("{figure} warp-sync/ns in blocks of {threads} threads")
     };
     let sentence = format!("{} to {}, on multiprocessors with {RESIDENT_WARPS} warps", said(slowest), said(fastest));
-    Some(Outcome { verdict, sentence, rows: unique(rates.iter().map(|rate| rate.0.index)) })
+    Some(Outcome::of(verdict, sentence).on(unique(rates.iter().map(|rate| rate.0.index))))
 }
 
 /// Barriers of so many devices that order memory, each launched by itself.

@@ -1,6 +1,7 @@
 //! Comparisons that intervals make certain, and the sentences that say them.
 
 use syncscope_core::Domain;
+use syncscope_core::sets::unique;
 
 use super::super::contest::Known;
 use super::super::phrases::joined;
@@ -95,7 +96,7 @@ fn outcome(verdict: Truth, mut sentence: String, doubt: &str, rows: impl IntoIte
     if verdict == Truth::Open {
         sentence.push_str(doubt);
     }
-    Outcome { verdict, sentence, rows: unique(rows) }
+    Outcome::of(verdict, sentence).on(unique(rows))
 }
 
 const UNDECIDED: &str = "; the intervals do not decide";
@@ -283,7 +284,7 @@ pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     let mut outcome = if let Some((a, b)) = rows.iter().zip(&rows[1..]).find(falls) {
         let unit = Unit::of([a, b]);
         let sentence = format!("{} after {}", unit.sized(b), unit.sized(a));
-        Outcome { verdict: Truth::Fails, sentence, rows: vec![a.index, b.index] }
+        Outcome::of(Truth::Fails, sentence).on(vec![a.index, b.index])
     } else {
         let is_shown =
             |row: &&Known<'_>| rows.len() <= MOST_STEPS || row.row.case.threads.is_some_and(u32::is_power_of_two);
@@ -339,12 +340,7 @@ pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Option<Outcome> {
     let parts: Vec<Outcome> = parts.into_iter().collect();
     let verdict = Tally::of(parts.iter().map(|part| part.verdict)).is_complete();
     let sentence = joined(parts.iter().map(|part| Some(part.sentence.as_str())), "; ")?;
-    Some(Outcome { verdict, sentence, rows: unique(parts.into_iter().flat_map(|part| part.rows)) })
-}
-
-pub(super) fn unique(rows: impl IntoIterator<Item = usize>) -> Vec<usize> {
-    let mut seen = std::collections::HashSet::new();
-    rows.into_iter().filter(|row| seen.insert(*row)).collect()
+    Some(Outcome::of(verdict, sentence).on(unique(parts.into_iter().flat_map(|part| part.rows))))
 }
 
 #[cfg(test)]

@@ -241,5 +241,5 @@ fn read_free(data: &RunData) -> Option<Outcome> {
         format!("{measured}, at most {most} by the highest interval; a plain load takes up to {LOAD_CYCLES}");
     let ends = figures.first().into_iter().chain(figures.last()).map(|(_, index)| *index);
     let rows = ends.chain([highest.index]).chain(known.iter().map(|(row, _)| row.index));
-    Some(Outcome { verdict, sentence, rows: unique(rows) })
+    Some(Outcome::of(verdict, sentence).on(unique(rows)))
 }

@@ -5,7 +5,7 @@ pub(super) use syncscope_core::{Case, Dtype, Layout, Mode};
 pub(super) use super::super::contest::{Basis, Known};
 pub(super) use super::judge::{
     ALIKE, MUCH, Pair, Tally, Test, Unit, alike, all, every, flat, generally, grows_alike, grows_more, largely_flat,
-    preferred, rising, two, unique,
+    preferred, rising, two,
 };
 pub(super) use super::pick::{
     DTYPES, FLUSH, ONE, SYNCTHREADS, WARP, at, atomics, blocks, by_threads, multiprocessors, of_blocks, pairs,
@@ -13,3 +13,4 @@ pub(super) use super::pick::{
 };
 pub(super) use super::{Outcome, Predicate, Truth};
 pub(super) use crate::{RunData, figure};
+pub(super) use syncscope_core::sets::unique;

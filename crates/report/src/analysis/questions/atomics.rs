@@ -291,7 +291,7 @@ fn float_against_int(data: &RunData) -> Option<Outcome> {
          threads. Where the compiler sums each warp's ints first, it takes {} as long ({more} against {}).",
         summed.ratio, summed.less
     );
-    Some(Outcome::holds(text, lanes.rows()))
+    Some(Outcome::holds(text, lanes.rows()).headed(ratio))
 }
 
 /// `store(SeqCst)` against `store(Relaxed)`, by one thread and by as many as fit the CPUs.
@@ -316,14 +316,14 @@ fn sequential_store(data: &RunData) -> Option<Outcome> {
     );
     let mut rows: Vec<usize> = [Some(alone), pairs.last()].into_iter().flatten().flat_map(Comparison::rows).collect();
     rows.dedup();
-    Some(Outcome::holds(text, rows))
+    Some(Outcome::holds(text, rows).headed(ratio))
 }
 
 #[cfg(test)]
 mod tests {
     use syncscope_core::Group;
 
-    use super::super::testing::{add, decision, labels, sentence, series};
+    use super::super::testing::{add, decision, labels, sentence, series, text};
     use super::super::testing::{case, data, on_blocks, row, said, within};
     use super::*;
 
@@ -352,7 +352,7 @@ mod tests {
             vec![add(Layout::Shared, 1, 6.0, 160e6), add(Layout::Shared, 2, 40.0, 50e6), add(near, 2, 20.0, 100e6)];
         let found = decision("decide-atomics", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["i32, shared"]);
-        assert!(!found.sentence.as_deref().unwrap().contains("separate cache lines"), "{:?}", found.sentence);
+        assert!(!text(&found).contains("separate cache lines"), "{:?}", found.claim);
     }
 
     #[test]
@@ -383,7 +383,7 @@ mod tests {
         let found = decision("decide-atomics", &data(vec![written, bare])).unwrap();
         assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, not aggregated"]);
         assert_eq!(
-            found.sentence.unwrap(),
+            text(&found),
             "135,168 GPU threads do 47.4 billion additions a second on one variable (1.47 billion where the compiler \
              does not sum each warp first)."
         );

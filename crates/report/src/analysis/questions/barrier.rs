@@ -65,7 +65,7 @@ fn cluster_or_grid(data: &RunData) -> Option<Outcome> {
         "cluster.sync() of {size} blocks costs {cluster}; the cheapest {measured}grid barrier{orders} ({name}, \
          {cost}) costs {ratio} as much."
     );
-    Some(Outcome::holds(text, std::iter::once(cluster.index).chain(grid.rows())))
+    Some(Outcome::holds(text, std::iter::once(cluster.index).chain(grid.rows())).headed(cluster))
 }
 
 /// The rungs of barriers of several devices, the most devices first.
@@ -87,7 +87,7 @@ fn barrier_of_devices(data: &RunData) -> Option<Outcome> {
     }
     let text =
         format!("A {devices}-GPU barrier ({wide}, {more}) takes {ratio} as long as a grid barrier ({narrow}, {less}).");
-    Some(Outcome::holds(text, [more.index, less.index]))
+    Some(Outcome::holds(text, [more.index, less.index]).headed(more))
 }
 
 /// A barrier of the threads of a block, and one of the blocks of a cluster.
@@ -250,7 +250,7 @@ mod tests {
     use syncscope_core::MemoryOrder;
 
     use super::super::testing::{case, data, on_blocks, row, said, within};
-    use super::super::testing::{decision, labels, series};
+    use super::super::testing::{decision, labels, series, text};
     use super::*;
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
         let rows = vec![barrier(Group::named("libgomp"), 900.0), barrier(Group::named("libomp"), 500.0)];
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["openmp libgomp", "openmp libomp"]);
-        assert_eq!(found.sentence.unwrap(), "Cheapest measured CPU barrier: openmp libomp at 16 threads (500 ns).");
+        assert!(text(&found).ends_with("Cheapest measured CPU barrier: openmp libomp at 16 threads (500 ns)."));
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
         ];
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["grid: counter", "grid: near_counters"]);
-        assert_eq!(found.sentence.unwrap(), "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
+        assert_eq!(text(&found), "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
         let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].x).collect();
         assert_eq!(drawn, [Some(806.0), Some(750.0)]);
         assert!(found.note.unwrap().contains("Relaxed barriers order no memory accesses and are not drawn."));

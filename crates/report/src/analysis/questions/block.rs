@@ -14,7 +14,7 @@ fn divergent_warp(data: &RunData) -> Option<Outcome> {
     let text = format!(
         "__syncwarp costs {less} on a converged warp and {more} on one split into two halves, {ratio} as much."
     );
-    Some(Outcome::holds(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()).headed(less))
 }
 
 /// Barriers of a block that a program can have in place of `__syncthreads`: their names in a sentence, and their ids.
@@ -40,7 +40,7 @@ fn block_barriers(data: &RunData) -> Option<Outcome> {
     };
     let (texts, rows): (Vec<String>, Vec<usize>) = BLOCK_BARRIERS.into_iter().filter_map(in_words).unzip();
     let text = format!("In a block of 1,024 threads __syncthreads costs {plain}, {}.", enumerated(texts)?);
-    Some(Outcome::holds(text, std::iter::once(plain.index).chain(rows)))
+    Some(Outcome::holds(text, std::iter::once(plain.index).chain(rows)).headed(plain))
 }
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ pub(super) const fn sentence(decide: fn(&RunData) -> Option<Outcome>, depends: &
 }
 
 impl Sentence {
-    /// What the rows say, with the values that all rows of a certain sentence have in common.
+    /// What the rows say, and apart from it the values that all rows of a certain sentence have in common.
     pub(super) fn outcome(&self, data: &RunData) -> Option<Outcome> {
         let mut outcome = (self.decide)(data)?;
         let values = self.conditions(data, &outcome.rows);
@@ -77,8 +77,8 @@ impl Sentence {
         if outcome.verdict != Truth::Open {
             let (costs, with): (Vec<String>, Vec<String>) = unsaid.into_iter().partition(|one| one.starts_with(COSTS));
             let with = enumerated(with).map(|with| format!("measured with {with}"));
-            let said = joined([with, costs.into_iter().next()], "; ").map(|text| format!(" {}.", capitalized(&text)));
-            outcome.sentence.extend(said);
+            let said = joined([with, costs.into_iter().next()], "; ");
+            outcome.measured_with = said.map(|text| format!("{}.", capitalized(&text)));
         }
         Some(outcome)
     }

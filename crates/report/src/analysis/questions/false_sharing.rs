@@ -32,7 +32,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Outcome> {
         "False sharing makes an atomic add {ratio} as expensive{whose}: {more} with {threads} counters ({dtype}) \
          {near}, {less} with one every {bytes} bytes."
     );
-    Some(Outcome::holds(text, rows))
+    Some(Outcome::holds(text, rows).headed(ratio))
 }
 
 /// The most teams of the usual type beside the largest one.
@@ -234,11 +234,7 @@ mod tests {
         assert_eq!(rules.iter().map(|rule| rule.x).collect::<Vec<_>>(), [64.0]);
         let blurred: Vec<Row> = rows.into_iter().map(|row| noisy(row, 10.0, 400.0)).collect();
         let found = decision("decide-false-sharing", &data(blurred)).unwrap();
-        assert!(
-            found.sentence.as_deref().unwrap().starts_with("Where false sharing ends is undecided"),
-            "{:?}",
-            found.sentence
-        );
+        assert!(found.claim[0].starts_with("Where false sharing ends is undecided"), "{:?}", found.claim);
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl<'a> Contrast<'a> {
 
     /// Both costs, that of the first place first; `None` where one may not be written, or rests on a single point beside contrary
     /// ones.
-    fn costs(&self) -> Option<Comparison<'a>> {
+    pub(super) fn costs(&self) -> Option<Comparison<'a>> {
         if self.rows.iter().any(|index| is_lone_point(self.data, *index)) {
             return None;
         }
@@ -146,23 +146,27 @@ pub(super) fn take_longer(
     all: &[Contrast<'_>],
     instead: impl Fn(&Contrast<'_>) -> Option<String>,
 ) -> Option<Outcome> {
-    said(all, |one| one.in_words(instead(one)), |words| format!("{what} take longer: {words}."))
+    let times = |both: &Comparison<'_>| both.ratio.to_string();
+    said(all, |one| one.in_words(instead(one)), times, |words| format!("{what} take longer: {words}."))
 }
 
 /// What certainly takes longer or shorter, with both figures.
 pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Outcome> {
-    said(all, Contrast::instead, text)
+    said(all, Contrast::instead, |both| both.more.to_string(), text)
 }
 
-/// The contrasts of which there is something to say.
+/// The contrasts of which there is something to say, under a heading from the first.
 fn said<'a>(
     all: &[Contrast<'a>],
     in_words: impl Fn(&Contrast<'a>) -> Option<String>,
+    headline: impl Fn(&Comparison<'_>) -> String,
     text: impl Fn(String) -> String,
 ) -> Option<Outcome> {
-    let (words, rows): (Vec<String>, Vec<[usize; 2]>) =
-        all.iter().filter_map(|one| Some((in_words(one)?, one.rows))).unzip();
-    Some(Outcome::holds(text(enumerated(words)?), rows.concat()))
+    let (words, known): (Vec<String>, Vec<&Contrast<'a>>) =
+        all.iter().filter_map(|one| Some((in_words(one)?, one))).unzip();
+    let headline = headline(&known.first()?.costs()?);
+    let rows = known.iter().flat_map(|one| one.rows);
+    Some(Outcome::holds(text(enumerated(words)?), rows).headed(headline))
 }
 
 /// The cell of a cost, with the CPUs where they were chosen.

@@ -29,7 +29,7 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
-        return Some(Outcome::holds(format!("For {warp}: {costs}."), rows));
+        return Some(Outcome::holds(format!("For {warp}: {costs}."), rows).headed(first));
     }
     let times = first.against(*last)?.ratio;
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
@@ -37,7 +37,7 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
         format!(" In a block of {} threads, it costs {ratio} as much ({more} against {less}).", grouped(FULL_BLOCK))
     });
     let text = format!("{widest} costs {times} as much as {narrow}: {costs} for {warp}.{}", full.unwrap_or_default());
-    Some(Outcome::holds(text, rows))
+    Some(Outcome::holds(text, rows).headed(times))
 }
 
 /// The threads of a full block.
@@ -91,7 +91,7 @@ fn by_context(data: &RunData) -> Option<Outcome> {
     let text = format!(
         "__threadfence() takes {ratio} as long while the whole GPU stores as with nothing to wait for ({more} against {less})."
     );
-    Some(Outcome::holds(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()).headed(ratio))
 }
 
 /// GPU fences by what stands around them.
@@ -214,8 +214,8 @@ fn cpu_sentence(data: &RunData) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::decision;
     use super::super::testing::{case, data, on_blocks, row, said, within};
+    use super::super::testing::{decision, text};
     use super::*;
 
     #[test]
@@ -224,10 +224,7 @@ mod tests {
         let free = Row::unmeasured(fence("acquire"), Verdict::Elided("no instruction".into()));
         let full = Row { evidence: Some("lock or 16/32".into()), ..row(fence("seq_cst"), 6.44, 0.1) };
         let found = decision("decide-fences", &data(vec![free, full])).unwrap();
-        assert_eq!(
-            found.sentence.unwrap(),
-            "Acquire needs no instruction on this CPU; a full CPU fence costs 6.44 ns (lock or)."
-        );
+        assert_eq!(text(&found), "Acquire needs no instruction on this CPU; a full CPU fence costs 6.44 ns (lock or).");
         let Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
         assert_eq!(columns, &["CPU"], "no column without a cell");
         let cell = |line: usize| lines[line].cells[0].clone();

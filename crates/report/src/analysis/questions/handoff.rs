@@ -25,20 +25,20 @@ fn waking(data: &RunData) -> Option<Outcome> {
         Some((first, others)) if ways.contains(" or ") => format!("{first}; {others} may be as cheap"),
         _ => ways.to_owned(),
     };
-    let (is_certain, figure, ratio) = if let Some(median) = asleep.median_ns {
+    let (is_certain, figure, headline, ratio) = if let Some(median) = asleep.median_ns {
         let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));
         let is_certain = median > CERTAIN_FACTOR * awake.bounds.high;
-        (is_certain, format!("{} ({ways}, median)", figure::time(median)), ratio)
+        (is_certain, format!("{} ({ways}, median)", figure::time(median)), figure::time(median), ratio)
     } else {
         let both = awake.against(Known::written(data, asleep.row, Basis::Machine)?)?;
         let slept = wait::slept(data.case(asleep.row)).map_or(String::new(), |slept| format!(" {slept}"));
-        (both.is_certain(), format!("{}{slept} ({ways})", both.more), both.ratio)
+        (both.is_certain(), format!("{}{slept} ({ways})", both.more), both.more.to_string(), both.ratio)
     };
     let longer = wait::after_longer_sleeps(data).map_or(String::new(), |longer| format!("; {longer}"));
     let text = format!(
         "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({awake}){longer}."
     );
-    is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]))
+    is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]).headed(headline))
 }
 
 /// The kinds of hand-offs, in the order of their colours: what a label adds to the name.
@@ -175,7 +175,7 @@ fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> 
 mod tests {
     use syncscope_core::{Detail, Placement};
 
-    use super::super::testing::{case, data, row, said_of};
+    use super::super::testing::{case, data, row, said_of, text};
     use super::super::testing::{decision, labels, series, within};
     use super::*;
 
@@ -183,12 +183,12 @@ mod tests {
     fn a_hand_off_that_did_not_sleep_is_no_wake_up() {
         let close = |name: &str| Case { placement: Some(Placement::Close), ..case(&format!("cpu.handoff.{name}"), 2) };
         let mut run = data(vec![row(close("cas_pingpong"), 71.5, 0.1), row(close("park"), 133.0, 0.1)]);
-        let text = decision("decide-handoff", &run).unwrap().sentence.unwrap();
+        let text = text(&decision("decide-handoff", &run).unwrap());
         assert!(text.starts_with("What waking a sleeping thread costs is undecided"), "{text}");
         let details = [("p50_ns", 4540.0), ("p90_ns", 5000.0), ("p99_ns", 9000.0)];
         run.details.insert(run.rows[1].case.id(), details.map(|(name, ns)| Detail::of_case(name, ns)).to_vec());
         let found = decision("decide-handoff", &run).unwrap();
-        assert_eq!(found.sentence, None, "it stands at the top");
+        assert!(found.claim[0].starts_with("Waking"), "{:?}", found.claim);
         let sentence = said_of(waking, &run).unwrap().unwrap();
         assert!(sentence.starts_with("Waking a sleeping thread takes 4.54 µs (park, median)"), "{sentence}");
         let park = &series(&found.charts[0])[1].points[0];

@@ -28,7 +28,7 @@ fn classes(data: &RunData) -> Option<Outcome> {
     let figures: Vec<String> = known.iter().map(|(words, one)| format!("{one} {words}")).collect();
     let (figures, ratio) = (enumeration(&figures), nearest.against(*farthest)?.ratio);
     let text = format!("A hand-off takes {figures}: {ratio} as long for the farthest pair as for the nearest.");
-    Some(Outcome::holds(text, known.iter().map(|(_, one)| one.index)))
+    Some(Outcome::holds(text, known.iter().map(|(_, one)| one.index)).headed(nearest))
 }
 
 /// The largest parts that the machine has several of: the largest team of the usual placement in one of them, and their name.
@@ -103,7 +103,7 @@ fn memory_of_another_node(data: &RunData) -> Option<Outcome> {
         "When two threads of NUMA node {node} contend for a line in memory of node {other} instead of their own, \
          {words}."
     );
-    Some(Outcome::holds(text, both.rows))
+    Some(Outcome::holds(text, both.rows).headed(both.costs()?.more))
 }
 
 /// The lock that passes within a group of CPUs first.
@@ -125,7 +125,7 @@ fn cohort(data: &RunData) -> Option<Outcome> {
         "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} for {best}, the cheapest \
          other lock."
     );
-    Some(Outcome::holds(text, both.rows))
+    Some(Outcome::holds(text, both.rows).headed(both.costs()?.more))
 }
 
 /// A table of the columns in which some line has a cell, if there are several.

@@ -35,6 +35,8 @@ mod wait;
 pub(crate) use barrier::winners;
 
 use serde::Serialize;
+use serde_json::{Value, json};
+use syncscope_core::sets::unique;
 use syncscope_core::{Row, Verdict};
 
 use self::advice::{Inquiry, Need, Situation};
@@ -139,14 +141,20 @@ type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
 type Candidates = Result<&'static str, &'static str>;
 const NO_CPU_GRID: &str = "a CPU has no grid and launches no kernels";
 
-/// A sentence that the rows of a run make certain.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A statement that the rows of a run make certain.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    pub(crate) text: String,
-    /// The rows behind it, as indices among the rows of the run.
-    pub(crate) rows: Vec<usize>,
-    /// The id of the part of the page that shows them.
+    pub(crate) outcome: Outcome,
+    /// The id of the part of the page that shows its rows.
     pub(crate) figure: &'static str,
+}
+
+impl Answer {
+    /// For the page: the sentence under its heading, and the rows behind it, as indices among those of the run.
+    pub(crate) fn as_json(&self) -> Value {
+        let Self { outcome, figure } = self;
+        json!({ "headline": outcome.headline, "text": outcome.text(), "rows": outcome.rows, "figure": figure })
+    }
 }
 
 /// The charts of a question.
@@ -205,11 +213,10 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     for question in &QUESTIONS {
         let mut first = Some(&mut certain);
         for said in question.sentences.iter().filter_map(|sentence| sentence.outcome(data)) {
-            let Outcome { verdict, sentence: text, rows } = said;
-            if verdict == Truth::Open {
-                open.push(text);
+            if said.verdict == Truth::Open {
+                open.push(said.sentence);
             } else {
-                first.take().unwrap_or(&mut rest).push(Answer { text, rows, figure: question.id });
+                first.take().unwrap_or(&mut rest).push(Answer { outcome: said, figure: question.id });
             }
         }
     }
@@ -241,24 +248,33 @@ pub(crate) struct Decision {
     /// Its place on the page.
     pub(crate) id: &'static str,
     pub(crate) question: &'static str,
-    /// What the intervals make certain, beyond the sentences at the top of the page; or why they decide nothing.
-    pub(crate) sentence: Option<String>,
+    /// What the intervals make certain, or why they decide nothing: the first sentence, and the others.
+    pub(crate) claim: [String; 2],
     /// Whether the rows decide something.
     pub(crate) is_decided: bool,
+    /// The rows that it rests on.
+    pub(crate) rows: Vec<usize>,
     /// Its charts, side by side.
     pub(crate) charts: Vec<Spec>,
     pub(crate) note: Option<String>,
 }
 
-/// The decisions for which a run has rows. A sentence at the top of the page is not repeated.
+/// The decisions for which a run has rows.
 pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     let is_certain = !lacks_intervals(data);
     let of = |question: &Question| {
         let Picture { charts, text, otherwise, note } = (question.picture)(data)?;
-        let rest = answers.rest.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.text.clone());
-        let parts: Vec<String> = text.into_iter().chain(rest).collect();
-        let is_at_top = answers.certain.iter().any(|answer| answer.figure == question.id);
-        let is_decided = is_at_top || !parts.is_empty();
+        let own = |all: &[Answer]| -> Vec<Outcome> {
+            all.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.outcome.clone()).collect()
+        };
+        let (top, rest) = (own(&answers.certain), own(&answers.rest));
+        let mut rows: Vec<usize> = unique(charts.iter().flat_map(Spec::rows));
+        if rows.is_empty() {
+            rows = top.iter().flat_map(|one| one.rows.clone()).collect();
+        }
+        let drawn = text.map(|text| Outcome::of(Truth::Holds, text));
+        let certain: Vec<Outcome> = top.into_iter().chain(drawn).chain(rest).collect();
+        let is_decided = !certain.is_empty();
         let open = || {
             let found = question.sentences.iter().filter_map(|sentence| sentence.outcome(data));
             found
@@ -270,11 +286,32 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
             Some(reason) => format!("Undecided: {reason}."),
             None => otherwise.to_owned(),
         };
-        let sentence =
-            if is_decided { Some(parts.join(" ")).filter(|text| !text.is_empty()) } else { Some(undecided()) };
-        Some(Decision { id: question.id, question: question.title, sentence, is_decided, charts, note })
+        let claim = first_apart(if is_decided { said_once(&certain) } else { undecided() });
+        Some(Decision { id: question.id, question: question.title, claim, is_decided, rows, charts, note })
     };
     QUESTIONS.iter().filter_map(of).collect()
+}
+
+/// These sentences, the last of those that were measured alike with how they were.
+fn said_once(certain: &[Outcome]) -> String {
+    let is_said_later =
+        |at: usize| certain[at + 1..].iter().any(|later| later.measured_with == certain[at].measured_with);
+    let of = |(at, one): (usize, &Outcome)| if is_said_later(at) { one.sentence.clone() } else { one.text() };
+    certain.iter().enumerate().map(of).collect::<Vec<_>>().join(" ")
+}
+
+/// The first sentence, and the others.
+fn first_apart(text: String) -> [String; 2] {
+    let is_end = |at: usize| {
+        let before = text[..at].strip_suffix('.').and_then(|text| text.chars().next_back());
+        let after = text[at + 1..].chars().next();
+        before.is_some_and(|last| last.is_alphanumeric() || last == ')')
+            && after.is_some_and(|first| first.is_uppercase() || first.is_ascii_digit() || first == '_')
+    };
+    match text.match_indices(' ').find(|(at, _)| is_end(*at)) {
+        Some((at, _)) => [text[..at].to_owned(), text[at + 1..].to_owned()],
+        None => [text, String::new()],
+    }
 }
 
 /// The text instead of sentences about figures without intervals, such as those of other tools.
@@ -351,7 +388,7 @@ pub(crate) mod testing {
     }
 
     pub(super) fn said_of(sentence: fn(&RunData) -> Option<Outcome>, data: &RunData) -> Option<Result<String, String>> {
-        sentence(data).map(|Outcome { verdict, sentence, rows }| {
+        sentence(data).map(|Outcome { verdict, sentence, rows, .. }| {
             if verdict == Truth::Open {
                 return Err(sentence);
             }
@@ -365,7 +402,12 @@ pub(crate) mod testing {
     }
 
     pub(super) fn sentence(id: &str, rows: Vec<Row>) -> String {
-        decision(id, &data(rows)).unwrap().sentence.unwrap()
+        text(&decision(id, &data(rows)).unwrap())
+    }
+
+    /// All that a card claims.
+    pub(super) fn text(decision: &Decision) -> String {
+        decision.claim.join(" ").trim_end().to_owned()
     }
 
     /// The series of a chart; a table has none.
@@ -497,7 +539,7 @@ mod tests {
     fn figures_without_intervals_make_nothing_certain_but_what_differs_by_a_factor_of_two() {
         let barrier = |name: &str, ns| row(case(&format!("cpu.barrier.{name}"), 16), ns, 0.1);
         let mut data = data(vec![barrier("std", 30_000.0), barrier("dissemination", 1_000.0)]);
-        assert!(answers(&data).certain.iter().any(|answer| answer.text.contains("dissemination")));
+        assert!(answers(&data).certain.iter().any(|answer| answer.outcome.sentence.contains("dissemination")));
         for row in &mut data.rows {
             (row.ns_interval, row.ns_within) = (None, None);
         }
@@ -511,7 +553,7 @@ mod tests {
         assert!(!said(&data).contains(WITHOUT_INTERVALS));
         data.rows.iter_mut().for_each(|row| row.verdict = Verdict::Imported(String::new()));
         let far = answers(&data).certain;
-        assert!(far.iter().any(|answer| answer.text.contains("30 times as much")), "{far:?}");
+        assert!(far.iter().any(|answer| answer.outcome.sentence.contains("30 times as much")), "{far:?}");
         data.rows[0].ns = Some(Nanoseconds(1_900.0));
         assert_eq!(said(&data), format!("This run holds 2 costs (CPU: barriers). {WITHOUT_INTERVALS}"));
         data.rows.truncate(1);

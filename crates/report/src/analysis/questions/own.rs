@@ -43,8 +43,9 @@ fn in_turn(data: &RunData) -> Option<Outcome> {
     if data.run.compared.iter().all(|one| one.ratio.is_none()) {
         return Some(Outcome::open(text.trim_end_matches('.').to_owned()));
     }
+    let ratio = all.first()?.last()?.ratio.map_or_else(String::new, |ratio| format!("{} times", figure::ratio(ratio)));
     let ids = all.iter().flat_map(|own| [&own[0].first, &own[0].other]);
-    Some(Outcome::holds(text, ids.flat_map(|id| rows(data, id, None)).collect::<BTreeSet<usize>>()))
+    Some(Outcome::holds(text, ids.flat_map(|id| rows(data, id, None)).collect::<BTreeSet<usize>>()).headed(ratio))
 }
 
 /// The ratios over the threads, or over the blocks where these vary alone.

@@ -12,7 +12,8 @@ pub(super) const SENTENCES: Sentences =
 pub(super) fn levels(data: &RunData) -> Option<Outcome> {
     let matrix = matrix::matrix(&data.run, &data.rows)?;
     let text = matrix.levels_in_words(&data.run, &data.rows)?;
-    Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
+    let nearest = figure::time(matrix.levels.first()?.ns);
+    Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)).headed(nearest))
 }
 
 /// That pairs of CPUs hand over alike, or whether they do.
@@ -34,7 +35,8 @@ fn placement(data: &RunData) -> Option<Outcome> {
     let (least, most) = (figure::time(alike.costs.0), figure::time(alike.costs.1));
     let costs = if least == most { least } else { format!("{least} to {most}") };
     let text = format!("Placement does not matter {which} hand over in {costs}.");
-    Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)))
+    let headline = figure::between(alike.costs.0, alike.costs.1);
+    Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)).headed(headline))
 }
 
 /// In which placement the same threads cost the least.
@@ -45,10 +47,11 @@ fn same_threads(data: &RunData) -> Option<Outcome> {
         let both @ Comparison { less, more, .. } = known.first()?.below(*known.last()?)?;
         let [best, worst] = [less, more].map(|one| placed(&one.row.case));
         let (name, threads) = (less.name(), less.row.case.threads.unwrap_or(1));
-        Some((format!("{name} takes {less} with {best} and {more} with {worst} ({threads} threads)"), both.rows()))
+        Some((format!("{name} takes {less} with {best} and {more} with {worst} ({threads} threads)"), both))
     };
-    let (words, rows): (Vec<String>, Vec<[usize; 2]>) = bindings(data).into_iter().filter_map(differing).unzip();
-    Some(Outcome::holds(format!("Placement matters: {}.", enumerated(words)?), rows.concat()))
+    let (words, all): (Vec<String>, Vec<Comparison<'_>>) = bindings(data).into_iter().filter_map(differing).unzip();
+    let text = format!("Placement matters: {}.", enumerated(words)?);
+    Some(Outcome::holds(text, all.iter().flat_map(Comparison::rows)).headed(all.first()?.less))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {

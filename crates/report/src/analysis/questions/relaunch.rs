@@ -115,7 +115,9 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({text})")));
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
-    Some(Outcome::holds(format!("The cheapest way to synchronize a grid of {size} {text}."), rows))
+    let text = format!("The cheapest way to synchronize a grid of {size} {text}.");
+    let first = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
+    Some(Outcome::holds(text, rows).headed(first))
 }
 
 /// What the best programmatic launch saves of the gap between two kernels in a stream, of the grid that is compared with barriers.
@@ -139,7 +141,7 @@ fn programmatic(data: &RunData) -> Option<Outcome> {
         "{} starts the next kernel {ratio} sooner: after {less}, against {more} in a plain stream.",
         capitalized(way)
     );
-    Some(Outcome::holds(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()).headed(ratio))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {

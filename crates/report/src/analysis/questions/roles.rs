@@ -71,7 +71,7 @@ fn unequal(data: &RunData) -> Option<Outcome> {
         mix.words(),
         mix.name()
     );
-    Some(Outcome::holds(text, [read.index, write.index]))
+    Some(Outcome::holds(text, [read.index, write.index]).headed(ratio))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {

@@ -144,7 +144,7 @@ pub(super) fn cheapest_in_words(
     let text = format!(
         "At {threads} {name} ({cost}) is the {cheapest}{of_winner}. The next, {next}, costs {times} as much{others}."
     );
-    Some(Outcome::holds(text, win.rows()))
+    Some(Outcome::holds(text, win.rows()).headed(cost))
 }
 
 /// `16 threads`, `16 threads across sockets`.
@@ -217,6 +217,11 @@ impl<'a> Along<'a> {
     /// Whether this is true of those that may be the cheapest at one of the numbers.
     pub(super) fn any(&self, of: impl Fn(&[String]) -> bool) -> bool {
         self.stops.iter().map(|(_, contest)| contest.candidates()).any(|names| !names.is_empty() && of(&names))
+    }
+
+    /// The least cost at the first of the numbers.
+    pub(super) fn least(&self) -> Option<Known<'a>> {
+        self.stops.first().and_then(|(_, contest)| contest.least()).map(|(_, known)| known)
     }
 
     /// The rows, each once.

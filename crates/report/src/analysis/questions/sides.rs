@@ -362,7 +362,7 @@ fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
          {few} CPU threads {cpu} times{summed}."
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
-    Some(Outcome::holds(text, rows))
+    Some(Outcome::holds(text, rows).headed(ratio))
 }
 
 #[cfg(test)]

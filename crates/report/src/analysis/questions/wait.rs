@@ -30,7 +30,7 @@ fn a_microsecond(data: &RunData) -> Option<Outcome> {
     let [usual, fewest, most] = [hint.ns, hint.bounds.high, hint.bounds.low].map(count);
     let range = if fewest == most { String::new() } else { format!(" ({fewest} to {most} from run to run)") };
     let text = format!("One {name} takes {hint}: {usual} of them make a microsecond{range}.");
-    Some(Outcome::holds(text, [hint.index]))
+    Some(Outcome::holds(text, [hint.index]).headed(hint))
 }
 
 /// How long the waiters of a case waited, in microseconds.
@@ -139,7 +139,7 @@ fn spin_or_sleep(data: &RunData) -> Option<Outcome> {
         "Spinning beats sleeping for waits of up to {at} ({least} to {most} from run to run): a sleeping thread runs \
          {asleep} after the wake-up call ({sleeps}{slept}), a spinning one reacts {awake} after the store ({spins})."
     );
-    Some(Outcome::holds(text, [asleep.index, awake.index]))
+    Some(Outcome::holds(text, [asleep.index, awake.index]).headed(at))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {

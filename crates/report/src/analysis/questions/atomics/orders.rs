@@ -31,15 +31,15 @@ fn dearest(data: &RunData) -> Option<Outcome> {
     let relaxed = known(MemoryOrder::Relaxed, Scope::Device)?;
     let of = |(scope, name): (Scope, &str)| {
         let both = relaxed.against(known(MemoryOrder::AcqRel, scope)?).filter(Comparison::is_certain)?;
-        Some((format!("{} at {name} scope ({})", both.ratio, both.more), both.rows().to_vec()))
+        Some((format!("{} at {name} scope ({})", both.ratio, both.more), both))
     };
     let scopes = SCOPES.into_iter().filter(|(scope, _)| matches!(scope, Scope::Device | Scope::System));
-    let (words, rows): (Vec<String>, Vec<Vec<usize>>) = scopes.filter_map(of).unzip();
+    let (words, all): (Vec<String>, Vec<Comparison<'_>>) = scopes.filter_map(of).unzip();
     let words = enumerated(words)?;
     let text =
         format!("For one warp, an acquire-release atomicAdd takes {words} as long as a relaxed one ({relaxed}).");
-    let rows: BTreeSet<usize> = rows.concat().into_iter().collect();
-    Some(Outcome::holds(text, rows))
+    let rows: BTreeSet<usize> = all.iter().flat_map(Comparison::rows).collect();
+    Some(Outcome::holds(text, rows).headed(all.first()?.ratio))
 }
 
 pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {

@@ -37,7 +37,7 @@ fn float_bins(data: &RunData) -> Option<Outcome> {
         "A float atomicAdd to one of {few} bins in {more} memory takes {} as long as in {less} memory ({} against {}).",
         both.ratio, both.more, both.less
     );
-    Some(Outcome::holds(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()).headed(both.ratio))
 }
 
 /// The exchange of one warp, through its registers and through shared memory.
@@ -58,7 +58,7 @@ fn through_memory(data: &RunData) -> Option<Outcome> {
     let text = format!(
         "An exchange within a warp takes {ratio} as long through shared memory as by __shfl_sync() ({more} against {less})."
     );
-    Some(Outcome::holds(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()).headed(ratio))
 }
 
 pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {

@@ -51,7 +51,7 @@ fn ordering(data: &RunData) -> Option<Outcome> {
         next.name,
         win.ratio(&cost)
     );
-    Some(Outcome::holds(text, win.rows()))
+    Some(Outcome::holds(text, win.rows()).headed(win.cost))
 }
 
 /// An exchange of a few bytes between devices: one store against a fence and a flag.
@@ -68,7 +68,7 @@ fn devices(data: &RunData) -> Option<Outcome> {
         next.name,
         win.ratio(&cost)
     );
-    Some(Outcome::holds(text, win.rows()))
+    Some(Outcome::holds(text, win.rows()).headed(win.cost))
 }
 
 pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {

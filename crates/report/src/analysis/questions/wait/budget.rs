@@ -74,7 +74,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
          {never}.",
         either(&candidates),
     );
-    Some(Outcome::holds(text, all.iter().map(|known| known.index)))
+    Some(Outcome::holds(text, all.iter().map(|known| known.index)).headed(least))
 }
 
 fn least_budget(data: &RunData) -> Option<Outcome> {
@@ -138,7 +138,7 @@ fn by_policy(data: &RunData) -> Option<Outcome> {
     let gap = figure::time(f64::from(longest) * 1000.0);
     let text =
         format!("After {gap} of serial code, an empty parallel region of {threads} costs {}.", enumeration(&figures));
-    Some(Outcome::holds(text, known.iter().map(|(_, known)| known.index)))
+    Some(Outcome::holds(text, known.iter().map(|(_, known)| known.index)).headed(first))
 }
 
 pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {

@@ -48,7 +48,7 @@ fn spin_or_block(data: &RunData) -> Option<Outcome> {
         both.ratio,
         words(data, blocks, &most)?
     );
-    Some(Outcome::holds(text, both.rows()))
+    Some(Outcome::holds(text, both.rows()).headed(least))
 }
 
 pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture> {
