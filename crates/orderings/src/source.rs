@@ -160,6 +160,32 @@ impl<'a> Source<'a> {
         self.tokens.len()
     }
 
+    /// What a token begins with: the words back to the end of what is before, the last first.
+    fn head(&self, token: usize) -> impl Iterator<Item = &'a str> {
+        let directive = (0..token).rfind(|at| self.tokens[*at].kind == Kind::Directive);
+        let first = directive.map_or(0, |at| self.end_of_line(at));
+        let is_own = move |at: &usize| self.tokens[*at].range.start >= first;
+        let words = (0..token).rev().take_while(is_own).map(|at| self.word(at));
+        words.take_while(|word| ![";", "{", "}"].contains(word))
+    }
+
+    /// Whether no braces are around a token but those of a namespace or of `extern "C"`.
+    fn is_of_file(&self, token: usize) -> bool {
+        let mut closed = 0;
+        (0..token).rev().all(|at| match self.word(at) {
+            "}" => {
+                closed += 1;
+                true
+            }
+            "{" if closed > 0 => {
+                closed -= 1;
+                true
+            }
+            "{" => self.head(at).any(|word| ["namespace", "extern"].contains(&word)),
+            _ => true,
+        })
+    }
+
     /// The tokens that functions of these names are made of, with those that they name and all tokens outside of functions.
     pub(crate) fn reachable(&self, roots: &[&str]) -> Vec<bool> {
         let mut is_reached = vec![roots.is_empty(); self.tokens.len()];
@@ -187,6 +213,15 @@ impl<'a> Source<'a> {
     }
 }
 
+/// The functions of this kind of name that a source defines outside of classes: the name, and the words in front of it.
+pub fn functions<'a>(text: &'a str, is_meant: impl Fn(&str) -> bool) -> Vec<(&'a str, Vec<&'a str>)> {
+    let source = Source::new(text);
+    let is_function = |name: &usize| is_meant(source.word(*name)) && !source.is_behind(*name, &["define", "::"]);
+    let names = source.definitions.iter().map(|(name, _)| *name).filter(is_function);
+    let of_file = names.filter(|name| source.is_of_file(*name));
+    of_file.map(|name| (source.word(name), source.head(name).collect())).collect()
+}
+
 /// Bytes of a line that goes on behind each backslash at its end.
 fn end_of_line(text: &str) -> usize {
     let mut end = 0;
@@ -197,4 +232,19 @@ fn end_of_line(text: &str) -> usize {
         }
     }
     end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_what_a_file_defines() {
+        let text = "#define launch(x) {\n// void a() {}\n#include \"x.h\"\nextern \"C\" {\n__device__\nint b(T &t) noexcept { c(1); }\n}\n\
+                    struct S { int d() { return 0; } };\nnamespace n { inline auto e() -> int { auto l = [&]() { f(); }; } }\n\
+                    int g();\nint S::h() { return launch(1); }\n#define X __device__\n__launch_bounds__(8) void i(int (*f)(int)) {}";
+        let found: Vec<(&str, bool)> =
+            functions(text, |_| true).into_iter().map(|(name, head)| (name, head.contains(&"__device__"))).collect();
+        assert_eq!(found, [("b", true), ("e", false), ("i", false)]);
+    }
 }

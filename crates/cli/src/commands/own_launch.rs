@@ -4,17 +4,22 @@ use syncscope_core::language::ending;
 use syncscope_core::{OwnLaunch, OwnOperation};
 use syncscope_gpu::own::Inspector;
 use syncscope_gpu::own::launched::{self, LIBRARY, PTX};
+use syncscope_orderings::functions;
 
 use crate::args::MeasureArguments;
 use crate::axes::AxisArguments;
 use crate::failure::Failure;
 
-/// What is launched of a file for GPUs, the `number`-th of the command line; `None` for operations in a loop.
+/// The function of the host that queues launches.
+const LAUNCH: &str = "launch";
+
+/// What is launched of a file for GPUs, the `number`-th of the command line; `None` for operations in a loop. `text` is with what the file
+/// includes.
 pub(super) fn launch_of(
     arguments: &MeasureArguments,
     (file, wanted, text): (&str, Option<&str>, &str),
     number: usize,
-) -> Option<OwnLaunch> {
+) -> Result<Option<OwnLaunch>, Failure> {
     fn at<T>(values: &[T], number: usize) -> Option<&T> {
         values.get(number).or(values.last())
     }
@@ -22,18 +27,34 @@ pub(super) fn launch_of(
     if end != Some(LIBRARY) && (end == Some(PTX) || !kernel.is_empty()) {
         let shape = |shapes: &[[u32; 3]]| at(shapes, number).copied().unwrap_or_default();
         let name = wanted.map(str::to_owned).or_else(|| at(kernel, number).cloned());
-        return Some(OwnLaunch {
+        return Ok(Some(OwnLaunch {
             kernel: Some(name.unwrap_or_default()),
             grid: shape(grid),
             block: shape(block),
             arguments: arguments.arg.clone(),
             ..OwnLaunch::default()
-        });
+        }));
     }
-    let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    let is_host =
-        end == Some(LIBRARY) || words.any(|word| word == "launch") && OwnOperation::candidates(text).is_empty();
-    is_host.then(|| OwnLaunch { waits: waits.clone(), ..OwnLaunch::default() })
+    let is_host = end == Some(LIBRARY) || queues_launches(file, wanted, text)?;
+    Ok(is_host.then(|| OwnLaunch { waits: waits.clone(), ..OwnLaunch::default() }))
+}
+
+/// Whether a file is measured by its function for the host, as far as its definitions say.
+fn queues_launches(file: &str, wanted: Option<&str>, text: &str) -> Result<bool, Failure> {
+    let is_on_device = |head: &[&str]| ["__device__", "__global__"].iter().any(|word| head.contains(word));
+    let is_on_host = |head: &[&str]| !is_on_device(head) || head.contains(&"__host__");
+    if !functions(text, |name| name == LAUNCH).iter().any(|(_, head)| is_on_host(head)) {
+        return Ok(false);
+    }
+    let on_device = functions(text, |_| true).into_iter().filter(|(_, head)| is_on_device(head));
+    let names: Vec<String> = on_device.map(|(name, _)| name.to_owned()).collect();
+    match (wanted, OwnOperation::of_functions(&names).0.first()) {
+        (Some(wanted), _) => Ok(wanted == LAUNCH),
+        (None, None) => Ok(true),
+        (None, Some((operation, _))) => Err(Failure::Usage(format!(
+            "{file} defines `{LAUNCH}` for the host and the operation `{operation}`: name one, {file}:{LAUNCH} or {file}:{operation}"
+        ))),
+    }
 }
 
 /// Refuses options that a launch does not have, or that it alone has.

@@ -76,7 +76,7 @@ impl Source {
         let (files, all) = with_included(Path::new(file), text.clone(), &arguments.folders);
         let files = headers().chain(files).collect();
         let candidates = OwnOperation::candidates(&all);
-        let launch = if domain == Domain::Gpu { launch_of(arguments, (file, wanted, &text), number) } else { None };
+        let launch = if domain == Domain::Gpu { launch_of(arguments, (file, wanted, &all), number)? } else { None };
         let own = OwnOperation { id, text, file: Some(file.to_owned()), launch, ..own };
         let (file, wanted, is_named) = (Some(file.to_owned()), wanted.map(str::to_owned), arguments.name.is_some());
         Ok(Self { domain, own, file, files, wanted, candidates, is_named })

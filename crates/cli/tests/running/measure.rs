@@ -205,6 +205,21 @@ fn a_launch_that_does_not_fit_is_refused_in_one_line() {
     says(&["--gpu", "host.cpp", "--wait", "soon"], "sync_block");
     says(&["--gpu", "k.ptx", "--kernel", "add", "--grid", "4,x"], "expected X, X,Y or X,Y,Z");
     says(&["--gpu", "missing.so"], "no library that can be read");
+    let kernel = "__global__ void launch(int *x) { *x = 1; }\n";
+    let operation = "// wait for launch\n__device__ void operation_add(Thread &me) { me.launch(); }\n";
+    let host =
+        "static void wait(int *) {}\nextern \"C\" {\nint launch(void *stream) { wait(0); return 0; } // operation\n}\n";
+    for (file, text) in [("k.cu", kernel), ("o.cu", operation), ("h.cu", host)] {
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+    fs::write(folder.path().join("both.cu"), [kernel, operation, host].concat()).unwrap();
+    let of_host = "a launch has no --threads";
+    says(&["--gpu", "h.cu", "--threads", "32"], of_host);
+    says(&["--gpu", "both.cu:launch", "--threads", "32"], of_host);
+    says(&["--gpu", "h.cu", "--against", "o.cu"], "launches are compared with launches");
+    says(&["--gpu", "h.cu", "--against", "k.cu"], "launches are compared with launches");
+    says(&["--gpu", "h.cu", "--against", "both.cu:operation_add"], "launches are compared with launches");
+    says(&["--gpu", "both.cu"], "name one, both.cu:launch or both.cu:operation_add");
 }
 
 /// What each outcome ends with, alone and at a gate. Figures do not matter here: nothing is compared but with what has none.

@@ -149,7 +149,14 @@ impl Experiment for LaunchedExperiment<'_> {
     }
 
     fn evidence(&mut self) -> Evidence {
-        Evidence::NotAvailable("the user's own kernels, launched as they are".to_owned())
+        let what = match self.launched {
+            Launched::Kernel { region: None, .. } => "the user's kernel, a node of a graph for each launch",
+            Launched::Kernel { .. } => {
+                "the user's kernel with clock reads around the region, a node of a graph for each launch"
+            }
+            Launched::Sequence { .. } => "what the user's `launch` queues in a stream",
+        };
+        Evidence::NotAvailable(format!("not inspected: {what}"))
     }
 }
 
