@@ -160,30 +160,22 @@ impl<'a> Source<'a> {
         self.tokens.len()
     }
 
-    /// What a token begins with: the words back to the end of what is before, the last first.
-    fn head(&self, token: usize) -> impl Iterator<Item = &'a str> {
-        let directive = (0..token).rfind(|at| self.tokens[*at].kind == Kind::Directive);
-        let first = directive.map_or(0, |at| self.end_of_line(at));
-        let is_own = move |at: &usize| self.tokens[*at].range.start >= first;
-        let words = (0..token).rev().take_while(is_own).map(|at| self.word(at));
-        words.take_while(|word| ![";", "{", "}"].contains(word))
-    }
-
-    /// Whether no braces are around a token but those of a namespace or of `extern "C"`.
-    fn is_of_file(&self, token: usize) -> bool {
+    /// The words in front of the last of these tokens, back to the end of what precedes it, and whether no braces are around it but those
+    /// of a namespace or of `extern "C"`.
+    fn head(&self, tokens: &[usize]) -> (Vec<&'a str>, bool) {
+        let mut words = tokens.iter().rev().map(|token| self.word(*token));
+        let head: Vec<&str> = words.by_ref().take_while(|word| ![";", "{", "}"].contains(word)).collect();
         let mut closed = 0;
-        (0..token).rev().all(|at| match self.word(at) {
-            "}" => {
-                closed += 1;
-                true
+        let is_of_file = (0..tokens.len()).rev().all(|at| {
+            match self.word(tokens[at]) {
+                "}" => closed += 1,
+                "{" if closed > 0 => closed -= 1,
+                "{" => return self.head(&tokens[..at]).0.iter().any(|word| ["namespace", "extern"].contains(word)),
+                _ => {}
             }
-            "{" if closed > 0 => {
-                closed -= 1;
-                true
-            }
-            "{" => self.head(at).any(|word| ["namespace", "extern"].contains(&word)),
-            _ => true,
-        })
+            true
+        });
+        (head, is_of_file)
     }
 
     /// The tokens that functions of these names are made of, with those that they name and all tokens outside of functions.
@@ -213,13 +205,23 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The functions of this kind of name that a source defines outside of classes: the name, and the words in front of it.
-pub fn functions<'a>(text: &'a str, is_meant: impl Fn(&str) -> bool) -> Vec<(&'a str, Vec<&'a str>)> {
+/// The functions that a source defines outside of classes and whose name is meant: the name, and the words in front of it.
+pub fn functions(text: &str, is_meant: impl Fn(&str) -> bool) -> Vec<(&str, Vec<&str>)> {
     let source = Source::new(text);
-    let is_function = |name: &usize| is_meant(source.word(*name)) && !source.is_behind(*name, &["define", "::"]);
-    let names = source.definitions.iter().map(|(name, _)| *name).filter(is_function);
-    let of_file = names.filter(|name| source.is_of_file(*name));
-    of_file.map(|name| (source.word(name), source.head(name).collect())).collect()
+    let mut end = 0;
+    // The tokens of directives are part of no definition.
+    let code = (0..source.tokens.len()).filter(|at| {
+        let Token { kind, range } = &source.tokens[*at];
+        if *kind == Kind::Directive {
+            end = source.end_of_line(*at);
+        }
+        range.start >= end
+    });
+    let code: Vec<usize> = code.collect();
+    let is_named = |name: &usize| is_meant(source.word(*name)) && !source.is_behind(*name, &["::"]);
+    let names = source.definitions.iter().map(|(name, _)| *name).filter(is_named);
+    let headed = names.filter_map(|name| Some((name, source.head(&code[..code.binary_search(&name).ok()?]))));
+    headed.filter(|(_, (_, is_of_file))| *is_of_file).map(|(name, (head, _))| (source.word(name), head)).collect()
 }
 
 /// Bytes of a line that goes on behind each backslash at its end.
