@@ -34,7 +34,7 @@ mod phrases;
 pub(crate) mod placements;
 pub(crate) mod questions;
 #[cfg(test)]
-mod statements;
+mod tests;
 pub(crate) mod topics;
 pub(crate) mod trust;
 pub(crate) mod usual;

@@ -21,18 +21,28 @@ const NEAR_ZERO: f64 = 0.05;
 /// "Many": at least this share of the cases.
 const MANY: f64 = 0.25;
 
-pub(super) const CLAIMS: &[(&str, Predicate)] = &[
-    ("burtchell.cuda.syncthreads_warps", |data| rising(&one_block(data, WARP..))),
-    ("burtchell.cuda.syncthreads_within_warp", |data| flat(ALIKE, &one_block(data, ..=WARP))),
-    ("burtchell.cuda.syncthreads_blocks", |data| {
+pub(super) const CLAIMS: &[Claim] = claims! {
+    "burtchell.cuda.syncthreads_warps", "section V-B5, recommendation 1; figure 7",
+        "__syncthreads() performance decreases with increasing warp counts",
+        needs "block barriers of one block with three sizes from 32 threads on" => |data| rising(&one_block(data, WARP..));
+    "burtchell.cuda.syncthreads_within_warp", "figure 7",
+        "The throughput of __syncthreads() is constant until the block surpasses the warp size of 32 threads",
+        needs "block barriers of one block with at most 32 threads, in several sizes" =>
+        |data| flat(ALIKE, &one_block(data, ..=WARP));
+    "burtchell.cuda.syncthreads_blocks", "figure 7", "The results of __syncthreads() are identical for all block counts",
+        needs "block barriers of one block and of more blocks" => |data| {
         // The block counts of the paper: up to two for each multiprocessor.
         let most = multiprocessors(data).map(|count| 2 * count);
         let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
         let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
         every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
-    }),
-    ("burtchell.cuda.syncwarp_constant", |data| largely_flat(&converged(data))),
-    ("burtchell.cuda.syncwarp_warps", |data| {
+    };
+    "burtchell.cuda.syncwarp_constant", "section V-B5, recommendation 2",
+        "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
+        needs "barriers of converged warps in three sizes" => |data| largely_flat(&converged(data));
+    "burtchell.cuda.syncwarp_warps", "figure 8",
+        "__syncwarp() throughput depends on the number of warps running on a multiprocessor, not on the warps of a block",
+        needs "barriers of converged warps with one and with two blocks on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let rows = converged(data);
         let mut doubled = of_blocks(&rows, 2 * count);
@@ -41,56 +51,86 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let single = |threads: Option<u32>| at(&rows, (count, 2 * threads?));
         let found: Vec<_> = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?))).collect();
         generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
-    }),
-    ("burtchell.cuda.shuffle_kinds", |data| {
+    };
+    "burtchell.cuda.shuffle_kinds", "section V-B4",
+        "The up, down and xor variants of the shuffle show no performance difference",
+        needs "shuffles of several kinds at one size" => |data| {
         let of = |id| shuffles(data, id, |_| true);
         let with = |other| pairs_by(&of("gpu.shuffle.idx"), &of(other), |case| (case.dtype, case.blocks, case.threads));
         let found = ["gpu.shuffle.up", "gpu.shuffle.down", "gpu.shuffle.xor"].map(with);
         alike("both kinds", &found.concat())
-    }),
-    ("burtchell.cuda.shuffle_full", |data| {
+    };
+    "burtchell.cuda.shuffle_full", "section V-B5, recommendation 7",
+        "Warp shuffles decrease throughput when the multiprocessor is nearly fully loaded",
+        needs "shuffles with one block of a warp and two full blocks on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let rows = shuffles(data, "gpu.shuffle.idx", |case| case.dtype == Some(Dtype::I32));
         shapes(Test::AtLeast(ALIKE), "", &rows, (2 * count, 1024), (count, WARP))
-    }),
-    ("burtchell.cuda.shuffle_wide", shuffle_wide),
-    ("burtchell.cuda.votes_alike", |data| {
+    };
+    "burtchell.cuda.shuffle_wide", "section V-B4, figure 15; recommendation 7",
+        "Shuffles of 64-bit types drop at half the thread count compared to the 32-bit types",
+        needs "shuffles of 32- and of 64-bit types with one block on each multiprocessor, in several sizes" => shuffle_wide;
+    "burtchell.cuda.votes_alike", "section V-B4", "The voting functions all and any behave identically",
+        needs "both votes at one size" => |data| {
         alike("both votes", &pairs(&votes(data, "gpu.vote.all"), &votes(data, "gpu.vote.any")))
-    }),
-    ("burtchell.cuda.votes_syncwarp", |data| {
+    };
+    "burtchell.cuda.votes_syncwarp", "section V-B4",
+        "The votes behave like __syncwarp(), with a slightly lower absolute throughput",
+        needs "votes and barriers of converged warps at one size" => |data| {
         let found = pairs(&converged(data), &votes(data, "gpu.vote.all"));
         let lower = generally(Test::Below, "the barrier costs less", &found)?;
         // "Slightly": the vote costs less than ten times as much.
         all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?])
-    }),
-    ("burtchell.cuda.ballot", |data| {
+    };
+    "burtchell.cuda.ballot", "section V-B4",
+        "The ballot, which could not be recorded, is expected to behave similarly to the other votes",
+        needs "ballots and other votes at one size" => |data| {
         alike("ballot and vote", &pairs(&votes(data, "gpu.vote.ballot"), &votes(data, "gpu.vote.any")))
-    }),
-    ("burtchell.cuda.int_add", |data| {
+    };
+    "burtchell.cuda.int_add", "section V-B5, recommendation 3; figure 9",
+        "int is preferred for atomic adds over other data types",
+        needs "atomic additions of i32 and of other types to one variable" => |data| {
         let found = [Dtype::U64, Dtype::F32, Dtype::F64].map(|other| types(data, GPU_ADD, Dtype::I32, other));
         preferred("i32 is", &found.concat())
-    }),
-    ("burtchell.cuda.int_cas", |data| preferred("i32 is", &types(data, CAS_PASS, Dtype::I32, Dtype::U64))),
-    ("burtchell.cuda.ull_before_float", |data| {
+    };
+    "burtchell.cuda.int_cas", "section V-B5, recommendation 3", "int is preferred for atomic CAS over other data types",
+        needs "compare-and-swap of i32 and of u64 on one variable" =>
+        |data| preferred("i32 is", &types(data, CAS_PASS, Dtype::I32, Dtype::U64));
+    "burtchell.cuda.ull_before_float", "figure 9",
+        "ull is faster than the floating-point types in atomic additions to one variable",
+        needs "atomic additions of u64, f32 and f64 to one variable" => |data| {
         let found = [Dtype::F32, Dtype::F64].map(|float| types(data, GPU_ADD, Dtype::U64, float));
         generally(Test::Below, "u64 costs less than the floating-point type", &found.concat())
-    }),
-    ("burtchell.cuda.aggregation", |data| flat(ALIKE, &up_to(data, GPU_ADD, 1, WARP))),
-    ("burtchell.cuda.aggregation_two_blocks", |data| flat(ALIKE, &up_to(data, GPU_ADD, 2, 2 * WARP))),
-    ("burtchell.cuda.others_not_aggregated", |data| {
+    };
+    "burtchell.cuda.aggregation", "figure 9",
+        "For int the throughput is constant until the size of a warp is surpassed: the atomics of a warp are aggregated",
+        needs "atomic additions of i32 to one variable by one block of up to 32 threads" =>
+        |data| flat(ALIKE, &up_to(data, GPU_ADD, 1, WARP));
+    "burtchell.cuda.aggregation_two_blocks", "figure 9",
+        "With two blocks the int additions remain at a constant throughput up to 64 threads (2 warps)",
+        needs "atomic additions of i32 to one variable by two blocks of up to 64 threads" =>
+        |data| flat(ALIKE, &up_to(data, GPU_ADD, 2, 2 * WARP));
+    "burtchell.cuda.others_not_aggregated", "figure 9",
+        "Additions of the other types lose throughput within a warp: only those of int are aggregated",
+        needs "atomic additions of other types to one variable by one block of 1 and of 32 threads" => |data| {
         all([Dtype::U64, Dtype::F32, Dtype::F64].into_iter().filter_map(|dtype| {
             let rows = atomics(data, GPU_ADD, dtype, ONE);
             shapes(Test::AtLeast(MUCH), dtype.as_str(), &rows, (1, WARP), (1, 1))
         }))
-    }),
-    ("burtchell.cuda.overlap", |data| {
+    };
+    "burtchell.cuda.overlap", "section V-B5, recommendation 4",
+        "Multiple atomic adds or CASs on the same memory location slow performance, so overlap should be avoided",
+        needs "atomic operations on one variable and on elements 32 apart, by full blocks on all multiprocessors" => |data| {
         let count = multiprocessors(data)?;
         let of = |id, dtype, layout| of_blocks(&atomics(data, id, dtype, layout), count);
         let found = [GPU_ADD, CAS_PASS].map(|id| DTYPES.map(|dtype| pairs(&of(id, dtype, ONE), &of(id, dtype, FAR))));
         let words = "one variable costs at least 1.25 times as much as elements 32 apart";
         generally(Test::AtLeast(ALIKE), words, &found.concat().concat())
-    }),
-    ("burtchell.cuda.limit", |data| {
+    };
+    "burtchell.cuda.limit", "section V-B5, recommendation 5",
+        "The number of atomics per unit of time is limited, so too many simultaneous ones should be avoided",
+        needs "atomic additions to private elements by blocks of 512 and 1,024 threads, one on each multiprocessor" =>
+        |data| {
         let count = multiprocessors(data)?;
         let of = |(primitive, layout)| {
             let rows = atomics(data, primitive, Dtype::I32, layout);
@@ -99,32 +139,47 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             shapes(Test::AtLeast(2.0 / ALIKE), &name, &rows, (count, 1024), (count, 512))
         };
         all([(GPU_ADD, NEAR), (GPU_ADD, FAR), (CAS_PASS, NEAR), (CAS_PASS, FAR)].into_iter().filter_map(of))
-    }),
-    ("burtchell.cuda.stride_one_block", |data| {
+    };
+    "burtchell.cuda.stride_one_block", "figure 10",
+        "For one block the trend of additions to private elements is the same regardless of stride",
+        needs "atomic additions to private elements at the strides 1 and 32 by one block of 64 and of 1,024 threads" =>
+        |data| {
         // From two warps on: within one, the elements of stride 1 share cache lines and those of stride 32 do not.
         let [near, far] = [NEAR, FAR].map(|layout| atomics(data, GPU_ADD, Dtype::I32, layout));
         Some(grows_alike(
             ("stride 1", &at(&near, (1, 1024))?, &at(&near, (1, 2 * WARP))?),
             ("stride 32", &at(&far, (1, 1024))?, &at(&far, (1, 2 * WARP))?),
         ))
-    }),
-    ("burtchell.cuda.stride_many_blocks", |data| {
+    };
+    "burtchell.cuda.stride_many_blocks", "figure 10", "For many blocks the stride fundamentally changes the throughput",
+        needs "atomic additions to private elements at the strides 1 and 32 by one block on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let of = |layout| of_blocks(&atomics(data, GPU_ADD, Dtype::I32, layout), count);
         let found = pairs(&of(FAR), &of(NEAR));
         let (far, near) = found.last()?;
         Some(two(Test::AtLeast(MUCH), ("stride 32", far), ("stride 1", near)))
-    }),
-    ("burtchell.cuda.more_blocks", |data| {
+    };
+    "burtchell.cuda.more_blocks", "figure 10",
+        "As the block count increases, the throughput per thread of additions to private elements decreases",
+        needs "atomic additions to private elements by one block and by one on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let rows = atomics(data, GPU_ADD, Dtype::I32, NEAR);
         let found = by_threads(&of_blocks(&rows, count), &of_blocks(&rows, 1));
         generally(Test::AtLeast(1.0), "more blocks cost more", &found)
-    }),
-    ("burtchell.cuda.cas_pass_fail", |data| alike("both", &primitives(data, CAS_PASS, "gpu.atomic.cas_fail"))),
-    ("burtchell.cuda.cas_constant", |data| flat(ALIKE, &up_to(data, CAS_PASS, 1, 4))),
-    ("burtchell.cuda.cas_two_blocks", |data| flat(ALIKE, &up_to(data, CAS_PASS, 2, 2))),
-    ("burtchell.cuda.cas_array", |data| {
+    };
+    "burtchell.cuda.cas_pass_fail", "section V-B2",
+        "There is no difference in performance between an atomicCAS() that always passes and one that always fails",
+        needs "compare-and-swap that passes and that fails on one variable" =>
+        |data| alike("both", &primitives(data, CAS_PASS, "gpu.atomic.cas_fail"));
+    "burtchell.cuda.cas_constant", "figure 11", "For one block atomicCAS() has a constant throughput up to 4 threads",
+        needs "compare-and-swap on one variable by one block of 1, 2 and 4 threads" =>
+        |data| flat(ALIKE, &up_to(data, CAS_PASS, 1, 4));
+    "burtchell.cuda.cas_two_blocks", "section V-B2", "With two blocks atomicCAS() has a constant throughput up to 2 threads",
+        needs "compare-and-swap on one variable by two blocks of 1 and 2 threads" =>
+        |data| flat(ALIKE, &up_to(data, CAS_PASS, 2, 2));
+    "burtchell.cuda.cas_array", "figure 12",
+        "On private elements the results of atomicCAS() resemble the trends of atomicAdd()",
+        needs "additions and compare-and-swaps on private elements of full and of one-warp blocks" => |data| {
         let count = multiprocessors(data)?;
         let part = |layout| {
             let [swaps, adds] = [CAS_PASS, GPU_ADD].map(|id| atomics(data, id, Dtype::I32, layout));
@@ -135,20 +190,31 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             ))
         };
         all([NEAR, FAR].into_iter().filter_map(part))
-    }),
-    ("burtchell.cuda.cas_not_aggregated", |data| {
+    };
+    "burtchell.cuda.cas_not_aggregated", "figure 11",
+        "atomicCAS() cannot benefit from warp aggregation: its throughput drops within a warp",
+        needs "compare-and-swap on one variable by one block of 4 and of 32 threads" => |data| {
         shapes(Test::AtLeast(MUCH), "", &atomics(data, CAS_PASS, Dtype::I32, ONE), (1, WARP), (1, 4))
-    }),
-    ("burtchell.cuda.exchange", |data| {
+    };
+    "burtchell.cuda.exchange", "figure 13", "The results of atomicExch() are similar to those of atomicCAS()",
+        needs "exchanges and compare-and-swaps on one variable" => |data| {
         alike("exchange and compare-and-swap", &primitives(data, "gpu.atomic.exchange", CAS_PASS))
-    }),
-    ("burtchell.cuda.fence_constant", |data| largely_flat(&fences(data, "gpu.fence.device"))),
-    ("burtchell.cuda.fence_system", |data| {
+    };
+    "burtchell.cuda.fence_constant", "section V-B5, recommendation 6; figure 14",
+        "Thread fences incur largely constant overhead, regardless of thread count, block count or stride",
+        needs "device-wide fences in three sizes" => |data| largely_flat(&fences(data, "gpu.fence.device"));
+    "burtchell.cuda.fence_system", "section V-B3",
+        "__threadfence_system() is close in behavior to its device-wide counterpart",
+        needs "fences of the device and of the system in the same cases" => |data| {
         let found = pairs_by(&fences(data, "gpu.fence.system"), &fences(data, "gpu.fence.device"), place);
         generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
-    }),
-    ("burtchell.cuda.fence_system_varies", system_varies),
-    ("burtchell.cuda.fence_block_warp", |data| {
+    };
+    "burtchell.cuda.fence_system_varies", "section V-B3",
+        "The fence of the system is more erratic than that of the device, since it involves the CPU",
+        needs "fences of the device and of the system in four sizes" => system_varies;
+    "burtchell.cuda.fence_block_warp", "section V-B3",
+        "__threadfence_block() is constant for thread counts within the warp size",
+        needs "fences of a block by one block of at most 32 threads, in several sizes" => |data| {
         let of_all_types = rows(data, BLOCK_FENCE, |case| case.blocks.is_some() && case.form == block_fence_form(data));
         let mut rows = of_blocks(&of_all_types, 1);
         rows.retain(|row| row.row.case.layout == Some(NEAR) && row.row.case.threads <= Some(WARP));
@@ -158,21 +224,27 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let is_known = |(a, b): &Pair<'_>| a.row.ns_within.is_some() && b.row.ns_within.is_some();
         let judge = if pairs.iter().all(is_known) { every } else { generally };
         judge(Test::Within(ALIKE), "within a warp the fence costs what it does for one thread", &pairs)
-    }),
-    ("burtchell.cuda.fence_block_hidden", block_fence_hidden),
-    ("burtchell.cuda.full_warps", |data| {
+    };
+    "burtchell.cuda.fence_block_hidden", "section V-B3",
+        "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",
+        needs "fences of a block and of the device by more than 32 threads at strides above 2" => block_fence_hidden;
+    "burtchell.cuda.full_warps", "section V-B5, recommendation 8",
+        "Codes should always use full warps to maximize performance except for atomic operations, where partial warps can be faster",
+        needs "block barriers of 1 and of 32 threads, and compare-and-swaps on one variable by 16 and by 32" => |data| {
         let barriers = blocks(data, SYNCTHREADS, |_| true);
         let swaps = atomics(data, CAS_PASS, Dtype::I32, ONE);
         all([
             shapes(Test::Within(ALIKE), "a barrier", &barriers, (1, WARP), (1, 1))?,
             shapes(Test::AtLeast(ALIKE), "compare-and-swap", &swaps, (1, WARP), (1, WARP / 2))?,
         ])
-    }),
-    ("burtchell.cuda.partial_int_add", |data| {
+    };
+    "burtchell.cuda.partial_int_add", "section V-B5, recommendation 8",
+        "\"Turning off\" threads that need no atomic may yield benefits: also for int additions, which are aggregated",
+        needs "atomic additions of i32 to one variable by one block of 16 and of 32 threads" => |data| {
         let adds = atomics(data, GPU_ADD, Dtype::I32, ONE);
         shapes(Test::AtLeast(ALIKE), "", &adds, (1, WARP), (1, WARP / 2))
-    }),
-];
+    };
+};
 
 /// `__syncwarp()` of warps whose threads are on one path.
 pub(super) fn converged(data: &RunData) -> Vec<Known<'_>> {

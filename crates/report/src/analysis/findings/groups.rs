@@ -24,23 +24,41 @@ const RESIDENT_BLOCKS: u32 = 32;
 /// The barriers of several devices that kernels can call. The vendor's own, which the paper measured, has been removed from CUDA.
 const DEVICE_BARRIERS: [&str; 2] = ["gpu.multi.flags", "gpu.multi.counter"];
 
-pub(super) const CLAIMS: &[(&str, Predicate)] = &[
-    ("zhang.tile_size", |data| flat(ALIKE, &in_groups(data, TILES))),
-    ("zhang.coalesced_size", |data| {
+pub(super) const CLAIMS: &[Claim] = claims! {
+    "zhang.tile_size", "table 4, section 4.1",
+        "For tile group synchronization the size of the group does not influence the performance",
+        needs "barriers of tiles of several sizes, by one block of one warp" => |data| flat(ALIKE, &in_groups(data, TILES));
+    "zhang.coalesced_size", "table 4, section 4.1 (V100)",
+        "For a coalesced group the performance is the highest when all the threads of a warp belong to it (14 against 108 cycles)",
+        needs "barriers of coalesced groups of 16 and of 32 threads, by one block of one warp" => |data| {
         let rows = in_groups(data, NEIGHBOURS);
         let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS[1]) == Some(size));
         Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
-    }),
-    ("zhang.coalesced_constant", |data| flat(ALIKE, &in_groups(data, NEIGHBOURS))),
-    ("zhang.one_cycle", one_cycle),
-    ("zhang.block_size", |data| rising(&one_block(data, WARP..))),
-    ("zhang.block_warps", block_warps),
-    ("zhang.block_lesson", |data| {
+    };
+    "zhang.coalesced_constant", "table 4, section 4.1 (P100)",
+        "The size of a coalesced group does not influence the performance",
+        needs "barriers of coalesced groups of several sizes, by one block of one warp" =>
+        |data| flat(ALIKE, &in_groups(data, NEIGHBOURS));
+    "zhang.one_cycle", "section 4.4, table 6 (P100)",
+        "It is not so possible that a synchronization instruction lasts only 1 cycle",
+        needs "barriers of coalesced groups, by one block of one warp" => one_cycle;
+    "zhang.block_size", "table 5", "The performance of block synchronization decreases as the block size increases",
+        needs "block barriers of one block with three sizes from 32 threads on" => |data| rising(&one_block(data, WARP..));
+    "zhang.block_warps", "figure 6, section 4.2",
+        "The performance of block synchronization is related to the warp count per multiprocessor: most of the points are close to a line",
+        needs "block barriers of equal warps on each multiprocessor in blocks of several sizes" => block_warps;
+    "zhang.block_lesson", "table 10",
+        "Controlling the total warps per multiprocessor controls the performance of block synchronization",
+        needs "block barriers of one warp and of many warps on a multiprocessor" => |data| {
         let rows = one_block(data, WARP..);
         Some(two(Test::AtLeast(MUCH), ("", rows.last().filter(|_| rows.len() > 1)?), ("", rows.first()?)))
-    }),
-    ("zhang.block_saturation", saturation),
-    ("zhang.levels", |data| {
+    };
+    "zhang.block_saturation", "figure 7, table 7",
+        "When the active warps exceed the maximum, the block synchronizations of warps reach the same rate in all blocks of more than 64 threads (0.626 to 0.658 warp-sync/ns)",
+        needs "block barriers that fill a multiprocessor with blocks of several sizes" => saturation;
+    "zhang.levels", "section 4.4",
+        "A performance gap between levels does not always exist: warp level is not so different from block level",
+        needs "barriers of a converged warp or of a divergent one, and of a block of one warp" => |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), (1, WARP))?;
         let warp = |group: &str| {
             let rows = blocks(data, "gpu.warp.syncwarp", |case| case.in_group(group));
@@ -56,17 +74,24 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
                 format!("the barrier of a converged warp is not measured or compiled to nothing; {}", other.sentence);
             Some(Outcome { verdict: Truth::Open, sentence, ..other })
         })
-    }),
-    ("zhang.block_before_warp", |data| {
+    };
+    "zhang.block_before_warp", "section 4.4 (V100)", "Block synchronization seems faster than warp level synchronization",
+        needs "barriers of a block of one warp, and of a tile or a converged warp" => |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), (1, WARP))?;
         let warp = in_groups(data, TILES).first().copied().or_else(|| at(&converged(data), (1, WARP)))?;
         Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
-    }),
-    ("zhang.full_block", |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1)),
-    ("zhang.full_block_grid", |data| {
+    };
+    "zhang.full_block", "section 4.4 (block)", "1024 threads always mean a large performance degrade: of a block's barrier",
+        needs "block barriers of blocks of 32 and of 1,024 threads" =>
+        |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1);
+    "zhang.full_block_grid", "section 4.4 (grid)",
+        "1024 threads always mean a large performance degrade: of a grid's barrier",
+        needs "grid barriers of blocks of 32 and of 1,024 threads, one on each multiprocessor" => |data| {
         full_block(&blocks(data, "gpu.grid.cooperative", |_| true), multiprocessors(data)?)
-    }),
-    ("zhang.grid_dimensions", |data| {
+    };
+    "zhang.grid_dimensions", "figure 8, table 8",
+        "The latency of grid synchronization is more related to the grid's dimension than to the block's",
+        needs "grid barriers of one and of more blocks on each multiprocessor, and of blocks of several sizes" => |data| {
         let count = multiprocessors(data)?;
         let rows = blocks(data, "gpu.grid.cooperative", |_| true);
         let least = at(&rows, (count, WARP))?;
@@ -75,50 +100,66 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let others = [most_blocks.index, most_threads.index];
         (!others.contains(&least.index))
             .then(|| grows_more(("blocks:", most_blocks, &least), ("threads:", most_threads, &least)))
-    }),
-    ("zhang.grid_lesson", |data| {
+    };
+    "zhang.grid_lesson", "table 10",
+        "Controlling the total blocks per multiprocessor controls the performance of grid synchronization",
+        needs "grid barriers of one and of more blocks on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let rows = blocks(data, "gpu.grid.cooperative", |case| case.threads == Some(WARP));
         let most = rows.last().filter(|row| row.row.case.blocks > Some(count))?;
         Some(two(Test::AtLeast(MUCH), ("", most), ("", &at(&rows, (count, WARP))?)))
-    }),
-    ("zhang.multi_lesson_blocks", |data| {
+    };
+    "zhang.multi_lesson_blocks", "table 10; figures 9 and 10",
+        "Blocks per multiprocessor influence the performance of multi-grid synchronization",
+        needs "barriers of several devices with one and with more blocks on each multiprocessor" => |data| {
         of_each(data, |rows, count| {
             let of_warps: Vec<_> = rows.into_iter().filter(|row| row.row.case.threads == Some(WARP)).collect();
             let least = at(&of_warps, (count, WARP))?;
             let most = of_warps.last().filter(|most| most.row.case.blocks > Some(count))?;
             Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
         })
-    }),
-    ("zhang.multi_lesson_warps", |data| {
+    };
+    "zhang.multi_lesson_warps", "table 10; figures 9 and 10",
+        "Active warps per multiprocessor influence the performance of multi-grid synchronization, too",
+        needs "barriers of several devices with blocks of several sizes" => |data| {
         of_each(data, |rows, count| {
             let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
             let least = at(&rows, (count, WARP)).filter(|least| least.index != most.index)?;
             Some(two(Test::AtLeast(ALIKE), (&most.name(), most), ("", &least)))
         })
-    }),
-    ("zhang.multi_first_gap", first_gap),
-    ("zhang.multi_like_grid", |data| {
+    };
+    "zhang.multi_first_gap", "figure 11", "There is a performance gap between 1 GPU and 2 GPUs",
+        needs "barriers of one and of two devices" => first_gap;
+    "zhang.multi_like_grid", "section 4.4",
+        "Grid-level synchronization's performance is similar in a single GPU: that of a grid and that of several devices",
+        needs "barriers of several devices on one device and barriers of a grid at the same sizes" => |data| {
         let one: Vec<_> = DEVICE_BARRIERS.into_iter().flat_map(|id| of_devices(data, id, 1)).collect();
         let grid = blocks(data, "gpu.grid.cooperative", |case| case.group.is_none() && case.order.is_none());
         alike(
             "the barrier of several devices, with one, and that of a grid",
             &pairs_by(&one, &grid, |case| (case.blocks, case.threads)),
         )
-    }),
-    ("zhang.multi_alike", |data| {
+    };
+    "zhang.multi_alike", "section 4.3.2, figure 11",
+        "The performance of multi-grid synchronization among 2 to 5 GPUs is similar to each other",
+        needs "barriers of two and of three to five devices" => |data| {
         generally(Test::Within(ALIKE), "more devices cost what two do", &devices(data, &[3, 4, 5], 2))
-    }),
-    ("zhang.multi_second_gap", |data| {
+    };
+    "zhang.multi_second_gap", "figure 11", "There is a performance gap between 5 GPUs and 6 GPUs",
+        needs "barriers of five and of six devices" => |data| {
         let words = "six devices cost at least 1.25 times as much as five";
         generally(Test::AtLeast(ALIKE), words, &devices(data, &[6], 5))
-    }),
-    ("zhang.multi_acceptable", |data| {
+    };
+    "zhang.multi_acceptable", "section 4.3.2",
+        "With 4 blocks of 256 threads on each multiprocessor, the latency is no more than 2 times that of the fastest case",
+        needs "barriers of several devices with 1 block of 32 and 4 blocks of 256 threads on each multiprocessor" => |data| {
         of_each(data, |rows, count| {
             shapes(Test::AtMost(2.0), &rows.first()?.name(), &rows, (4 * count, 256), (count, WARP))
         })
-    }),
-    ("zhang.multi_ranges", |data| {
+    };
+    "zhang.multi_ranges", "table 9",
+        "At most 4 blocks and 16 warps on each multiprocessor cost less than half of 16 and more blocks or 64 warps",
+        needs "barriers of two devices in both ranges" => |data| {
         let machine = MachineSize::of(&data.run.machine);
         all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
             let found = of_devices(data, primitive, 2);
@@ -127,8 +168,8 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             let least = of(MANY).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
             Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
         }))
-    }),
-];
+    };
+};
 
 /// How many sizes lie close to the line of least squares through all of them.
 fn block_warps(data: &RunData) -> Option<Outcome> {

@@ -1,7 +1,7 @@
 //! The claims that papers publish, each as a predicate that a run decides.
 //!
-//! `assets/claims.csv` has the claims in words, with their sources. The function of a claim picks rows and compares their
-//! intervals; it says `Holds` or `Fails` only where the intervals make that certain, and `Open` with the reason elsewhere.
+//! A claim is one entry: its words, its source, and a function that picks rows and compares their
+//! intervals. It says `Holds` or `Fails` only where the intervals make that certain, and `Open` with the reason elsewhere.
 //! Start with `judge`, the comparisons, and its thresholds for words such as "constant"; `pick` has the choices of rows, and
 //! `prelude` what all claims import. The functions are grouped by paper and subject:
 //!
@@ -14,6 +14,13 @@
 //! Rows of one run are compared by their intervals within it. Imported rows have none: their points decide, and the sentence
 //! says so.
 
+/// Claims in the order of reports.
+macro_rules! claims {
+    ($($id:literal, $place:literal, $text:literal, needs $needs:literal => $decide:expr;)*) => {
+        &[$(Claim { id: $id, place: $place, text: $text, needs: $needs, decide: $decide }),*]
+    };
+}
+
 mod cuda;
 mod groups;
 pub(super) mod judge;
@@ -23,9 +30,6 @@ mod prelude;
 #[cfg(test)]
 mod tests;
 
-use std::sync::LazyLock;
-
-use serde::Deserialize;
 use syncscope_core::run::IMPORTED;
 use syncscope_core::{Evidence, Row};
 
@@ -33,45 +37,35 @@ pub use super::claim::{Finding, Outcome, Paper, Truth};
 use crate::RunData;
 use crate::reading::interval_within_run;
 
-/// A published claim that rows decide: a line of `assets/claims.csv`.
-#[derive(Debug, Deserialize)]
+/// A published claim that rows decide.
+#[derive(Debug)]
 struct Claim {
     /// Its name in files: paper, subject, item.
-    #[serde(rename = "claim")]
-    id: String,
-    paper: Paper,
+    id: &'static str,
     /// Section, figure, table or number of the recommendation.
-    place: String,
+    place: &'static str,
     /// What the paper says, quoted or closely paraphrased.
-    text: String,
+    text: &'static str,
     /// The rows that decide it.
-    needs: String,
+    needs: &'static str,
+    /// `None` where the run lacks these rows.
+    decide: fn(&RunData) -> Option<Outcome>,
 }
 
-/// The claims in the order of reports.
-static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
-    let table = include_bytes!("../../../assets/claims.csv");
-    // A test reads every line.
-    csv::Reader::from_reader(table.as_slice()).deserialize().filter_map(Result::ok).collect()
-});
-
-/// Decides a claim; `None` where the run lacks rows.
-type Predicate = fn(&RunData) -> Option<Outcome>;
-
-/// What decides each claim, by its name.
-const PREDICATES: [&[(&str, Predicate)]; 3] = [openmp::CLAIMS, cuda::CLAIMS, groups::CLAIMS];
+const CLAIMS: [(Paper, &[Claim]); 3] =
+    [(Paper::Burtchell, openmp::CLAIMS), (Paper::Burtchell, cuda::CLAIMS), (Paper::Zhang, groups::CLAIMS)];
 
 /// All claims on a run: those that rows decide, and those that experiments of papers decided, in the order of the papers.
 pub fn findings(data: &RunData, of_experiments: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
-    let mut all: Vec<Finding> = CLAIMS.iter().map(|claim| evaluate(claim, data)).collect();
+    let of = |(paper, claims): (Paper, &'static [Claim])| claims.iter().map(move |claim| evaluate(paper, claim, data));
+    let mut all: Vec<Finding> = CLAIMS.into_iter().flat_map(of).collect();
     all.extend(of_experiments);
     all.sort_by_key(|finding| finding.paper);
     all
 }
 
-fn evaluate(claim: &Claim, data: &RunData) -> Finding {
-    let predicate = PREDICATES.iter().copied().flatten().find(|(id, _)| *id == claim.id);
-    let found = predicate.and_then(|(_, decide)| decide(data));
+fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
+    let found = (claim.decide)(data);
     let measured = found.is_some();
     let mut outcome = found.unwrap_or_else(|| Outcome::open(format!("the run lacks {}", claim.needs)));
     let evidence = |row: &usize| data.rows.get(*row)?.evidence.as_deref();
@@ -86,8 +80,8 @@ fn evaluate(claim: &Claim, data: &RunData) -> Finding {
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
         outcome.sentence.push_str(" (points alone, without intervals)");
     }
-    let Claim { id, paper, place, text, .. } = claim;
-    Finding { id: id.clone(), paper: *paper, place: place.clone(), text: text.clone(), outcome, measured }
+    let [id, place, text] = [claim.id, claim.place, claim.text].map(str::to_owned);
+    Finding { id, paper, place, text, outcome, measured }
 }
 
 /// Published programs whose loops hold no such instruction, by the beginnings of their primitives, and why: nobody stored their

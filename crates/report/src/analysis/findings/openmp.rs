@@ -19,9 +19,14 @@ const APART: u32 = 16;
 /// A core begins at least one load in each cycle: an operation of at most one cycle costs what a plain load does.
 const LOAD_CYCLES: f64 = 1.0;
 
-pub(super) const CLAIMS: &[(&str, Predicate)] = &[
-    ("burtchell.openmp.barrier_threads", |data| ends("", &teams(data, BARRIER, |_| true), FEW, Test::AtMost(MUCH))),
-    ("burtchell.openmp.barrier_stable", |data| {
+pub(super) const CLAIMS: &[Claim] = claims! {
+    "burtchell.openmp.barrier_threads", "section V-A5, recommendation 1",
+        "Barriers are not much cheaper when only a few threads are used",
+        needs "barriers of libgomp by two and by more threads" =>
+        |data| ends("", &teams(data, BARRIER, |_| true), FEW, Test::AtMost(MUCH));
+    "burtchell.openmp.barrier_stable", "figure 1",
+        "Beyond about 8 threads, the barrier's throughput per thread remains largely stable",
+        needs "barriers of libgomp by 8 and by more threads" => |data| {
         let rows = teams(data, BARRIER, |_| true);
         let outcome = ends("", &rows, ABOUT, Test::AtMost(MUCH))?;
         if rows.last()?.row.case.threads >= Some(FAR_BEYOND) || outcome.verdict == Truth::Fails {
@@ -29,32 +34,45 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         }
         let sentence = format!("{}; no team of {FAR_BEYOND} threads or more", outcome.sentence);
         Some(Outcome { verdict: Truth::Open, sentence, ..outcome })
-    }),
-    ("burtchell.openmp.critical", |data| {
+    };
+    "burtchell.openmp.critical", "section V-A5, recommendation 5; figure 5",
+        "Critical sections are slower than atomics and should be avoided unless there is no other option",
+        needs "critical sections and atomic updates of one variable by several threads" => |data| {
         generally(Test::AtLeast(1.0), "the critical section costs more", &critical(data))
-    }),
-    ("burtchell.openmp.critical_drop", |data| {
+    };
+    "burtchell.openmp.critical_drop", "figure 5",
+        "The throughput of a critical section drops more quickly with the threads than that of the atomic update",
+        needs "critical sections and atomic updates of one variable by two and by more threads" => |data| {
         let pairs = critical(data);
         let ((few_section, few_update), (section, update)) = (pairs.first()?, pairs.last()?);
         (few_section.row.case.threads < section.row.case.threads)
             .then(|| grows_more(("critical section", section, few_section), ("atomic update", update, few_update)))
-    }),
-    ("burtchell.openmp.flush_harmless", |data| {
+    };
+    "burtchell.openmp.flush_harmless", "section V-A5, recommendation 6; figure 6",
+        "Flushes do not have a major performance impact: without false sharing it is minimal",
+        needs "flushes among padded elements and atomic updates of one variable by several threads" => |data| {
         let contended = teams(data, CPU_ADD, shared(Dtype::I32));
         let (flush, add) = last_pair(&flushes(data, APART), &contended)?;
         let (flush, add) = (("a flush among padded elements", &flush), ("an atomic update of one variable", &add));
         Some(two(Test::AtMost(1.0 / MUCH), flush, add))
-    }),
-    ("burtchell.openmp.flush_sharing", |data| {
+    };
+    "burtchell.openmp.flush_sharing", "figure 6",
+        "With false sharing a flush behaves like an atomic update: its throughput drops with the threads",
+        needs "flushes among neighbouring and among padded elements by several threads" => |data| {
         let (neighbours, padded) = (flushes(data, 1), flushes(data, APART));
         let (near, far) = last_pair(&neighbours, &padded)?;
         all([
             two(Test::AtLeast(MUCH), ("among neighbouring elements", &near), ("among padded ones", &far)),
             ends("", &neighbours, FEW, Test::AtLeast(MUCH))?,
         ])
-    }),
-    ("burtchell.openmp.hyperthreads", hyperthreads),
-    ("burtchell.openmp.placement", |data| {
+    };
+    "burtchell.openmp.hyperthreads", "section V-A5, recommendation 7",
+        "Using hyperthreads is fine: they do not significantly slow down synchronizations",
+        needs "operations by as many threads as cores and as hardware threads, on CPUs whose cores have several of these" =>
+        hyperthreads;
+    "burtchell.openmp.placement", "sections V-A1, V-A2 and V-A4",
+        "The affinities \"spread\" and \"close\" make no notable difference",
+        needs "the same case in the placements close and spread" => |data| {
         let apart = private(Dtype::I32, APART);
         let of = |primitive| {
             let fits = |case: &Case| primitive == BARRIER || apart(case);
@@ -62,19 +80,25 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
             by_threads(&placed(Placement::Close), &placed(Placement::Spread))
         };
         alike("close and spread", &[BARRIER, CPU_ADD, FLUSH].map(of).concat())
-    }),
-    ("burtchell.openmp.same_location", |data| {
+    };
+    "burtchell.openmp.same_location", "section V-A5, recommendation 2",
+        "Atomic updates or writes by multiple threads to the same location should be avoided, as they are quite slow",
+        needs "atomic updates of one variable and of padded elements by several threads" => |data| {
         let own = teams(data, CPU_ADD, private(Dtype::I32, APART));
         let (one, own) = last_pair(&teams(data, CPU_ADD, shared(Dtype::I32)), &own)?;
         Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
-    }),
-    ("burtchell.openmp.false_sharing", |data| {
+    };
+    "burtchell.openmp.false_sharing", "section V-A5, recommendation 3",
+        "Atomic operations to different locations are much faster if these do not reside in the same cache line",
+        needs "atomic updates of neighbouring and of padded elements by several threads" => |data| {
         all(DTYPES.into_iter().filter_map(|dtype| {
             let (near, far) = at_strides(data, dtype, 1, APART)?;
             Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
         }))
-    }),
-    ("burtchell.openmp.line_end", |data| {
+    };
+    "burtchell.openmp.line_end", "figure 3",
+        "The throughput shoots up at a stride of 8 for 64-bit types and of 16 for 32-bit types, where each element has a cache line of its own",
+        needs "atomic updates of elements at the strides 4, 8 and 16 by several threads" => |data| {
         let step = |dtype, before, after| {
             let (before, after) = at_strides(data, dtype, before, after)?;
             Some(two(Test::AtLeast(MUCH), (&format!("{dtype} before the line's end"), &before), ("at it", &after)))
@@ -82,54 +106,75 @@ pub(super) const CLAIMS: &[(&str, Predicate)] = &[
         let [of_u64, of_f64] = [Dtype::U64, Dtype::F64].map(|dtype| step(dtype, 4, 8));
         let [of_i32, of_f32] = [Dtype::I32, Dtype::F32].map(|dtype| step(dtype, 8, 16));
         all([of_u64?, of_f64?, of_i32?, of_f32?])
-    }),
-    ("burtchell.openmp.own_lines", |data| {
-        let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
-        let of = |dtype: Dtype| ends(dtype.as_str(), &padded(dtype), 2, Test::AtMost(MUCH));
-        all(DTYPES.into_iter().filter_map(of))
-    }),
-    ("burtchell.openmp.narrow_slower", |data| {
+    };
+    "burtchell.openmp.narrow_slower", "figure 3a",
+        "With adjacent elements the 4-byte types perform slightly worse than the 8-byte types, as twice as many words share a cache line",
+        needs "updates of adjacent elements of two types by teams" => |data| {
         let types = [(Dtype::U64, Dtype::I32), (Dtype::F64, Dtype::F32)];
         let adjacent = |dtype| teams(data, CPU_ADD, private(dtype, 1));
         let pairs = types.map(|(wide, narrow)| by_threads(&adjacent(wide), &adjacent(narrow)));
         generally(Test::Below, "of adjacent elements the 8-byte type costs less", &pairs.concat())
-    }),
-    ("burtchell.openmp.stride_four", |data| {
+    };
+    "burtchell.openmp.stride_four", "figure 3b",
+        "The throughput of all four types is higher with a stride of 4 than with one of 1",
+        needs "updates of elements at strides 1 and 4 by teams" => |data| {
         let at = |dtype, stride| teams(data, CPU_ADD, private(dtype, stride));
         let pairs = DTYPES.map(|dtype| by_threads(&at(dtype, 4), &at(dtype, 1)));
         generally(Test::Below, "a stride of 4 costs less than one of 1", &pairs.concat())
-    }),
-    ("burtchell.openmp.integer_alone", |data| {
+    };
+    "burtchell.openmp.integer_alone", "figure 3d",
+        "Without false sharing the integer types are faster than the floating-point types, regardless of word size",
+        needs "updates of padded elements of integers and floats by teams" => |data| {
         let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
         let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
         let pairs = types.map(|(integer, float)| by_threads(&padded(integer), &padded(float)));
         generally(Test::Below, "of padded elements the integer costs less", &pairs.concat())
-    }),
-    ("burtchell.openmp.integer_faster", |data| {
+    };
+    "burtchell.openmp.own_lines", "figure 3d",
+        "Without false sharing the throughput per thread is largely constant: the operations are embarrassingly parallel",
+        needs "atomic updates of padded elements by two and by more threads" => |data| {
+        let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
+        let of = |dtype: Dtype| ends(dtype.as_str(), &padded(dtype), 2, Test::AtMost(MUCH));
+        all(DTYPES.into_iter().filter_map(of))
+    };
+    "burtchell.openmp.integer_faster", "figure 2",
+        "For the atomic update the integer types are generally faster than the floating-point types",
+        needs "atomic updates of one variable of integer and floating-point types" => |data| {
         let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
         let pairs = types.map(|(integer, float)| between(data, CPU_ADD, integer, float));
         generally(Test::Below, "the integer costs less", &pairs.concat())
-    }),
-    ("burtchell.openmp.word_size", |data| {
+    };
+    "burtchell.openmp.word_size", "figure 2", "The word size (32 or 64 bits) does not affect the atomic update",
+        needs "atomic updates of one variable of 32 and of 64 bits" => |data| {
         let types = [(Dtype::I32, Dtype::U64), (Dtype::F32, Dtype::F64)];
         alike("both sizes", &types.map(|(narrow, wide)| between(data, CPU_ADD, narrow, wide)).concat())
-    }),
-    ("burtchell.openmp.capture", |data| {
+    };
+    "burtchell.openmp.capture", "section V-A2",
+        "Throughputs of atomic capture are nearly identical to those of atomic update",
+        needs "atomic captures and updates of one variable" => |data| {
         let of = |dtype| {
             by_threads(&teams(data, "cpu.atomic.add_capture", shared(dtype)), &teams(data, CPU_ADD, shared(dtype)))
         };
         alike("capture and update", &DTYPES.map(of).concat())
-    }),
-    ("burtchell.openmp.write_type", |data| {
+    };
+    "burtchell.openmp.write_type", "figure 4", "For the atomic write neither the type nor its size has an observable effect",
+        needs "atomic writes of several types" => |data| {
         let of = |other| between(data, "cpu.atomic.write", Dtype::I32, other);
         alike("i32 and the other type", &[Dtype::U64, Dtype::F32, Dtype::F64].map(of).concat())
-    }),
-    ("burtchell.openmp.write_like_update", |data| {
+    };
+    "burtchell.openmp.write_like_update", "figure 4",
+        "The atomic write echoes the atomic update: its throughput decreases with the threads",
+        needs "atomic writes by two and by more threads" => |data| {
         ends("", &teams(data, "cpu.atomic.write", shared(Dtype::I32)), 2, Test::AtLeast(MUCH))
-    }),
-    ("burtchell.openmp.read_free", read_free),
-    ("burtchell.openmp.read_threads", |data| flat(MUCH, &teams(data, "cpu.atomic.read", shared(Dtype::I32)))),
-];
+    };
+    "burtchell.openmp.read_free", "section V-A5, recommendation 4",
+        "Atomic reads do not incur any extra latency and can be used wherever prudent",
+        needs "atomic reads with their cost in cycles" => read_free;
+    "burtchell.openmp.read_threads", "section V-A2",
+        "There is no performance penalty in using an atomic read, with any number of threads",
+        needs "atomic reads of one variable by several threads" =>
+        |data| flat(MUCH, &teams(data, "cpu.atomic.read", shared(Dtype::I32)));
+};
 
 /// The cost of the largest team against that of a team of so many threads, or of the next larger one below twice as many.
 fn ends(name: &str, teams: &[Known<'_>], few: u32, test: Test) -> Option<Outcome> {

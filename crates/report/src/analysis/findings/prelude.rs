@@ -11,6 +11,6 @@ pub(super) use super::pick::{
     DTYPES, FLUSH, ONE, SYNCTHREADS, WARP, at, atomics, blocks, by_threads, multiprocessors, of_blocks, pairs,
     pairs_by, private, rows, shapes, shared, teams, teams_in,
 };
-pub(super) use super::{Outcome, Predicate, Truth};
+pub(super) use super::{Claim, Outcome, Truth};
 pub(super) use crate::{RunData, figure};
 pub(super) use syncscope_core::sets::unique;

@@ -1,7 +1,7 @@
 //! Claims of Zhang, Wahib, Zhang and Matsuoka.
 
-use super::super::{PREDICATES, Truth, findings};
-use super::{Example, example, rows};
+use super::super::{Truth, findings};
+use super::{Example, example, found, rows};
 use crate::testing;
 
 pub(super) const EXAMPLES: &[Example] = &[
@@ -142,8 +142,7 @@ pub(super) const EXAMPLES: &[Example] = &[
 #[test]
 fn a_single_coalesced_group_is_not_the_cheapest_of_one() {
     let sentence = |text: &str| {
-        let (_, decide) = PREDICATES.iter().copied().flatten().find(|(id, _)| *id == "zhang.one_cycle").unwrap();
-        decide(&testing::data(rows(text))).unwrap().sentence
+        found("zhang.one_cycle", &testing::data(rows(text))).outcome.sentence
     };
     let one = sentence("gpu.warp.coalesced b1 t32 group8 =1");
     assert!(one.ends_with("the only coalesced group that was measured"), "{one}");
