@@ -70,10 +70,13 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
     let data = embedded(&page::render(std::slice::from_ref(&run)));
     let ladder = data["ladder"].as_array().unwrap();
     assert!(ladder.len() >= 30, "{} rungs", ladder.len());
-    for level in ["One core", "Two threads", "All threads", "Warp", "Block", "Cluster", "Device", "System"] {
-        assert!(ladder.iter().any(|rung| rung["level"] == level), "{level}");
+    let cpu = ["one core", "two threads", "all threads"].map(|level| format!("CPU: {level}"));
+    let gpu = ["warp", "block", "cluster", "device", "system"].map(|level| format!("GPU: {level}"));
+    for heading in cpu.into_iter().chain(gpu) {
+        assert!(ladder.iter().any(|rung| rung["heading"] == heading), "{heading}");
     }
-    let best = ladder.iter().find(|rung| rung["title"] == "Grid barrier, best").unwrap();
+    let best = ladder.iter().find(|rung| rung["id"] == "grid").unwrap();
+    assert!(best["title"].as_str().unwrap().ends_with(": lock_free"), "{best}");
     let row = usize::try_from(best["rows"][0].as_u64().unwrap()).unwrap();
     assert_eq!(run.rows[row].case.primitive, "gpu.grid.lock_free");
     let matrix = &data["runs"][0]["matrix"];
@@ -180,7 +183,7 @@ fn the_ladder_shows_default_forms() {
 fn the_rungs_name_rows_of_their_run() {
     let data = embedded(&page::render(&[synthetic::both(), synthetic::cpu_only()]));
     let rungs = data["ladder"].as_array().unwrap();
-    let grid = rungs.iter().find(|rung| rung["title"] == "Grid barrier, best").unwrap();
+    let grid = rungs.iter().find(|rung| rung["id"] == "grid").unwrap();
     assert!(grid["rows"][0].is_u64() && grid["rows"][1].is_null());
 }
 

@@ -75,6 +75,11 @@ fn chart(spec: &Value) -> String {
     format!("{} {}: {}{rules}", text(&spec["kind"]), text(&spec["title"]), labels.join(", "))
 }
 
+/// What a card claims.
+fn claim(decision: &Value) -> String {
+    items(&decision["claim"]).map(text).collect::<Vec<_>>().join(" ").trim_end().to_owned()
+}
+
 fn of_page(out: &mut String, data: &RunData, (page, drawing): &(Value, String)) {
     let run = &page["runs"][0];
     out.push_str("answers\n");
@@ -84,7 +89,7 @@ fn of_page(out: &mut String, data: &RunData, (page, drawing): &(Value, String)) 
     }
     writeln!(out, "  open: {}\n  {}", text(&run["answers"]["open"]), text(&run["answers"]["trust"])).unwrap();
     for decision in items(&run["decisions"]) {
-        writeln!(out, "{}: {}", text(&decision["id"]), text(&decision["sentence"])).unwrap();
+        writeln!(out, "{}: {}", text(&decision["id"]), claim(decision)).unwrap();
         for spec in charts(decision) {
             writeln!(out, "  {}", chart(spec)).unwrap();
         }
@@ -102,10 +107,11 @@ fn of_page(out: &mut String, data: &RunData, (page, drawing): &(Value, String)) 
             let ns = row.ns.map(|ns| format!(" = {:.4e} ns", ns.value())).unwrap_or_default();
             format!("{}{ns} {}", row.case, row.verdict.name())
         });
-        let (note, anchors) = (text(&rung["notes"][0]), items(&rung["anchors"]).count());
+        let anchors = items(&rung["anchors"]).count();
         let median = rung["medians"][0].as_f64().map(|ns| format!(", median {ns} ns")).unwrap_or_default();
-        let place = format!("{}, {}", text(&rung["level"]), text(&rung["title"]));
-        writeln!(out, "  {place} ({note}): {}{median}, {anchors} anchors", of_row.unwrap_or_default()).unwrap();
+        let title = text(if rung["all"].is_null() { &rung["title"] } else { &rung["all"] });
+        let place = format!("{}, {title}", text(&rung["heading"]));
+        writeln!(out, "  {place}: {}{median}, {anchors} anchors", of_row.unwrap_or_default()).unwrap();
     }
 }
 
@@ -254,7 +260,7 @@ fn a_lock_that_was_never_measured_before_wins_everywhere() {
         "At 16 threads spin_park spin 10 µs (110 ns) is the cheapest of the 12 measured locks. The next, pthread_mutex,",
         "spin_park spin 10 µs at 16 threads (110 ns);",
         ", spin_park spin 10 µs (1)",
-        "Lock, contended, best (spin_park spin 10 µs): cpu.lock.spin_park",
+        "Lock, contended, best: spin_park spin 10 µs: cpu.lock.spin_park",
         "protect cpu, 16 threads: spin_park spin 10 µs (cpu.lock.spin_park u64 shared 16 threads close spin 10 us)",
     ] {
         assert!(all.contains(part), "{part}: {all}");
@@ -309,8 +315,8 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
     for ((page, _), data) in shown {
         let run = &page["runs"][0];
         let rows = data.in_order().rows;
-        for (need, question, title) in
-            [(Need::Protect, "decide-lock", "Lock, contended, best"), (Need::Phases, "decide-barrier", "Barrier, best")]
+        for (need, question, rung) in
+            [(Need::Protect, "decide-lock", "lock.threads"), (Need::Phases, "decide-barrier", "barrier.threads")]
         {
             let on_cpu = Asked { on: Some(Domain::Cpu), ..Asked::default() };
             let advice = advise(data, need, on_cpu).remove(0);
@@ -318,16 +324,14 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
                 items(values).find(|one| one[key] == *id).cloned().unwrap_or_default()
             };
             let decision = of(&run["decisions"], "id", question);
-            let said = text(&decision["sentence"]);
+            let said = claim(&decision);
             match (&advice.decision.choice, &advice.decision.outcome.sentence) {
                 (Some(choice), _) => {
                     let mut top = items(&run["answers"]["certain"]).map(|answer| text(&answer["text"]));
                     let figure = format!("{} (", choice.name);
                     assert!(top.any(|top| top.contains(&figure)), "{}: {figure}", data.name);
                     assert!(said.contains(&choice.name), "{}: {said}", data.name);
-                    let rung =
-                        items(&page["ladder"]).find(|rung| rung["level"] == "All threads" && rung["title"] == title);
-                    let row = rung.and_then(|rung| rung["rows"][0].as_u64()).unwrap();
+                    let row = of(&page["ladder"], "id", rung)["rows"][0].as_u64().unwrap();
                     assert_eq!(rows[usize::try_from(row).unwrap()].case.to_string(), choice.case, "{}", data.name);
                     compared += 1;
                 }
@@ -335,7 +339,7 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
                 (None, why) if advice.decision.measured && !decision.is_null() => {
                     let open = text(&run["answers"]["open"]);
                     assert!(open.contains(why), "{}: {why}; {open}", data.name);
-                    assert!(decision["sentence"].is_null() || said.contains(why), "{}: {why}; {said}", data.name);
+                    assert!(decision["is_decided"] == true || said.contains(why), "{}: {why}; {said}", data.name);
                     compared += 1;
                 }
                 _ => {}
@@ -380,9 +384,9 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
             // The same rows say how far apart the elements of threads should be.
             let lines = (need == Need::CountEvents).then_some("decide-false-sharing");
             let is_about = |answer: &&Value| [Some(question), lines].contains(&answer["figure"].as_str());
-            let top = items(&run["answers"]["certain"]).filter(is_about).map(|answer| text(&answer["text"]));
+            let top = items(&run["answers"]["certain"]).filter(is_about).map(|answer| text(&answer["text"]).to_owned());
             let cards = items(&run["decisions"]).filter(|one| [Some(question), lines].contains(&one["id"].as_str()));
-            let said: Vec<&str> = top.chain(cards.map(|one| text(&one["sentence"]))).collect();
+            let said: Vec<String> = top.chain(cards.map(claim)).collect();
             let drawn = drawn(&decision, &rows);
             for advice in advise(data, need, Asked::default()) {
                 let Some(choice) = &advice.decision.choice else { continue };
@@ -403,7 +407,7 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
                 };
                 assert!(said.iter().any(|text| text.contains(&name)), "{}: {name}: {said:?}", data.name);
                 if advice.situation.ends_with("whole grid") {
-                    let rung = items(&page["ladder"]).find(|rung| rung["title"] == "Grid barrier, best").unwrap();
+                    let rung = items(&page["ladder"]).find(|rung| rung["id"] == "grid").unwrap();
                     let winners = items(&run["winners"]).filter(|winner| !winner["times"].is_null());
                     let selected = std::iter::once(&rung["rows"][0]).chain(winners.map(|winner| &winner["row"]));
                     let same = selected.filter_map(Value::as_u64).map(|row| &rows[usize::try_from(row).unwrap()].case);

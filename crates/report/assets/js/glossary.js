@@ -2,16 +2,16 @@
 
 import { byId, el } from "./dom.js";
 import { DATA } from "./model/data.js";
-import { meaningOf, plural } from "./model/format.js";
+import { plural } from "./model/format.js";
 
-function glossaryEntry({ id, summary, operation, source }) {
+function glossaryEntry({ id, summary, meaning, source }) {
   return [
     el("dt", { id: `is:${id}` }, id),
     el(
       "dd",
       null,
       el("p", null, `${summary}.`),
-      el("p", { class: "fixed" }, `${meaningOf(operation)} `, source ? `Source: ${source}.` : null),
+      el("p", { class: "fixed" }, `${meaning} `, source ? `Source: ${source}.` : null),
     ),
   ];
 }

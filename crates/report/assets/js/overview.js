@@ -10,41 +10,15 @@ import { ladderCard } from "./parts/card.js";
 import { ladderSection } from "./parts/ladder.js";
 import { showVerdict } from "./table/table.js";
 
-const STATUS = {
-  done: ["good", "complete"],
-  running: ["doubt", "not finished"],
-  interrupted: ["doubt", "interrupted"],
-  budget_spent: ["doubt", "stopped by its budget"],
-};
+const statePill = ([tone, text]) => el("span", { class: `badge ${tone}` }, text);
 
-function statusPill(run) {
-  const [tone, text] = STATUS[run.run.status] || ["void", run.run.status];
-  if (tone === "good") return null;
-  const provisional = run.provisional > 0 ? `, ${formatCount(run.provisional)} provisional` : "";
-  const part = run.experiment
-    ? null
-    : `: ${formatCount(run.count)} of ${formatCount(run.run.planned)} cases${provisional}`;
-  return el("span", { class: `badge ${tone}` }, text, part);
-}
-
-const dateText = (timestamp) => timestamp.replace("T", " ").replace(/:\d\dZ$/, " UTC");
-
-function runLine(run) {
-  const { run: details } = run;
-  return el(
+const runLine = ({ state, origin }) =>
+  el(
     "p",
     { class: "meta" },
-    statusPill(run),
-    [
-      details.preset === "imported" ? `imported ${dateText(details.started)}` : dateText(details.started),
-      run.duration,
-      run.experiment || (details.preset === "imported" ? "figures from another tool" : `${details.preset} preset`),
-      run.experiment ? null : plural(run.count, "case"),
-    ]
-      .filter(Boolean)
-      .map((text) => el("span", null, text)),
+    state ? statePill(state) : null,
+    origin.map((text) => el("span", null, text)),
   );
-}
 
 /** A bar with the share of each verdict. A press on a verdict shows its rows. */
 function verdictBar(run) {

@@ -31,26 +31,13 @@ function detailSections(hasMatrix) {
   );
 }
 
-/** Whether another tool measured all of it, so that nobody looked for what is not there. */
-const isImported = () => RUNS.every(({ run }) => run.preset === "imported");
-
 /** The matrix of a tool that measures nothing else. */
 function leadingMatrix() {
-  return isImported() && DATA.families.length === 1 ? matrixCard() : null;
+  return RUNS.every((run) => run.is_imported) && DATA.families.length === 1 ? matrixCard() : null;
 }
 
 /** A note if there are no GPU figures, with the reason. */
-function gpuNote() {
-  const domains = DATA.families.map(({ domain }) => domain);
-  if (domains.length === 0 || domains.includes("gpu") || domains.includes("mpi") || isImported()) return null;
-  const present = RUNS.some((run) => run.gpus.length > 0);
-  const none = "No NVIDIA GPU was found on this machine, so there are no GPU figures.";
-  return el(
-    "p",
-    { class: "lead", id: "no-gpu" },
-    present ? "GPUs are present, but no GPU case is among the rows." : none,
-  );
-}
+const gpuNote = () => (DATA.no_gpu ? el("p", { class: "lead", id: "no-gpu" }, DATA.no_gpu) : null);
 
 /** The charts of sections that were written with the page. The colours of their lines are numbers. */
 export function drawSectionCharts() {

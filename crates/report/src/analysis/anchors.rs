@@ -14,11 +14,12 @@ use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{USUAL_THRESHOLD, instructions};
 use crate::analysis::ladder::LADDER;
 use crate::analysis::ladder::row_query::{Rung, Selected};
+use crate::analysis::phrases::joined;
 use crate::analysis::usual::short_name;
 use crate::figure;
 use crate::reading::{self, Reading};
 use crate::{RunData, naming};
-use syncscope_core::sets::in_groups;
+use syncscope_core::sets::{in_groups, unique};
 
 const TABLE: &str = include_str!("../../assets/anchors.csv");
 
@@ -97,6 +98,30 @@ pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Ma
     let Some(row) = data.rows.get(selected.row) else { return Vec::new() };
     let of_hardware = in_groups(comparable(rung, data, row).map(|anchor| (&anchor.hardware, anchor)));
     of_hardware.into_iter().map(|(_, anchors)| mark(anchors[0])).collect()
+}
+
+/// The machines of these figures, by name: the ticks alone do not say it.
+pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
+    let machines = unique(marks.iter().map(|mark| mark.machine.as_str()));
+    // A launch names the CPU and the device, which stand alone, too.
+    let is_part = |name: &str| !machines.iter().any(|other| name.ends_with(&format!(", {other}")));
+    let names = |certain: bool| {
+        let has = |name: &str| marks.iter().any(|mark| mark.machine == name && mark.certain == certain);
+        machines.iter().copied().filter(|name| is_part(name) && has(name)).collect::<Vec<&str>>()
+    };
+    let (measured, mut others) = (names(true), names(false));
+    others.retain(|name| !measured.contains(name));
+    let listed = |names: Vec<&str>, what| (!names.is_empty()).then(|| format!("{what} {}.", names.join("; ")));
+    let parts = [
+        listed(measured, "Grey ticks are stored runs on"),
+        listed(others, "Dotted ones are figures without an interval:"),
+        (!marks.is_empty()).then(|| {
+            "Each has the same operation and size and, as far as both runs name them, the same instructions. Select a tick to see its \
+             figure and run."
+                .to_owned()
+        }),
+    ];
+    joined(parts, " ")
 }
 
 fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Iterator<Item = &'static Anchor> + 'a {

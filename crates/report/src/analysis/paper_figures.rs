@@ -38,6 +38,8 @@ pub(crate) struct FigureState {
     id: String,
     paper: &'static str,
     label: String,
+    /// With the paper, as a title.
+    title: String,
     /// The explorer's filter.
     q: String,
     x: &'static str,
@@ -292,10 +294,13 @@ impl PaperFigure {
             Shown::Explorer { x, y, scale, facet, each } => (x, y, scale, facet, each, None),
             Shown::Part(id) => ("", "ns", "log", "", None, Some(id)),
         };
+        let (paper, label) = (self.paper.title(), format!("{} {}", self.number, self.title));
+        let figure = if self.number.starts_with(|first: char| first.is_ascii_digit()) { "figure " } else { "" };
         FigureState {
             id: id(self.paper, self.number),
-            paper: self.paper.title(),
-            label: format!("{} {}", self.number, self.title),
+            title: format!("{paper}, {figure}{label}"),
+            paper,
+            label,
             q: q.join(" "),
             x,
             y,

@@ -100,6 +100,15 @@ const FAMILIES: [(&str, &str); 23] = [
     ("own", "Own operations"),
 ];
 
+/// The sides of a machine, by their domains.
+pub(crate) const SIDES: [(&str, &str); 4] =
+    [("cpu", "CPU"), ("gpu", "GPU"), ("hybrid", "CPU and GPU"), ("mpi", "Processes")];
+
+/// The side of a domain.
+pub(crate) fn side(domain: &str) -> &str {
+    SIDES.iter().find(|(known, _)| *known == domain).map_or(domain, |(_, side)| side)
+}
+
 /// The heading of a family.
 pub(crate) fn family(family: &str) -> String {
     FAMILIES.iter().find(|(name, _)| *name == family).map_or(family, |(_, title)| title).to_owned()

@@ -4,22 +4,25 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
 use serde_json::{Number, Value, json};
+use syncscope_core::run::IMPORTED;
 use syncscope_core::run::columns::{self, COLUMNS};
+use syncscope_core::sets::unique;
 use syncscope_core::units::significant;
 use syncscope_core::{Form, Placement, Row};
 
-use super::changes;
+use super::{changes, matrix as matrix_words, run_words};
+use crate::analysis::anchors::{self, Mark};
 use crate::analysis::compare::Comparison;
 use crate::analysis::ladder::row_query::{Rung, Selected};
 use crate::analysis::ladder::{self, LADDER};
-use crate::analysis::matrix::{self, Matrix};
+use crate::analysis::matrix;
 use crate::analysis::questions::{self, Answer};
-use crate::analysis::{anchors, paper_figures, placements, topics, trust, usual};
+use crate::analysis::{paper_figures, placements, topics, trust, usual};
 use crate::html::escape_json;
 use crate::reading::{self, Reading, State};
 use crate::run_data::families;
 use crate::section::Section;
-use crate::{RunData, figure, naming};
+use crate::{RunData, naming};
 
 /// The data of the page: few large parts, and what describes them.
 #[derive(Serialize)]
@@ -33,7 +36,7 @@ struct Page<'a> {
 struct PageRun<'a> {
     #[serde(flatten)]
     described: Value,
-    matrix: Option<Matrix>,
+    matrix: Option<matrix_words::InWords>,
     /// The details of the rows: the row's index, the name, the actor and the value.
     details: Vec<(usize, &'a str, Option<u32>, f64)>,
     /// The cells of each stored column.
@@ -47,14 +50,22 @@ pub(super) fn json(
     labels: &[String],
     compared: Option<&Comparison<'_>>,
 ) -> String {
+    let (ladder, marks): (Vec<Value>, Vec<Vec<Mark>>) = ladder(runs, compared).into_iter().unzip();
+    let marks = marks.concat();
     let described = json!({
         "columns": stored().map(|column| column.name).chain(READ).collect::<Vec<_>>(),
         // The columns that the table of rows shows under a title, as they are.
         "labelled": labelled(),
         "compared": compared.map(changes::on_first_screen),
-        "ladder": ladder(runs, compared),
+        "ladder": ladder,
+        // The machines behind the figures of others in it.
+        "anchors": anchors::in_words(&marks),
         // What changed since stored runs on the same hardware; for a page of one run.
         "changed": if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
+        // Why there are no figures of GPUs.
+        "no_gpu": run_words::no_gpu(runs),
+        // The sides of a machine, by their domains.
+        "sides": naming::SIDES,
         "families": families(runs).into_iter().map(family).collect::<Vec<_>>(),
         "primitives": primitives(runs),
         // The forms that are not the default: the word of the column, and the words for people.
@@ -74,8 +85,8 @@ pub(super) fn json(
     escape_json(&serde_json::to_string(&page).unwrap_or_default())
 }
 
-/// The rungs that some run has a row for, each with its rows.
-fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<Value> {
+/// The rungs that some run has a row for, each with its rows, and the figures of other machines.
+fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<(Value, Vec<Mark>)> {
     let card = if let [data] = runs { ladder::card(data) } else { Vec::new() };
     let line = |rung: &Rung| {
         let found: Vec<Option<Selected>> = runs.iter().map(|data| rung.find(data)).collect();
@@ -92,15 +103,17 @@ fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<Value> {
         let each = |of: fn(&Selected) -> Value| -> Value {
             found.iter().map(|one| one.as_ref().map_or(Value::Null, of)).collect()
         };
-        Some(json!({
-            "domain": row.case.domain_and_family().0,
-            "level": rung.level,
-            "title": rung.title,
-            // Blocks and threads of the kernels, where a barrier of a grid and a launch could be compared: costs depend on them.
-            "grid": grid(runs, &found),
-            // The index of the selected row of each run, what the title adds, and the cost where it is not the row's own.
+        let domain = row.case.domain_and_family().0;
+        let (title, all) = title(rung, grid(runs, &found), found.iter().flatten());
+        let value = json!({
+            "id": rung.id,
+            "domain": domain,
+            "heading": heading(domain, rung.level),
+            // With the names of the cheapest, and with all of them where there are many.
+            "title": title,
+            "all": all,
+            // The index of the selected row of each run, and the cost where it is not the row's own.
             "rows": each(|one| one.row.into()),
-            "notes": each(|one| one.note.clone().into()),
             "medians": each(|one| one.median_ns.into()),
             // The cost in the second of two runs over that in the first.
             "ratio": ratio,
@@ -108,14 +121,44 @@ fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<Value> {
             "card": card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name),
             // Figures of other machines; empty on a page of several runs.
             "anchors": anchors,
-        }))
+        });
+        Some((value, anchors))
     };
     LADDER.iter().filter(|rung| !ladder::is_repeated(rung, runs)).filter_map(line).collect()
 }
 
+/// The part of the machine that a rung is about.
+fn heading(domain: &str, level: &str) -> String {
+    match level {
+        "CPU and GPU" | "Processes" | "Several nodes" => level.to_owned(),
+        _ => format!("{}: {}", naming::side(domain), level.to_lowercase()),
+    }
+}
+
+/// More primitives than these that may be the cheapest are counted in the title of a rung.
+const MOST_NAMES: usize = 3;
+
+/// The title of a rung with the names of the cheapest primitives where all runs agree on them: in short and, where names are left out,
+/// in full. Blocks and threads of the kernels are in it where a barrier of a grid and a launch could be compared: costs depend on them.
+fn title<'s>(rung: &Rung, grid: Option<String>, found: impl Iterator<Item = &'s Selected>) -> (String, Option<String>) {
+    let title = grid.map_or_else(|| rung.title.to_owned(), |grid| format!("{}, {grid}", rung.title));
+    match unique(found.map(|one| (one.note.as_deref(), one.names.len())))[..] {
+        [(Some(_), 0)] => (format!("{title} (no figure)"), None),
+        [(Some(note), 1..=MOST_NAMES)] => (format!("{title}: {note}"), None),
+        [(Some(note), count)] => (format!("{title}: one of {count}"), Some(format!("{title}: {note}"))),
+        _ => (title, None),
+    }
+}
+
 /// A family with its title.
 fn family((domain, family): (&str, &str)) -> Value {
-    json!({ "domain": domain, "family": family, "title": naming::family(family) })
+    let (title, side) = (naming::family(family), naming::side(domain));
+    let heading = match domain {
+        "hybrid" => format!("{title} across CPU and GPU"),
+        "mpi" => format!("{title} between processes"),
+        _ => format!("{title} on the {side}"),
+    };
+    json!({ "domain": domain, "family": family, "title": title, "heading": heading })
 }
 
 /// The families whose kernels have a grid that a reader compares.
@@ -150,8 +193,9 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
         "lines": lines(data),
         // The placement of the usual curve, which one thread begins.
         "usual_placement": placements::shown(data).to_string(),
-        // How long the run took, as text.
-        "duration": data.seconds().map(figure::duration),
+        // Where it stands, unless it is complete, and when and how it was measured.
+        "state": run_words::state(data),
+        "origin": run_words::origin(data),
         // The description of machine and environment: labels and texts.
         "facts": super::facts::facts(&data.run),
         "verdicts": data.verdicts(),
@@ -168,9 +212,12 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
         // The rows with more CPU threads than the machine has.
         "crowded": crowded(data),
         "count": data.rows.len(),
-        "provisional": data.provisional(),
+        // The hand-offs whose single times are known.
+        "tails": run_words::tails(data),
+        "is_imported": data.run.preset == IMPORTED,
     });
     let matrix = matrix::matrix(&data.run, &data.rows);
+    let matrix = matrix.map(|matrix| matrix_words::InWords::of(matrix, &data.run));
     PageRun { described, matrix, details: details(data), columns: cells(&data.rows) }
 }
 
@@ -233,9 +280,14 @@ fn primitives(runs: &[RunData]) -> Vec<Value> {
         let count = counts.entry(id.rsplit_once('.').map_or("", |(family, _)| family)).or_default();
         *count += 1;
         let colour = *count - 1;
-        (id, json!({ "id": id, "colour": colour, "summary": summary, "operation": operation, "source": source }))
+        (id, json!({ "id": id, "colour": colour, "summary": summary, "operation": operation, "meaning": meaning(operation), "source": source }))
     });
     numbered.filter(|(id, _)| used.contains(id)).map(|(_, primitive)| primitive).collect()
+}
+
+/// What one operation is: `one sum`, or `each thread adds 1`.
+fn meaning(operation: &str) -> String {
+    format!("One operation{} {operation}.", if operation.starts_with("one ") { " is" } else { ":" })
 }
 
 /// Rows of one run are compared by their intervals within it, rows of several runs by those for another run.

@@ -12,13 +12,17 @@ mod drawing;
 mod facts;
 mod fallback;
 mod findings;
+mod matrix;
 mod paper_tables;
+mod run_words;
 
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
 
+use crate::figure::grouped;
 pub use crate::html::escape;
+use crate::naming::plural;
 use crate::{RunData, run_data, section};
 
 const TEMPLATE: &str = include_str!("../../assets/report.html");
@@ -81,6 +85,11 @@ pub fn document(template: &str, title: &str, style: &str, content: impl Fn(&str)
         // A test checks that a template has no other placeholder.
         other => content(other).unwrap_or_else(|| format!("<!-- unknown placeholder: {other} -->")),
     })
+}
+
+/// `1 case`, `2,540 cases`.
+fn counted(count: usize, noun: &str) -> String {
+    plural(count, noun).replacen(&count.to_string(), &grouped(count), 1)
 }
 
 fn unpacked(asset: &[u8]) -> String {

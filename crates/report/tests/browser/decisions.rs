@@ -25,11 +25,9 @@ fn decision<'a>(page: &'a Value, id: &str) -> &'a Value {
     decisions.iter().find(|decision| decision["id"] == id).unwrap_or_else(|| panic!("no decision {id}"))
 }
 
-/// Everything that is said of a question: at the top of the page, and with its charts.
+/// Everything that is said of a question.
 fn sentence(page: &Value, id: &str) -> String {
-    let top = page["runs"][0]["answers"]["certain"].as_array().unwrap();
-    let top = top.iter().filter(|answer| answer["figure"] == id).map(|answer| answer["text"].as_str().unwrap());
-    top.chain(decision(page, id)["sentence"].as_str()).collect::<Vec<_>>().join(" ")
+    decision(page, id)["claim"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// The series of one chart of a decision.

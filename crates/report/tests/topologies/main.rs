@@ -291,7 +291,8 @@ fn every_machine_shows_what_it_has() {
         // Sentences: the first of each question about places at the top, the others with their tables. None is cut.
         let answers = found["answers"]["certain"].as_array().unwrap().iter();
         let top: Vec<&str> = answers.map(|answer| answer["text"].as_str().unwrap()).collect();
-        let cards = found["decisions"].as_array().unwrap().iter().filter_map(|one| one["sentence"].as_str());
+        let cards = found["decisions"].as_array().unwrap().iter();
+        let cards = cards.flat_map(|one| one["claim"].as_array().unwrap()).filter_map(Value::as_str);
         let said = top.iter().copied().chain(cards).collect::<Vec<_>>().join(" ");
         assert!(
             machine.lacks.contains(&NO_SMT) || top.iter().any(|text| text.starts_with(SIBLINGS)),

@@ -211,7 +211,7 @@ function facetOf(state, decided, x) {
 }
 
 /** What others measured beyond the CPUs of their machine stands in the table alone. */
-const fitsMachine = (row) => RUNS[row.run].run.preset !== "imported" || !row.isCrowded;
+const fitsMachine = (row) => !RUNS[row.run].is_imported || !row.isCrowded;
 
 /** Everything that the explorer shows for a state. */
 export function contentOf(state) {

@@ -9,7 +9,7 @@ import { runColours, runSamples } from "./keys.js";
 import { QUESTIONS } from "./questions.js";
 import { groupedBy, parameters, PRIMITIVES, RUNS, verdictText, verdictTone } from "../model/data.js";
 import { dimension, valuesOf, valueWords } from "../model/dimensions.js";
-import { formatCount, meaningOf, plural } from "../model/format.js";
+import { formatCount, plural } from "../model/format.js";
 import { asDot, figureOf, figureText, spreadKeys } from "../model/measures.js";
 
 /** The most charts side by side. */
@@ -126,24 +126,21 @@ function specsOf(content, state) {
   return { specs, left, omitted, lines: drawn.reduce((sum, { all }) => sum + all.length, 0) };
 }
 
-/** The question of a state in words, or its filter. */
-export function queryTitle(state) {
-  const question = QUESTIONS.find(
+/** The question that a state is of. */
+const questionOf = (state) =>
+  QUESTIONS.find(
     ({ q, y, x, scale }) =>
       q === state.q && (!y || y === state.y) && (!x || x === state.x) && (!scale || scale === state.scale),
   );
+
+/** The question of a state in words, or its filter. */
+export function queryTitle(state) {
+  const question = questionOf(state);
   return question ? question.title || question.label : state.q || "All rows";
 }
 
 /** The same with the side of the machine. */
-function sideTitle(state) {
-  const title = queryTitle(state);
-  const question = QUESTIONS.find(({ label, q }) => label === title && q === state.q);
-  const side =
-    question &&
-    { CPU: " on the CPU", GPU: " on the GPU", Both: " across CPU and GPU", MPI: " between processes" }[question.group];
-  return question && question.id.includes(".") ? title + side : title;
-}
+const sideTitle = (state) => questionOf(state)?.heading || queryTitle(state);
 
 /** The most cases listed for one reason. */
 const MOST_LISTED = 4;
@@ -202,9 +199,9 @@ function meaningList(rows) {
     el(
       "dl",
       null,
-      known.map(({ id, summary, operation, source }) => [
+      known.map(({ id, summary, meaning, source }) => [
         el("dt", null, el("a", { href: `#is:${id}` }, id)),
-        el("dd", null, `${summary}. ${meaningOf(operation)}`, source ? ` Source: ${source}.` : null),
+        el("dd", null, `${summary}. ${meaning}`, source ? ` Source: ${source}.` : null),
       ]),
     ),
   );

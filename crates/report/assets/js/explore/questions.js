@@ -54,10 +54,11 @@ const GROUP_TITLES = { cpu: "CPU", gpu: "GPU", hybrid: "Both", mpi: "MPI" };
 
 /** One question for each family, then the special ones that the rows can answer. */
 function makeQuestions() {
-  const families = DATA.families.map(({ domain, family, title }) => ({
+  const families = DATA.families.map(({ domain, family, title, heading }) => ({
     id: `${domain}.${family}`,
     group: GROUP_TITLES[domain] || domain,
     label: title,
+    heading,
     q: `domain:${domain} family:${family}`,
   }));
   const special = SPECIAL.filter(({ needs }) => needs.every((holds) => ROWS.some(holds)));
@@ -68,10 +69,7 @@ function makeQuestions() {
 }
 
 /** Figures and tables of papers. */
-export const FIGURES = DATA.figures.map((figure) => ({
-  ...figure,
-  title: `${figure.paper}, ${/^\d/.test(figure.label) ? "figure " : ""}${figure.label}`,
-}));
+export const FIGURES = DATA.figures;
 
 export const QUESTIONS = makeQuestions();
 export const questionNamed = (id) => QUESTIONS.find((question) => question.id === id);

@@ -1,21 +1,19 @@
 // The parameters by which rows differ. One that varies among the rows of a chart becomes the axis, a part of the lines, the
 // charts side by side, or a choice.
 
-import { RUNS } from "./data.js";
+import { DATA, RUNS } from "./data.js";
 import { plural } from "./format.js";
 
 const column = (id, title, text) => ({ id, title, of: (row) => row[id], text: text || String });
+
+const SIDES = new Map(DATA.sides);
 
 const NAMED_PLACEMENT = /^(cores|close|spread|none)$/;
 
 const DIMENSIONS = [
   { id: "run", title: "run", of: (row) => row.run, text: (run) => RUNS[run].label },
   column("name", "primitive"),
-  column(
-    "domain",
-    "side",
-    (domain) => ({ cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU", mpi: "Processes" })[domain] || domain,
-  ),
+  column("domain", "side", (domain) => SIDES.get(domain) || domain),
   column("dtype", "type"),
   column("variables", "variables"),
   column("distance", "stride in elements"),

@@ -46,9 +46,6 @@ export const formatCycles = (cycles, count) => `${digits(cycles, count)}${NBSP}c
 export const formatCount = (count) => grouped(String(count));
 export const plural = (count, noun) => `${formatCount(count)}${NBSP}${noun}${count === 1 ? "" : "s"}`;
 
-/** What one operation of a primitive is: `one sum`, or `each thread adds 1`. */
-export const meaningOf = (operation) => `One operation${operation.startsWith("one ") ? " is" : ":"} ${operation}.`;
-
 export function formatPercent(fraction) {
   const percent = fraction * 100;
   if (percent < 0.05) return `<0.1${NBSP}%`;

@@ -10,7 +10,6 @@ import { DATA, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
 import { formatTime } from "../model/format.js";
 import { asDot, figureOf, spreadKeys, TIME } from "../model/measures.js";
 
-const SIDES = { cpu: "CPU", gpu: "GPU", hybrid: "CPU and GPU", mpi: "Processes" };
 export const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)", mpi: "var(--s2)" };
 /** Of more runs, the numbers stand in the tooltips only. */
 const MOST_NUMBERS = 4;
@@ -18,11 +17,7 @@ const MOST_NUMBERS = 4;
 /** The answers of a question: one for each run that has a row. */
 export function answersOf(question) {
   return question.rows
-    .map((index, run) =>
-      index === null
-        ? null
-        : { run, row: ROWS_OF[run][index], note: question.notes[run], median: question.medians[run] },
-    )
+    .map((index, run) => (index === null ? null : { run, row: ROWS_OF[run][index], median: question.medians[run] }))
     .filter(Boolean);
 }
 
@@ -47,20 +42,6 @@ function rungPoints(rung) {
   });
 }
 
-/** More primitives than these that may be the cheapest are counted in the title of a rung, and named when it is pointed at. */
-const MOST_NAMES = 3;
-
-/** The title of a rung, with the name of the cheapest primitive where all runs agree on it; `all`: with all names. */
-function rungTitle(rung) {
-  const title = [rung.title, rung.grid].filter(Boolean).join(", ");
-  const notes = [...new Set(answersOf(rung).map(({ note }) => note))];
-  if (notes.length !== 1 || notes[0] === null) return { label: title };
-  if (notes[0].startsWith("best ")) return { label: `${title} (no figure)` };
-  const count = notes[0].split(/, | or /).length;
-  const all = `${title}: ${notes[0]}`;
-  return count > MOST_NAMES ? { label: `${title}: one of ${count}`, all } : { label: all };
-}
-
 /** Each number stands in the column of its run, so that a missing one moves no other. */
 function rungTexts(rung) {
   const answers = answersOf(rung);
@@ -78,13 +59,10 @@ function ladderRows() {
   for (const rung of DATA.ladder) {
     const points = rungPoints(rung);
     if (points.length === 0) continue;
-    const own = ["CPU and GPU", "Processes", "Several nodes"].includes(rung.level)
-      ? rung.level
-      : `${SIDES[rung.domain]}: ${rung.level.toLowerCase()}`;
-    if (own !== level) rows.push({ heading: own });
-    level = own;
+    if (rung.heading !== level) rows.push({ heading: rung.heading });
+    level = rung.heading;
     const numbers = RUNS.length <= MOST_NUMBERS ? { texts: rungTexts(rung) } : {};
-    rows.push({ ...rungTitle(rung), points, anchors: rung.anchors || [], ...numbers });
+    rows.push({ label: rung.title, all: rung.all, points, anchors: rung.anchors || [], ...numbers });
   }
   return rows;
 }
@@ -92,9 +70,9 @@ function ladderRows() {
 function ladderKeys() {
   const keys = SEVERAL
     ? runColours()
-    : Object.keys(SIDES)
-        .filter((domain) => DATA.ladder.some((rung) => rung.domain === domain))
-        .map((domain, at) => colourKey(SIDE_COLOURS[domain], at, SIDES[domain]));
+    : DATA.sides
+        .filter(([domain]) => DATA.ladder.some((rung) => rung.domain === domain))
+        .map(([domain, side], at) => colourKey(SIDE_COLOURS[domain], at, side));
   return el("p", { class: "keys" }, keys, spreadKeys(TIME), anchorKeys());
 }
 
@@ -113,24 +91,6 @@ function anchorKeys() {
   return [key(true, "stored run of another machine"), key(false, "without an interval")];
 }
 
-/** The machines behind the points, by name: the ticks alone do not say it. */
-function anchorLine() {
-  const all = DATA.ladder.flatMap((rung) => rung.anchors || []);
-  const named = [...new Set(all.map(({ machine }) => machine))];
-  // A launch names the CPU and the device, which stand alone, too.
-  const isPart = (name) => !named.some((other) => name.endsWith(`, ${other}`));
-  const names = (certain) =>
-    named.filter((name) => isPart(name) && all.some((one) => one.machine === name && one.certain === certain));
-  const [measured, others] = [names(true), names(false).filter((name) => !names(true).includes(name))];
-  if (all.length === 0) return null;
-  const parts = [
-    measured.length ? `Grey ticks are stored runs on ${measured.join("; ")}.` : null,
-    others.length ? `Dotted ones are figures without an interval: ${others.join("; ")}.` : null,
-    "Each has the same operation and size and, as far as both runs name them, the same instructions. Select a tick to see its figure and run.",
-  ];
-  return el("p", { class: "fixed" }, parts.filter(Boolean).join(" "));
-}
-
 /** The section with the ladder; null if there are too few rungs. */
 export function ladderSection() {
   if (DATA.ladder.length < 3) return null;
@@ -144,8 +104,7 @@ export function ladderSection() {
     rows: ladderRows(),
     columns: RUNS.length <= MOST_NUMBERS ? titles : [],
   });
-  for (const line of [anchorLine(), DATA.changed ? el("p", { class: "fixed" }, DATA.changed) : null])
-    if (line) card.append(line);
+  card.append(...[DATA.anchors, DATA.changed].filter(Boolean).map((text) => el("p", { class: "fixed" }, text)));
   return el(
     "section",
     { id: "ladder", "aria-labelledby": "ladder-title" },

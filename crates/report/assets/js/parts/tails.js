@@ -4,31 +4,18 @@ import { drawChart } from "../chart/chart.js";
 import { COLOURS } from "../chart/marks.js";
 import { el } from "../dom.js";
 import { runColours } from "../explore/keys.js";
-import { detailOf, groupedBy, ROWS, SEVERAL } from "../model/data.js";
+import { detailOf, groupedBy, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
 import { formatCount, plural } from "../model/format.js";
 
 const PERCENTILES = ["p50_ns", "p90_ns", "p99_ns", "max_ns"];
 /** The most hand-offs in the chart. */
 const MOST_TAILS = 40;
 
-/** A wake-up and a hand-off of the same name are two operations, and so are two memory orders. */
-function tailLabel(row) {
-  if (row.family === "handoff") return [row.name, row.group].filter(Boolean).join(" · ");
-  const name = row.family === "wake" ? `wake-up by ${row.name}` : `${row.family} ${row.name.replace(/_/g, " ")}`;
-  const threads = row.threads === null || row.family === "wake" ? null : plural(row.threads, "thread");
-  return [name, row.group, threads, row.order].filter(Boolean).join(" · ");
-}
-
-/** One entry per primitive and class of pairs. The pair with the median of the medians represents its class. */
+/** One entry per primitive and class of pairs, with the hand-offs of each run. */
 function tailsOf(domain) {
-  const rows = ROWS.filter((row) => row.domain === domain && detailOf(row, "p50_ns") !== null);
-  return [...groupedBy(rows, tailLabel)].map(([name, alike]) => ({
-    label: name,
-    entries: [...groupedBy(alike, (row) => row.run).values()].map((own) => {
-      const sorted = own.sort((a, b) => detailOf(a, "p50_ns") - detailOf(b, "p50_ns"));
-      return { row: sorted[Math.floor((sorted.length - 1) / 2)], pairs: own.length };
-    }),
-  }));
+  const all = RUNS.flatMap(({ tails }, run) => tails.map((tail) => ({ ...tail, row: ROWS_OF[run][tail.row] })));
+  const own = all.filter((tail) => tail.domain === domain);
+  return [...groupedBy(own, ({ label }) => label)].map(([label, entries]) => ({ label, entries }));
 }
 
 /** A dot at the median, a thick bar to the 90th percentile, a thin one to the 99th, a ring at the maximum. */

@@ -119,13 +119,15 @@ pub struct Selected {
     /// What a title must add where the choice was made by cost: the names of the cheapest primitives, or that there is
     /// none.
     pub note: Option<String>,
+    /// These names; empty where there is none.
+    pub names: Vec<String>,
     /// The cost, where it is not the row's own: the median of single operations.
     pub median_ns: Option<f64>,
 }
 
 impl Selected {
     fn usual(row: usize) -> Self {
-        Self { row, note: None, median_ns: None }
+        Self { row, note: None, names: Vec::new(), median_ns: None }
     }
 }
 
@@ -193,12 +195,15 @@ impl Rung {
         let Some((best, cost)) = contest.best() else {
             return Some(Selected { note: Some(UNRESOLVED.to_owned()), ..Selected::usual(contest.first_row()?) });
         };
-        let note = match contest.outcome() {
-            Some(Err(Open::NoNumber { names, .. })) if names.contains(&best.name) => UNRESOLVED.to_owned(),
-            Some(Err(Open::Pending { .. })) => format!("{}, so far", either(&contest.candidates())),
-            _ => either(&contest.candidates()),
+        let names = contest.candidates();
+        let (note, names) = match contest.outcome() {
+            Some(Err(Open::NoNumber { names, .. })) if names.contains(&best.name) => {
+                (UNRESOLVED.to_owned(), Vec::new())
+            }
+            Some(Err(Open::Pending { .. })) => (format!("{}, so far", either(&names)), names),
+            _ => (either(&names), names),
         };
-        Some(Selected { note: Some(note), ..Selected::usual(cost.index) })
+        Some(Selected { note: Some(note), names, ..Selected::usual(cost.index) })
     }
 
     /// The hand-off with the smallest median of single ones, among those whose thread slept. The cost of a loop of hand-offs
@@ -207,7 +212,8 @@ impl Rung {
         let slept = self.fitting(data).filter_map(|row| {
             let case = data.case(row);
             let ns = data.detail(case, MEDIAN_DETAIL).filter(|ns| *ns >= SLEEP_NS)?;
-            Some((ns, Selected { row, note: Some(short_name(&case.primitive).to_owned()), median_ns: Some(ns) }))
+            let name = short_name(&case.primitive).to_owned();
+            Some((ns, Selected { row, note: Some(name.clone()), names: vec![name], median_ns: Some(ns) }))
         });
         slept.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, selected)| selected)
     }

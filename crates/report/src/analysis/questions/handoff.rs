@@ -20,10 +20,9 @@ fn waking(data: &RunData) -> Option<Outcome> {
     let mut rungs = std::iter::once("handoff.close").chain(PAIR_CLASSES.map(|class| class.rung));
     let awake = rungs.find_map(|id| on_rung(data, id, Basis::Machine))?;
     // The figure is that of the first one. Another may have none, or a larger one.
-    let ways = asleep.note.as_deref().unwrap_or_default();
-    let ways = match ways.split_once(", ").or_else(|| ways.split_once(" or ")) {
-        Some((first, others)) if ways.contains(" or ") => format!("{first}; {others} may be as cheap"),
-        _ => ways.to_owned(),
+    let ways = match asleep.names.as_slice() {
+        [first, others @ ..] if !others.is_empty() => format!("{first}; {} may be as cheap", either(others)),
+        _ => asleep.note.clone().unwrap_or_default(),
     };
     let (is_certain, figure, headline, ratio) = if let Some(median) = asleep.median_ns {
         let ratio = Ratio::of((median, Interval { low: median, high: median }), (awake.ns, awake.bounds));

@@ -141,9 +141,7 @@ pub(super) const EXAMPLES: &[Example] = &[
 
 #[test]
 fn a_single_coalesced_group_is_not_the_cheapest_of_one() {
-    let sentence = |text: &str| {
-        found("zhang.one_cycle", &testing::data(rows(text))).outcome.sentence
-    };
+    let sentence = |text: &str| found("zhang.one_cycle", &testing::data(rows(text))).outcome.sentence;
     let one = sentence("gpu.warp.coalesced b1 t32 group8 =1");
     assert!(one.ends_with("the only coalesced group that was measured"), "{one}");
     let two = sentence("gpu.warp.coalesced b1 t32 group8 =1; group16 =2");

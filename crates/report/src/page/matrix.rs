@@ -1,0 +1,114 @@
+//! What the page says of the matrix of hand-offs, beside its picture.
+
+use serde::Serialize;
+use syncscope_core::Run;
+use syncscope_core::machine::{Cache, CpuMachine};
+
+use super::counted;
+use crate::analysis::matrix::{Level, Matrix};
+use crate::figure::{grouped, range, time};
+use crate::naming::plural;
+
+/// The matrix with its words.
+#[derive(Serialize)]
+pub(super) struct InWords {
+    #[serde(flatten)]
+    matrix: Matrix,
+    /// How many of the pairs were measured.
+    sampled: String,
+    /// That all pairs cost the same, where that is certain; the picture shows nothing more then.
+    one_level: Option<String>,
+    /// The topology that the system reports, and the one that the costs show: labels and texts.
+    reported: Vec<(&'static str, String)>,
+    measured: Vec<(String, String)>,
+    /// What the costs leave open, or how they agree.
+    remark: Option<String>,
+}
+
+impl InWords {
+    pub(super) fn of(matrix: Matrix, run: &Run) -> Self {
+        let (measured, all) = (matrix.pairs.len(), matrix.pairs.len() == matrix.possible);
+        let sampled = if all {
+            "every pair".to_owned()
+        } else {
+            format!("{} of {} pairs sampled", grouped(measured), grouped(matrix.possible))
+        };
+        let reported = reported(&run.machine.cpu);
+        let (groups, remark) = (groups(&matrix, run), remark(&matrix, run));
+        Self { sampled, one_level: one_level(&matrix), reported, measured: groups, remark, matrix }
+    }
+}
+
+fn one_level(Matrix { alike, pairs, possible, .. }: &Matrix) -> Option<String> {
+    let alike = alike.as_ref()?;
+    let all = grouped(pairs.len());
+    let which = if alike.pairs < pairs.len() {
+        format!("The {} of {all} measured pairs whose intervals are narrow", grouped(alike.pairs))
+    } else if pairs.len() == *possible {
+        "All pairs".to_owned()
+    } else {
+        format!("All {all} measured pairs")
+    };
+    let costs = format!("{} to {}", time(alike.costs.0), time(alike.costs.1));
+    Some(format!("{which} cost about the same: {costs}. The differences are noise."))
+}
+
+fn reported(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
+    let per_core = cpu.hardware_threads.checked_div(cpu.cores).unwrap_or(0);
+    let each = if per_core > 1 && per_core * cpu.cores == cpu.hardware_threads {
+        format!(", {per_core} threads each")
+    } else {
+        String::new()
+    };
+    let cache = |Cache { level, count, shared_by, .. }: &Cache| {
+        format!("{count} × L{level}, each for {}", plural(*shared_by, "thread"))
+    };
+    let caches: Vec<String> = cpu.caches.iter().filter(|cache| cache.level >= 2).map(cache).collect();
+    let facts = [
+        ("hardware threads", grouped(cpu.hardware_threads)),
+        ("cores", format!("{}{each}", grouped(cpu.cores))),
+        ("packages, NUMA nodes", format!("{}, {}", cpu.packages, cpu.numa_nodes)),
+        ("caches", caches.join("; ")),
+    ];
+    facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// The groups of CPUs that the run found, or else the levels of the costs.
+fn groups(matrix: &Matrix, run: &Run) -> Vec<(String, String)> {
+    if let Some(topology) = &run.measured_topology {
+        let groups = topology.groups.iter();
+        let words = |cpus: &str, ns| format!("CPUs {cpus}: {} from one CPU to another", time(ns));
+        return groups.map(|one| (format!("shares a {}", one.shares), words(&one.cpus, one.handoff_ns))).collect();
+    }
+    let of_level = |Level { ns, pairs, groups }: &Level| {
+        let sizes = || groups.iter().map(Vec::len);
+        let size = range(&sizes().min().unwrap_or(0).to_string(), &sizes().max().unwrap_or(0).to_string());
+        (time(*ns), format!("{}, {} of {size} CPUs", counted(*pairs, "pair"), counted(groups.len(), "group")))
+    };
+    matrix.levels.iter().map(of_level).collect()
+}
+
+fn remark(matrix: &Matrix, run: &Run) -> Option<String> {
+    let text = match &run.measured_topology {
+        None if !matrix.levels.is_empty() => return None,
+        None => "This run grouped no CPUs. In the picture, CPUs with fast hand-offs stand next to each other.",
+        Some(topology) if topology.groups.is_empty() && matrix.alike.is_some() => "no groups: all pairs cost the same",
+        Some(topology) if topology.groups.is_empty() => {
+            "no groups: too few pairs were measured, or their costs form none"
+        }
+        // The contradictions are shown.
+        Some(topology) if !topology.contradictions.is_empty() => return None,
+        Some(_) if matrix.pairs.len() == matrix.possible => {
+            "The measured topology does not contradict the reported one."
+        }
+        Some(_) => {
+            let (measured, others) = (matrix.pairs.len(), matrix.possible - matrix.pairs.len());
+            return Some(format!(
+                "The {} measured pairs do not contradict the reported topology. The other {} were not measured.",
+                grouped(measured),
+                grouped(others)
+            ));
+        }
+    };
+    Some(text.to_owned())
+}
