@@ -421,7 +421,7 @@ fn pages_of_every_kind() -> Vec<(&'static str, String)> {
         claims: Vec::new(),
     };
     let mut imported = synthetic::data("imported", synthetic::run("processor", None), synthetic::wide::matrix(24));
-    imported.run.preset = IMPORTED.to_owned();
+    IMPORTED.clone_into(&mut imported.run.preset);
     imported.rows.retain(|row| row.case.primitive == "cpu.handoff.cas_pingpong");
     vec![
         ("run", page::render(&runs[..1])),
