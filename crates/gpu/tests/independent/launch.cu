@@ -90,12 +90,13 @@ int main() {
     for (auto &a : arrays) { CHECK(cudaMalloc(&a, bytes)); CHECK(cudaMemset(a, 0, bytes)); }
     CHECK(cudaEventCreate(&e0)); CHECK(cudaEventCreate(&e1));
     const double per_us = khz / 1000.0;
-    // From the second stream on that launches in a context, a launch has another level, which most programs and our rows have.
-    cudaStream_t other; CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking)); gate<<<1, 1, 0, other>>>(flag_device, 0); CHECK(cudaStreamSynchronize(other));
-    for (int i = 0; i < 40; i++) plain({SPIN, 5, 32, 32, (long)(5 * per_us)}, 64, 1, false);
+    // The first stream of a context that launches and a later one have different levels; rows have either.
+    cudaStream_t streams[2] = {s}; CHECK(cudaStreamCreateWithFlags(&streams[1], cudaStreamNonBlocking));
+    for (int i = 0; i < 80; i++) s = streams[i / 40], plain({SPIN, 5, 32, 32, (long)(5 * per_us)}, 64, 1, false);
     printf("# %s, %d kHz\n", p.name, khz);
     std::vector<Shape> shapes = {{SPIN, 5, 32}, {SPIN, 20, 32}, {LINE, 5, 32}, {SWEEP, 5, 32}, {SWEEP, 20, 32}, {SPIN, 5, 1024}, {LINE, 5, 1024}, {SWEEP, 5, 1024}};
-    for (int round = 0; round < 1; round++) for (Shape c : shapes) {
+    for (Shape c : shapes) for (cudaStream_t stream : streams) {
+        s = stream;
         c.words = 32, c.cycles = (long)(c.us * per_us);
         if (c.work == SWEEP) {
             const u32 most = (u32)(p.l2CacheSize / (4 * 2 * 4) / blocks) & ~31u;

@@ -12,7 +12,7 @@
 typedef unsigned u32;
 typedef unsigned long long u64;
 #define OK(x) do { cudaError_t bad_ = x; if (bad_) { printf("# error %s line %d\n", cudaGetErrorString(bad_), __LINE__); exit(1); } } while (0)
-struct Thread { char *memory; u64 index; u32 value, lane, bin, share; u64 apart; u32 *shared; };
+struct Thread { char *memory; u64 index; u32 value, lane, bin, own_bin, share; u64 apart; u32 *shared; };
 #define OP(NAME, ...) struct NAME { __device__ __forceinline__ static void run(Thread &t) { __VA_ARGS__; } };
 #define ME(T) ((T *)t.memory + t.index * t.share)
 // The library's operations: one of its orders and scopes each.
@@ -27,7 +27,7 @@ OP(Half2, atomicAdd(ME(__half2), __floats2half2_rn(1.0f, 1.0f)))
 OP(Bf16, atomicAdd(ME(__nv_bfloat16), __float2bfloat16(1.0f)))
 OP(Bf162, atomicAdd(ME(__nv_bfloat162), __floats2bfloat162_rn(1.0f, 1.0f)))
 template <typename T> OP(GlobalBin, atomicAdd((T *)t.memory + t.bin, (T)t.value))
-template <typename T> OP(SharedBin, atomicAdd((T *)t.shared + t.bin, (T)t.value))
+template <typename T> OP(SharedBin, atomicAdd((T *)t.shared + t.own_bin, (T)t.value))
 OP(ThroughShared, t.shared[threadIdx.x] = t.value; __syncwarp(); t.value = t.shared[(threadIdx.x & ~31u) + t.lane]; __syncwarp())
 #define PROXY(kind) asm volatile("fence.proxy.async" kind ";" ::: "memory")
 // The distance is known at run time alone: else the compiler adds updates of one element up across those of the other.
@@ -45,7 +45,7 @@ FENCES(AsyncGlobal, PROXY(".global"))
 
 template <typename Op, int UNROLL> __global__ void __launch_bounds__(1024, 2) loop(char *memory, u32 zero, u32 bins, u32 share, u32 iterations, u64 apart, long long *out) {
     __shared__ u32 words[1024];
-    Thread t{memory, blockIdx.x * blockDim.x + threadIdx.x, 1 + zero, (threadIdx.x + 1) % 32, threadIdx.x % bins, share, apart, words};
+    Thread t{memory, blockIdx.x * blockDim.x + threadIdx.x, 1 + zero, (threadIdx.x + 1) % 32, (blockIdx.x * blockDim.x + threadIdx.x) % bins, threadIdx.x % bins, share, apart, words};
     words[threadIdx.x] = 0;
     __syncthreads();
     const long long start = clock64();
