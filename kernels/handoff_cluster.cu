@@ -83,17 +83,23 @@ struct Operation {
         return found == awaited;
     }
 
-    __device__ __forceinline__ void receive(u32 awaited) {
-        // As a program would poll, with a count.
-        bool is_there;
+    // As a program would poll, with a count and a way out of its own.
+    __device__ __forceinline__ void wait(u32 awaited) {
         do {
 #pragma unroll 1
-            for (u32 left = POLLS; !(is_there = has_arrived(awaited)) && left != 0; left--) {
+            for (u32 left = POLLS; left != 0; left--) {
+                if (has_arrived(awaited)) return;
             }
-        } while (!is_there && *abort == 0);
-        u32 found = is_there ? awaited : ~awaited;
-        if constexpr (KIND != RELAXED) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
+        } while (*abort == 0);
+        wrong = ~0u;
+    }
+
+    __device__ __forceinline__ void receive(u32 awaited) {
+        wait(awaited);
         if constexpr (KIND == ASYNC) expect();
+        if constexpr (KIND == RELAXED) return;
+        u32 found;
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
         // A branch: what was received has arrived, as a program needs it.
         if (found != awaited) {
             wrong |= found ^ awaited;
