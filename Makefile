@@ -26,7 +26,6 @@ lint:                 ## formatting, lints and documentation; the fuzz targets c
 	scripts/format --check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo check --quiet --no-default-features --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 format:               ## format Rust, kernels and the report's assets
@@ -39,7 +38,6 @@ charts:               ## the chart library of the page, again from npm
 
 deny:                 ## licences, advisories and sources of the dependencies; needs cargo-deny
 	cargo deny check
-	cargo deny --manifest-path fuzz/Cargo.toml --config deny.toml check advisories sources
 
 miri:                 ## undefined behaviour in the crates without foreign code; needs a nightly toolchain with Miri
 	cargo +nightly miri test -p syncscope-sass --lib

@@ -10,9 +10,9 @@ use std::sync::{Arc, LazyLock};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use syncscope_core::Catalogue;
-use syncscope_fuzz::FOLDER;
 use syncscope_fleet::gallery::{self, Entry};
 use syncscope_fleet::nodes::{self, Fleet};
+use syncscope_fuzz::FOLDER;
 use syncscope_report::{RunData, page, table};
 
 static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
@@ -37,7 +37,8 @@ const TABLES: [(&str, &[u8]); 12] = [
     ("timeline_figures.csv", include_bytes!("../seeds/published/timeline_figures")),
 ];
 
-const STRINGS: [&str; 8] = ["", "\u{1b}[31m", "=1+1", "<script>", "0-16383", "4294967295", "2026-11-28T00:00:00Z", "\u{202e}é"];
+const STRINGS: [&str; 8] =
+    ["", "\u{1b}[31m", "=1+1", "<script>", "0-16383", "4294967295", "2026-11-28T00:00:00Z", "\u{202e}é"];
 
 /// A number: an extreme, one near it, or any.
 fn number(kind: u8, bytes: u64) -> u64 {
@@ -82,7 +83,7 @@ fn edit_run(run: &mut Value, at: u16, kind: u8, bytes: u64) {
         Value::Number(_) => number(kind, bytes).into(),
         Value::String(_) => STRINGS[usize::from(kind) % STRINGS.len()].into(),
         Value::Bool(there) => (!*there).into(),
-        _ if kind % 2 == 0 => number(kind / 2, bytes).into(),
+        _ if kind.is_multiple_of(2) => number(kind / 2, bytes).into(),
         _ => STRINGS[usize::from(kind) % STRINGS.len()].into(),
     };
 }

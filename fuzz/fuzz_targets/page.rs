@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use syncscope_core::{Catalogue, Run};
-use syncscope_fuzz::FOLDER;
 use syncscope_fleet::gallery::{self, Entry};
 use syncscope_fleet::nodes::{self, Fleet};
+use syncscope_fuzz::FOLDER;
 use syncscope_report::{Asked, Need, RunData, advise, compare, export, findings, page, table};
 
 thread_local! {
@@ -24,7 +24,8 @@ static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
 const PARTS: [fn(RunData); 8] = [
     |data| assert!(page::render(&[data]).contains("</html>")),
     |data| {
-        let _ = (table::summary(&data, 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data, None));
+        let _ =
+            (table::summary(&data, 80, false), export::rows::as_markdown(&data), export::rows::as_json(&data, None));
     },
     |data| {
         let _ = (findings(&data, []), export::trackers::as_bmf(&data), export::trackers::as_github(&data));
