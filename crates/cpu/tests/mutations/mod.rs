@@ -1,8 +1,10 @@
 //! Each ordering of the own locks and barriers is weakened, one at a time: the model must fail. Every trial is a process of its
 //! own, which this program starts with the name of the model and the use that is weakened in its environment.
 
-use std::io::Write as _;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use loom::sync::atomic::Ordering;
@@ -99,36 +101,52 @@ impl BarrierVisitor for Models {
     }
 }
 
+/// `work` of each of these, on all CPUs, in their order.
+fn on_all_cpus<'a, T: Sync, R: Send>(all: &'a [T], work: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let take = || {
+        while let Some((at, one)) = Some(next.fetch_add(1, Relaxed)).and_then(|at| Some((at, all.get(at)?))) {
+            let result = work(one);
+            found.lock().unwrap().push((at, result));
+        }
+    };
+    thread::scope(|scope| {
+        (0..thread::available_parallelism().map_or(1, usize::from)).for_each(|_| drop(scope.spawn(take)))
+    });
+    let mut found = found.into_inner().unwrap();
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, result)| result).collect()
+}
+
 #[test]
 #[ignore = "minutes: make loom-mutations"]
 fn every_ordering_is_needed() {
     let mut models = Models(Vec::new());
     visit_locks(&mut models);
     visit_barriers(&mut models);
-    let (mut trials, mut survivors) = (0, Vec::new());
-    println!("| model | ordering | weakened to | what the model says |\n|---|---|---|---|");
-    for (test, model) in &models.0 {
+    let trials = on_all_cpus(&models.0, |(test, model)| {
         let (holds, text) = run(test, model, None).expect("the model itself is checked in time");
         assert!(holds, "{model}: {text}");
-        let uses: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix(USE)).collect();
-        assert!(!uses.is_empty(), "{model} uses no ordering");
-        for used in uses {
-            let (place, ordering) = used.split_once(' ').unwrap();
-            for weaker in weaker(ordering) {
-                trials += 1;
-                let said = match run(test, model, Some(&format!("{place}={weaker}"))) {
-                    Some((false, text)) => finding(&text),
-                    Some((true, _)) => "**holds**".to_owned(),
-                    None => "**holds for too long**".to_owned(),
-                };
-                println!("| {model} | `{place}` {ordering} | {weaker} | {said} |");
-                std::io::stdout().flush().unwrap();
-                if said.starts_with("**") {
-                    survivors.push(format!("{model} with {weaker} at {place}"));
-                }
-            }
-        }
-    }
-    println!("{trials} trials, {} without a failure", survivors.len());
-    assert!(trials > 30 && survivors.is_empty(), "an ordering that no model needs: {survivors:?}");
+        let uses = text.lines().filter_map(|line| line.strip_prefix(USE)?.split_once(' '));
+        let trials =
+            uses.flat_map(|(place, ordering)| weaker(ordering).iter().map(move |weaker| (place, ordering, *weaker)));
+        let trials: Vec<_> =
+            trials.map(|(place, ordering, weaker)| (place.to_owned(), ordering.to_owned(), weaker)).collect();
+        assert!(!trials.is_empty(), "{model} uses no ordering");
+        trials.into_iter().map(|trial| (*test, model.as_str(), trial)).collect::<Vec<_>>()
+    })
+    .concat();
+    println!("| model | ordering | weakened to | what the model says |\n|---|---|---|---|");
+    let survivors = on_all_cpus(&trials, |(test, model, (place, ordering, weaker))| {
+        let said = match run(test, model, Some(&format!("{place}={weaker}"))) {
+            Some((false, text)) => finding(&text),
+            Some((true, _)) => "**holds**".to_owned(),
+            None => "**holds for too long**".to_owned(),
+        };
+        println!("| {model} | `{place}` {ordering} | {weaker} | {said} |");
+        said.starts_with("**").then(|| format!("{model} with {weaker} at {place}"))
+    });
+    let survivors: Vec<String> = survivors.into_iter().flatten().collect();
+    println!("{} trials, {} without a failure", trials.len(), survivors.len());
+    assert!(trials.len() > 30 && survivors.is_empty(), "an ordering that no model needs: {survivors:?}");
 }
