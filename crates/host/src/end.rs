@@ -134,7 +134,7 @@ impl fmt::Display for End {
 impl fmt::Display for Outside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Signal(signal) => write!(f, "was ended from outside ({})", signal_name(*signal)),
+            Self::Signal(signal) => write!(f, "was ended by a signal from outside ({})", signal_name(*signal)),
             Self::OutOfMemory => write!(f, "was ended by the kernel because memory ran out (SIGKILL)"),
             Self::MemoryLimit(signal, limit) => {
                 write!(
@@ -158,7 +158,8 @@ const fn is_of_fault(signal: i32) -> bool {
 }
 
 fn signal_name(signal: i32) -> String {
-    const NAMES: &str = "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN \
+    const NAMES: &str = "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT \
+                         STOP TSTP TTIN \
                          TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS";
     let name = usize::try_from(signal).ok().and_then(|signal| NAMES.split(' ').nth(signal.checked_sub(1)?));
     name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name}"))

@@ -46,7 +46,7 @@ static ENTRIES: [Entry; 4] = [
     Entry {
         primitive: Primitive {
             id: "mpi.barrier.allreduce",
-            summary: "`MPI_Allreduce` of one 8-byte integer, which no process leaves before all have entered it",
+            summary: "`MPI_Allreduce` of one 8-byte integer, which no process leaves before all have entered",
             operation: "one sum over all processes of the case",
             source: "MPI 4.1, 6.9.6 All-Reduce",
             facts: FACTS,
@@ -68,7 +68,8 @@ static ENTRIES: [Entry; 4] = [
     Entry {
         primitive: Primitive {
             id: "mpi.atomic.fetch_op",
-            summary: "`MPI_Fetch_and_op` and `MPI_Win_flush`: all processes but the first add to a counter in its memory",
+            summary: "`MPI_Fetch_and_op` and `MPI_Win_flush`: all other processes add to a counter in the memory of \
+                      the first",
             operation: "one addition by each of these processes, complete at the target",
             source: "MPI 4.1, 12.3.4 Accumulate Functions",
             facts: Facts {

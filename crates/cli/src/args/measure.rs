@@ -15,7 +15,7 @@ use crate::axes::AxisArguments;
 #[derive(Debug, Clone, Args)]
 #[group(id = "code", required = true, multiple = true, args = ["cpu", "gpu", "header"])]
 #[command(
-    after_help = "It compiles and runs the code that you give it, with your rights: measure your own code only.\n  \
+    after_help = "It compiles and runs the code you give it with your permissions: measure only code you trust.\n  \
                   syncscope measure --cpu 'atomic_fetch_add(&x, 1)' --threads 1,2\n  \
                   syncscope measure --gpu 'atomicAdd(&x, 1)' --threads 32,1024 --blocks 1,132\n  \
                   syncscope measure --cpu lock.c --against other.c cpu.lock.ticket --fail-if-slower 2%\n\n\
@@ -24,7 +24,7 @@ use crate::axes::AxisArguments;
                   --gpu gpu.grid.hierarchical:spread. Without a GPU: --sass ARCH; for ARM64: CC=aarch64-linux-gnu-gcc.\n  \
                   same instructions      free here: the variant without it compiles to the same machine code\n  \
                   yes: seen to fail      the check failed or a thread waited for ever, with the first failure\n  \
-                  memory model requires  in C11's or PTX's memory model a few threads break it; on this machine\n  \
+                  memory model requires  a few threads break it in C11's or PTX's memory model; on this machine\n  \
                   \u{20}                      they did not\n  \
                   not refuted            neither, within the bound (interrupted threads, old values, stores that\n  \
                   \u{20}                      overtake others); that does not make it needless"
@@ -36,7 +36,7 @@ pub(crate) struct MeasureArguments {
     /// Statements or files in CUDA C++, compiled with NVRTC
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) gpu: Vec<String>,
-    /// Compare in turn with code for the same side, or ids of primitives
+    /// Compare with code for the same side, or with primitives by id
     #[arg(long, value_name = "CODE", num_args = 1..)]
     pub(crate) against: Vec<String>,
     /// Print what the code may use, the names in scope and the functions of a file, and exit
@@ -82,7 +82,7 @@ pub(crate) struct MeasureArguments {
     /// Include this header before the code (repeatable)
     #[arg(long, value_name = "FILE")]
     pub(crate) include: Vec<String>,
-    /// Search headers in this directory (repeatable)
+    /// Search this directory for headers (repeatable)
     #[arg(short = 'I', value_name = "DIR")]
     pub(crate) folders: Vec<String>,
     /// Define a macro (repeatable)

@@ -211,7 +211,7 @@ pub(crate) struct SyncperformanceArguments {
 pub(crate) enum PaperCommand {
     #[command(flatten)]
     Of(Asked),
-    /// What the costs of primitives predict of the reductions of a finished run
+    /// What primitive costs predict about the reductions in a finished run
     Reductions {
         /// Run with rows of `*.reduction.*` and of the primitives they are made of
         #[arg(value_name = "DIR")]

@@ -40,7 +40,7 @@ pub(super) fn compare_instructions(arguments: &MeasureArguments) -> Result<Outco
                 format!("{first} and {other}: the same {} instructions{aside}", a.len())
             } else {
                 outcome = Outcome::SomeCasesSlower;
-                let what = difference(b, a).unwrap_or_else(|| "the same ones in another order".to_owned());
+                let what = difference(b, a).unwrap_or_else(|| "the same instructions in another order".to_owned());
                 format!("{first} differs from {other}: {what}")
             };
             terminal::show(&text)?;

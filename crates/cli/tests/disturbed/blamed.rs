@@ -101,7 +101,7 @@ fn a_process_that_is_ended_once_costs_nothing() {
         let (code, errors) = measured(&place, None);
         let when = format!("alone {is_alone}, signal {signal}: {errors}");
         assert_eq!(code, Some(0), "{when}");
-        assert_eq!(errors.matches("was ended from outside").count(), 1, "{when}");
+        assert_eq!(errors.matches("was ended by a signal from outside").count(), 1, "{when}");
         assert_complete(&place, &when);
         assert_exported(&place, &when);
     }
@@ -136,7 +136,8 @@ fn a_compiler_that_is_ended_is_started_again() {
         mark(&place, count);
         let folder = place.path("").display().to_string();
         let script = format!(
-            "case \"$*\" in *-shared*) for n in 0 1 2 3; do if rm {folder}/mark-$n 2>/dev/null; then {end}; fi; done;; esac\nexec gcc \"$@\""
+            "case \"$*\" in *-shared*) for n in 0 1 2 3; do if rm {folder}/mark-$n 2>/dev/null; then {end}; fi; \
+             done;; esac\nexec gcc \"$@\""
         );
         let (code, errors) = measured(&place, Some(&script));
         let when = format!("{count} times {end}: {errors}");
@@ -145,7 +146,7 @@ fn a_compiler_that_is_ended_is_started_again() {
             assert_complete(&place, &when);
         } else {
             assert_eq!(code, Some(1), "{when}");
-            assert!(errors.contains("the compiler was ended from outside (SIGKILL), twice"), "{when}");
+            assert!(errors.contains("the compiler was ended by a signal from outside (SIGKILL), twice"), "{when}");
             resume(&place, &when);
         }
     }
@@ -175,7 +176,7 @@ fn a_fresh_process_that_is_ended_is_named_and_its_rows_wait() {
         place.assert_empty(&errors);
         let rows = place.run().read_rows().unwrap();
         assert!(!ended.is_empty() && rows.iter().all(|row| !row.verdict.is_failure()), "{errors}: {rows:?}");
-        assert!(errors.contains("a fresh process was ended from outside (SIGKILL)"), "{errors}");
+        assert!(errors.contains("a fresh process was ended by a signal from outside (SIGKILL)"), "{errors}");
         let is_done = place.run().read_run().unwrap().status == Status::Done;
         assert_eq!(is_done, most == 1, "{} ended: {errors}", ended.len());
         if !is_done {

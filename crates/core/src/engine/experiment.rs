@@ -125,7 +125,7 @@ pub trait Experiment {
     /// # Errors
     /// When the loop does not end within its bound, or cannot run at all.
     fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
-        self.samples(&[shot])?.pop().ok_or_else(|| ExperimentError::Failed("a loop ran and left no result".to_owned()))
+        self.samples(&[shot])?.pop().ok_or_else(|| ExperimentError::Failed("a loop ran but left no result".to_owned()))
     }
 
     /// Runs several shots in their order. Implemented where queueing them saves time between samples.

@@ -44,7 +44,9 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
     let (starved, of) = if basis.formula.window().is_some() { (0, 0) } else { starved_pairs(observations) };
     if starved > 0 && 2 * starved >= of {
         return Verdict::Noisy(
-            "a thread usually completes no operation in a window, so the cost is at least that".to_owned(),
+            "a thread usually completes no operation in a window, so the cost is at least the length of the \
+             window"
+                .to_owned(),
         );
     }
     match &costs.ns {
@@ -134,7 +136,10 @@ pub(crate) fn unequal(estimate: &Estimate) -> Option<String> {
     let is_median_alike = (MEDIAN_ALIKE.recip()..MEDIAN_ALIKE).contains(&(median_ns.value() / ns.value()));
     let [mean, median, equal_ns] = [ns, median_ns, &equal.ns].map(|ns| significant_digits(ns.value()));
     (!is_median_alike || equal.differs_from(*ns, *ns_within)).then(|| {
-        format!("threads are served unequally: {mean} ns is their mean, {median} ns the median thread, {equal_ns} ns equal work")
+        format!(
+            "threads are served unequally: {mean} ns is their mean, {median} ns the median thread, {equal_ns} \
+                 ns equal work"
+        )
     })
 }
 

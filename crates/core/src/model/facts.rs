@@ -134,6 +134,17 @@ words! {
     }
 }
 
+impl Class {
+    /// As sentences name it; files keep the stored name.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Lines => "moving cache lines",
+            Self::Sleeping => "sleeping threads",
+            other => other.as_str(),
+        }
+    }
+}
+
 /// Whose cost the figures of a primitive are. One thread shares nothing with anyone; the rule is about several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorRule {

@@ -341,7 +341,7 @@ pub fn sentence(shared: &[Shared]) -> String {
     let percent = |share: f64| format!("±{} %", significant_of_percent(100.0 * share));
     let of = |shared: &Shared| match shared.clock_hz {
         Some(hertz) => format!("core clock {:.2} GHz {}", hertz / 1e9, percent(shared.another_run)),
-        None => format!("{} {}", shared.class, percent(shared.another_run)),
+        None => format!("{} {}", shared.class.in_words(), percent(shared.another_run)),
     };
     shared.iter().map(of).collect::<Vec<_>>().join("; ")
 }
@@ -352,12 +352,11 @@ pub fn expected<'a>(machine: &Machine, cases: impl Iterator<Item = &'a Case>, ca
     let classes: BTreeSet<Class> =
         cases.filter_map(|case| Some(catalogue.facts(&case.primitive)?.class_of(case))).collect();
     let planned = guests::usual(machine).iter().filter(|usual| classes.contains(&usual.class));
-    let of = |usual: &Usual| format!("±{:.0} % for {}", 100.0 * half_width(usual.ns.shared), usual.class);
+    let of = |usual: &Usual| format!("±{:.0} % for {}", 100.0 * half_width(usual.ns.shared), usual.class.in_words());
     let each: Vec<String> = planned.map(of).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "the first run of a virtual machine gives CPU costs within {} at best, and calls those within ±{:.0} % resolved; \
-             runs that follow, and --repeat 3, say more",
+            "in the first run on a virtual machine, CPU costs are known within {} at best, and costs within ±{:.0} % count as resolved; later runs and --repeat 3 tell more",
             each.join(", "),
             100.0 * Settings::NOISY_ABOVE
         )
@@ -395,7 +394,7 @@ mod tests {
         // Student's t with 12 degrees times the deviation of two runs.
         let half = 2.179 * 0.0296 * 2.0_f64.sqrt();
         let text = said(&machine, &case).unwrap();
-        assert!(text.contains(&format!("within ±{:.0} % for cache lines that move at best", 100.0 * half)), "{text}");
+        assert!(text.contains(&format!("within ±{:.0} % for moving cache lines at best", 100.0 * half)), "{text}");
         assert!(half > Settings::NOISY_ABOVE, "none of them is resolved");
         assert_eq!(said(&machine, &Case::new("gpu.grid.counter")), None);
     }
@@ -559,7 +558,7 @@ mod tests {
             shared(Class::Lines, 0.034, None),
             shared(Class::Lines, 0.12, None),
         ];
-        let lines = Class::Lines;
+        let lines = "moving cache lines";
         assert_eq!(sentence(&all), format!("core clock 3.20 GHz ±0.05 %; {lines} ±3.4 %; {lines} ±12 %"));
     }
 }

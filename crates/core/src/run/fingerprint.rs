@@ -96,7 +96,7 @@ pub fn figure_of(row: &Row, in_cycles: bool) -> Option<f64> {
 impl StateOfClass {
     /// What changed, where no cause is known: a state follows from the mean over a class, which a part of its cases can move.
     fn cost(&self) -> String {
-        let Self { class, factor, .. } = self;
+        let (class, factor) = (self.class.in_words(), &self.factor);
         if differ(1.0, *factor, LEAST_CHANGE) {
             return format!("{class} cost {factor:.2} times as much");
         }
@@ -258,8 +258,8 @@ impl Reading {
             (false, ..) => "",
             (true, false, true) => "two CPUs on one core",
             (true, true, true) => "two CPUs on two cores",
-            (true, false, false) => "two CPUs near each other",
-            (true, true, false) => "two CPUs far from each other",
+            (true, false, false) => "two nearby CPUs",
+            (true, true, false) => "two distant CPUs",
         };
         let text = |ns: f64| {
             let figure = format!("hand-off {} ns", significant_digits(ns));
@@ -290,7 +290,7 @@ mod tests {
         assert!(causes(&usual).is_empty());
         assert_eq!(
             causes(&reading(25.0, 6.0, 18.0)),
-            ["two CPUs far from each other (hand-off 155 ns) -> two CPUs near each other (hand-off 25.0 ns)"]
+            ["two distant CPUs (hand-off 155 ns) -> two nearby CPUs (hand-off 25.0 ns)"]
         );
         assert_eq!(
             causes(&reading(6.0, 6.0, 18.0)),
@@ -299,10 +299,9 @@ mod tests {
         assert_eq!(causes(&reading(155.0, 5.294, 18.0)), ["core clock 3.00 GHz -> core clock 3.40 GHz"]);
         assert_eq!(
             causes(&reading(155.0, 7.1667, 21.5)),
-            [
-                "no neighbour on the core (locked addition 18.0 cycles) -> a busy neighbour on the core (locked addition 21.5 \
-              cycles)"
-            ]
+            ["no neighbour on the core (locked addition 18.0 cycles) -> a busy neighbour on the core (locked \
+                 addition 21.5 \
+              cycles)"]
         );
         assert_eq!(causes(&reading(180.0, 6.0, 18.0)), ["hand-off 155 ns -> hand-off 180 ns"]);
         assert_eq!(all(&Reading::default()), Vec::<[String; 2]>::new(), "nothing is known of the other");

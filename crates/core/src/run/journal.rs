@@ -58,7 +58,7 @@ impl LineFile {
         let before = self.file.metadata().at(&self.path)?;
         // Without a name, what is written is lost. That is found out now, not after the last case.
         if before.nlink() == 0 {
-            return Err(io::Error::other("the file was deleted while the run goes on")).at(&self.path);
+            return Err(io::Error::other("the file was deleted during the run")).at(&self.path);
         }
         let written = self.file.write_all(&bytes);
         if written.is_err() {

@@ -485,8 +485,7 @@ row! {
         pub allowance: Option<f64> => [
             Column::derived(
                 "allowance",
-                "what is assumed about another run, not measured, and not in `ns_low` to `ns_high`: half of a 95 % \
-                 interval, relative to `ns`; empty where the differences between processes or runs were measured",
+                "half-width of a 95 % interval for another run, relative to `ns`, that is assumed instead of measured and is not part of `ns_low` to `ns_high`; empty where the differences between processes or runs were measured",
                 |row| number_text(row.allowance),
             )
             .in_unit("fraction"),

@@ -145,7 +145,7 @@ fn states(event: Event, during: &Range<u64>, block: Duration, seed: u64) -> (Opt
 
 #[test]
 fn a_change_of_state_is_named() {
-    const FAR: [&str; 2] = ["two CPUs near each other", "two CPUs far from each other"];
+    const FAR: [&str; 2] = ["two nearby CPUs", "two distant CPUs"];
     let named: [(_, _, &[&str], _); 4] = [
         (Event::OtherPlaces, FROM_HALF_TIME, &FAR, 11),
         (Event::OtherPlaces, FROM_A_THIRD_TO_HALF, &FAR, 11),
@@ -172,5 +172,5 @@ fn a_change_of_state_is_named() {
 #[test]
 fn a_change_of_state_is_named_in_a_run_of_few_cases_too() {
     let (text, rows) = states(Event::OtherPlaces, &(5..8), SHORT_BLOCK, 1);
-    assert!(text.is_some_and(|text| text.contains("two CPUs far from each other")) && rows >= 11, "{rows}");
+    assert!(text.is_some_and(|text| text.contains("two distant CPUs")) && rows >= 11, "{rows}");
 }

@@ -20,8 +20,8 @@ const MOST_ITERATIONS: u64 = 1 << 16;
 static ADDITION: Entry = Entry::of(
     Primitive {
         id: "cpu.core.addition",
-        summary: "An addition that needs the result of the one before, on each core",
-        operation: "one addition of two registers in a chain: one cycle",
+        summary: "Chain of dependent additions, on each core",
+        operation: "one addition of two registers in the chain, which takes one cycle",
         source: "uops.info, ADD_R64_R64; Arm Software Optimization Guides, arithmetic, basic",
         facts: Facts {
             run_effect: facts::on_variables,

@@ -28,7 +28,7 @@ const FACTS: Facts = Facts {
 
 kinds! {
     /// A hint, or a call that hands over the CPU.
-    entry: "one hint by a thread that sees no change", FACTS;
+    entry: "one hint by a thread that waits for nothing", FACTS;
 }
 
 const INTEL: &str = "Intel SDM volume 2, 4.3";
@@ -57,7 +57,7 @@ const fn instruction(id: &'static str, summary: &'static str, source: &'static s
 /// Whether this is an architecture of that name.
 fn only_on(architecture: &str) -> Result<(), String> {
     let is_here = std::env::consts::ARCH == architecture;
-    if is_here { Ok(()) } else { Err(format!("an instruction of {architecture} alone")) }
+    if is_here { Ok(()) } else { Err(format!("an instruction of {architecture} only")) }
 }
 
 /// An assembler instruction as a function, which does nothing on other architectures: there it has no cases.
@@ -76,7 +76,7 @@ macro_rules! instruction_of {
 /// In theory: 9 cycles until Broadwell, about 140 since Skylake, 10 to 65 on AMD's processors: no loop of a fixed number of them
 /// lasts as long on the next machine. The core leaves its issue slots to the other hardware thread meanwhile.
 static PAUSE: Entry =
-    instruction("cpu.wait.pause", "PAUSE, the instruction of std::hint::spin_loop on x86-64", INTEL, |_| {
+    instruction("cpu.wait.pause", "PAUSE, which std::hint::spin_loop compiles to on x86-64", INTEL, |_| {
         Some(bare(std::hint::spin_loop, Expected::once(&["pause"], &["isb"])))
     })
     .requiring(|| only_on("x86_64"));
@@ -84,7 +84,7 @@ static PAUSE: Entry =
 /// In theory: the core would enter a light sleep state until a deadline; as the deadline has passed, it is what the instruction
 /// costs beyond its wait.
 static TPAUSE: Entry =
-    instruction("cpu.wait.tpause", "TPAUSE to the state C0.1, whose deadline has passed", INTEL, |_| {
+    instruction("cpu.wait.tpause", "TPAUSE into state C0.1 with a deadline in the past", INTEL, |_| {
         let tpause = instruction_of!("x86_64", "tpause {:e}", in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32);
         Some(bare(tpause, Expected::once(&["tpause"], &[])))
     })
@@ -94,7 +94,7 @@ static TPAUSE: Entry =
 /// In theory: as TPAUSE, and the monitor that would end the wait when another core writes the line.
 static UMWAIT: Entry = instruction(
     "cpu.wait.umwait",
-    "UMONITOR of a line and UMWAIT to the state C0.1, whose deadline has passed",
+    "UMONITOR on a cache line, then UMWAIT into state C0.1 with a deadline in the past",
     INTEL,
     |_| {
         let umwait = instruction_of!(
@@ -116,16 +116,12 @@ fn waits_in_user_mode() -> Result<(), String> {
         unsafe { std::arch::x86_64::__cpuid(0).eax >= 7 && std::arch::x86_64::__cpuid_count(7, 0).ecx & (1 << 5) != 0 };
     #[cfg(not(target_arch = "x86_64"))]
     let has = false;
-    if has {
-        Ok(())
-    } else {
-        Err("the processor, or the host of this guest, has no WAITPKG (TPAUSE, UMWAIT)".to_owned())
-    }
+    if has { Ok(()) } else { Err("the processor or its hypervisor offers no WAITPKG (TPAUSE, UMWAIT)".to_owned()) }
 }
 
 /// In theory: nothing on most cores, which have no other hardware thread to give their slots to.
 static YIELD: Entry =
-    instruction("cpu.wait.yield", "YIELD, the hint of AArch64 for cores with several hardware threads", ARM, |_| {
+    instruction("cpu.wait.yield", "YIELD, AArch64's hint for cores with several hardware threads", ARM, |_| {
         Some(bare(instruction_of!("aarch64", "yield"), Expected::once(&[], &["yield"])))
     })
     .requiring(|| only_on("aarch64"));
@@ -133,7 +129,7 @@ static YIELD: Entry =
 /// In theory: the pipeline is flushed, some 20 to 60 cycles: a delay, though no hint, which is why runtimes took it for PAUSE.
 static ISB: Entry = instruction(
     "cpu.wait.isb",
-    "ISB, the instruction of std::hint::spin_loop on AArch64",
+    "ISB, which std::hint::spin_loop compiles to on AArch64",
     "Arm Architecture Reference Manual, C6.2; rust-lang/rust #84725",
     |_| Some(bare(instruction_of!("aarch64", "isb"), Expected::once(&[], &["isb"]))),
 )
@@ -158,15 +154,16 @@ static SB: Entry = instruction(
 
 /// In theory: a few cycles, because an event is there. Without one the core would sleep until a line that it monitors changes,
 /// or until the kernel's event stream wakes it, every 100 us.
-static WFE: Entry = instruction("cpu.wait.wfe", "SEVL and WFE, which finds the event and does not wait", ARM, |_| {
-    Some(bare(instruction_of!("aarch64", "sevl", "wfe"), Expected::once(&[], &["wfe"])))
-})
-.requiring(|| only_on("aarch64"));
+static WFE: Entry =
+    instruction("cpu.wait.wfe", "SEVL, then WFE, which finds the event set and does not wait", ARM, |_| {
+        Some(bare(instruction_of!("aarch64", "sevl", "wfe"), Expected::once(&[], &["wfe"])))
+    })
+    .requiring(|| only_on("aarch64"));
 
 /// In theory: a system call that asks the scheduler for another thread. Where none waits for this CPU, the caller goes on.
 static SCHED_YIELD: Entry = entry(
     "cpu.wait.sched_yield",
-    "std::thread::yield_now, which is sched_yield, with no other thread on the CPU",
+    "std::thread::yield_now (sched_yield) with no other thread on the CPU",
     "POSIX.1-2017, sched_yield",
     cases,
     |_| Some(bare(std::thread::yield_now, IN_THE_KERNEL)),
@@ -179,7 +176,7 @@ static WORD: AtomicU32 = AtomicU32::new(0);
 /// least this.
 static FUTEX: Entry = entry(
     "cpu.wait.futex",
-    "A futex wait that returns at once, as the word has a different value",
+    "Futex wait that returns at once because the word has a different value",
     "Linux, futex(2)",
     cases,
     |_| {

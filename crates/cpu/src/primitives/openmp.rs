@@ -50,7 +50,7 @@ fn full(primitive: &Primitive, axes: &Axes) -> Sweep {
 /// In theory: threads that spin meet as at `cpu.barrier.openmp`; threads that sleep cost a system call each, and a wake-up.
 static BARRIER: Entry = by_policy(
     "cpu.openmp.barrier",
-    ["#pragma omp barrier, by how the runtime's threads wait", "one barrier passed by all threads"],
+    ["#pragma omp barrier under each OpenMP wait policy", "one barrier passed by all threads"],
     FACTS,
     |primitive, axes| openmp::with_every_policy(&full(primitive, axes).cases(), ""),
     |case| Some(workload_of_runtime(case)?.by_policy(openmp::policy_of(case)?, case)),
@@ -59,10 +59,7 @@ static BARRIER: Entry = by_policy(
 /// In theory: as `cpu.lock.openmp_critical`; a policy changes how long a thread spins before it sleeps.
 static CRITICAL: Entry = by_policy(
     "cpu.openmp.critical",
-    [
-        "#pragma omp critical, by how the runtime's threads wait",
-        "each thread adds to a counter in the critical section",
-    ],
+    ["#pragma omp critical under each OpenMP wait policy", "each thread adds to a counter in the critical section"],
     Facts { at_once: OperationsAtOnce::OfEach, ..FACTS },
     |primitive, axes| {
         let sweep = full(primitive, axes).dtypes(&[Dtype::U64]).layouts(&[Layout::Shared]);
@@ -78,8 +75,8 @@ const ELEMENTS: u64 = 1 << 10;
 static REDUCTION: Entry = by_policy(
     "cpu.openmp.reduction",
     [
-        "reduction(max:) of 1,024 integers, by how the runtime's threads wait",
-        "the whole vector reduced once by all threads together",
+        "reduction(max:) of 1,024 integers under each OpenMP wait policy",
+        "one reduction of the whole vector by all threads",
     ],
     FACTS,
     |primitive, axes| {
@@ -97,7 +94,7 @@ const GAPS_US: [u32; 3] = [0, 20, 200];
 static PARALLEL_PART: Entry = by_policy(
     "cpu.openmp.parallel_part",
     [
-        "The barriers before and after a parallel region, following serial code during which all threads but one wait",
+        "Barriers at the start and end of a parallel region, after serial code during which all threads but one wait",
         "both barriers, from the end of the serial code until the thread that ran it continues",
     ],
     FACTS,
@@ -116,7 +113,7 @@ fn parallel_part(case: &Case) -> Option<Workload> {
     let passed: fn(&OpenMpBarrier) -> _ = |barrier| barrier.wait(&mut ());
     let barriers = Pages::filled(SLOTS, |_| CachePadded::new(OpenMpBarrier(runtime)));
     let workload = Workload::one_by_one(Arc::new(part), passed as usize)
-        .expecting(Expected::Uncounted("the barrier is a function of the runtime, behind a call"))
+        .expecting(Expected::Uncounted("the barrier is a call into the OpenMP runtime"))
         .with_proof(barrier::proof_of(case.threads?, barriers));
     Some(Workload { runtime: Some::<&'static Runtime>(runtime), ..workload }.by_policy(policy, case))
 }

@@ -45,7 +45,7 @@ fn several_on_a_counter(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// cores in the same way; each process has an entry of its own for the page in its core's TLB.
 static ATOMIC_ADD: Entry = updated(
     "cpu.process.atomic_add",
-    "Atomic addition to a variable that several processes map, result unused",
+    "Atomic addition, with an unused result, to a variable that several processes map",
     "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     several_on_a_counter,
     atomic::addition_between_processes,
@@ -56,7 +56,7 @@ static ATOMIC_ADD: Entry = updated(
 /// word, because a futex of several processes is found by the page and not by the address.
 static FUTEX_LOCK: Entry = locked(
     "cpu.process.futex_lock",
-    "A futex mutex that several processes map; waiters just sleep on a non-private futex",
+    "Futex mutex shared between processes; waiters sleep on a non-private futex without spinning",
     "Drepper, Futexes Are Tricky, 2011, mutex 2; Linux, futex(2), on FUTEX_PRIVATE_FLAG",
     several_on_a_counter,
     |case| {
@@ -83,7 +83,7 @@ static PTHREAD_MUTEX: Entry = locked(
 /// In theory: as `cpu.barrier.futex`, with a reference to the page of the word in each system call.
 static FUTEX_BARRIER: Entry = passed(
     "cpu.process.futex_barrier",
-    "Central barrier that several processes map; waiters sleep on a non-private futex",
+    "Central barrier shared between processes; waiters sleep on a non-private futex",
     "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
      algorithm 7 on the count",
     several,
@@ -111,7 +111,7 @@ static PTHREAD_BARRIER: Entry = passed(
 /// In theory: what `cpu.handoff.store_pingpong` costs between threads: caches hold physical addresses.
 static STORE: Entry = handed_off(
     "cpu.process.store_pingpong",
-    "Two processes take turns writing a variable both map; each polls it without a pause until its turn comes",
+    "Two processes take turns writing a shared variable; each polls it without pausing until its turn",
     "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     of_two,
     handoff::workload_between_processes::<StoreToken>,

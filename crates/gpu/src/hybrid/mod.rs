@@ -157,7 +157,7 @@ fn common(iterations: u64) -> LoopArguments {
 }
 
 fn no_result() -> ExperimentError {
-    ExperimentError::Failed("a loop ran and left no result".to_owned())
+    ExperimentError::Failed("a loop ran but left no result".to_owned())
 }
 
 /// A disturbance if a thread lost its CPU.

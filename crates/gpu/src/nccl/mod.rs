@@ -38,7 +38,8 @@ pub(crate) enum Launching {
     Graph,
 }
 
-const SOURCE: &str = "NCCL User Guide, ncclAllReduce, Using NCCL with CUDA Graphs and Window Registration; nccl-tests, all_reduce_perf -b 8 -e 8";
+const SOURCE: &str = "NCCL User Guide, ncclAllReduce, Using NCCL with CUDA Graphs and Window Registration; \
+                      nccl-tests, all_reduce_perf -b 8 -e 8";
 
 /// The host queues the sums, and there is no grid of ours.
 const FACTS: Facts = Facts {
@@ -50,15 +51,15 @@ const FACTS: Facts = Facts {
 pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce",
-        summary: "NCCL's sum of one 8-byte integer of each device, which is a barrier of their streams; one process, a call \
-                  for each device",
+        summary: "NCCL's sum of one 8-byte integer per device, which acts as a barrier of their streams; one \
+                  process makes one call per device",
         operation: "one sum over all devices, in a chain that the host queues",
         source: SOURCE,
         facts: FACTS,
     },
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
-        summary: "The same in a CUDA graph of each device",
+        summary: "NCCL's sum of one 8-byte integer per device, captured in one CUDA graph per device",
         operation: "one sum over all devices, in a chain of replays of one graph",
         source: SOURCE,
         facts: FACTS,

@@ -49,9 +49,9 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     Section {
         name: super::NAME,
         title: "Asynchrony: which components are updated one after the other",
-        lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, figures 3 to 6. A \
-               vector of ones; each thread clears its component if both neighbours are still one. A component that is still one \
-               afterwards was updated after a neighbour: an inconsistency.",
+        lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, \
+               figures 3 to 6. The vector starts as all ones, and each thread clears its component if both neighbours \
+               are still one. A component that is one at the end was updated after a neighbour; that is an inconsistency.",
         answers: Vec::new(),
         parts,
         claims: together().filter(|row| row.in_paper).map(ClaimRow::finding).collect(),
@@ -185,8 +185,9 @@ fn apart(ns: f64) -> String {
 fn assignments(found: &Asynchrony) -> Option<Part> {
     let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
     let text = format!(
-        "{assignments} lists of multiprocessors in {} launches: a list gives each block's multiprocessor. A draw is a grid \
-         too large for the device, then several launches of that grid. In {} of {} draws two lists alternate.",
+        "{} launches placed the blocks in {assignments} different ways; each way is a list of every block's \
+         multiprocessor. A draw launches a grid that is too large for the device, then the observed grid several \
+         times. In {} of {} draws, two lists alternate.",
         grouped(launches),
         grouped(alternating_draws),
         grouped(draws)

@@ -55,7 +55,8 @@ fn same_result(rows: &[CrosscheckRow]) -> Claim {
         let [part, least, most, margin] = [row.disagreement()?, least, most, MARGIN].map(|share| 100.0 * share);
         let (difference, form) = (row.difference(), row.form);
         Some(format!(
-            "float additions from a difference of {FROM} on: the farthest, at {difference} ({form}), {part:+.2} % apart ({least:.2} to \
+            "float additions from a difference of {FROM} on: the farthest, at {difference} ({form}), {part:+.2} % \
+             apart ({least:.2} to \
              {most:.2} %); the paper's rows by up to {margin:.1} %"
         ))
     });
@@ -70,7 +71,8 @@ fn addition(rows: &[CrosscheckRow]) -> Claim {
         both.map(|both| [both.0, both.1].iter().all(|cycles| (cycles / 4.0 - 1.0).abs() <= 0.01)),
         both.map(|(outside, inside)| {
             format!(
-                "{outside:.3} cycles from outside, {inside:.3} inside, in a loop that stays in the instruction cache"
+                "{outside:.3} cycles by the outside clock, {inside:.3} by the inside clock, in a loop that stays in \
+                 the instruction cache"
             )
         }),
     )
@@ -82,7 +84,8 @@ fn instructions(rows: &[CrosscheckRow]) -> Claim {
     let figures = found.map(|InstructionCache { cached_cycles, fits, fitting_cycles, exceeds, beyond_cycles }| {
         let kib = fits * INSTRUCTION_BYTES / 1024;
         format!(
-            "{cached_cycles:.2} cycles in the shortest body, {fitting_cycles:.2} in one of {fits} additions ({kib} KiB of code), \
+            "{cached_cycles:.2} cycles in the shortest body, {fitting_cycles:.2} in one of {fits} additions ({kib} \
+             KiB of code), \
              more from {exceeds} on, {beyond_cycles:.2} in the longest body"
         )
     });

@@ -70,7 +70,7 @@ pub fn most_certain(
 pub fn objections(row: &CrosscheckRow) -> Vec<String> {
     let wrong = row.check.clone().filter(|check| check != "ok");
     let apart = row.disagreement().filter(|_| row.apart().is_some_and(|(least, _)| least > AGREEMENT));
-    let apart = apart.map(|part| format!("{:+.1} % from outside", 100.0 * part));
+    let apart = apart.map(|part| format!("{:+.1} % by the outside clock", 100.0 * part));
     let untrue = row.known_cycles.zip(row.inside_cycles).filter(|(known, found)| (found / known - 1.0).abs() > TRUTH);
     let untrue = untrue.map(|(known, found)| format!("{found:.3} cycles inside, {known} known"));
     [wrong, apart, untrue].into_iter().flatten().collect()

@@ -17,7 +17,8 @@ pub fn section(rows: &[Row]) -> Option<Section> {
     (!parts.is_empty()).then_some(Section {
         name: super::NAME,
         title: "Reductions: do primitive costs say which synchronization to choose?",
-        lead: "Reductions of one vector, compared by the costs of the primitives they are made of. Burtchell and Burtscher, \
+        lead: "Reductions of one vector, compared by the costs of the primitives they are made of. Burtchell and \
+               Burtscher, \
                Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A Study of \
                Synchronization Methods in Modern GPUs.",
         answers: answers(rows),
@@ -97,7 +98,8 @@ fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
         "Either a second kernel merges the blocks' partial results, or the same kernel does after a grid \
          barrier. The figures show how much longer that takes than one atomic operation per block, launched in the \
-         same way. They include the host's time where kernels are queued while others run, but not where they are queued first.",
+         same way. The figures include the host's time if kernels are queued while others run, but not if all are \
+         queued first.",
     );
     let columns: [Column<Boundary>; 4] = [
         ("elements", |one| size(one.elements)),

@@ -22,7 +22,8 @@ pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
 
 fn shared_memory(timeline: &Timeline) -> Claim {
     let claim = |truth, figures| Claim {
-        statement: "The naive clock reads of the shared-memory snippet time something else: corrected, they give less than half.",
+        statement: "The naive clock reads of the shared-memory snippet time something else; corrected reads give \
+                    less than half.",
         place: "figures of the post, 378 to 384 and 56 to 58 cycles",
         truth,
         figures,
@@ -58,7 +59,8 @@ fn waits(timeline: &Timeline) -> Option<Claim> {
         .map(|(snippet, ratio)| format!("{snippet}: corrected {ratio:.2} times the naive figure"))
         .collect();
     (!ratios.is_empty()).then(|| Claim {
-        statement: "Loads have a variable latency: a closing clock read that waits for none of them times their issue.",
+        statement: "Loads have a variable latency: a closing clock read that waits for none of them times only \
+                    their issue.",
         place: "the post's explanation of barriers in machine code",
         truth: Some(!early.is_empty()).into(),
         figures: early.join("; "),

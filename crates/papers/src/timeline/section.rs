@@ -35,8 +35,9 @@ pub(super) fn section(timeline: &Timeline, shown: &[Version]) -> Section {
     Section {
         name: super::NAME,
         title: "Timeline: start and stop of every warp",
-        lead: "After \"Cycle-accurate CUDA with an assembler\": each snippet once with the clock reads as the compiler placed \
-               them (naive), and once with machine code edited so that the clock reads wait for what they time (corrected).",
+        lead: "This repeats \"Cycle-accurate CUDA with an assembler\". Each snippet runs twice: with the clock \
+               reads where the compiler put them (naive), and with machine code edited so that the clock reads wait \
+               for what they time (corrected).",
         answers: Vec::new(),
         parts,
         claims,
@@ -228,11 +229,13 @@ fn clock(timeline: &Timeline) -> Option<Part> {
     let groups = groups(&timeline.clocks);
     let spread = groups.iter().map(|group| group.spread_cycles).fold(0.0, f64::max);
     let text = format!(
-        "Warps of one multiprocessor share its cycle counter. The counters of the {} multiprocessors are up to {:.3} million \
-         cycles apart. They form {} groups, in which they are at most {spread:.0} cycles apart. Each block relates its own to the \
-         global timer: before and after the snippet it notes the cycles at which it sees the timer step; the earliest \
-         counts. Even and odd steps disagree by {disagreement:.1} cycles at most, which is the resolution between \
-         multiprocessors. Whether the timer reaches them all at the same time is not visible.",
+        "The warps of a multiprocessor share its cycle counter. The counters of the {} multiprocessors are up to \
+         {:.3} million \
+         cycles apart. The counters form {} groups, in which they are at most {spread:.0} cycles apart. Each block \
+         aligns its counter with the global timer: before and after the snippet, it records the cycles at which it \
+         sees the timer advance, of which the earliest counts. Even and odd timer steps disagree by at most \
+         {disagreement:.1} cycles, which is the resolution between multiprocessors. This method cannot show whether \
+         the timer reaches all multiprocessors at the same time.",
         timeline.clocks.len(),
         (high - low) / 1e6,
         groups.len()

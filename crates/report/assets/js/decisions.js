@@ -262,7 +262,7 @@ export function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      `What ${SEVERAL ? "each" : "this"} run says about the choices a program faces. Where the intervals do not decide, it says so.`,
+      `What ${SEVERAL ? "each" : "this"} run says about common choices in parallel programs. If the intervals cannot decide a choice, it is called undecided.`,
     ),
     cards,
   );

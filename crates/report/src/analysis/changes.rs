@@ -23,7 +23,9 @@ pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     let others = others.iter().filter(|(count, ..)| *count > 0);
     let others: Vec<String> = others.map(|(count, separator, words)| format!("{separator}{count}{words}")).collect();
     format!(
-        "{all} in common: {slower} slower, {faster} faster, {same} same within {threshold}, {undecided} undecided{}",
+        "{} in common: {slower} slower, {faster} faster, {same} the same within {threshold}, {undecided} \
+         undecided{}",
+        naming::plural(all, "case"),
         others.concat()
     )
 }
@@ -35,7 +37,7 @@ pub(crate) fn clocks(comparison: &Comparison<'_>) -> Option<String> {
         of_cpu.filter_map(|case| Some((case.a.clock?.value(), case.b.clock?.value()))).collect();
     let (a, b): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
     let ghz = |hz: &[f64]| Some(format!("{:.2} GHz", median(hz)? / 1e9));
-    Some(format!("cores at {} in A, {} in B", ghz(&a)?, ghz(&b)?))
+    Some(format!("cores run at {} in A and {} in B", ghz(&a)?, ghz(&b)?))
 }
 
 /// `None` where nothing differs.
@@ -103,7 +105,7 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
         cases.sort_by(|one, other| least(other).total_cmp(&least(one)));
         (!cases.is_empty()).then(|| Changes {
             title: format!("{title}: {}", naming::plural(cases.len(), "case")),
-            order: "with the ratio above which it counts as slower, largest first".to_owned(),
+            order: "each with the ratio from which it would count as slower, largest first".to_owned(),
             grid: rows_of(cases.iter().copied().take(most), true),
             left_out: cases.len().saturating_sub(most),
         })
@@ -116,8 +118,8 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     format!(
-        "Each interval covers its case alone. Verdicts are corrected for testing {tested} cases, so an undecided \
-         case can have an interval beyond the threshold."
+        "Each interval covers only its own case. Verdicts are corrected because {tested} cases are tested, so an \
+         undecided case can have an interval beyond the threshold."
     )
 }
 

@@ -146,10 +146,10 @@ fn throughput(data: &RunData) -> PaperTable {
         headings: names[..columns].iter().map(|text| (*text).to_owned()).collect(),
         lines,
         paper: 3,
-        note: "Warps: one block of 1,024 threads. The paper's coalesced figures come from its table 4, which its \
+        note: "Warp figures use one block of 1,024 threads. The paper's coalesced figures come from its table 4, which its \
                table 7 contradicts. Where the compiler reduces a warp barrier to a NOP, there is nothing to count; \
-               \"set up each time\" gives the cost of a single use. Blocks: the highest rate over all block counts that \
-               fit on a multiprocessor.",
+               \"set up each time\" gives the cost of a single use. Block figures give the highest rate over all \
+               block counts that fit on a multiprocessor.",
     }
 }
 
@@ -199,7 +199,7 @@ fn grid(data: &RunData) -> PaperTable {
         headings: headings("blocks per SM", &["V100", "P100"], &names),
         lines,
         paper: 3,
-        note: "Lowest and highest cost over the measured block sizes.",
+        note: "Cells give the lowest and highest cost over the measured block sizes.",
     }
 }
 
@@ -235,7 +235,8 @@ fn two_devices(data: &RunData) -> PaperTable {
         headings: headings("case", &["V100"], &ids),
         lines,
         paper: 2,
-        note: "Lowest and highest cost over the measured shapes. The paper's P100 has other classes.",
+        note: "Cells give the lowest and highest cost over the measured shapes. The paper groups its P100 shapes \
+               differently.",
     }
 }
 

@@ -29,15 +29,19 @@ pub fn trust(data: &RunData) -> Option<String> {
     let disturbed = joined(disturbed, "; ").map(|parts| format!("{}. ", capitalized(&parts))).unwrap_or_default();
     let shared = another_run::sentence(&data.run.shared);
     let rough = data.rows.iter().filter(|row| State::of(row) == State::Rough).count();
-    let rough = if rough > 0 { format!(", {} more are rough (~)", grouped(rough)) } else { String::new() };
+    let rough = if rough > 0 { format!("; {} more are rough (~)", grouped(rough)) } else { String::new() };
     let imported = data.rows.iter().filter(|row| matches!(row.verdict, Verdict::Imported(_))).count();
     let known = match imported {
         0 => format!("{disturbed}{} of {} costs are resolved{rough}.", grouped(resolved), grouped(existing)),
         _ => format!("{} of {} figures are imported, without intervals.", grouped(imported), grouped(existing)),
     };
     let history = history(&data.run);
-    let shared = (!shared.is_empty())
-        .then(|| format!("Each CPU ± includes what shifts all rows from run to run: {shared}. {history}."));
+    let shared = (!shared.is_empty()).then(|| {
+        format!(
+            "The ± of every CPU row includes shifts that all rows share from run to run: {shared}. \
+                          {history}."
+        )
+    });
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
     let states = states.map(|states| format!("The machine changed state: {states}."));
     joined([Some(known), states, shared], " ")
@@ -46,12 +50,12 @@ pub fn trust(data: &RunData) -> Option<String> {
 /// What the half widths of rows measured by several processes rest on.
 fn history(run: &Run) -> String {
     match run.between_runs.iter().map(|between| between.runs).max() {
-        Some(runs) => format!("± comes from {runs} runs of this machine"),
+        Some(runs) => format!("The ± comes from {runs} runs of this machine"),
         None if guests::usual(&run.machine).is_empty() => {
-            "± comes from the processes of this run alone; runs may differ more".to_owned()
+            "The ± comes only from the processes of this run; runs may differ more".to_owned()
         }
-        None => "± comes from this run's processes and from how far runs differ on other virtual machines, so a \
-                 first run has a wide ±; `syncscope run --repeat 3` shows how far they differ here"
+        None => "The ± comes from this run's processes and from how far runs differ on other virtual machines, so \
+                 it is wide in a first run; `syncscope run --repeat 3` measures how far runs differ here"
             .to_owned(),
     }
 }

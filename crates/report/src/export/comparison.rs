@@ -224,8 +224,8 @@ mod tests {
             "  B  after   EPYC + X2  standard      5  2026-11-21T07:00:00Z",
             "",
             "What changed",
-            "  slower in B: gpu.cluster 1.50 times the cost (1 of 1 case)",
-            "  half of the 2 others, same or undecided, could have shown a change of 1.07-fold or more",
+            "  slower in B: gpu.cluster costs 1.50 times as much (1 of 1 case)",
+            "  half of the 2 others (same or undecided) would have shown a change of 1.07-fold or more",
             "",
             "Differences",
             "  what  A   B",
@@ -241,16 +241,16 @@ mod tests {
             "   B/A  95 % interval       A       B  case",
             "  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
             "",
-            "Same within 5 %: 2 cases, with the ratio above which it counts as slower, largest first",
+            "Same within 5 %: 2 cases, each with the ratio from which it would count as slower, largest first",
             "   B/A  95 % interval  seen from        A        B  case",
             "  1.00  0.986 to 1.01       1.07  10.0 ns  10.0 ns  gpu.shuffle.idx 32 threads",
             "  1.00  0.986 to 1.01       1.07  12.0 ns  12.0 ns  gpu.shuffle.xor i32 32 threads",
             "",
-            "Each interval covers its case alone. Verdicts are corrected for testing 3 cases, so an",
-            "undecided case can have an interval beyond the threshold.",
+            "Each interval covers only its own case. Verdicts are corrected because 3 cases are",
+            "tested, so an undecided case can have an interval beyond the threshold.",
             "",
-            "4 in common: 1 slower, 0 faster, 2 same within 5 %, 0 undecided, 1 not comparable; 1",
-            "  only in B",
+            "4 cases in common: 1 slower, 0 faster, 2 the same within 5 %, 0 undecided, 1 not",
+            "  comparable; 1 only in B",
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
@@ -279,7 +279,7 @@ mod tests {
         a.name = "<before>|".to_owned();
         let comparison = compare(&a, &b, 0.05);
         let markdown = as_markdown(&comparison);
-        assert!(markdown.starts_with("**4 in common: 1 slower,"), "{markdown}");
+        assert!(markdown.starts_with("**4 cases in common: 1 slower,"), "{markdown}");
         for line in [
             "| A | &lt;before&gt;\\| | EPYC + X1 | standard | 4 | 2026-11-21T07:00:00Z |",
             "| GPU | X1 | X2 |",

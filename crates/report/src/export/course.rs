@@ -42,7 +42,7 @@ fn summary(course: &Course) -> String {
     let (steps, cases) = (naming::plural(course.steps.len(), "change"), naming::plural(course.cases, "case"));
     let left_out =
         if course.left_out > 0 { format!("; {} more in too few runs", course.left_out) } else { String::new() };
-    format!("{steps} in {cases}{left_out}. The chance of finding any where there is none is about 1 %.")
+    format!("{steps} in {cases}{left_out}. If nothing changed, the chance of finding a change is about 1 %.")
 }
 
 fn name(step: &Step) -> String {

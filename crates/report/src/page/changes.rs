@@ -115,7 +115,7 @@ mod tests {
     fn two_runs_say_what_changed() {
         let html = html(&[run("<a>", &[100.0, 200.0, 300.0]), run("b", &[100.0, 400.0, 300.0])]);
         assert!(
-            html.contains("From A, &lt;a&gt;, to B, b: 3 in common: 1 slower, 0 faster, 2 same within 5 %"),
+            html.contains("From A, &lt;a&gt;, to B, b: 3 cases in common: 1 slower, 0 faster, 2 the same within 5 %"),
             "{html}"
         );
         assert!(html.contains(">Slower in B: 1 case<") && html.contains(">2.00<"), "{html}");

@@ -43,8 +43,8 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
     }
     format!(
         "<section id=\"machine\" aria-labelledby=\"machine-title\"><h2 id=\"machine-title\">The machine</h2><p \
-         class=\"lead\">Grey: what the system reports. <b class=\"measured\">Blue</b>: what this run measured, per \
-         operation. A cost of 1 ns is 1 µs for a thousand operations.</p>{figures}</section>"
+         class=\"lead\">Grey shows what the system reports, <b class=\"measured\">blue</b> what this run measured per \
+         operation. At 1 ns each, a thousand operations take 1 µs.</p>{figures}</section>"
     )
 }
 

@@ -106,7 +106,7 @@ fn ten_questions_of_a_reader() {
     // 8. What is cas_fail? The list of primitives.
     let known = page["primitives"].as_array().unwrap();
     let one = known.iter().find(|one| one["id"] == "cpu.atomic.cas_fail").unwrap();
-    assert_eq!(one["summary"], "Atomic compare-and-swap that finds a value other than the expected one");
+    assert_eq!(one["summary"], "Atomic compare-and-swap that always fails");
 
     // 9. Is this figure good, and for my machine? What disturbed the run is below the answers; the ladder has the figures of
     // other machines behind its own, each with what it is worth.
@@ -121,7 +121,7 @@ fn ten_questions_of_a_reader() {
     assert!(tips.iter().any(|tip| tip.starts_with("NVIDIA H100 80GB HBM3\n376 ns")), "{tips:?}");
 
     // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
-    assert!(text.contains("A cost of 1 ns is 1 µs for a thousand operations"));
+    assert!(text.contains("At 1 ns each, a thousand operations take 1 µs"));
     assert!(
         text.contains("<b>714\u{a0}ns</b> barrier of the grid (hierarchical near_counters)"),
         "0.7 ms for a thousand"

@@ -88,8 +88,7 @@ const MACHINES: [Described; 6] = [
         says: &[
             SIBLINGS,
             ONE_CORE,
-            "On an efficiency core instead of a performance core, one thread's operations take longer: an atomic add \
-             1.5 times",
+            "With one thread on an efficiency core instead of a performance core, an atomic add takes 1.5 times as long",
             "Two threads on efficiency cores instead of performance cores: an atomic add takes 18.0 ns instead of 12.0 ns",
             "With one thread on a core of each kind instead of both on performance cores, an atomic add takes 24.0 ns instead of 12.0 ns",
         ],
@@ -493,8 +492,7 @@ fn headlines_name_the_kinds_of_cores() {
     let found = found_in(machine.name, &described::xml(&machine.parts, &[], &machine.kinds, None));
     let said = found.to_string();
     for text in [
-        "On a low-power core instead of a performance core, one thread's operations take longer: an atomic add 2.5 \
-         times",
+        "With one thread on a low-power core instead of a performance core, an atomic add takes 2.5 times as long",
         "Two threads on low-power cores instead of performance cores: an atomic add takes 30.0 ns instead of 12.0 ns",
         "With one thread on a low-power core and one on a performance core instead of both on performance cores, an atomic add takes \
          40.0 ns instead of 12.0 ns",

@@ -168,7 +168,7 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
         .map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}"))
         .collect();
     let others = if others.is_empty() { String::new() } else { format!(" (not tried: {})", others.join("; ")) };
-    Err(Failure::CouldNot(format!("{} has no memory ordering that could be weaker{others}", own.id)))
+    Err(Failure::CouldNot(format!("{} has no memory ordering that can be weakened{others}", own.id)))
 }
 
 fn empty_table(own: &OwnOperation, not_tried: Vec<NotTried>) -> Table {

@@ -19,7 +19,7 @@ const BEHIND: &str = "behind # stores";
 
 const fn entry(id: &'static str, summary: &'static str, source: &'static str, workload: MakeWorkload) -> Entry {
     let facts = Facts { role: Role::Publication, ..atomic::FACTS };
-    let operation = "one store that publishes what was stored before";
+    let operation = "one store that publishes the stores before it";
     Entry::of(Primitive { id, summary, operation, source, facts }, cases, workload).beyond_quick()
 }
 
@@ -35,7 +35,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// In theory: a store in the store buffer that leaves it after all older ones.
 static RELEASE: Entry = entry(
     "cpu.atomic.publish_release",
-    "A release store, alone and behind stores to other lines",
+    "Release store, alone or after stores to other cache lines",
     "C++20 [atomics.order]; Arm Architecture Reference Manual, B2.3 (STLR)",
     workload::<false>,
 );
@@ -43,7 +43,7 @@ static RELEASE: Entry = entry(
 /// In theory: the core stops until all older accesses are done, then one store.
 static FENCED: Entry = entry(
     "cpu.atomic.publish_fenced",
-    "A release fence and a relaxed store, alone and behind stores to other lines",
+    "Release fence and relaxed store, alone or after stores to other cache lines",
     "C++20 [atomics.fences]; Arm Architecture Reference Manual, B2.3 (DMB ISH)",
     workload::<true>,
 );

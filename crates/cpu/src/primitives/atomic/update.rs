@@ -13,7 +13,7 @@ use crate::primitives::prelude::*;
 /// stride that puts them on lines of their own they cost what one thread pays.
 pub(super) static ADD: Entry = atomic::entry(
     "cpu.atomic.add",
-    "Atomic addition whose result is not used; floating point by compare-and-swap",
+    "Atomic addition with an unused result; floating point uses compare-and-swap",
     "one addition of 1 by each thread",
     "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
     |primitive, axes| axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders()),
@@ -81,7 +81,7 @@ impl Update for Add {
 /// cycles. A locked instruction of x86-64 waits for the one before it anyway. AArch64 may overlap independent ones.
 pub(super) static ADD_CAPTURE: Entry = atomic::entry(
     "cpu.atomic.add_capture",
-    "Atomic addition whose result is used; floating point by compare-and-swap",
+    "Atomic addition that returns the old value; floating point uses compare-and-swap",
     "each thread adds 1 and gets the old value",
     "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
     atomic::cases_and_chains,
@@ -174,7 +174,7 @@ impl Update for Exchange {
 /// (mode `latency`), each operation expects what the one before found, as a retry does.
 pub(super) static CAS_PASS: Entry = atomic::entry(
     "cpu.atomic.cas_pass",
-    "Atomic compare-and-swap that finds the expected value",
+    "Atomic compare-and-swap that always succeeds",
     "one successful compare-and-swap by each thread",
     "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     |primitive, axes| integers(atomic::cases_and_chains(primitive, axes)),
@@ -186,7 +186,7 @@ pub(super) static CAS_PASS: Entry = atomic::entry(
 /// architecture with load-linked and store-conditional does not write, and the threads can share the line.
 pub(super) static CAS_FAIL: Entry = atomic::entry(
     "cpu.atomic.cas_fail",
-    "Atomic compare-and-swap that finds a value other than the expected one",
+    "Atomic compare-and-swap that always fails",
     "one failing compare-and-swap by each thread",
     "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     |primitive, axes| integers(atomic::cases(primitive, axes)),
@@ -260,8 +260,8 @@ impl Update for Fail {
 /// are 1, 2, 3, ..., so that every operation of one thread writes.
 pub(super) static MAX: Entry = atomic::entry(
     "cpu.atomic.max",
-    "Atomic maximum; on x86 and for floating point by compare-and-swap",
-    "each thread takes a maximum with a growing number",
+    "Atomic maximum; on x86 and for floating point, it uses compare-and-swap",
+    "each thread takes the maximum of the variable and a growing number",
     "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
     atomic::cases,
     atomic::workload::<Max>,

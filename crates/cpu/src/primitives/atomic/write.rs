@@ -23,7 +23,7 @@ use crate::primitives::prelude::*;
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.write",
-        summary: "Atomic write to two shared variables in turn, on two lines",
+        summary: "Atomic writes that alternate between two shared variables on different cache lines",
         operation: "one write by each thread",
         source: "OpenMP 5.2, 15.8.4 (atomic write); Burtchell and Burtscher, IISWC 2024, V.A.2",
         facts: Facts { role: Role::Access, ..atomic::FACTS },

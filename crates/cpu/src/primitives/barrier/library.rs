@@ -18,7 +18,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&STD, &PTHREAD, &WAIT_GR
 /// threads.
 static STD: Entry = barrier::sleeps(
     "cpu.barrier.std",
-    "The standard library's barrier: a mutex and a condition variable, waiters block",
+    "The standard library's barrier: a mutex and a condition variable; waiters block",
     "Rust std::sync::Barrier",
     of_teams,
     |case| {
@@ -46,7 +46,7 @@ impl Barrier for std::sync::Barrier {
 /// thread that leaves counts itself out, so that the barrier may be destroyed: one more change of the line.
 static PTHREAD: Entry = barrier::sleeps(
     "cpu.barrier.pthread",
-    "pthread_barrier_t: waiters just block",
+    "pthread_barrier_t: waiters block without spinning",
     "POSIX.1-2017, pthread_barrier_wait; run.json holds the C library's version",
     of_teams,
     |case| Some(barrier::workload(case, PthreadBarrier::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
@@ -59,7 +59,7 @@ static PTHREAD: Entry = barrier::sleeps(
 /// and these references are part of the cost.
 static WAIT_GROUP: Entry = barrier::sleeps(
     "cpu.barrier.crossbeam_wait_group",
-    "Crossbeam's wait group as a barrier: thread 0 makes a new group for each phase, waiters block",
+    "Crossbeam's wait group as a barrier: thread 0 makes a new group for each phase; waiters block",
     "crossbeam::sync::WaitGroup",
     of_teams,
     |case| Some(barrier::workload(case, WaitGroups::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
@@ -127,7 +127,7 @@ impl Barrier for WaitGroups {
 /// block on a futex. With more threads than CPUs libgomp hardly spins.
 static OPENMP: Entry = barrier::of_openmp(
     "cpu.barrier.openmp",
-    "#pragma omp barrier: a call of GOMP_barrier by the threads of a parallel region",
+    "#pragma omp barrier: the threads of a parallel region call GOMP_barrier",
     "OpenMP 5.2, 15.3.1; GCC's libgomp or LLVM's libomp, as the group column says",
     |primitive, axes| openmp::with_every_runtime(&of_teams(primitive, axes)),
     workload_of_runtime,
@@ -136,7 +136,7 @@ static OPENMP: Entry = barrier::of_openmp(
 
 pub(in crate::primitives) fn workload_of_runtime(case: &Case) -> Option<Workload> {
     let runtime = openmp::of_case(case)?;
-    let expected = Expected::Uncounted("the barrier is a function of the runtime, behind a call");
+    let expected = Expected::Uncounted("the barrier is a call into the OpenMP runtime");
     Some(Workload { runtime: Some(runtime), ..barrier::workload(case, |_| OpenMpBarrier(runtime), expected)? })
 }
 

@@ -33,8 +33,8 @@ kinds! {
 }
 
 /// Why instructions of a barrier are not counted.
-const PLAIN_STORES: Expected = Expected::Uncounted("a barrier of plain stores has no instruction of its own");
-pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the barrier is passed in a library, behind a call");
+const PLAIN_STORES: Expected = Expected::Uncounted("a barrier made of plain stores has no instruction of its own");
+pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the barrier is a call into a library");
 
 /// What the central barriers hold.
 pub(super) const ONE_DECREMENT: Expected =

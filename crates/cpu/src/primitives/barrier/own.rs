@@ -14,7 +14,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, 
 /// linear in the number of threads. There is no system call as long as every thread has a CPU.
 static SENSE: Entry = barrier::spins(
     "cpu.barrier.sense",
-    "Central sense-reversing barrier: one atomic decrement, waiters spin, then yield",
+    "Central sense-reversing barrier: one atomic decrement; waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
     of_teams,
     |case| barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT),
@@ -25,7 +25,7 @@ static SENSE: Entry = barrier::spins(
 /// part in every round, without an atomic read-modify-write. The critical path is the shortest of all barriers here.
 static DISSEMINATION: Entry = barrier::spins(
     "cpu.barrier.dissemination",
-    "Dissemination barrier: plain stores to one partner in each of log2(n) rounds, waiters spin, then yield",
+    "Dissemination barrier: a plain store to one partner in each of log2(n) rounds; waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 9",
     of_teams,
     |case| barrier::workload(case, |threads| DisseminationBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
@@ -37,7 +37,7 @@ static DISSEMINATION: Entry = barrier::spins(
 /// The path is longer than that of the dissemination barrier, but there are 2n - 2 transfers instead of n log2(n).
 static TREE: Entry = barrier::spins(
     "cpu.barrier.tree",
-    "Static tree barrier: arrival with four children, wake-up with two, waiters spin, then yield",
+    "Static tree barrier: fan-in of four on arrival, fan-out of two on wake-up; waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 11",
     of_teams,
     |case| barrier::workload(case, |threads| TreeBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
@@ -48,7 +48,8 @@ static TREE: Entry = barrier::spins(
 /// fetches of one line. No atomic read-modify-write, two transfers on the critical path for few threads.
 static FLAT: Entry = barrier::spins(
     "cpu.barrier.flat",
-    "Flat barrier: each thread stores to a line of its own, thread 0 reads all, one line releases the others",
+    "Flat barrier: each thread stores to its own cache line; thread 0 reads them all and releases the others \
+     through one line",
     "Hoefler, Mehlan, Mietke and Rehm, A Survey of Barrier Algorithms, CSR-04-03, 2004 (linear barrier)",
     of_teams,
     |case| barrier::workload(case, |threads| FlatBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
@@ -59,7 +60,7 @@ static FLAT: Entry = barrier::spins(
 /// all of them, who become runnable one after the other. No mutex, which `cpu.barrier.std` takes twice in each thread.
 static FUTEX: Entry = barrier::sleeps(
     "cpu.barrier.futex",
-    "Central barrier: one atomic decrement, waiters sleep on a futex, the last thread wakes all",
+    "Central barrier: one atomic decrement; waiters sleep on a futex until the last thread wakes them",
     "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
      algorithm 7 on the count",
     of_teams,
@@ -77,7 +78,8 @@ static FUTEX: Entry = barrier::sleeps(
 /// Each signal across clusters is one of log2(c) of one thread, where the dissemination barrier sends all of its rounds anywhere.
 static CLUSTERS: Entry = barrier::spins(
     "cpu.barrier.clusters",
-    "Arrival up a tree in each NUMA node, cache group or four CPUs; dissemination across them; one line wakes a group",
+    "Hierarchical barrier: a tree within each NUMA node, cache group or four CPUs, dissemination between them, and \
+     one cache line to wake a group",
     "Gao et al., Optimizing Barrier Synchronization on ARMv8 Many-Core Architectures, IEEE CLUSTER 2021",
     of_teams,
     |case| {

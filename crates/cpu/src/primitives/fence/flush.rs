@@ -13,7 +13,7 @@ use crate::primitives::prelude::*;
 /// every update waits for its line at the fence; without the fence the store buffer hides that wait.
 pub(super) static ENTRY: Entry = fence::entry(
     "cpu.fence.flush",
-    "Sequentially consistent fence between plain updates of private elements of two arrays",
+    "Sequentially consistent fence between plain updates of private elements in two arrays",
     "OpenMP 5.2, 15.8.5 (flush); Burtchell and Burtscher, IISWC 2024, V.A.4",
     cases,
     workload,

@@ -15,7 +15,7 @@ mod flush;
 pub(super) static ENTRIES: &[&Entry] = &[&ACQUIRE, &RELEASE, &ACQ_REL, &SEQ_CST, &flush::ENTRY, &LIGHT, &HEAVY];
 
 /// Why instructions are not counted.
-pub(super) const IN_THE_KERNEL: Expected = Expected::Uncounted("a system call behind a library function");
+pub(super) const IN_THE_KERNEL: Expected = Expected::Uncounted("a system call made by a library function");
 
 const FACTS: Facts = Facts {
     mode: Mode::Throughput,
@@ -32,7 +32,7 @@ kinds! {
 /// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor
 /// stores with stores or older loads).
 const ORDER_IS_KEPT: &str =
-    "no instruction on x86-64, which keeps this order anyway: the fence binds the compiler alone";
+    "no instruction on x86-64, which keeps this order anyway: the fence constrains only the compiler";
 
 /// What such a fence is: on AArch64 a barrier of this kind.
 const fn for_the_compiler_or(aarch64: Beginnings) -> Expected {
@@ -97,7 +97,7 @@ impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
 /// In theory: nothing on x86. On AArch64 a `dmb ishld`, which waits for earlier loads.
 static ACQUIRE: Entry = for_the_compiler(
     "cpu.fence.acquire",
-    "Acquire fence with no access before or after it",
+    "Acquire fence with no memory access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acquire)",
     |_| Some(bare(|| atomic::fence(Ordering::Acquire), for_the_compiler_or(&["dmb ishld"]))),
 );
@@ -105,7 +105,7 @@ static ACQUIRE: Entry = for_the_compiler(
 /// In theory: nothing on x86. On AArch64 a `dmb ish`, which waits for earlier loads and stores.
 static RELEASE: Entry = for_the_compiler(
     "cpu.fence.release",
-    "Release fence with no access before or after it",
+    "Release fence with no memory access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush release)",
     |_| Some(bare(|| atomic::fence(Ordering::Release), for_the_compiler_or(&["dmb ish"]))),
 );
@@ -113,7 +113,7 @@ static RELEASE: Entry = for_the_compiler(
 /// In theory: as the release fence.
 static ACQ_REL: Entry = for_the_compiler(
     "cpu.fence.acq_rel",
-    "Acquire-release fence with no access before or after it",
+    "Acquire-release fence with no memory access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush acq_rel)",
     |_| Some(bare(|| atomic::fence(Ordering::AcqRel), for_the_compiler_or(&["dmb ish"]))),
 );
@@ -123,7 +123,7 @@ static ACQ_REL: Entry = for_the_compiler(
 /// pays for itself: the cost does not depend on the number of threads.
 static SEQ_CST: Entry = entry(
     "cpu.fence.seq_cst",
-    "Sequentially consistent fence with no access before or after it",
+    "Sequentially consistent fence with no memory access before or after it",
     "C++20 [atomics.fences]; OpenMP 5.2, 15.8.5 (flush seq_cst)",
     of_teams,
     |_| Some(bare(|| atomic::fence(Ordering::SeqCst), Expected::once(FULL_FENCE, FULL_FENCE_OF_ARM))),
@@ -142,12 +142,12 @@ static SEQ_CST: Entry = entry(
 
 const SOURCE: &str = "Linux, membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; C++ P1202, asymmetric fences";
 
-const FOR_THE_COMPILER: &str = "no instruction: the other side's membarrier orders the accesses of this thread";
+const FOR_THE_COMPILER: &str = "no instruction: membarrier on the other side orders this thread's accesses";
 
 /// In theory: nothing. It keeps the compiler from moving accesses, as a reader needs whose writers call membarrier.
 static LIGHT: Entry = entry(
     "cpu.fence.asymmetric_light",
-    "The reader's side of an asymmetric fence: a compiler-only fence",
+    "Reader side of an asymmetric fence: a compiler-only fence",
     SOURCE,
     cases_of_one_thread,
     |_| Some(bare(|| compiler_fence(Ordering::SeqCst), Expected::NoInstruction(FOR_THE_COMPILER))),
@@ -159,7 +159,7 @@ static LIGHT: Entry = entry(
 /// microseconds where threads run, a few hundred nanoseconds where none does.
 static HEAVY: Entry = entry(
     "cpu.fence.asymmetric_heavy",
-    "The writer's side of an asymmetric fence: membarrier, a full fence on all running threads of the process",
+    "Writer side of an asymmetric fence: membarrier, which acts as a full fence on all running threads of the process",
     SOURCE,
     of_teams,
     |_| Some(bare(|| or_fail(membarrier::barrier(), "membarrier"), IN_THE_KERNEL)),

@@ -10,13 +10,13 @@ use crossbeam::channel::{self, Receiver, Sender};
 use crate::primitives::handoff::{self, Handoff, Token};
 use crate::primitives::prelude::*;
 
-const IN_A_LIBRARY: Expected = Expected::Uncounted("a channel is a library, not an instruction");
+const IN_A_LIBRARY: Expected = Expected::Uncounted("a channel is library code, not an instruction");
 
 /// In theory: an atomic operation and a store to send, the same to receive, and a system call on each side if the
 /// receiver blocks. Receivers spin for some microseconds first, so running threads need no call.
 pub(super) static CHANNEL: Entry = handoff::entry::<Inboxes<Bounded<1>>>(
     "cpu.handoff.channel",
-    "Two threads send each other a number through crossbeam's channels of capacity one",
+    "Two threads send each other a number through crossbeam channels of capacity one",
     "crossbeam-channel, bounded(1)",
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
@@ -98,7 +98,7 @@ pub(super) static BOUNDED: Entry = Entry {
     },
     ..handoff::entry::<Inboxes<Bounded<1>>>(
         "cpu.handoff.crossbeam_bounded",
-        "Two threads send each other a number through crossbeam's channels of the capacity in the group column",
+        "Two threads send each other a number through crossbeam channels with the capacity in the group column",
         "crossbeam-channel, bounded(1) and bounded(64)",
     )
 }
@@ -118,7 +118,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// spins, then sleeps; the other one finds it there, gives or takes the message and wakes it.
 pub(super) static RENDEZVOUS: Entry = handoff::entry::<Rendezvous>(
     "cpu.handoff.crossbeam_rendezvous",
-    "Two threads meet to hand over a number, through zero-capacity crossbeam channels",
+    "Two threads meet to hand over a number through zero-capacity crossbeam channels",
     "crossbeam-channel, bounded(0)",
 )
 .beyond_quick();
@@ -159,7 +159,7 @@ impl Handoff for Rendezvous {
 /// in when a receiver stops spinning.
 pub(super) static STD_MPSC: Entry = handoff::entry::<Inboxes<Std>>(
     "cpu.handoff.std_mpsc",
-    "Two threads send each other a number through the standard library's channels of capacity one",
+    "Two threads send each other a number through standard-library channels of capacity one",
     "Rust std::sync::mpsc::sync_channel(1)",
 )
 .beyond_quick();

@@ -64,7 +64,7 @@ impl<E: Counters> Events<E> {
 }
 
 impl<E: Counters> Handoff for Events<E> {
-    const EXPECTED: Expected = Expected::Uncounted("an eventfd is system calls, not an instruction");
+    const EXPECTED: Expected = Expected::Uncounted("an eventfd takes system calls, not an instruction");
 
     fn reset(&self) {
         (0..2).for_each(|thread| while self.taken(thread, Duration::ZERO) {});
@@ -137,7 +137,7 @@ impl<E: BothPipes> Pipes<E> {
 }
 
 impl<E: BothPipes> Handoff for Pipes<E> {
-    const EXPECTED: Expected = Expected::Uncounted("a pipe is system calls, not an instruction");
+    const EXPECTED: Expected = Expected::Uncounted("a pipe takes system calls, not an instruction");
 
     fn reset(&self) {
         (0..2).for_each(|thread| while self.receive(thread, Duration::ZERO).is_some() {});

@@ -15,7 +15,7 @@ use crate::primitives::wait::park_until;
 /// again. What condition variables, parking and channels cost beyond this is their own.
 pub(super) static FUTEX: Entry = handoff::entry::<FutexToken>(
     "cpu.handoff.futex",
-    "Two threads block on one word and wake each other by futex calls, without spinning",
+    "Two threads block on one word and wake each other with futex calls, without spinning",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
@@ -25,7 +25,7 @@ pub(super) static FUTEX: Entry = handoff::entry::<FutexToken>(
 pub(super) struct FutexToken;
 
 impl Handoff for FutexToken {
-    const EXPECTED: Expected = Expected::Uncounted("a futex is a system call behind a library function");
+    const EXPECTED: Expected = Expected::Uncounted("a futex is a system call made by a library function");
 
     #[inline(always)]
     fn pass(Token { turns, .. }: &Token<Self>, _thread: usize, turn: u32) -> Result<(), WaitTimeout> {

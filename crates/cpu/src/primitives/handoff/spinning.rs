@@ -14,7 +14,7 @@ use crate::studies::CoreToCore;
 /// uses several lines.
 pub(super) static STORE: Entry = handoff::entry::<StoreToken>(
     "cpu.handoff.store_pingpong",
-    "Two threads write one variable in turn; each reads it without a pause until its turn comes",
+    "Two threads take turns writing one variable; each polls it without pausing until its turn",
     "nviennot, core-to-core-latency (read/write mode); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[
@@ -54,7 +54,7 @@ const BY_STORES: Expected = Expected::Uncounted("a hand-off by plain stores has 
 /// several lines. Published core-to-core latencies are measured in this way.
 pub(super) static CAS: Entry = handoff::entry::<CasToken>(
     "cpu.handoff.cas_pingpong",
-    "Two threads compare-and-swap one variable in turn; each retries without a pause until its turn comes",
+    "Two threads take turns at a compare-and-swap on one variable; each retries without pausing until its turn",
     "nviennot, core-to-core-latency (compare-and-swap mode)",
 )
 .in_studies(&[
@@ -86,7 +86,7 @@ impl Handoff for CasToken {
 /// the other thread. What lock-free structures built on crossbeam do.
 pub(super) static BACKOFF: Entry = handoff::entry::<BackoffToken>(
     "cpu.handoff.crossbeam_backoff",
-    "Two threads write one variable in turn; each waits for its turn with crossbeam's Backoff::snooze",
+    "Two threads take turns writing one variable; each waits for its turn with crossbeam's Backoff::snooze",
     "crossbeam::utils::Backoff",
 )
 .beyond_quick();

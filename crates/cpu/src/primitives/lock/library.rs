@@ -37,7 +37,7 @@ const ONE_BYTE_TWICE: Expected =
 /// standard library's locks block, too, but have no such rule, and their long and short samples agreed.
 static PARKING_LOT_MUTEX: Entry = lock::spins_then_sleeps(
     "cpu.lock.parking_lot_mutex",
-    "parking_lot's mutex: one byte, waiters in a global table",
+    "parking_lot's mutex: one byte; waiters queue in a global table",
     "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
     lock::cases,
     parking_lot_workload,
@@ -53,7 +53,7 @@ library_lock!(ParkingLotMutex, parking_lot::Mutex<N>, parking_lot::Mutex::new, |
 /// be woken before anyone goes on, so that each acquisition takes a wake-up as soon as threads sleep.
 static PARKING_LOT_FAIR: Entry = lock::spins_then_sleeps(
     "cpu.lock.parking_lot_fair",
-    "parking_lot's mutex, released by MutexGuard::unlock_fair each time",
+    "parking_lot's mutex, always released with MutexGuard::unlock_fair",
     "parking_lot::MutexGuard::unlock_fair; run.json holds the library's version",
     lock::cases_of_one_type,
     |case| Some(lock::workload_of_one_type(case, &ParkingLotFair, ONE_BYTE_TWICE)?.long_blocking(case)),
@@ -76,7 +76,7 @@ struct Fair<N>(parking_lot::Mutex<N>);
 /// `one_thread_process` is the same lock in a process of its own with one thread.
 static PTHREAD_MUTEX: Entry = lock::sleeps(
     "cpu.lock.pthread_mutex",
-    "A default pthread_mutex_t: a futex, waiters just block",
+    "A default pthread_mutex_t: a futex; waiters block without spinning",
     "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
     pthread_mutex_cases,
     pthread_mutex_workload,
@@ -131,7 +131,7 @@ static PTHREAD_SPIN: Entry = lock::spins(
 /// two lines are transferred for every holder. All unnamed critical sections of a program share this lock.
 static OPENMP_CRITICAL: Entry = lock::of_openmp(
     "cpu.lock.openmp_critical",
-    "#pragma omp critical: GOMP_critical_start and GOMP_critical_end by the threads of a parallel region",
+    "#pragma omp critical: the threads of a parallel region call GOMP_critical_start and GOMP_critical_end",
     "OpenMP 5.2, 15.2; GCC's libgomp or LLVM's libomp, as the group column says",
     |primitive, axes| openmp::with_every_runtime(&lock::cases(primitive, axes)),
     openmp_workload,

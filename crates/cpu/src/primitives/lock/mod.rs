@@ -113,7 +113,7 @@ pub(super) const SWAPPED_TWICE: Expected =
     Expected::times(2, &["lock cmpxchg", "xchg"], &["casa", "swpl", "outline casa", "outline swpl", "ldaxr", "ldxr"]);
 
 /// Why instructions of a lock in a library are not counted.
-pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken in a library, behind a call");
+pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the lock is taken by a call into a library");
 
 /// The loops of a kind of lock.
 fn workload<K: LockKind>(case: &Case, kind: &K, expected: Expected) -> Option<Workload> {

@@ -34,7 +34,7 @@ const TAKEN_BY_A_COMPARISON: Expected = Expected::once(&["lock cmpxchg"], &["cas
 /// every waiter's copy of the line. All of them fetch it and try, so the number of transfers grows with the waiters.
 static TTAS: Entry = lock::spins(
     "cpu.lock.ttas",
-    "Test-and-test-and-set lock: waiters spin on their copy of the flag, then yield",
+    "Test-and-test-and-set lock: waiters spin on a cached copy of the flag, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1; Rudolph and Segall, ISCA 1984",
     lock::cases,
     |case| lock::workload(case, &Raw(|_| TtasLock::<0>::new(LIMIT)), TAKEN_BY_A_SWAP),
@@ -45,7 +45,7 @@ static TTAS: Entry = lock::spins(
 /// again before another one looks. Cheap for the team and unfair.
 static TTAS_BACKOFF: Entry = lock::spins(
     "cpu.lock.ttas_backoff",
-    "Test-and-test-and-set lock: a waiter that failed pauses 4, 8, ... 1024 times before it checks again",
+    "Test-and-test-and-set lock with exponential back-off: a waiter pauses 4 to 1,024 times between checks",
     "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(LIMIT)), TAKEN_BY_A_SWAP),
@@ -58,7 +58,7 @@ static TTAS_BACKOFF: Entry = lock::spins(
 /// it is slow: while the next thread in the queue does not run, no thread gets the lock.
 static TICKET: Entry = lock::spins(
     "cpu.lock.ticket",
-    "Ticket lock: first come, first served, waiters spin, then yield",
+    "Ticket lock: first come, first served; waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 2 without its pause",
     lock::cases,
     |case| lock::workload(case, &Raw(|_| TicketLock::new(LIMIT)), TAKEN_BY_A_TICKET),
@@ -70,7 +70,7 @@ static TICKET: Entry = lock::spins(
 /// of arrival, and with more threads than CPUs it is as slow as a ticket lock.
 static MCS: Entry = lock::spins(
     "cpu.lock.mcs",
-    "MCS queue lock: waiters spin on lines of their own, then yield",
+    "MCS queue lock: each waiter spins on its own cache line, then yields",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
     lock::cases,
     // Not the compare-and-swap of the release: the compiler writes several copies of it.
@@ -83,7 +83,7 @@ static MCS: Entry = lock::spins(
 /// line to one waiter. Threads get the lock in the order of arrival.
 static CLH: Entry = lock::spins(
     "cpu.lock.clh",
-    "CLH queue lock: waiters spin on the line of the thread before them, then yield",
+    "CLH queue lock: each waiter spins on its predecessor's cache line, then yields",
     "Craig, University of Washington TR 93-02-02, 1993; Magnusson, Landin and Hagersten, IPPS 1994; with a \
      standard interface as in Scott, Shared-Memory Synchronization, 2013, 4.3.2",
     lock::cases_of_one_type,
@@ -96,7 +96,8 @@ static CLH: Entry = lock::spins(
 /// on, fewer transfers than any queue; the last to arrive is served first, once in each segment.
 static RECIPROCATING: Entry = lock::spins(
     "cpu.lock.reciprocating",
-    "Reciprocating lock: arrivals form a stack, which is served as a whole; waiters spin on lines of their own",
+    "Reciprocating lock: arriving threads form a stack, which is served as a whole; each waiter spins on its own \
+     cache line",
     "Dice and Kogan, Reciprocating Locks, PPoPP 2025, listing 1",
     lock::cases_of_one_type,
     // Not the exchange that detaches a segment: without contention there is none.
@@ -109,7 +110,7 @@ static RECIPROCATING: Entry = lock::spins(
 /// until the next thread has seen it.
 static HEMLOCK: Entry = lock::spins(
     "cpu.lock.hemlock",
-    "Hemlock: a queue without nodes, waiters spin on the word of the thread before them, then yield",
+    "Hemlock: a queue without nodes; each waiter spins on its predecessor's word, then yields",
     "Dice and Kogan, Hemlock: Compact and Scalable Mutual Exclusion, SPAA 2021, listing 2",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|threads| HemLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
@@ -121,7 +122,7 @@ static HEMLOCK: Entry = lock::spins(
 /// the third on, they queue as in an MCS lock.
 static QSPINLOCK: Entry = lock::spins(
     "cpu.lock.qspinlock",
-    "The Linux kernel's spin lock: one waiter spins on the word, the others in an MCS queue, then yield",
+    "The Linux kernel's spinlock: one waiter spins on the lock word, the others in an MCS queue; all yield after a while",
     "Linux, kernel/locking/qspinlock.c, in its form for 16,384 CPUs and more; Long and Zijlstra, 2014",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|threads| QueuedSpinLock::new(threads, LIMIT)), TAKEN_BY_A_COMPARISON),
@@ -133,7 +134,7 @@ static QSPINLOCK: Entry = lock::spins(
 /// through the queue instead of a second lock.
 static CNA: Entry = lock::spins(
     "cpu.lock.cna",
-    "Compact NUMA-aware lock: an MCS queue whose holder prefers waiters of its NUMA node or cache group",
+    "Compact NUMA-aware lock: an MCS queue in which the holder prefers waiters from its own NUMA node or cache group",
     "Dice and Kogan, Compact NUMA-aware Locks, EuroSys 2019, figures 2 to 4",
     cohort_cases,
     |case| {
@@ -153,7 +154,7 @@ static CNA: Entry = lock::spins(
 /// spin that others could use. The competitive choice is what a sleep and a wake-up cost, which `cpu.wake` shows.
 static SPIN_PARK: Entry = lock::spins_then_sleeps(
     "cpu.lock.spin_park",
-    "A futex mutex whose waiters spin for the time in the group column, then sleep",
+    "Futex mutex: waiters spin for the time in the group column, then sleep",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Drepper, Futexes Are Tricky, 2011, mutex 2",
     spin_park_cases,
     spin_park_workload,
@@ -184,7 +185,7 @@ fn spin_park_workload(case: &Case) -> Option<Workload> {
 /// 65th acquisition crosses to another group. The price is the wait of the other groups.
 static COHORT: Entry = lock::spins(
     "cpu.lock.cohort",
-    "Cohort lock of two levels of ticket locks: passed within a NUMA node or cache group up to 64 times",
+    "Cohort lock: two levels of ticket locks, passed up to 64 times within a NUMA node or cache group",
     "Dice, Marathe and Shavit, Lock Cohorting, PPoPP 2012 and ACM TOPC 1(2), 2015, C-TKT-TKT",
     cohort_cases,
     cohort_workload,

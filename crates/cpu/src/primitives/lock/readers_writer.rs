@@ -124,7 +124,7 @@ library_lock!(read RwlockRead, Reading<RwLock<N>>, reading, |lock| lock.0.read()
 /// spins, then a futex call for each waiter.
 static RWLOCK_WRITE: Entry = lock::writing(
     "cpu.lock.rwlock_write",
-    "The standard library's reader-writer lock, taken for writing: a futex",
+    "The standard library's reader-writer lock (a futex), taken for writing",
     "Rust std::sync::RwLock",
     lock::cases,
     |case| lock::workload(case, &RwlockWrite, Expected::once(&["lock cmpxchg"], &["casa", "outline casa", "ldaxr"])),
@@ -162,7 +162,7 @@ library_lock!(ParkingLotWrite, parking_lot::RwLock<N>, parking_lot::RwLock::new,
 /// transfer no line, where a single lock transfers one for each of them.
 static CROSSBEAM_SHARDED_READ: Entry = lock::reading(
     "cpu.lock.crossbeam_sharded_read",
-    "Crossbeam's sharded reader-writer lock, taken for reading by all threads: one of eight locks each",
+    "Crossbeam's sharded reader-writer lock, taken for reading by all threads: each locks one of eight shards",
     "crossbeam::sync::ShardedLock",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &ShardedRead, lock::IN_A_LIBRARY),
@@ -177,7 +177,7 @@ library_lock!(read ShardedRead, Reading<ShardedLock<N>>, reading, |lock| {
 /// times what a single lock costs.
 static CROSSBEAM_SHARDED_WRITE: Entry = lock::writing(
     "cpu.lock.crossbeam_sharded_write",
-    "Crossbeam's sharded reader-writer lock, taken for writing: all eight locks",
+    "Crossbeam's sharded reader-writer lock, taken for writing, which locks all eight shards",
     "crossbeam::sync::ShardedLock",
     lock::cases_of_one_type,
     |case| Some(lock::workload_of_one_type(case, &ShardedWrite, lock::IN_A_LIBRARY)?.blocking(case)),
@@ -190,7 +190,7 @@ library_lock!(ShardedWrite, ShardedLock<N>, ShardedLock::new, |it| it.write().un
 /// meets a writer tries again, so that writers are never held up.
 static SEQUENCE_READ: Entry = lock::reading(
     "cpu.lock.sequence_read",
-    "A sequence lock around three words, read by all threads: crossbeam's AtomicCell",
+    "Sequence lock around three words (crossbeam's AtomicCell), read by all threads",
     "crossbeam::atomic::AtomicCell; Lameter, Effective Synchronization on Linux/NUMA Systems, 2005",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &SequenceRead, lock::IN_A_LIBRARY),
@@ -208,7 +208,7 @@ struct Sequence<N>(AtomicCell<[N; 3]>);
 /// 128 pins, a look for garbage. No line is shared with other readers. What memory reclamation costs a reader.
 static EPOCH_READ: Entry = lock::reading(
     "cpu.lock.epoch_read",
-    "A read of a shared pointer under a pinned crossbeam epoch, standing in for RCU",
+    "Read of a shared pointer under a pinned crossbeam epoch, a stand-in for RCU",
     "crossbeam::epoch::pin; Fraser, Practical Lock-Freedom, 2004, 5.2.3",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &EpochRead, lock::IN_A_LIBRARY),

@@ -93,7 +93,8 @@ pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
         operation: if source.is_wait_for() {
             budget::OPERATION
         } else if source.admits_several() {
-            "each thread reads a word under the lock; of readers and writers, each thread of the role that the group names does one operation"
+            "each thread reads a word under the lock; with readers and writers, each thread in the role named by \
+             the group does one operation"
         } else if source.is("acquire") {
             "each thread adds to a counter under the lock"
         } else {

@@ -59,41 +59,42 @@ macro_rules! reductions {
 
 reductions! {
     SEQUENTIAL: "sequential", FACTS.waiting(Waits::NoWait), |primitive, axes| cases(primitive, axes, 1), |case| workload(case, |_| Alone),
-        "One thread, nothing to synchronize";
+        "One thread, with nothing to synchronize";
     ATOMIC_PER_ELEMENT: "atomic_per_element", FACTS, few_elements,
         |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: true }),
-        "Every element: an atomic maximum on one variable";
+        "One atomic maximum on a shared variable for every element";
     ATOMIC_PER_THREAD: "atomic_per_thread", FACTS, by_all,
         |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: false }),
-        "Every thread: one atomic maximum";
+        "One atomic maximum on a shared variable for every thread";
     LOCK: "lock", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
             let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: SenseBarrier::new(threads, LIMIT) };
             Some(workload(case, joining)?.blocking(case))
         },
-        "Every thread: its result under std::sync::Mutex";
+        "Every thread merges its result under std::sync::Mutex";
     TREE_STD: "tree_std", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
             let joining = |threads| Tree::new(threads, std::sync::Barrier::new(threads as usize));
             Some(workload(case, joining)?.long_blocking(case))
         },
-        "Results merge pairwise, a barrier after each level: std::sync::Barrier";
+        "Results merge pairwise, with std::sync::Barrier after each level";
     TREE_SENSE: "tree_sense", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, SenseBarrier::new(threads, LIMIT))),
-        "Results merge pairwise, a barrier after each level: the sense-reversing one";
+        "Results merge pairwise, with the sense-reversing barrier after each level";
     TREE_DISSEMINATION: "tree_dissemination", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, DisseminationBarrier::new(threads, LIMIT))),
-        "Results merge pairwise, a barrier after each level: the dissemination barrier";
+        "Results merge pairwise, with the dissemination barrier after each level";
     TREE_TREE: "tree_tree", FACTS, by_all,
         |case| workload(case, |threads| Tree::new(threads, TreeBarrier::new(threads, LIMIT))),
-        "Results merge pairwise, a barrier after each level: the tree barrier";
+        "Results merge pairwise, with the tree barrier after each level";
     TREE_OPENMP: "tree_openmp", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| on_runtime(case, |threads, runtime| Tree::new(threads, OpenMpBarrier(runtime))),
-        "Results merge pairwise, a barrier after each level: the OpenMP runtime's",
+        "Results merge pairwise, with the OpenMP runtime's barrier after each level",
         openmp::installed;
     OPENMP_ATOMIC: "openmp_atomic", FACTS.waiting(Waits::AsConfigured), by_runtime,
         openmp_atomic,
-        "What GCC makes of reduction(max:) on one integer: an atomic compare-and-swap by every thread, and the region's barrier",
+        "GCC's code for reduction(max:) on one integer: an atomic compare-and-swap by every thread and the region's \
+         barrier",
         openmp::installed;
     OPENMP_CRITICAL: "openmp_critical", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| {
@@ -101,7 +102,7 @@ reductions! {
                 InCritical { section: Guarded::new(Critical(runtime), ()), barrier: OpenMpBarrier(runtime) }
             })
         },
-        "The same with a critical section, which other types and several variables need",
+        "GCC's code for reduction(max:) on other types or several variables: a critical section and the region's barrier",
         openmp::installed;
 }
 
@@ -221,7 +222,7 @@ impl<J: Joining> Body for Job<J> {
         let wrong = (0..Self::count(shot).min(MOST_REDUCTIONS))
             .map(|number| self.results.of(number).load(std::sync::atomic::Ordering::Relaxed))
             .find(|found| *found != expected);
-        wrong.map_or(Ok(()), |found| Err(format!("the largest element is {expected}, and the result is {found}")))
+        wrong.map_or(Ok(()), |found| Err(format!("the largest element is {expected}, but the result is {found}")))
     }
 }
 

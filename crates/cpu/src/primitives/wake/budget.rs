@@ -31,7 +31,7 @@ const BUDGETS_US: [u32; 8] = [0, 2, 5, 10, 20, 50, 200, 1000];
 const WAITS: u32 = 10;
 
 pub(in crate::primitives) const OPERATION: &str =
-    "one wait of 1 to 512 us: the CPU time that the waiter spins, and the delay until it continues";
+    "one wait of 1 to 512 us: the CPU time spent spinning plus the delay until the waiter continues";
 
 const fn entry<W: Way + Default>(id: &'static str, summary: &'static str, source: &'static str, waits: Waits) -> Entry {
     let facts = Facts { role: Role::SpinBudget, ..wake::FACTS.waiting(waits) };
@@ -69,7 +69,7 @@ pub(in crate::primitives) fn cases_of(id: &str, placements: &[Placement], topolo
 /// likely as the others, double: spinning pays as long as the wait is likely to end soon (Karlin et al., 1991).
 static FUTEX: Entry = entry::<FutexWord>(
     "cpu.wait.budget_futex",
-    "A waiter spins for a time, then sleeps on a futex",
+    "A waiter spins for a set time, then sleeps on a futex",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
     Waits::SpinsThenSleeps,
 );
@@ -77,7 +77,7 @@ static FUTEX: Entry = entry::<FutexWord>(
 /// In theory: as the futex, and the mutex around the condition.
 static CONDVAR: Entry = entry::<StdSignal>(
     "cpu.wait.budget_condvar",
-    "A waiter spins for a time, then sleeps on a condition variable",
+    "A waiter spins for a set time, then sleeps on a condition variable",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Rust std::sync::Condvar",
     Waits::SpinsThenSleeps,
 );
@@ -85,7 +85,7 @@ static CONDVAR: Entry = entry::<StdSignal>(
 /// In theory: it never goes on late while it has its CPU, and pays with CPU time that a competitor may take.
 static YIELDS: Entry = entry::<Watched<Yield>>(
     "cpu.wait.budget_yield",
-    "A waiter spins for a time, then yields its CPU at each look and never sleeps",
+    "A waiter spins for a set time, then yields its CPU between checks and never sleeps",
     "POSIX.1-2017, sched_yield",
     Waits::Spins,
 );

@@ -46,13 +46,14 @@ pub(super) static ENTRIES: &[&Entry] = &[
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
 /// What `ns` is the cost of, for every wake-up.
-const OPERATION: &str = "one wake-up: from the waker's call until the waiter, asleep for the set time (20 us \
-                         where the group names CPUs), runs";
+const OPERATION: &str = "one wake-up, from the waker's call until the waiter runs; it slept for the set time (20 us \
+                         where the group names CPUs)";
 
 const OPERATION_OF_ALL: &str =
-    "one wake-up of all: from the waker's call until the last waiter runs; all slept the set time";
+    "one wake-up of all threads, from the waker's call until the last waiter runs; all slept for the set time";
 
-const OPERATION_OF_ONE: &str = "one wake-up of one: from the waker's call until a waiter runs; all slept the set time";
+const OPERATION_OF_ONE: &str = "one wake-up of a single thread, from the waker's call until a waiter runs; all \
+                                slept for the set time";
 
 /// The group: how long the waiters have slept when the waker calls.
 const ASLEEP: &str = "asleep # us";
@@ -73,7 +74,7 @@ fn by_sleep(primitive: &Primitive, axes: &Axes, sleeps_us: &[u32], threads: &[u3
 }
 
 /// Why instructions are not counted.
-const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call behind a library function");
+const IN_THE_KERNEL: Expected = Expected::Uncounted("a wake-up is a system call made by a library function");
 
 /// Every wake-up is measured on each class of CPU pairs, and with both threads on one CPU.
 const STUDIES: &[Participation] = &[Participation::beyond_quick(&CpuPairs), Participation::plain(&OneCpu).reporting()];

@@ -23,7 +23,8 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SPIN, &HINT, &HINTS, &B
 const FACTS: Facts = Facts { role: Role::Reaction, ..wake::FACTS.waiting(Waits::Spins) };
 
 /// What `ns` is the cost of, for every way to wait awake.
-const OPERATION: &str = "one reaction: from another thread's store until the waiter, after the set wait, continues";
+const OPERATION: &str =
+    "one reaction, from another thread's store until the waiter continues; it waited for the set time";
 
 /// The group: the waker stores when the waiter has waited about so long.
 const AFTER: &str = "after # us";
@@ -93,7 +94,7 @@ impl<B: Between> Way for Watched<B> {
 /// has half of it at most.
 static SPIN: Entry = entry::<Watched<Hints<0>>>(
     "cpu.wait.spin",
-    "A waiter that rechecks at once",
+    "A waiter that checks again at once",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[Participation::beyond_quick(&WaitingSibling).reporting()]);
@@ -127,7 +128,7 @@ impl<const COUNT: u32> Between for Hints<COUNT> {
 /// yield.
 static BACKOFF: Entry = entry::<Watched<Backoff>>(
     "cpu.wait.spin_backoff",
-    "A waiter that calls crossbeam's Backoff::snooze between checks: 1, 2, 4, ... 64 hints, then yields",
+    "A waiter that calls crossbeam's Backoff::snooze between checks: 1 to 64 hints, then yields",
     "crossbeam::utils::Backoff",
 )
 .beyond_quick();
@@ -161,7 +162,7 @@ impl Between for Yield {
 /// takes waits at most twice as long as with the better choice.
 static SPIN_FUTEX: Entry = entry::<SpinFutex>(
     "cpu.wait.spin_futex",
-    "A waiter that spins with a hint for 10 us, then sleeps on a futex; each wake makes a futex call",
+    "A waiter that spins with a hint for 10 us, then sleeps on a futex; each wake-up makes a futex call",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
 )
 .waiting(Waits::SpinsThenSleeps)
@@ -214,7 +215,7 @@ fn work_beside<W: Way + Default>() -> Workload {
         work as usize,
         MOST_ITERATIONS,
     )
-    .expecting(Expected::Uncounted("the work beside the waiter is timed"))
+    .expecting(Expected::Uncounted("the work on the other hardware thread is timed"))
 }
 
 impl<W: Way + Default> Body for Beside<W> {

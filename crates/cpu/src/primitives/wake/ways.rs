@@ -121,7 +121,8 @@ impl Way for Tokens {
 /// In theory: as `cpu.wake.futex_one_of_all`, and the mutex, which nobody else wants.
 pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(
     "cpu.wake.condvar_one_of_all",
-    "notify_one after a token under the mutex wakes one of the team's other threads, asleep on a condition variable",
+    "notify_one wakes one of the team's other threads, asleep on a condition variable, after a token is set under \
+     the mutex",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 )
 .beyond_quick();
@@ -154,14 +155,14 @@ impl Way for GuardedTokens {
 /// In theory: the waker takes and frees the mutex, then a futex call. The waiter takes the mutex again before it goes on.
 pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(
     "cpu.wake.condvar",
-    "notify_one after a change under the mutex wakes a thread asleep on a condition variable",
+    "notify_one wakes a thread asleep on a condition variable, after a change under the mutex",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 );
 
 /// In theory: as `cpu.wake.futex_all`, after which all waiters want the mutex, one after the other.
 pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(
     "cpu.wake.condvar_all",
-    "notify_all after a change under the mutex wakes the team's other threads, asleep on a condition variable",
+    "notify_all wakes the team's other threads, asleep on a condition variable, after a change under the mutex",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
 )
 .beyond_quick();
@@ -226,7 +227,7 @@ impl Way for Parked {
 /// threads lock, and sleeps on a futex of its own thread.
 pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
     "cpu.wake.parking_lot",
-    "notify_one after a change under the mutex wakes a thread asleep on parking_lot's condition variable",
+    "notify_one wakes a thread asleep on parking_lot's condition variable, after a change under the mutex",
     "parking_lot::Condvar; run.json holds its version",
 )
 .beyond_quick();
@@ -293,7 +294,14 @@ pub(super) static IO_URING: Entry = wake::entry::<Requested>(
     "A store and a futex call wake a thread asleep in io_uring_enter, waiting on the futex",
     "Linux 6.7, io_uring_prep_futex_wait(3)",
 )
-.requiring(|| Ring::new().map(drop).map_err(|error| format!("no futexes of io_uring ({error}): Linux 6.7 has them")))
+.requiring(|| {
+    Ring::new().map(drop).map_err(|error| {
+        format!(
+            "io_uring has no futex operations here ({error}): they \
+                                                             came with Linux 6.7"
+        )
+    })
+})
 .beyond_quick();
 
 /// The word, and the ring of the waiter.
@@ -307,7 +315,7 @@ impl Default for Requested {
 
 impl Way for Requested {
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout> {
-        let (word, ring) = (self.0.word(), or_fail(self.1.as_ref(), "no ring of io_uring"));
+        let (word, ring) = (self.0.word(), or_fail(self.1.as_ref(), "no io_uring instance"));
         loop {
             // Acquire: as for the futex alone.
             let found = word.load(Ordering::Acquire);

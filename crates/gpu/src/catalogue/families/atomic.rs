@@ -125,10 +125,10 @@ atomics! {
     "gpu.atomic.sub": "Atomic subtraction", operation: "subtracts its number",
     function: atomicSub, types: &[Dtype::I32, Dtype::U32], combines: Sums, instruction: "ADD";
 
-    "gpu.atomic.min": "Atomic minimum", operation: "takes the minimum with its own number",
+    "gpu.atomic.min": "Atomic minimum", operation: "takes the minimum of the variable and its own number",
     function: atomicMin, types: INTEGERS, combines: Values, instruction: "MIN";
 
-    "gpu.atomic.max": "Atomic maximum", operation: "takes the maximum with its own number",
+    "gpu.atomic.max": "Atomic maximum", operation: "takes the maximum of the variable and its own number",
     function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
     types: INTEGERS, combines: Values, instruction: "MAX";
 
@@ -146,14 +146,14 @@ atomics! {
     types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], combines: Nothing, instruction: "EXCH",
     each_changes_it: true;
 
-    "gpu.atomic.cas_pass": "Atomic compare-and-swap that always finds what it expects",
-    operation: "exchanges zero for zero",
+    "gpu.atomic.cas_pass": "Atomic compare-and-swap that always succeeds",
+    operation: "replaces zero with zero",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS",
     each_changes_it: true;
 
-    "gpu.atomic.cas_fail": "Atomic compare-and-swap that never finds what it expects",
-    operation: "compares with one, but finds zero",
+    "gpu.atomic.cas_fail": "Atomic compare-and-swap that always fails",
+    operation: "expects one but finds zero",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS";
 }

@@ -30,8 +30,8 @@ fn specific(kind: &str) -> Vec<String> {
 entries! {
     /// In theory: the way to the tensor unit, which has nothing to do, and back to the barrier object.
     "gpu.block.tensor_commit" like TENSOR:
-    "A barrier object ends its phase when the tensor operations of a thread have ended; here none are under way",
-    operation: "one tcgen05.commit by one thread, and the wait of all threads of the block",
+    "A barrier object completes its phase when a thread's tensor operations finish; here none are in flight",
+    operation: "one tcgen05.commit by one thread and a wait by all threads of the block",
     source: "PTX ISA, tcgen05.commit and mbarrier.try_wait",
     definitions: |_| specific("COMMIT"),
     facts: Facts { role: Role::CopyBarrier, ..TENSOR.facts },
@@ -39,7 +39,7 @@ entries! {
 
     /// In theory: what `gpu.block.syncthreads` costs: NVRTC 13.0 makes no instruction of either fence.
     "gpu.block.tensor_fences" like TENSOR:
-    "Block-wide barrier between the fences that order tensor operations of one thread before those of another",
+    "Block-wide barrier between the fences that order one thread's tensor operations before another's",
     operation: "one tcgen05.fence::before_thread_sync, one __syncthreads(), one tcgen05.fence::after_thread_sync",
     source: "PTX ISA, tcgen05.fence",
     definitions: |_| specific("FENCED"),
@@ -47,12 +47,12 @@ entries! {
 
     /// In theory: a request to the unit that distributes blocks, and its answer.
     "gpu.block.try_cancel" like TENSOR:
-    "A block asks for one of its grid that has not begun, to do its work: the request until the answer",
-    operation: "one clusterlaunchcontrol.try_cancel by one thread, and the wait of all threads of the block for the answer",
+    "A block asks to take over the work of a block that has not started; timed from the request to the answer",
+    operation: "one clusterlaunchcontrol.try_cancel by one thread and a wait for the answer by all threads of the block",
     source: "PTX ISA, clusterlaunchcontrol.try_cancel and query_cancel",
     definitions: |_| vec!["KIND=CANCEL".to_owned()],
     ends_before: (u32::MAX, 0),
-    method: Method::Compiled("blocks that have yet to begin are asked for, and grids of this version fit on the device"),
+    method: Method::Compiled("the request needs blocks that have not started, but grids of this version fit on the device"),
     facts: Facts { role: Role::CopyBarrier, ..TENSOR.facts },
     expected: |_| ExpectedInstructions::of(&["UGETNEXTWORKID"]);
 }

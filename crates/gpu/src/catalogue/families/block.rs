@@ -17,7 +17,7 @@ const BARRIER: Entry = Entry::of(KERNEL, Proof::Trial, FACTS);
 
 /// In theory: a barrier that also reduces. The result must be read from the barrier unit before the next barrier.
 const REDUCING: Entry = Entry {
-    operation: "one block-wide barrier whose condition is the result of the one before",
+    operation: "one block-wide barrier whose condition is the result of the previous one",
     plan: &[on(EACH, Grids::Coarse).modes(&[Mode::Latency])],
     ..Entry::of(KERNEL, Proof::Trial, Facts { role: Role::BlockVote, ..FACTS })
 };
@@ -70,9 +70,9 @@ entries! {
     /// In theory: as `__syncthreads()` of a block as large as the part. The count of threads is a constant, as in programs;
     /// where it is in a register beside the number, three more instructions pack both in each operation.
     "gpu.block.named_barrier" like BARRIER:
-    "Barrier of part of a block; the block is divided into parts with a barrier each, or into producers and \
-     consumers, which hand a buffer over and back at two barriers",
-    operation: "one barrier passed by all threads of a part of the block, or one buffer handed over and back",
+    "Barrier for part of a block; the block is split into parts with a barrier each, or into producers and \
+     consumers that pass a buffer back and forth through two barriers",
+    operation: "one barrier passed by all threads of the part, or one buffer handed over and back",
     source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
     definitions: |case| {
         let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };
@@ -116,7 +116,7 @@ entries! {
     /// are hidden behind it.
     "gpu.block.mbarrier_transaction" like BARRIER:
     "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
-    operation: "one phase: all threads arrive, the first one starts a copy of 16 bytes, and all wait",
+    operation: "one phase: all threads arrive, the first starts a 16-byte copy, and all wait",
     source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
     facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),

@@ -59,15 +59,15 @@ entries! {
     /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
     /// no fence; the wait still empties the first-level cache.
     "gpu.cluster.sync" like CLUSTER:
-    "Cluster-wide barrier; relaxed: it orders no writes, and its check tests arrivals alone",
+    "Cluster-wide barrier; the relaxed form orders no writes, and its check covers only arrivals",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]);
 
     /// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
     /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
     "gpu.cluster.arrive_wait" like CLUSTER:
-    "Cluster barrier in two halves with 16 dependent multiplications between them",
-    operation: "the two halves of the barrier around the multiplications; the baseline has the multiplications alone",
+    "Split cluster barrier with 16 dependent multiplications between arrive and wait",
+    operation: "arrive and wait around the multiplications; the baseline has only the multiplications",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.
@@ -75,7 +75,7 @@ entries! {
 
     /// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
     /// one block the addition stays in the multiprocessor.
-    "gpu.cluster.dsmem_atomic" like CLUSTER: "Atomic addition to the shared memory of the next block of the cluster",
+    "gpu.cluster.dsmem_atomic" like CLUSTER: "Atomic addition to the shared memory of the cluster's next block",
     operation: "one addition by every thread",
     source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
     facts: Facts {

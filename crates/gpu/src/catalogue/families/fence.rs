@@ -27,8 +27,8 @@ fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstr
 /// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
-    operation: "one fence between the updates of two elements, by each thread: it waits until the L2 cache has the \
-                update before it, and invalidates the L1 cache for the update after it",
+    operation: "one fence by each thread between updates of two elements; it waits until the first update reaches \
+                the L2 cache and invalidates the L1 cache for the second",
     unroll,
     arrays: 2,
     ..Entry::of(Kernel::of("fence.cu", ArgumentKind::Variable), Proof::Trial, FACTS)
@@ -85,8 +85,8 @@ const fn plan(scope: &'static [Scope]) -> [PlanRow; 7] {
 
 entries! {
     "gpu.fence.block" like FENCE: "Fence that orders a thread's memory accesses for the threads of its block",
-    operation: "one fence between the updates of two elements, by each thread: it waits until the multiprocessor has the \
-                update before it",
+    operation: "one fence by each thread between updates of two elements; it waits until the multiprocessor has the \
+                first update",
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", "BLOCK"),
     expected: |case| expected(case, &["MEMBAR.CTA"]),
@@ -108,19 +108,21 @@ entries! {
 
     /// In theory: the thread's accesses to memory, or to shared memory alone, end before those of the units for asynchronous copies
     /// and matrices begin.
-    "gpu.fence.proxy_async" like PROXY: "Fence between ordinary accesses and asynchronous ones to one memory, by each thread",
+    "gpu.fence.proxy_async" like PROXY: "Fence between a thread's ordinary and asynchronous accesses to the same memory",
     definitions: |case| definitions(case, "fence_proxy_async", "NOBODY");
 
-    "gpu.fence.proxy_async_global" like PROXY: "The same for global memory",
+    "gpu.fence.proxy_async_global" like PROXY: "Fence between a thread's ordinary and asynchronous accesses to \
+     global memory",
     definitions: |case| definitions(case, "fence_proxy_async_global", "NOBODY");
 
-    "gpu.fence.proxy_async_shared" like PROXY: "The same for the shared memory of the block",
+    "gpu.fence.proxy_async_shared" like PROXY: "Fence between a thread's ordinary and asynchronous accesses to its \
+     block's shared memory",
     definitions: |case| definitions(case, "fence_proxy_async_shared", "NOBODY");
 }
 
 /// It orders no ordinary accesses for each other, so its check tests the updates alone.
 const PROXY: Entry = Entry {
-    operation: "one fence between the updates of two elements, by each thread",
+    operation: "one fence by each thread between updates of two elements",
     source: "PTX ISA, fence.proxy.async",
     facts: Facts { role: Role::ProxyFence, orders_memory: false, ..FACTS },
     expected: |case| expected(case, &["FENCE.VIEW.ASYNC"]),

@@ -119,7 +119,7 @@ entries! {
     /// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the
     /// counter while waiting; all in the second-level cache. With many blocks on a multiprocessor the additions dominate: one
     /// address executes them one after the other, with the reads between them.
-    "gpu.grid.cooperative" like BARRIER: "Grid barrier as in cooperative groups",
+    "gpu.grid.cooperative" like BARRIER: "Grid barrier of cooperative groups, grid_group::sync()",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
     facts: Facts { is_algorithm: false, ..FACTS },
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]);
@@ -127,8 +127,7 @@ entries! {
     /// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A
     /// relaxed one is the addition and the reads alone. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
     "gpu.grid.counter" like BARRIER:
-    "Grid barrier with one counter that only grows; relaxed: it orders no writes, and its check tests \
-     arrivals alone",
+    "Grid barrier with one counter that only grows; the relaxed form orders no writes, and its check covers only arrivals",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
              synchronization; PTX ISA, red.release and ld.acquire",
     orderings: |_| &["addition releases", "poll acquires"],
@@ -138,8 +137,8 @@ entries! {
     /// many blocks there are. (H200: slower than a counter up to 8 small blocks on each multiprocessor, 3,300 cycles against
     /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
     "gpu.grid.lock_free" like BARRIER:
-    "Grid barrier with a flag for each block, gathered and answered by the first; relaxed: it orders no \
-     writes, and its check tests arrivals alone",
+    "Grid barrier with one flag per block; the first block gathers and answers all flags; the relaxed form orders \
+     no writes, and its check covers only arrivals",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
     orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
@@ -152,9 +151,9 @@ entries! {
     /// its own. The fence at the end, which only acquires, does not wait for memory. (H200, cycles: with one counter and a pause
     /// 1,502, near counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
     "gpu.grid.hierarchical" like BARRIER:
-    "Grid barrier with relaxed polls and one acquire fence; in groups with a pause, with a counter \
-     in each half of the cache, with several counters, or gathered in clusters; relaxed: it orders no \
-     writes, and its check tests arrivals alone",
+    "Grid barrier with relaxed polls and one acquire fence; variants add a pause, a counter in each half of the \
+     cache, several counters, or clusters that gather arrivals; the relaxed form orders no writes, and its check \
+     covers only arrivals",
     kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier),
     source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
     definitions: |case| {

@@ -21,7 +21,8 @@ const UNROLL_OF_TRIPS: u32 = 1;
 /// twice. A release waits until the data before it are there, another way and back; an acquire empties the first-level cache, so
 /// that the data are read from the second. Data and flag in one store need neither.
 const HANDOFF: Entry = Entry {
-    operation: "one round trip: each of two blocks waits for a turn and writes the next one, the first after an untimed pause",
+    operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next; an \
+                untimed pause precedes the first",
     definitions: |case| definitions(case, "RELEASE"),
     expected: |_| ExpectedInstructions::of(POLL),
     plan: PLAN,
@@ -58,7 +59,8 @@ const PLAN: &[PlanRow] = &[
 
 /// Two blocks of a cluster, one cluster.
 const CLUSTER: Entry = Entry {
-    operation: "one round trip: each of two blocks waits for a turn and writes the next one into the other's shared memory",
+    operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next into \
+                the other's shared memory",
     definitions: |case| vec![definitions(case, "RELEASE").remove(0)],
     plan: &[on(BEYOND_QUICK, Grids::Clusters(&[2], &[32])).relaxed_too(RELAXED_TOO)],
     limit: |case, _| (case.blocks != Some(2)).then_some("two blocks of a cluster take part"),
@@ -70,28 +72,29 @@ const CLUSTER: Entry = Entry {
 
 entries! {
     "gpu.handoff.flag" like HANDOFF:
-    "Two blocks pass data and a flag, by st.release and ld.acquire; relaxed: the flag alone, which orders nothing",
+    "Two blocks pass data and a flag with st.release and ld.acquire; the relaxed form passes only the flag, which \
+     orders nothing",
     source: "PTX ISA, Memory Consistency Model, st.release and ld.acquire; CUDA C++ Programming Guide, Asynchronous SIMT";
 
     "gpu.handoff.fenced" like HANDOFF:
-    "Two blocks pass data and a volatile flag, with __threadfence() before the flag is written and after it is seen",
+    "Two blocks pass data and a volatile flag, with __threadfence() before the write and after the read of the flag",
     source: "CUDA C++ Programming Guide, Memory Fence Functions",
     definitions: |case| definitions(case, "FENCED"),
     // A volatile access is one of system scope.
     expected: |_| ExpectedInstructions::of(&["LDG.STRONG.SYS", "LDG.SYS"]);
 
-    "gpu.handoff.count" like HANDOFF: "Two blocks pass data and a count, by red.release and ld.acquire",
+    "gpu.handoff.count" like HANDOFF: "Two blocks pass data and a count with red.release and ld.acquire",
     source: "PTX ISA, red.release and ld.acquire",
     definitions: |case| definitions(case, "ADDED");
 
-    "gpu.handoff.packed" like HANDOFF: "Two blocks pass data and a flag in one store of 16 bytes, which needs no order",
+    "gpu.handoff.packed" like HANDOFF: "Two blocks pass data and a flag in one 16-byte store, which needs no ordering",
     source: "PTX ISA, st.relaxed.b128 and ld.relaxed.b128: one access, never torn",
     definitions: |case| definitions(case, "PACKED"),
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.GPU", "LD.128.STRONG.GPU"]);
 
     /// In theory: a release for each line; the reports of the receiver come meanwhile.
-    "gpu.handoff.stream" like HANDOFF: "A block sends lines of 128 bytes through a ring of eight to another one",
-    operation: "one line of 128 bytes sent, released, acquired and read; the ring keeps eight under way",
+    "gpu.handoff.stream" like HANDOFF: "One block sends 128-byte lines to another through a ring of eight",
+    operation: "one 128-byte line sent, released, acquired and read; the ring keeps eight in flight",
     source: "PTX ISA, st.release and ld.acquire; Lamport, Specifying Concurrent Program Modules, TOPLAS 1983",
     facts: Facts { role: Role::BlockStream, mode: Mode::Throughput, ..FACTS },
     definitions: |case| definitions(case, "STREAM"),
@@ -99,13 +102,13 @@ entries! {
     expected: |_| ExpectedInstructions::of(POLL).times(2);
 
     "gpu.handoff.cluster" like CLUSTER:
-    "Two blocks of a cluster pass data and a flag through their shared memory; relaxed: the flag alone",
+    "Two blocks of a cluster pass data and a flag through their shared memory; the relaxed form passes only the flag",
     source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, st.release.cluster.shared::cluster",
     // The flag, and the data behind it.
     expected: |case| ExpectedInstructions::of(&["LDS", "LD"]).times(if case.order.is_none() { 2 } else { 1 });
 
     "gpu.handoff.cluster_async" like CLUSTER:
-    "Two blocks of a cluster pass data by st.async, which completes a barrier object of the receiver",
+    "Two blocks of a cluster pass data with st.async, which completes a barrier object in the receiver's shared memory",
     source: "PTX ISA, st.async and mbarrier.try_wait",
     definitions: |case| vec![definitions(case, "ASYNC").remove(0)],
     expected: |_| ExpectedInstructions::of(&["SYNCS.PHASECHK.TRANS64.TRYWAIT"]);

@@ -52,7 +52,8 @@ entries! {
     /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
     "hybrid.flag.round_trip" like HYBRID:
     "A CPU thread and a GPU thread answer each other through mapped host memory",
-    operation: "one round trip: the GPU's thread sets its flag, the CPU's thread sees it and sets its own, the GPU's sees that",
+    operation: "one round trip: the GPU thread sets its flag, the CPU thread sees it and sets its own, and the GPU \
+                thread sees that",
     source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,
@@ -67,10 +68,10 @@ entries! {
     /// memory system executes those of the GPU too, and CPU and GPU take turns. If it does not, the GPU reads and writes over
     /// the link without excluding others, and additions of the CPU are lost.
     "hybrid.atomic.add" like HYBRID:
-    "CPU and GPU threads add to one variable in mapped host memory, together or one side alone",
+    "CPU and GPU threads add to one variable in mapped host memory, at the same time or one side alone",
     kernel: Kernel::of("atomic.cu", ArgumentKind::Variable),
     proof: Proof::Sum,
-    operation: "one addition by each GPU thread; by each CPU thread where the CPU is alone",
+    operation: "one addition by each GPU thread, or by each CPU thread if the CPU works alone",
     source: "CUDA C++ Programming Guide, atomic functions of system scope, Host Native Atomics",
     facts: Facts { role: Role::Update, orders_memory: false, mode: Mode::Throughput, ..FACTS.waiting(Waits::NoWait) },
     definitions: |case| atomic::definitions(case, "atomicAdd_system"),

@@ -10,7 +10,7 @@ const THROUGHPUT: &[Mode] = &[Mode::Throughput];
 /// In theory: one trip through the exchange network that also serves shared memory, some 23 cycles; 64 bits take two
 /// instructions. Many warps saturate the network: its throughput is the 32 lanes of a warp per cycle, or less.
 const SHUFFLE: Entry = Entry {
-    operation: "one exchange that needs the result of the one before",
+    operation: "one exchange that depends on the result of the previous one",
     definitions: |case| {
         let opaque = u32::from(case.form == Some(Form::Opaque));
         vec![value_of(case), kind_of(case), format!("OPAQUE={opaque}")]
@@ -38,7 +38,7 @@ fn words(case: &Case) -> usize {
 /// instructions and takes one issue slot. A throughput is of four votes under way: each is about the result of the fourth
 /// before it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
-    operation: "one vote; latency: on the result of the one before",
+    operation: "one vote; for latency, each depends on the previous one",
     definitions: |case| {
         let dependent = u32::from(case.mode == Some(Mode::Latency));
         vec![kind_of(case), format!("DEPENDENT={dependent}")]
@@ -52,7 +52,7 @@ const VOTE: Entry = Entry {
 /// In theory: the hardware compares the values of the lanes. `any` must find every group, one after the other; `all`
 /// compares only with the value of one lane. A throughput is of four comparisons under way.
 const MATCH: Entry = Entry {
-    operation: "one comparison; latency: it needs the result of the one before",
+    operation: "one comparison; for latency, each depends on the previous one",
     definitions: |case| {
         let dependence = match (case.mode, case.form) {
             (Some(Mode::Throughput), _) => "OF_FOUR",
@@ -77,7 +77,7 @@ const MATCH: Entry = Entry {
 /// In theory: one instruction instead of five shuffles and five operations. The result is in a uniform register; a move
 /// copies it back for the next reduction.
 const REDUCE: Entry = Entry {
-    operation: "one reduction that needs the result of the one before",
+    operation: "one reduction that depends on the result of the previous one",
     source: "CUDA C++ Programming Guide, Warp Reduce Functions; PTX ISA, redux.sync",
     needs: (8, 0),
     plan: &[
@@ -96,15 +96,15 @@ fn reduction(case: &Case, of_two: &str) -> Vec<String> {
 }
 
 entries! {
-    "gpu.shuffle.idx" like SHUFFLE: "Each lane of a warp reads a register of another, chosen by its number",
+    "gpu.shuffle.idx" like SHUFFLE: "Each lane of a warp reads a register of another lane, chosen by index",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.idx",
     expected: |case| ExpectedInstructions::of(&["SHFL.IDX"]).times(words(case));
 
-    "gpu.shuffle.up" like SHUFFLE: "Each lane of a warp reads a register of the lane before it",
+    "gpu.shuffle.up" like SHUFFLE: "Each lane of a warp reads a register of the previous lane",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.up",
     expected: |case| ExpectedInstructions::of(&["SHFL.UP"]).times(words(case));
 
-    "gpu.shuffle.down" like SHUFFLE: "Each lane of a warp reads a register of the lane after it",
+    "gpu.shuffle.down" like SHUFFLE: "Each lane of a warp reads a register of the next lane",
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.down",
     expected: |case| ExpectedInstructions::of(&["SHFL.DOWN"]).times(words(case));
 
@@ -114,39 +114,39 @@ entries! {
 
     /// In theory: a store, two barriers of the warp, which the compiler knows to be together, and a load: the latency of shared memory
     /// twice.
-    "gpu.shuffle.through_shared" like SHUFFLE: "Each lane of a warp reads what another one wrote to shared memory",
+    "gpu.shuffle.through_shared" like SHUFFLE: "Each lane of a warp reads what another lane wrote to shared memory",
     source: "CUDA C++ Programming Guide, Shared Memory, __syncwarp",
     expected: |_| ExpectedInstructions::of(&["LDS"]);
 
-    "gpu.vote.all" like VOTE: "Whether a condition holds for all lanes of a warp",
+    "gpu.vote.all" like VOTE: "Vote on whether a condition holds for all lanes of a warp",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.all",
     // Turing compares the active lanes with the lanes that agree.
     expected: |_| ExpectedInstructions::of(&["VOTE.ALL"]).or_substitutes(&["VOTE.ANY"]);
 
-    "gpu.vote.any" like VOTE: "Whether a condition holds for any lane of a warp",
+    "gpu.vote.any" like VOTE: "Vote on whether a condition holds for any lane of a warp",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
     /// In theory: as the other votes, and one instruction that makes a condition of the mask.
-    "gpu.vote.ballot" like VOTE: "Which lanes of a warp meet a condition",
+    "gpu.vote.ballot" like VOTE: "Vote that returns the lanes of a warp that meet a condition",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
-    "gpu.match.any" like MATCH: "Which lanes of a warp hold the same value",
+    "gpu.match.any" like MATCH: "Match that finds the lanes of a warp with the same value",
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]);
 
-    "gpu.match.all" like MATCH: "Whether all lanes of a warp hold the same value",
+    "gpu.match.all" like MATCH: "Match that tells whether all lanes of a warp have the same value",
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
     // Turing finds the groups, and then whether there is only one.
     expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]);
 
     "gpu.reduce.add" like REDUCE: "Sum over a warp",
     definitions: |case| reduction(case, "a+b"), expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX.SUM"]);
-    "gpu.reduce.min" like REDUCE: "Smallest value of a warp",
+    "gpu.reduce.min" like REDUCE: "Smallest value in a warp",
     definitions: |case| reduction(case, "min(a,b)"), expected: |_| ExpectedInstructions::of(&["REDUX.MIN", "CREDUX.MIN"]);
-    "gpu.reduce.max" like REDUCE: "Largest value of a warp",
+    "gpu.reduce.max" like REDUCE: "Largest value in a warp",
     definitions: |case| reduction(case, "max(a,b)"), expected: |_| ExpectedInstructions::of(&["REDUX.MAX", "CREDUX.MAX"]);
     // Without a modifier the instruction is an AND.
     "gpu.reduce.and" like BITWISE: "Bits set in all lanes of a warp",

@@ -76,7 +76,7 @@ fn kind(case: &Case) -> String {
 /// of the device that starts them. While longer kernels run, the host gets ahead; a launch then costs what the device needs
 /// between the end of one grid and the start of the next.
 const LAUNCH: Entry = Entry {
-    operation: "one more kernel for the same total work",
+    operation: "one more kernel, with the total work unchanged",
     definitions: |case| vec![kind(case)],
     // Empty kernels must contain their end, those that sweep their stores, others the reading of the clock by which they last.
     expected: |case| {
@@ -165,7 +165,7 @@ const WHOLE: [PlanRow; 3] = [
 
 /// How the host waits for a kernel, by its length: where it sleeps, the CPU that it leaves to others is in the details.
 const HOST_WAIT: Entry = Entry {
-    operation: "one more kernel and one more wait for the same total work",
+    operation: "one more kernel and one more wait, with the total work unchanged",
     source: "CUDA Driver API, cuStreamSynchronize and CU_CTX_SCHED_SPIN, YIELD, BLOCKING_SYNC",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     plan: &[row(STANDARD, COMPARED, &[(KERNEL_US, &[5, 50])]), row(PAPER, COMPARED, &[(KERNEL_US, &[5, 50, 500])])],
@@ -177,7 +177,7 @@ const DEPENDENT: Entry = Entry { plan: LENGTHS, ..LAUNCH };
 
 /// A launch with the attribute that lets the kernel start before the one before has ended.
 const PROGRAMMATIC: Entry = Entry {
-    operation: "one more kernel for the same total work; time lost by other work counts",
+    operation: "one more kernel, with the total work unchanged; the cost includes the delay of other work",
     source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
     method: Method::Launch(Launching::Programmatic),
     // The wait for the kernel before.
@@ -212,13 +212,13 @@ entries! {
     plan: LENGTHS;
 
     "gpu.launch.cooperative" like LAUNCH:
-    "Launch of one more kernel whose blocks are guaranteed to run at the same time",
+    "Cooperative launch of one more kernel: its blocks are guaranteed to run at the same time",
     source: "CUDA Driver API, cuLaunchCooperativeKernel; Zhang et al., IPDPS 2020, implicit barriers",
     facts: Facts { role: Role::CooperativeLaunch, ..FACTS },
     method: Method::Launch(Launching::Cooperative);
 
     /// In theory: one launch by the host starts all kernels, so they follow each other as fast as the device can start them.
-    "gpu.launch.graph" like LAUNCH: "One more kernel in a chain that is replayed as a graph",
+    "gpu.launch.graph" like LAUNCH: "One more kernel in a chain replayed as a graph",
     source: "CUDA Driver API, cuGraphLaunch",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::Graph),
@@ -226,13 +226,13 @@ entries! {
 
     /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of one more kernel and a wait for its stream",
-    operation: "one more kernel and one more wait for the same total work",
+    operation: "one more kernel and one more wait, with the total work unchanged",
     source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync);
 
     "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, an event after it and a wait for the event",
-    operation: "one more kernel, event and wait for the same total work",
+    operation: "one more kernel, event and wait, with the total work unchanged",
     source: "CUDA Driver API, cuEventSynchronize",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync);
@@ -250,28 +250,28 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
 
     "gpu.launch.event_block" like HOST_WAIT:
-    "Launch of one more kernel and an event that lets the thread sleep until it is reached",
+    "Launch of one more kernel and an event; the thread sleeps until the event is reached",
     source: "CUDA Driver API, CU_EVENT_BLOCKING_SYNC",
     method: Method::Launch(Launching::Waiting(HostWait::BlockingEvent));
 
-    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of one more kernel; the host polls whether it is done",
+    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of one more kernel; the host polls until it is done",
     source: "CUDA Driver API, cuStreamQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingStream));
 
     "gpu.launch.ask_event" like HOST_WAIT:
-    "Launch of one more kernel and an event; the host polls whether it is reached",
+    "Launch of one more kernel and an event; the host polls until the event is reached",
     source: "CUDA Driver API, cuEventQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
 
     /// In theory: no call of the driver while the host waits; the word comes over the link.
     "gpu.launch.ask_word" like HOST_WAIT:
-    "Launch of one more kernel and a word of host memory that the stream writes; the host polls it",
+    "Launch of one more kernel; the stream then writes a word of host memory, which the host polls",
     source: "CUDA Driver API, cuStreamWriteValue32",
     method: Method::Launch(Launching::Waiting(HostWait::Word));
 
     /// In theory: an interrupt, the wake-up of the driver's thread, and its answer.
     "gpu.launch.host_function" like HOST_WAIT:
-    "Launch of one more kernel and a host function after it, for which the host spins",
+    "Launch of one more kernel, then a host function; the host spins until the function has run",
     source: "CUDA Driver API, cuLaunchHostFunc",
     method: Method::Launch(Launching::Waiting(HostWait::Function));
 
@@ -279,50 +279,49 @@ entries! {
     /// blocks. But these blocks are on other multiprocessors than those of the kernel before, away from what these read, and
     /// a kernel that is launched behind them empties the cache of constants while they wait (docs/notes/kernel-boundaries.md).
     "gpu.launch.programmatic" like PROGRAMMATIC:
-    "Launch of one more kernel with the programmatic attribute: each kernel triggers the next one at its start \
-     (cudaTriggerProgrammaticLaunchCompletion) and waits for the one before (cudaGridDependencySynchronize)",
+    "Programmatic dependent launch of one more kernel: each kernel triggers the next at its start \
+     (cudaTriggerProgrammaticLaunchCompletion) and waits for the previous one (cudaGridDependencySynchronize)",
     definitions: |case| waiting(case, "AT_START"),
     plan: LENGTHS;
 
     /// In theory: as at the start, with less time for the next grid to come. Where the blocks of this one end at different times,
     /// two blocks of the next one share a multiprocessor.
     "gpu.launch.programmatic_end" like PROGRAMMATIC:
-    "Launch of one more kernel with the programmatic attribute: each kernel waits for the one before and triggers \
-     the next one at its end",
+    "Programmatic dependent launch of one more kernel: each kernel waits for the previous one and triggers the next \
+     at its end",
     definitions: |case| waiting(case, "AT_END");
 
     /// In theory: the next grid starts when the blocks of this one have ended; the wait for what they wrote is in the kernel
     /// instead of before it.
     "gpu.launch.programmatic_wait" like PROGRAMMATIC:
-    "Launch of one more kernel with the programmatic attribute: each kernel waits for the one before, and none \
-     triggers",
+    "Programmatic dependent launch of one more kernel: each kernel waits for the previous one, and none triggers",
     definitions: |case| waiting(case, "NEVER");
 
     /// In theory: as with the wait. The kernel may begin before what the one before wrote is visible.
     "gpu.launch.programmatic_attribute" like PROGRAMMATIC:
-    "Launch of one more kernel with the programmatic attribute alone: no trigger and no wait, so the guide promises \
-     no visibility",
+    "Programmatic dependent launch of one more kernel without trigger or wait: the programming guide promises no \
+     visibility of its writes",
     facts: Facts { role: Role::UnorderedLaunch, orders_memory: false, ..FACTS },
     expected: LAUNCH.expected;
 
     /// In theory: as in a stream, without the host's launches.
     "gpu.launch.programmatic_graph" like PROGRAMMATIC:
-    "One more kernel in a graph with programmatic edges: each kernel triggers the next one at its start and waits \
-     for the one before",
+    "One more kernel in a graph with programmatic edges: each kernel triggers the next at its start and waits for \
+     the previous one",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
     definitions: |case| waiting(case, "AT_START");
 
     "gpu.launch.programmatic_graph_wait" like PROGRAMMATIC:
-    "One more kernel in a graph with programmatic edges: each kernel waits for the one before, and none triggers",
+    "One more kernel in a graph with programmatic edges: each kernel waits for the previous one, and none triggers",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
     definitions: |case| waiting(case, "NEVER");
 
     /// In theory: the barrier of `gpu.grid.cooperative`, and what it costs that blocks wait for the slowest one.
     "gpu.launch.grid_sync" like PROGRAMMATIC:
-    "One more grid_group::sync() between the parts of one kernel, timed as one more kernel is",
-    operation: "one more barrier for the same total work, instead of one more kernel",
+    "One more grid_group::sync() between parts of one kernel, timed like one more kernel",
+    operation: "one more barrier instead of one more kernel, with the total work unchanged",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync",
     facts: Facts { role: Role::BarrierInKernel, ..FACTS },
     method: Method::Launch(Launching::Within),
@@ -335,30 +334,30 @@ entries! {
     /// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
     /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
     "gpu.launch.wait_value" like DEPENDENT:
-    "Launch of one more kernel in the second of two streams, which waits for a value that the first writes to memory",
-    operation: "one more kernel, written value and wait, for the same total work",
+    "Launch of one more kernel in the second of two streams, which waits until the first has written a value to memory",
+    operation: "one more kernel, value write and wait, with the total work unchanged",
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
     /// In theory: as with a value in memory; the driver chooses what an event is.
     "gpu.launch.event_wait" like DEPENDENT:
-    "Launch of one more kernel in the second of two streams, which waits for an event of the first",
-    operation: "one more kernel, recorded event and wait, for the same total work",
+    "Launch of one more kernel in the second of two streams, which waits for an event in the first",
+    operation: "one more kernel, event record and wait, with the total work unchanged",
     source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait);
 
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
-    "One more iteration of a loop in a graph (a conditional node, whose kernel decides whether to go on)",
-    operation: "one more kernel and decision for the same total work",
+    "One more iteration of a loop in a graph, built as a conditional node whose kernel decides whether to continue",
+    operation: "one more kernel and one more decision, with the total work unchanged",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
     definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec();
 
     /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
     /// (tail launch).
-    "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph by its own kernel on the device once the graph ends",
-    operation: "one more kernel in a graph that the kernel before launches, for the same total work",
+    "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph from the device: its own kernel requests the next launch, which starts once the graph ends",
+    operation: "one more kernel, in a graph launched by the previous kernel, with the total work unchanged",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),
     definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec();

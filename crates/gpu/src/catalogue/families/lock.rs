@@ -36,17 +36,17 @@ fn has_too_many_warps(case: &Case, limits: DeviceLimits) -> bool {
 }
 
 entries! {
-    "gpu.lock.spin_cas" like LOCK: "Spin lock taken by compare-and-swap",
+    "gpu.lock.spin_cas" like LOCK: "Spinlock taken by compare-and-swap",
     source: "CUDA C++ Programming Guide, atomicCAS; PTX ISA, atom.acquire.cas and st.release",
     expected: |_| ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]);
 
-    "gpu.lock.spin_exchange" like LOCK: "Spin lock taken by exchange",
+    "gpu.lock.spin_exchange" like LOCK: "Spinlock taken by exchange",
     source: "CUDA C++ Programming Guide, atomicExch; PTX ISA, atom.acquire.exch and st.release",
     expected: |_| ExpectedInstructions::of(&["ATOMG.EXCH", "ATOM.EXCH"]);
 
     /// In theory: one atomic operation for each critical section, whatever the contention; waiting threads only read. The lock
     /// is fair: threads get it in the order of their tickets.
-    "gpu.lock.ticket" like LOCK: "Ticket lock: threads get it in the order in which they asked",
+    "gpu.lock.ticket" like LOCK: "Ticket lock: first come, first served",
     source: "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, ticket lock",
     expected: |_| ExpectedInstructions::of(&["ATOMG.ADD", "ATOM.ADD"]);
 }

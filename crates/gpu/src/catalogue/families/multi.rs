@@ -46,7 +46,7 @@ const PLAN: &[PlanRow] = &[
 ];
 
 const BARRIER: Entry = Entry {
-    operation: "one barrier passed by all threads of the grids of all devices",
+    operation: "one barrier passed by all threads of all devices' grids",
     plan: PLAN,
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
@@ -64,7 +64,7 @@ fn exchange(case: &Case, is_released: bool) -> Vec<String> {
 
 /// One warp of each device.
 const EXCHANGE: Entry = Entry {
-    operation: "one exchange: every device has what all others wrote in this turn",
+    operation: "one exchange, after which every device has what all others wrote in this turn",
     facts: Facts { role: Role::DeviceExchange, has_designs: false, ..FACTS },
     kernel: Kernel::of("exchange.cu", ArgumentKind::GridBarrier),
     definitions: |case| exchange(case, false),
@@ -73,7 +73,7 @@ const EXCHANGE: Entry = Entry {
         .devices(&[2, 4])],
     limit: |case, _| {
         let is_there = case.threads == Some(32) && case.blocks == Some(1) && matches!(case.devices, Some(2..=4));
-        (!is_there).then_some("one warp of each of two to four devices takes part")
+        (!is_there).then_some("one warp on each of two to four devices takes part")
     },
     unroll: |_| 1,
     ..BARRIER
@@ -83,8 +83,8 @@ entries! {
     /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
     /// the release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
-    "Barrier across several devices' grids with one counter in the first one's memory; relaxed: it orders no \
-     writes, and its check tests arrivals alone",
+    "Barrier across several devices' grids with one counter in the first device's memory; the relaxed form orders \
+     no writes, and its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -104,9 +104,9 @@ entries! {
     /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
     /// way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
-    "Barrier across several devices' grids, with flags in every device's memory; in groups with flags \
-     in both halves of the cache, relaxed polls and one fence, or with a counter at which all blocks arrive; \
-     relaxed: it orders no writes, and its check tests arrivals alone",
+    "Barrier across several devices' grids, with flags in every device's memory; variants use flags in both \
+     halves of the cache, relaxed polls and one fence, or a counter at which all blocks arrive; \
+     the relaxed form orders no writes, and its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
@@ -132,22 +132,22 @@ entries! {
 
     /// In theory: one way over the link and a poll of the own memory, with no fence: a store of 16 bytes arrives as a whole.
     "gpu.multi.exchange" like EXCHANGE:
-    "Each of several devices writes a few bytes to all others, data and turn in one store of 16 bytes, and waits for theirs",
+    "Each device writes a few bytes to all others, data and turn number in one 16-byte store, and waits for theirs",
     source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]);
 
     /// In theory: the same behind a fence for the whole system.
     "gpu.multi.exchange_released" like EXCHANGE:
-    "Each of several devices writes a few bytes and a flag that releases them to all others, and waits for theirs",
+    "Each device writes a few bytes and then a releasing flag to all others, and waits for theirs",
     source: "PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| exchange(case, true),
     expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]);
 
     /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
     "gpu.multi.host_barrier" like BARRIER:
-    "A host thread for each device: it launches a grid, waits for it to end, then for the other threads",
+    "One host thread per device launches a grid, waits for it to end, and then waits for the other threads",
     kernel: Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier),
-    operation: "one launch on each device, run to its end, and one host-thread barrier",
+    operation: "one launch on each device, run to completion, and one barrier of the host threads",
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     method: Method::HostBarrier,
     unroll: |_| 1;

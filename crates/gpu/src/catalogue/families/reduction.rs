@@ -107,22 +107,25 @@ reductions! {
     "listing_2", Recipe::listing(&["VARIANT=LISTING_2"], Grid::ThreadPerElement), RED, BURTCHELL,
         "Reduction 2 of the paper: every warp does five shuffles, then one global atomic maximum";
     "listing_3", Recipe::listing(&["VARIANT=LISTING_3"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 3 of the paper: per thread an atomic maximum in shared memory, per block two barriers and one global atomic maximum";
+        "Reduction 3 of the paper: every thread does an atomic maximum in shared memory; every block then does two \
+         barriers and one global atomic maximum";
     "listing_4", Recipe::listing(&["VARIANT=LISTING_4"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 4 of the paper: per warp one reduce instruction and an atomic maximum in shared memory, per block two barriers and one global atomic maximum",
+        "Reduction 4 of the paper: every warp does one reduce instruction and an atomic maximum in shared memory; \
+         every block then does two barriers and one global atomic maximum",
         needs: (8, 0);
     "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
-        "Reduction 5 of the paper: as 3 after each thread reduces many elements";
+        "Reduction 5 of the paper: like reduction 3, but each thread first reduces many elements";
     "atomic", ATOMIC, RED, BURTCHELL,
         "One atomic operation per block on a result that is reset before the timed part";
     "last_block", LAST_BLOCK, COUNTED, SAMPLE,
-        "Partial results in memory, fences and a counter; the last block merges them";
+        "Each block writes a partial result, executes a fence and counts its arrival; the last block merges the results";
     "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },
         &["UCGABAR_ARV"], "CUDA C++ Programming Guide, Distributed Shared Memory",
-        "Blocks of a cluster merge results in distributed shared memory, then one atomic operation per cluster",
+        "The blocks of a cluster merge their results in distributed shared memory; each cluster then does one \
+         atomic operation",
         needs: (9, 0);
     "grid_cooperative", GRID, BARRIER, ZHANG,
-        "Partial results in memory, a cooperative-groups barrier, then the first block merges them";
+        "Blocks write partial results and pass a cooperative-groups barrier; the first block then merges the results";
     "grid_counter", Recipe::cooperative(&["VARIANT=GRID", "KIND=COUNTER"]), &["RED.ADD", "REDG.ADD"], ZHANG,
         "Like grid_cooperative, but with a one-counter barrier";
     "grid_lock_free", Recipe::cooperative(&["VARIANT=GRID", "KIND=LOCK_FREE"]),
@@ -139,19 +142,20 @@ reductions! {
     "graph", Recipe::two_kernels().queued(Queueing::GraphEach), STORED, "CUDA Driver API, cuGraphLaunch",
         "Two kernels in a graph, replayed for each reduction";
     "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
-        "Two kernels each, all reductions of the chain in one graph";
+        "Two kernels per reduction, with all reductions of the chain in one graph";
     "atomic_graph_chain", ATOMIC.queued(Queueing::GraphChain), RED, "CUDA Driver API, cuGraphLaunch",
         "Like atomic, but the chain is one graph";
     "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
         "Like grid_cooperative, but the chain is one graph";
     "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
-        "The two kernels of cub::DeviceReduce in a stream, with its tuning and its grid", kernel: Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
+        "The two kernels of cub::DeviceReduce in a stream, with CUB's tuning and grid", kernel: Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
     "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,
         "Each GPU reduces its part; its last block writes the result with a flag to all GPUs and waits for theirs";
     "devices_host", Recipe::devices(Joining::Host), COUNTED, SEVERAL,
         "Each GPU reduces its part; the host waits for all and merges the results";
     "devices_events", Recipe::devices(Joining::Kernels), COUNTED, "CUDA Driver API, cuStreamWaitEvent",
-        "Each GPU reduces its part; a kernel of the first GPU waits for the events of all, merges the results, and the next reduction waits for it to end";
+        "Each GPU reduces its part; a kernel on the first GPU waits for all GPUs' events and merges the results; \
+         the next reduction waits for that kernel";
     "devices_graph_chain", Recipe::devices(Joining::Kernels).queued(Queueing::GraphChain), COUNTED,
         "CUDA Driver API, cuStreamWaitEvent and cuGraphLaunch",
         "Like devices_events, but the chain is one graph over all GPUs";

@@ -37,13 +37,14 @@ impl Claim {
         match self {
             Self::NoneInsideWarp => "No inconsistency between components of one warp.",
             Self::AtBlockBorders => "Inconsistencies occur at the borders of blocks.",
-            Self::AtWarpBorders => "In blocks of several warps, they occur at the borders of warps too.",
-            Self::FirstComponentOnly => "All are at the first component of a block or warp, none at the last.",
-            Self::LastComponentToo => "They occur at the last component of a warp too.",
+            Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at the borders of warps.",
+            Self::FirstComponentOnly => "All inconsistencies are at the first component of a block or warp, none at \
+                                         the last.",
+            Self::LastComponentToo => "Inconsistencies also occur at the last component of a warp.",
             Self::SideFollowsLoads => {
-                "The side is that of the neighbour that is read last, whichever block began first."
+                "Inconsistencies occur on the side of the neighbour that is read last, whichever block started first."
             }
-            Self::IncreasingOrder => "Blocks are scheduled in increasing order, where they can be.",
+            Self::IncreasingOrder => "Blocks are scheduled in increasing order where possible.",
             Self::EightOrders => {
                 "Blocks are assigned to multiprocessors in one of eight orders with two variants each."
             }

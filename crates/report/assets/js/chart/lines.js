@@ -64,7 +64,7 @@ function leadersOf({ series, y }) {
 }
 
 const leadersNote = ({ y }) =>
-  `In colour: the ${LEADING.length} ${y.unit === "time" || y.unit === "cycles" ? "lowest" : "highest"} at the right end. Point at a grey line to see its name.`;
+  `The ${LEADING.length} ${y.unit === "time" || y.unit === "cycles" ? "lowest" : "highest"} lines at the right end are in colour. Hover over a grey line to see its name.`;
 
 /** Grey lines lie below the others. */
 const greyFirst = (series) =>
@@ -94,10 +94,10 @@ export function withoutLoneFigures(spec) {
   const said = spec.series.filter(isWithin).flatMap((one) => {
     const [point] = figuresOf(one);
     const text = pointText(point, spec.y);
-    return point.state === "open" ? [] : [`${one.label} ${text} at ${place(point)}`];
+    return point.state === "open" ? [] : [`${one.label} (${text} at ${place(point)})`];
   });
   const series = spec.series.filter((one) => !isWithin(one));
-  return { ...spec, series, note: [spec.note, said.length ? `One size only: ${said.join("; ")}.` : null].flat() };
+  return { ...spec, series, note: [spec.note, said.length ? `With a figure at only one size: ${said.join("; ")}.` : null].flat() };
 }
 
 /** Lines are said to be one if they differ by less than this at every point. */
@@ -124,7 +124,7 @@ function mergedLabels(series) {
 const coincidenceNotes = (groups) => {
   const alike = groups.filter((group) => group.length > 1);
   const names = alike.map((group) => group.map(({ label }) => label).join(" = "));
-  return names.length ? `Within 1${NBSP}% of each other: ${names.join("; ")}.` : [];
+  return names.length ? `Lines within 1${NBSP}% of each other: ${names.join("; ")}.` : [];
 };
 
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);

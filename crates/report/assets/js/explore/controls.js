@@ -79,7 +79,7 @@ function figureStrip() {
     el(
       "p",
       { class: "fixed" },
-      "Drawn as in the paper. To add the paper's own systems: syncscope report RUN results/published-system3.",
+      "Drawn as in the paper. To add the paper's own systems, run syncscope report RUN results/published-system3.",
     ),
   );
 }
@@ -202,7 +202,7 @@ export function explorerSection() {
     "section",
     { id: "explore", "aria-labelledby": "explore-title" },
     el("h2", { id: "explore-title" }, "Explore"),
-    el("p", { class: "lead" }, "One chart of any rows: choose a question, or filter by name, parameter and verdict."),
+    el("p", { class: "lead" }, "Chart any rows: choose a question, or filter by name, parameter and verdict."),
     el(
       "article",
       { class: "panel wide" },

@@ -177,7 +177,7 @@ function unresolvedList(rows, isOpen) {
   // Reasons that differ in their numbers only are one cause.
   const cause = (row) => (ALIKE.includes(row.state) ? row.state : `${row.verdict} ${withoutNumbers(row.reason)}`);
   const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
-  const summary = `${formatCount(unresolved.length)} of ${plural(rows.length, "case")} rough or without a figure`;
+  const summary = `Cases that are rough or have no figure: ${formatCount(unresolved.length)} of ${formatCount(rows.length)}`;
   return el(
     "details",
     { class: "unresolved", open: isOpen },
@@ -222,7 +222,7 @@ export function drawContent(host, state, wasOpen) {
     ...[
       [omitted, "line"],
       [left, "chart"],
-    ].map(([count, what]) => count > 0 && `${plural(count, what)} more match the filter but are not drawn: narrow it.`),
+    ].map(([count, what]) => count > 0 && `The filter matches ${plural(count, `more ${what}`)}; narrow it to draw everything.`),
   ];
   host.append(...notes.filter(Boolean).map((text) => el("p", { class: "notice" }, text)));
   const together = runsOf(content.rows).length > 1 && !(content.facet && content.facet.id === "run");

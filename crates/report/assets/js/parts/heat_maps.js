@@ -111,7 +111,7 @@ function winnerMap(maps, axis) {
     axis,
     cells,
   );
-  spec.label = `${title}, and the cost of the next one relative to it`;
+  spec.label = `${title}, and how many times as much the next one costs`;
   return spec;
 }
 
@@ -121,7 +121,7 @@ function winnerKeys(maps, cells) {
   const keys = [...names].map(([primitive, name]) =>
     el("span", { class: "key", style: `--c: ${colourOf(primitive)}` }, el("i", { class: "swatch" }), name),
   );
-  keys.push(el("span", { class: "key" }, "number: cost of the next one relative to the cheapest"));
+  keys.push(el("span", { class: "key" }, "number: how many times as much the next one costs"));
   if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));
   return el("p", { class: "keys" }, keys);
 }
@@ -171,7 +171,7 @@ export function heatMapCard(family, all) {
   if (threads.length < 2 || others.length < 2) return null;
   const grid = el("div", { class: "maps" });
   const unit = mapUnit(rows);
-  const note = `Each cell is the cost of one barrier in ${unit.name}. Hatched: no figure; the tooltip shows the reason.`;
+  const note = `Each cell shows the cost of one barrier in ${unit.name}. Hatched cells have no figure; their tooltips say why.`;
   const card = el(
     "article",
     { class: "panel wide", id: `sizes-${family}` },

@@ -113,8 +113,8 @@ export function ladderSection() {
       "p",
       { class: "lead" },
       DATA.compared
-        ? "The cost of one synchronization operation in both runs, and B over A: ~ where the intervals do not decide, – where the cases differ."
-        : "The cost of one synchronization operation at each level of the machine, on one logarithmic axis.",
+        ? "The cost of one synchronization operation in both runs, with the ratio B/A: ~ if the intervals do not decide, – if the cases differ."
+        : "The cost of one synchronization operation at each level of the machine, on a logarithmic axis.",
     ),
     card,
   );

@@ -47,13 +47,13 @@ export function tailsCard(domain) {
   const card = el("article", { class: "panel wide tails" });
   const points = rows.flatMap((row) => row.points);
   const keys = [
-    "Dot: median.",
-    points.some(({ bar }) => bar) ? "Thick bar: to the 90th percentile." : null,
-    "Thin bar: to the 99th percentile.",
-    points.some(({ most }) => most) ? "Ring: maximum." : null,
-    rows.some(({ label }) => label.endsWith("pairs")) ? "With many pairs, the median is drawn." : null,
+    "Dots show medians.",
+    points.some(({ bar }) => bar) ? "Thick bars reach the 90th percentile." : null,
+    "Thin bars reach the 99th percentile.",
+    points.some(({ most }) => most) ? "Rings show maxima." : null,
+    rows.some(({ label }) => label.endsWith("pairs")) ? "If there are many pairs, the chart shows their median." : null,
   ];
-  const rest = all.length > rows.length ? [`${formatCount(rows.length)} of ${formatCount(all.length)} are drawn.`] : [];
+  const rest = all.length > rows.length ? [`The chart shows ${formatCount(rows.length)} of ${formatCount(all.length)} operations.`] : [];
   drawChart(card, {
     kind: "dots",
     title: domain === "hybrid" ? "Tail latency of flags between CPU and GPU" : "Tail latency of hand-offs and wake-ups",

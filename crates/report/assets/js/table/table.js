@@ -132,7 +132,7 @@ function drawTable(first = PORTION) {
   const filtered = rows.length < ROWS.length ? `${formatCount(rows.length)} of ` : "";
   const part =
     rows.length > PORTION
-      ? `. At most ${MOST_DRAWN} are on the page at a time: the filter finds all, the browser’s search only these.`
+      ? `. The page shows at most ${MOST_DRAWN} at a time. The filter searches all rows, the browser’s own search only those shown.`
       : "";
   tableCount.replaceChildren(
     ...topicNodes(TABLE.words),
@@ -206,7 +206,7 @@ export function showTable(hash) {
   const named = (parts.get("only") || "").split(",").map((name) => name.split(".").map(Number));
   const rows = named.map(([run, index]) => ROWS_OF[run]?.[index]).filter(Boolean);
   const text = rows.length
-    ? TEXTS.get(rowsAddress(rows)) || `${plural(rows.length, "row")} behind a sentence or chart.`
+    ? TEXTS.get(rowsAddress(rows)) || `${plural(rows.length, "row")} behind this sentence or chart.`
     : null;
   const verdict = parts.get("verdict") || "";
   const only = rows.length ? { rows, text } : null;

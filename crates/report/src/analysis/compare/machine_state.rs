@@ -118,17 +118,17 @@ impl MachineStates {
     /// What is to be said first; nothing where it is not known.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let others = self.classes.iter().filter(|change| change.is_another_state);
-        let mut all = match joined(others.map(|change| Some(change.class.to_string())), ", ") {
+        let mut all = match joined(others.map(|change| Some(change.class.in_words().to_owned())), ", ") {
             None => self.causes.iter().map(|[a, b]| format!("{a} in A, {b} in B")).collect(),
             Some(names) => {
                 let side = |side: usize| joined(self.causes.iter().map(|cause| Some(cause[side].as_str())), "; ");
                 let causes = side(0).zip(side(1)).map(|(a, b)| format!(": {a} in A, {b} in B")).unwrap_or_default();
-                let nothing = "So these are called neither slower nor faster";
+                let nothing = "So these classes are called neither slower nor faster";
                 vec![format!("another machine state{causes}. {nothing}: {names}")]
             }
         };
         let text = |change: &ClassChange| {
-            let ClassChange { class, cases, .. } = change;
+            let (class, cases) = (change.class.in_words(), change.cases);
             let by_cycles = |factor| format!(", {} in cycles, which decide the comparison", shift(factor));
             let by_cycles = change.factor_of_cycles.map(by_cycles).unwrap_or_default();
             let removed = if change.is_removed { ", removed from each" } else { "" };

@@ -13,7 +13,7 @@ pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
     let populations = |data: &RunData| data.rows.iter().any(|row| row.population == Some(Population::Alone));
     let remarks = [
         are_copies.then_some("A and B are copies of one run: all figures are equal"),
-        (populations(a) != populations(b)).then_some("only one of the runs examined SMT interference"),
+        (populations(a) != populations(b)).then_some("only one of the runs checked for SMT interference"),
     ];
     remarks.into_iter().flatten().map(str::to_owned).collect()
 }
@@ -30,7 +30,7 @@ pub(super) fn usual_teams(cases: &[ComparedCase<'_>]) -> Option<String> {
 pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
     let threshold = percent(threshold);
     let text = format!(
-        "{count} undecided cases differ by more than {threshold} from run to run on one machine: compare runs made \
+        "{count} undecided cases vary by more than {threshold} from run to run on one machine: compare runs made \
          with `run --repeat 5`, or raise --threshold"
     );
     (count > 0).then_some(text)

@@ -33,7 +33,7 @@ pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<Strin
     let changes: Vec<String> = [Change::Slower, Change::Faster].into_iter().filter_map(direction).collect();
     let is_tested = cases.iter().any(|case| case.p_value.is_some());
     let nothing = (changes.is_empty() && is_tested)
-        .then(|| format!("no cost changed by more than {} for certain", percent(threshold)));
+        .then(|| format!("no cost certainly changed by more than {}", percent(threshold)));
     changes.into_iter().chain(nothing).chain(least_changes(cases)).chain(without_intervals(cases)).collect()
 }
 
@@ -64,10 +64,10 @@ fn groups<'c>(cases: &'c [ComparedCase<'_>]) -> Vec<Group<'c>> {
     groups
 }
 
-/// `gpu.cluster 0.50 times the cost (24 of 30 cases)`.
+/// `gpu.cluster costs 0.50 times as much (24 of 30 cases)`.
 fn in_words(group: &Group<'_>) -> String {
     let Group { name, ratio, changed, of, .. } = group;
-    format!("{name} {} times the cost ({changed} of {})", figure::ratio(*ratio), plural(*of, "case"))
+    format!("{name} costs {} times as much ({changed} of {})", figure::ratio(*ratio), plural(*of, "case"))
 }
 
 /// What these runs would have seen of what did not change for certain.
@@ -90,7 +90,7 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
         1 => "the other case".to_owned(),
         all => format!("half of the {all} others"),
     };
-    Some(format!("{whose}, same or undecided, could have shown {shown}"))
+    Some(format!("{whose} (same or undecided) would have shown {shown}"))
 }
 
 /// Figures without an interval have ratios, and no verdict.
@@ -101,7 +101,7 @@ fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
         let ratios: Vec<f64> = open.filter_map(|case| case.ratio).collect();
         let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
         Some(format!(
-            "without intervals, so neither slower nor faster: {family} has {} times the cost (median of {}, {} to {})",
+            "without intervals, so neither slower nor faster: {family} costs {} times as much (median of {}, {} to {})",
             figure::ratio(median(&ratios)?),
             plural(ratios.len(), "case"),
             figure::ratio(least),
@@ -152,11 +152,11 @@ mod tests {
             ("cpu.lock.mcs", Undecided, 1.02, None),
             ("cpu.lock.ttas", Undecided, 1.02, Some(1.4)),
         ]);
-        assert_eq!(found[0], "slower in B: gpu.launch.stream 1.30 times the cost (1 of 1 case)");
-        let faster = "faster in B: gpu.launch.programmatic 0.400 times the cost (1 of 1 case), gpu.cluster 0.490 times the cost \
-                      (2 of 2 cases) and gpu.fence 0.800 times the cost (1 of 2 cases)";
+        assert_eq!(found[0], "slower in B: gpu.launch.stream costs 1.30 times as much (1 of 1 case)");
+        let faster = "faster in B: gpu.launch.programmatic costs 0.400 times as much (1 of 1 case), gpu.cluster costs \
+                      0.490 times as much (2 of 2 cases) and gpu.fence costs 0.800 times as much (1 of 2 cases)";
         assert_eq!(found[1], faster);
-        let open = "half of the 3 others, same or undecided, could have shown a change of 1.40-fold or more, more \
+        let open = "half of the 3 others (same or undecided) would have shown a change of 1.40-fold or more, more \
                     than one in ten no change at all";
         assert_eq!(found[2..], [open]);
     }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn imports_have_ratios_and_nothing_else_is_said_of_them() {
         let one = |ratio| ("cpu.handoff.cas_pingpong", Change::NotComparable, ratio, None);
-        let expected = "without intervals, so neither slower nor faster: cpu.handoff has 0.900 times the cost \
+        let expected = "without intervals, so neither slower nor faster: cpu.handoff costs 0.900 times as much \
                         (median of 3 cases, 0.400 to 2.00)";
         assert_eq!(said(&[one(0.4), one(0.9), one(2.0)]), [expected]);
         assert_eq!(said(&[]), [""; 0]);

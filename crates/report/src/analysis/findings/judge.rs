@@ -189,9 +189,9 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     Some(outcome(verdict, sentence, "; too few are decided", rows_of(pair, pairs)))
 }
 
-/// Both of most pairs cost alike.
+/// Both of most pairs cost about the same.
 pub(super) fn alike(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
-    generally(Test::Within(ALIKE), &format!("{words} cost alike"), pairs)
+    generally(Test::Within(ALIKE), &format!("{words} cost about the same"), pairs)
 }
 
 /// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
@@ -213,8 +213,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     };
     let pair = pairs.iter().rfind(shows).or(pairs.last())?;
     let sentence = format!(
-        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by that in \
-         {worse}; {}",
+        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by as much in {worse}; {}",
         with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))

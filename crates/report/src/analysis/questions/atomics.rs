@@ -126,8 +126,12 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     );
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let sentences = [
-        Some("Relaxed additions, to one variable shared by all threads or to one per thread.".to_owned()),
-        (!gpu.is_empty()).then(|| "Not aggregated: the compiler cannot sum each warp first.".to_owned()),
+        Some(
+            "All additions are relaxed and go to one variable shared by all threads or to one variable per \
+              thread."
+                .to_owned(),
+        ),
+        (!gpu.is_empty()).then(|| "“Not aggregated” means that the compiler cannot sum each warp first.".to_owned()),
         unreliable(data, &all),
     ];
     let otherwise = "How additions scale is undecided in this run: too few rows have a reliable rate.";

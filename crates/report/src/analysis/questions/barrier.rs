@@ -110,8 +110,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let has_grid = gpu.iter().any(|index| has_role(data, data.case(*index), Role::GridBarrier));
-    let shape =
-        has_grid.then(|| "Grids have one block per multiprocessor, from one warp per block to full blocks.".to_owned());
+    let shape = has_grid
+        .then(|| "Grids have one block per multiprocessor; blocks range from one warp to full size.".to_owned());
     let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed(data, &row.case));
     let relaxed = relaxed.then(|| "Relaxed barriers order no memory accesses and are not drawn.".to_owned());
     let otherwise = "Too few barriers have a figure in this run.";
@@ -294,7 +294,8 @@ mod tests {
             barrier("tree", 1290.0),
             barrier("openmp", 1370.0),
         ];
-        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, tree, costs 1.3 times as much; \
+        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, \
+                        tree, costs 1.3 times as much; \
                         OpenMP's 1.4 times and Rust's std::sync::Barrier 35 times.";
         assert_eq!(said(cheapest_of_threads, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = within(rows[2].clone(), 990.0, 1500.0);
@@ -310,7 +311,8 @@ mod tests {
     #[test]
     fn a_cluster_is_cheaper_than_the_grid() {
         let grid = |ns| row(on_blocks("gpu.grid.counter", 132, 32), ns, 0.3);
-        let sentence = "cluster.sync() of 8 blocks costs 167 ns; the cheapest measured grid barrier (counter, 806 ns) costs 4.8 times as much.";
+        let sentence = "cluster.sync() of 8 blocks costs 167 ns; the cheapest measured grid barrier (counter, 806 \
+                        ns) costs 4.8 times as much.";
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0), grid(806.0)]), Some(Ok(sentence.into())));
         assert!(said(cluster_or_grid, vec![cluster(167.0), grid(168.0)]).unwrap().is_err());
         assert_eq!(said(cluster_or_grid, vec![cluster(167.0)]), None);

@@ -55,7 +55,7 @@ fn one_core(kind: &str) -> String {
 
 fn one_thread(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 1, |kinds| kinds.len() == 1)?;
-    let words = format!("On {} instead of a performance core, one thread's operations", one_core(&slow));
+    let words = format!("With one thread on {} instead of a performance core", one_core(&slow));
     let open = format!("how much more operations cost on {slow} cores than on performance cores (intervals overlap)");
     take_longer(&words, &all, |_| None).or_else(|| Outcome::open_of(&all, &open))
 }
@@ -109,7 +109,9 @@ fn speeds(data: &RunData) -> Option<Outcome> {
         return None;
     }
     let text = match groups.len() {
-        1 if named == 1 => format!("All {} measured run at one speed: {}.", plural(cores, "core"), enumeration(&each)),
+        1 if named == 1 => {
+            format!("All {} measured run at the same speed: {}.", plural(cores, "core"), enumeration(&each))
+        }
         found => {
             let kinds = plural(named as u32, "kind");
             format!(
@@ -169,12 +171,14 @@ mod tests {
             on(handoff, 1, &[16, 20], 60.0),
             on(handoff, 2, &[0, 16], 70.0),
         ];
-        let sentence = "On an efficiency core instead of a performance core, one thread's operations take longer: a \
-                        fence 1.6 times (8.00 ns instead of 5.00 ns).";
+        let sentence = "With one thread on an efficiency core instead of a performance core, a fence takes 1.6 times as long \
+                        (8.00 ns instead of 5.00 ns).";
         assert_eq!(said(one_thread, rows.clone()), Some(Ok(sentence.into())));
-        let sentence = "Two threads on efficiency cores instead of performance cores: a hand-off takes 60.0 ns instead of 40.0 ns.";
+        let sentence = "Two threads on efficiency cores instead of performance cores: a hand-off takes 60.0 ns \
+                        instead of 40.0 ns.";
         assert_eq!(said(two_threads, rows.clone()), Some(Ok(sentence.into())));
-        let sentence = "With one thread on a core of each kind instead of both on performance cores, a hand-off takes 70.0 ns \
+        let sentence = "With one thread on a core of each kind instead of both on performance cores, a hand-off \
+                        takes 70.0 ns \
                         instead of 40.0 ns.";
         assert_eq!(said(between, rows.clone()), Some(Ok(sentence.into())));
         let Spec::Table { lines, .. } = &decision("decide-kinds", &data(rows.clone())).unwrap().charts[0] else {
@@ -195,7 +199,7 @@ mod tests {
         let rows: Vec<Row> = (0..6).map(|cpu| chain(cpu, if cpu < 4 { 0.25 } else { 0.4 })).collect();
         let text = "The cores run at 2 speeds: 4 cores at 4.00 GHz and 2 cores at 2.50 GHz; the system names 1 kind.";
         assert_eq!(said(speeds, rows.clone()), Some(Ok(text.into())));
-        let text = "All 4 cores measured run at one speed: 4 cores at 4.00 GHz.";
+        let text = "All 4 cores measured run at the same speed: 4 cores at 4.00 GHz.";
         assert_eq!(said(speeds, rows[..4].to_vec()), Some(Ok(text.into())));
         assert_eq!(said(speeds, vec![]), None);
         assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);
@@ -222,14 +226,15 @@ mod tests {
         run.run.machine.cpu.core_kinds = vec![CoreKind::default(); 3];
         let said = |sentence| said_of(sentence, &run).unwrap().unwrap();
         assert!(
-            said(one_thread).starts_with("On a low-power core instead of a performance core"),
+            said(one_thread).starts_with("With one thread on a low-power core instead of a performance core"),
             "{}",
             said(one_thread)
         );
         let expected =
             "Two threads on low-power cores instead of performance cores: a hand-off takes 120 ns instead of 40.0 ns.";
         assert_eq!(said(two_threads), expected);
-        let expected = "With one thread on a low-power core and one on a performance core instead of both on performance cores, a \
+        let expected = "With one thread on a low-power core and one on a performance core instead of both on \
+                        performance cores, a \
                         hand-off takes 200 ns instead of 40.0 ns.";
         assert_eq!(said(between), expected);
         let Spec::Table { columns, lines, .. } = &decision("decide-kinds", &run).unwrap().charts[0] else {

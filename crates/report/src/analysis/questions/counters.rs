@@ -156,8 +156,9 @@ fn with_work(data: &RunData, like: &Case) -> Option<String> {
     let others = like.threads.filter(|threads| *threads > 1)? - 1;
     let one = handoff(data, like)?.ns?.value();
     Some(format!(
-        "with work between the events, one on a shared counter costs about a hand-off ({}), and threads queue if the work is shorter than {}: \
-         in the row of the shared counter, which has no work, a thread keeps the line for several",
+        "with work between the events, an event on a shared counter costs about a hand-off ({}), and threads queue \
+         if the work is shorter than {}; the row of the shared counter has no work, so a thread there keeps the cache \
+         line for several events",
         figure::time(one),
         figure::time(f64::from(others) * one)
     ))

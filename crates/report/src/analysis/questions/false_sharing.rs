@@ -24,7 +24,7 @@ fn drop_of_the_cost(data: &RunData) -> Option<Outcome> {
     let strides = by_stride(known);
     let at = |stride| strides.iter().find(|(of, _)| *of == stride).map(|(_, known)| *known);
     let Comparison { less, more, ratio } = at(drop.stride)?.against(at(ADJACENT)?)?;
-    let whose = if less.is_of_another_actor() { ", for the median thread" } else { "" };
+    let whose = if less.is_of_another_actor() { " for the median thread" } else { "" };
     let (StrideFinding { threads, dtype, .. }, CostDrop { bytes, .. }) = (finding, drop);
     let together = u64::from(*threads) * dtype.size_bytes() as u64;
     let near = if together <= bytes { "in one cache line" } else { "side by side" };
@@ -57,7 +57,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
     let is_mixed = findings.iter().any(|finding| finding.is_of_median);
     let whose = is_mixed.then(|| {
-        "Marks show the slowest thread where elements share a line, the median thread elsewhere; ratios compare \
+        "Marks show the slowest thread if elements share a cache line, otherwise the median thread; ratios compare \
          median threads."
             .to_owned()
     });
@@ -244,7 +244,8 @@ mod tests {
             row(Case { layout, dtype: Some(syncscope_core::Dtype::I32), ..case("cpu.atomic.add", 16) }, ns, 0.2)
         };
         let rows = vec![add(1, 367.0), add(8, 43.9), add(16, 16.9), add(32, 16.9)];
-        let sentence = "False sharing makes an atomic add 22 times as expensive: 367 ns with 16 counters (i32) in one cache \
+        let sentence = "False sharing makes an atomic add 22 times as expensive: 367 ns with 16 counters (i32) in \
+                        one cache \
                         line, 16.9 ns with one every 64 bytes.";
         assert_eq!(said(drop_of_the_cost, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(drop_of_the_cost, rows[..2].to_vec()), None, "two strides show no plateau");

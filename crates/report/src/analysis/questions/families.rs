@@ -78,11 +78,11 @@ impl<'a> Contrast<'a> {
         format!("{} {name}", if name.starts_with(['a', 'e', 'i', 'o', 'u', 'O']) { "an" } else { "a" })
     }
 
-    /// `a barrier 1.5 times (150 ns instead of 100 ns)`, where that is certain, or with something else in the parentheses.
+    /// `a barrier takes 1.5 times as long (150 ns instead of 100 ns)`, where that is certain, or with something else in the parentheses.
     pub(super) fn in_words(&self, instead: Option<String>) -> Option<String> {
         let both = self.costs().filter(Comparison::is_certain)?;
         let figures = || format!("{} instead of {}", both.more, both.less);
-        Some(format!("{} {} ({})", self.with_article(), both.ratio, instead.unwrap_or_else(figures)))
+        Some(format!("{} takes {} as long ({})", self.with_article(), both.ratio, instead.unwrap_or_else(figures)))
     }
 
     /// `a barrier 1.5 times` of figures that have no intervals.
@@ -140,7 +140,7 @@ fn is_lone_point(data: &RunData, index: usize) -> bool {
     line.windows(3).any(|next| is_own(&next[1]) && stands_out([next[0].1, next[1].1, next[2].1]))
 }
 
-/// What certainly takes longer: `... take longer: a barrier 2.1 times (..), ...`, with what `instead` puts in the place of figures.
+/// What certainly takes longer: `..., a barrier takes 2.1 times as long (..) and ...`, with what `instead` puts in the place of figures.
 pub(super) fn take_longer(
     what: &str,
     all: &[Contrast<'_>],

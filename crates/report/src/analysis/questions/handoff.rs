@@ -83,11 +83,13 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     });
     let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
     let medians = rows.iter().any(|index| single(data, *index).is_some()).then(|| {
-        "Where a waiter may sleep, the mark is the median of single hand-offs: in a loop, most find the thread awake."
+        "If a waiter may sleep, the mark is the median of single hand-offs, because most hand-offs in a loop find \
+         the thread awake."
             .to_owned()
     });
-    let spin = "Two CPU threads, placed close. A hand-off is one way; the flag between CPU and GPU is a round trip.";
-    let advice = "Spinning for as long as a wake-up takes, then sleeping, waits at most twice as long as the best \
+    let spin = "The two CPU threads are placed close together. A hand-off is one way; the flag between CPU and GPU \
+                is a round trip.";
+    let advice = "A waiter that spins for as long as a wake-up takes and then sleeps pays at most twice the best \
                   choice (Karlin et al., SOSP 1991).";
     let otherwise = "What waking a sleeping thread costs is undecided: this run saw no thread asleep.";
     Picture::of([Some(chart)], otherwise, [Some(spin.to_owned()), medians, Some(advice.to_owned())])
@@ -219,7 +221,8 @@ mod tests {
         let mut run = data(vec![spin, park]);
         assert_eq!(said_of(waking, &run), None, "nothing says that a thread slept");
         run.details.insert(run.rows[1].case.id(), vec![Detail::of_case("p50_ns", 4540.0)]);
-        let sentence = "Waking a sleeping thread takes 4.54 µs (park, median), 63 times as long as a hand-off to a spinning one \
+        let sentence = "Waking a sleeping thread takes 4.54 µs (park, median), 63 times as long as a hand-off to a \
+                        spinning one \
                         (71.5 ns).";
         assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())));
         run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 60.0, high: 3000.0 });
@@ -227,7 +230,8 @@ mod tests {
         run.rows.push(row(case("cpu.wake.park", 2), 3100.0, 0.1));
         assert_eq!(said_of(waking, &run), None, "2.79 to 3.41 \u{b5}s and up to 3 \u{b5}s overlap");
         run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 71.0, high: 72.0 });
-        let sentence = "Waking a sleeping thread takes 3.10 µs (park), 43 times as long as a hand-off to a spinning one (71.5 ns).";
+        let sentence = "Waking a sleeping thread takes 3.10 µs (park), 43 times as long as a hand-off to a spinning \
+                        one (71.5 ns).";
         assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())), "not the 4.54 µs of the hand-off");
         run.rows.push(within(row(case("cpu.wake.futex", 2), 3200.0, 0.1), 3050.0, 3350.0));
         let sentence = said_of(waking, &run).unwrap().unwrap();

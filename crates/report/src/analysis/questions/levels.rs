@@ -53,7 +53,7 @@ pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
 
 fn across(data: &RunData) -> Option<Outcome> {
     let ((_, part), teams) = (parts(data)?, teams(data)?);
-    let where_longer = format!("With {} threads across {part}s instead of in one, operations", teams[0].1);
+    let where_longer = format!("With {} threads across {part}s instead of in one", teams[0].1);
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
@@ -251,7 +251,7 @@ mod tests {
         ]);
         let expected = |part: &str| {
             format!(
-                "With 10 threads across {part}s instead of in one, operations take longer: a barrier 3.0 times (300 ns instead of 100 ns)."
+                "With 10 threads across {part}s instead of in one, a barrier takes 3.0 times as long (300 ns instead of 100 ns)."
             )
         };
         assert_eq!(said_of(across, &run), Some(Ok(expected("socket"))));

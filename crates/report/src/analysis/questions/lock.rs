@@ -125,7 +125,8 @@ fn in_windows(data: &RunData, case: &Case) -> Option<String> {
 
 /// In a table of 1,024 stripes, each with its lock, threads paid half of that to all of it, and not the contended row, which is up to a hundred
 /// times as much (docs/notes/programs.md).
-const MOSTLY_FREE: &str = "this is for a contended lock: a mostly free one, such as one of many stripes, costs at most about its row for one thread \
+const MOSTLY_FREE: &str = "this is for a contended lock: a mostly free one, such as one of many stripes, costs at \
+                           most about its row for one thread \
      plus a hand-off";
 
 /// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
@@ -225,7 +226,9 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
         let has_cell = lines.iter().flat_map(|line| &line.cells).any(Option::is_some);
         Spec::table(&amount(outside, "outside"), &columns, lines).filter(|_| has_cell)
     };
-    let text = "The lock with the lowest time per acquisition, work included, or the candidates for it.".to_owned();
+    let text = "Each cell names the lock with the lowest time per acquisition, work included, or the candidates for \
+                it."
+    .to_owned();
     let note = "Work given as a time is a loop of additions without memory accesses; work given as a size changes a \
                 word in each cache line.";
     let otherwise = "Which lock is the cheapest is undecided in this run.";
@@ -335,11 +338,10 @@ mod tests {
         ];
         assert_eq!(
             said(cheapest, rows),
-            Some(Ok(
-                "At 16 threads pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next, std_mutex, costs 2.2 times as \
+            Some(Ok("At 16 threads pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next, \
+                 std_mutex, costs 2.2 times as \
                      much; the most expensive, ticket, 5.1 times."
-                    .into()
-            ))
+                .into()))
         );
     }
 
@@ -372,7 +374,8 @@ mod tests {
     #[test]
     fn waiting_is_compared_with_sleeping() {
         let rows = vec![of_all("std_mutex", 2400.0), of_all("pthread_mutex", 1200.0), of_all("ticket", 6000.0)];
-        let sentence = "With 16 threads the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the cheapest \
+        let sentence = "With 16 threads the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the \
+                        cheapest \
                         sleeping lock (pthread_mutex, 1.20 µs).";
         assert_eq!(said(spinning_or_sleeping, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(spinning_or_sleeping, rows[..2].to_vec()), None, "no lock spins");

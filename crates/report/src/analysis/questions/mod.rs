@@ -94,12 +94,17 @@ const QUESTIONS: [Question; 23] = [
     question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
     question(
         "decide-gpu-handoff",
-        "How do GPU blocks hand over?",
+        "How should GPU blocks hand over data?",
         handoff::blocks::SENTENCES,
         handoff::blocks::picture,
     ),
     question("decide-host-wait", "How should the host wait for the GPU?", wait::host::SENTENCES, wait::host::picture),
-    question("decide-budget", "How long to spin before sleeping?", wait::budget::SENTENCES, wait::budget::picture),
+    question(
+        "decide-budget",
+        "How long should a waiter spin before it sleeps?",
+        wait::budget::SENTENCES,
+        wait::budget::picture,
+    ),
     question("decide-readers", "Readers or writers: who waits?", roles::SENTENCES, roles::picture),
     question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
     question("decide-smt", "Hyperthreads: what does a busy sibling cost?", smt::SENTENCES, smt::picture),
@@ -316,7 +321,7 @@ fn first_apart(text: String) -> [String; 2] {
 
 /// The text instead of sentences about figures without intervals, such as those of other tools.
 const WITHOUT_INTERVALS: &str =
-    "These figures have no intervals: those that differ by less than a factor of two may be equal.";
+    "These figures have no intervals; figures that differ by less than a factor of two may be equal.";
 
 /// What a run of such figures holds.
 fn without_intervals(data: &RunData) -> String {

@@ -94,7 +94,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let swept = swept.map(|found| (found, "read and write the L2 cache"));
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
     let is_barrier = |name: &str| name.starts_with("a grid barrier");
-    let in_words = |(along, what): &(Along<'_>, &str)| {
+    let in_words = |(along, what): &(Along<'_>, &str), is: &str| {
         let cheapest = along.in_words(|range| format!("for kernels of {range} µs"));
         // The cheapest barrier stands for all of them.
         let mut dearer = along.dearer();
@@ -103,16 +103,20 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let mut at = 0..;
         dearer.retain(|(name, _)| at.next() == first || !is_barrier(name));
         let dearer = enumerated(dearer.iter().map(|(name, cost)| with_cost(name, cost)));
-        let dearer = dearer.map(|names| format!(". Slower at every measured length: {names}")).unwrap_or_default();
-        Some(format!("between kernels that {what}: {cheapest}{dearer}"))
+        let dearer =
+            dearer.map(|names| format!(". At every measured length, these are slower: {names}")).unwrap_or_default();
+        Some(format!("between kernels that {what}{is} {cheapest}{dearer}"))
     };
-    let text = joined(found.iter().map(in_words), ". And ")?;
+    let text = |first: &str, next: &str| {
+        let one = |(at, one): (usize, _)| in_words(one, if at == 0 { first } else { next });
+        joined(found.iter().enumerate().map(one), ". And ")
+    };
     let size = naming::grid_size(peers.like);
     // Either none of the cheapest is a barrier, or all of them are.
     let decides =
         |names: &[String]| names.iter().all(|name| is_barrier(name)) || !names.iter().any(|name| is_barrier(name));
     if !found.iter().any(|(along, _)| along.any(decides)) {
-        return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({text})")));
+        return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({})", text(":", ":")?)));
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
     let text = format!("The cheapest way to synchronize a grid of {size} {text}.");
@@ -165,11 +169,11 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let traffic = if is_swept {
         "Each block reads what its neighbour wrote in the previous kernel and writes its own part of an array in L2."
     } else {
-        "They access no memory."
+        "These kernels access no memory."
     };
     let shape = format!("The kernels {last}have {}. {traffic}", plural(blocks, "block"));
-    let why = "A new kernel costs the gap between two kernels or, where kernels are shorter than a host launch, the \
-               time the host takes to launch one.";
+    let why = "The cost of a new kernel is the gap between two kernels or, if kernels are shorter than a host \
+               launch, the time the host takes to launch one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
     let otherwise = "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.";
     let sentences = [Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)];
@@ -394,9 +398,9 @@ mod tests {
         let sentence = said(kernel_or_grid_barrier, launches_by_length()).unwrap().unwrap();
         assert_eq!(
             sentence,
-            "The cheapest way to synchronize a grid of 132×32 between kernels that access no memory: a graph (690 \
+            "The cheapest way to synchronize a grid of 132×32 between kernels that access no memory is a graph (690 \
              ns) for kernels of 1 to 5 µs; programmatic launch with an early trigger (500 ns) for kernels of 100 µs. \
-             Slower at every measured length: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
+             At every measured length, these are slower: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
              that waits for a value (1.50 µs) and a stream that waits for an event (1.50 µs)."
         );
     }

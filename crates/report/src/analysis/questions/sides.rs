@@ -286,12 +286,13 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
 
 const COMPARED: &str = "More a second";
 
-pub(crate) const NOTE: &str = "Each cell shows one thread's time and, below it, how many operations all do a second \
-                               (for barriers: how often all meet). Atomics are relaxed and independent, on \
-                               i32 in global memory; a thread's own variables share no cache line on the CPU and are \
-                               neighbours on the GPU. The fences are fence(SeqCst) and __threadfence(). A hand-off \
+pub(crate) const NOTE: &str = "Each cell shows one thread's time and, below it, how many operations all threads do \
+                               per second (for barriers, how often all of them meet). Atomics are relaxed, \
+                               independent operations on i32 in global memory; private variables of threads share no \
+                               cache line on the CPU and are adjacent on the GPU. The fences are fence(SeqCst) and \
+                               __threadfence(). A hand-off \
                                to the GPU is a round trip. “More a second” compares all CPU threads with the whole \
-                               GPU; for waking and launching it compares times.";
+                               GPU; for waking and launching, it compares times.";
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let all = operations(data);
@@ -358,7 +359,8 @@ fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
     let verb = if is_gpu { "does" } else { "do" };
     let (many, few) = (figure::grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
     let text = format!(
-        "On one variable, {winner} {verb} {ratio} as many atomic adds as {loser}: {many} GPU threads add {gpu} times a second, \
+        "On one variable, {winner} {verb} {ratio} as many atomic adds as {loser}: {many} GPU threads add {gpu} \
+         times a second, \
          {few} CPU threads {cpu} times{summed}."
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
@@ -385,7 +387,8 @@ mod tests {
             Row { ns_within: None, ns_interval: None, ..with_rate(bare, rate) }
         };
         let gpu = with_rate(of(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
-        let sentence = "On one variable, the whole GPU does 31 times as many atomic adds as all CPU threads: 135,168 GPU threads add \
+        let sentence = "On one variable, the whole GPU does 31 times as many atomic adds as all CPU threads: \
+                        135,168 GPU threads add \
                         1.37 billion times a second, 16 CPU threads 43.8 million times.";
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };

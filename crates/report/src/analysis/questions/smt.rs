@@ -26,7 +26,7 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
 fn alone_and_beside(data: &RunData) -> Option<Outcome> {
     let all = independent(data);
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| format!("the core does {gain:.2} times the work"));
-    take_longer("With the SMT sibling busy with the same work, operations", &all, gain)
+    take_longer("With the SMT sibling busy with the same work", &all, gain)
         .or_else(|| Outcome::open_of(&all, "what a hardware thread loses to its sibling (intervals overlap)"))
 }
 
@@ -81,10 +81,7 @@ fn which(data: &RunData) -> String {
 fn teams_on_siblings(data: &RunData) -> Option<Outcome> {
     let teams = teams(data)?;
     let [(_, cores), (_, threads)] = teams;
-    let where_longer = format!(
-        "With all {threads} hardware threads of {cores} cores instead of one per core, \
-                                operations"
-    );
+    let where_longer = format!("With all {threads} hardware threads of {cores} cores instead of one per core");
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
@@ -107,15 +104,18 @@ fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
     take_instead(&pairs(data), |words| format!("Two threads on one core instead of two: {words}."))
 }
 
-const WHAT_THEY_ARE: &str = "Lines without a core count show one core, whose threads share no cache line. “The \
-                             core does” is the work of both threads relative to one thread alone.";
+const WHAT_THEY_ARE: &str = "Lines without a core count show one core, whose threads share no cache line. “The core \
+                             does” gives the work of both threads relative to one thread alone.";
 
 /// What published figures say, which have no intervals.
 fn by_points(data: &RunData) -> Option<String> {
     let teams = teams(data)?;
     let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()))?;
     let [(_, cores), (_, threads)] = teams;
-    let text = format!("Time per thread, {threads} threads against {cores} on the same cores, point values only");
+    let text = format!(
+        "Time per thread with {threads} threads, relative to {cores} threads on the same cores \
+                        (without intervals)"
+    );
     Some(format!("{text}: {words}."))
 }
 
@@ -180,8 +180,8 @@ mod tests {
         }
         assert_eq!(
             said_of(teams_on_siblings, &run).unwrap().unwrap(),
-            "With all 20 hardware threads of 10 cores instead of one per core, operations take longer: a barrier 1.5 \
-             times (150 ns instead of 100 ns) and a mutex 4.0 times (400 ns instead of 100 ns)."
+            "With all 20 hardware threads of 10 cores instead of one per core, a barrier takes 1.5 times as long \
+             (150 ns instead of 100 ns) and a mutex takes 4.0 times as long (400 ns instead of 100 ns)."
         );
         run.run.machine.cpu.node_cpus.insert(0, "0-9,20-29".to_owned());
         let Spec::Table { title, lines, .. } = &decision("decide-smt", &run).unwrap().charts[0] else { panic!() };
@@ -214,7 +214,7 @@ mod tests {
             said_of(teams_on_siblings, &run)
         };
         assert_eq!(said(2060.0), None, "a dip");
-        assert!(said(4290.0).unwrap().unwrap().contains("a critical section 2.0 times"), "no dip");
+        assert!(said(4290.0).unwrap().unwrap().contains("a critical section takes 2.0 times"), "no dip");
         assert_eq!(said(4400.0), None, "less than a factor of two between points");
     }
 
@@ -227,8 +227,8 @@ mod tests {
             on("cpu.fence.seq_cst", SIBLING_IDLE, &[0], 5.0),
             on("cpu.fence.seq_cst", SIBLING_BUSY, &[0, 8], 5.01),
         ];
-        let sentence = "With the SMT sibling busy with the same work, operations take longer: an atomic add 1.8 \
-                        times (the core does 1.11 times the work).";
+        let sentence = "With the SMT sibling busy with the same work, an atomic add takes 1.8 times as long \
+                        (the core does 1.11 times the work).";
         assert_eq!(said(alone_and_beside, rows.clone()), Some(Ok(sentence.into())));
         let Spec::Table { lines, .. } = &decision("decide-smt", &data(rows.clone())).unwrap().charts[0] else {
             panic!("a table")

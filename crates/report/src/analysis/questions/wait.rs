@@ -137,7 +137,7 @@ fn spin_or_sleep(data: &RunData) -> Option<Outcome> {
     let slept = slept(data.case(asleep.index)).map_or(String::new(), |slept| format!(", {slept}"));
     let text = format!(
         "Spinning beats sleeping for waits of up to {at} ({least} to {most} from run to run): a sleeping thread runs \
-         {asleep} after the wake-up call ({sleeps}{slept}), a spinning one reacts {awake} after the store ({spins})."
+         {asleep} after the wake-up call ({sleeps}{slept}); a spinning one reacts {awake} after the store ({spins})."
     );
     Some(Outcome::holds(text, [asleep.index, awake.index]).headed(at))
 }
@@ -166,7 +166,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("from the call until the last one runs", Unit::Time),
         series(data, &woken, name, team, Point::cost),
     );
-    let about = "Two CPU threads, placed close; a spinning waiter keeps its CPU. Hints are timed on one thread.";
+    let about = "The two CPU threads are placed close together, and a spinning waiter keeps its CPU. Hints are \
+                 timed on one thread.";
     let otherwise = "Whether to spin or to sleep is undecided: the run has no wake-ups or no spinning waiters.";
     Picture::of(
         [reactions, costs, teams],

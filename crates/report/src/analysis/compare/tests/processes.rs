@@ -158,7 +158,7 @@ fn another_state_is_named_and_nothing_is_slower_because_of_it() {
     // The clock of a process differs by 1 % from that of the run.
     let clock = Setting { clock_ghz: 3.4, ..USUAL };
     let named = [
-        (places, true, "two CPUs near each other"),
+        (places, true, "two nearby CPUs"),
         (neighbour, true, "a busy neighbour on the core"),
         (clock, false, "core clock"),
     ];

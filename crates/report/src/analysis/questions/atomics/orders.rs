@@ -55,7 +55,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     let names = SCOPES.map(|(_, name)| name.to_owned());
     let (columns, lines) = used(&names, &lines);
     let table = Spec::table("atomicAdd by order and scope, one warp", &columns, lines)?;
-    let about = "Acquire waits for the old value, release for the writes before it.".to_owned();
+    let about = "Acquire waits for the old value; release waits for earlier writes.".to_owned();
     Picture::of([Some(table)], "What orders cost is undecided in this run.", [Some(about)])
 }
 

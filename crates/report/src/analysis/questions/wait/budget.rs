@@ -1,4 +1,4 @@
-//! How long to spin before sleeping? The cost of waits of unknown length by the time spun, and OpenMP's constructs by the policy that
+//! How long should a waiter spin before it sleeps? The cost of waits of unknown length by the time spun, and OpenMP's constructs by the policy that
 //! decides it there.
 
 use syncscope_core::SpinBudget;
@@ -210,7 +210,8 @@ mod tests {
     #[test]
     fn the_least_budget_and_the_ends_of_its_curve_are_named() {
         let said = |sentence| said_of(sentence, &run()).unwrap().unwrap();
-        let text = "sleeping after 5.00 µs costs least (futex, 7.00 µs a wait); sleeping at once costs 9.00 µs, never sleeping 100 µs.";
+        let text = "sleeping after 5.00 µs costs least (futex, 7.00 µs a wait); sleeping at once costs 9.00 µs, \
+                    never sleeping 100 µs.";
         assert!(said(least_budget).ends_with(text), "{}", said(least_budget));
         assert!(
             said(beside_a_competitor).contains("sleeping at once costs least (futex, 20.0 µs"),
