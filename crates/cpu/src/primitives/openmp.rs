@@ -95,7 +95,7 @@ static PARALLEL_PART: Entry = by_policy(
     "cpu.openmp.parallel_part",
     [
         "Barriers at the start and end of a parallel region, after serial code during which all threads but one wait",
-        "both barriers, from the end of the serial code until the thread that ran it continues",
+        "one pair of barriers, from the end of the serial code until the thread that ran it continues",
     ],
     FACTS,
     |primitive, axes| {

@@ -72,7 +72,7 @@ pub fn objections(row: &CrosscheckRow) -> Vec<String> {
     let apart = row.disagreement().filter(|_| row.apart().is_some_and(|(least, _)| least > AGREEMENT));
     let apart = apart.map(|part| format!("{:+.1} % by the outside clock", 100.0 * part));
     let untrue = row.known_cycles.zip(row.inside_cycles).filter(|(known, found)| (found / known - 1.0).abs() > TRUTH);
-    let untrue = untrue.map(|(known, found)| format!("{found:.3} cycles inside, {known} known"));
+    let untrue = untrue.map(|(known, found)| format!("{found:.3} cycles by the inside clock, {known} expected"));
     [wrong, apart, untrue].into_iter().flatten().collect()
 }
 
@@ -83,7 +83,7 @@ pub struct Agreement {
     pub executor: Executor,
     /// The number of its rows.
     pub rows: usize,
-    /// Each row that does not agree, and why: `integer addition, difference 512: 1.012 cycles inside, 1 known`.
+    /// Each row that does not agree, and why: `integer addition, difference 512: 1.012 cycles by the inside clock, 1 expected`.
     pub objections: Vec<String>,
 }
 
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with the other clock and with the known costs");
         let [objection] = &cpu.objections[..] else { panic!("{:?}", cpu.objections) };
         assert!(objection.starts_with("integer multiplication, difference "), "{objection}");
-        assert!(objection.ends_with(": 1.012 cycles inside, 1 known"), "{objection}");
+        assert!(objection.ends_with(": 1.012 cycles by the inside clock, 1 expected"), "{objection}");
         assert_eq!(Agreement::of(&[]), []);
     }
 

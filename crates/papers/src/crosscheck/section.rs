@@ -90,7 +90,7 @@ fn chart_of_table_1(rows: &[&CrosscheckRow]) -> Part {
         vec![
             Series::plain("V100 of the paper, inside", OF_THE_PAPER, of_the_paper),
             Series::plain("here, inside", INSIDE, rows.iter().filter_map(inside).collect()),
-            Series::plain("here, from outside", OUTSIDE, rows.iter().filter_map(outside).collect()),
+            Series::plain("here, outside", OUTSIDE, rows.iter().filter_map(outside).collect()),
         ],
     )])
 }
@@ -124,7 +124,7 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         "",
         Axis::count("code of the loop's body, KiB", ends.0, ends.1).logarithmic(),
         Axis::plain("cycles", 0.0, 1.06 * highest),
-        vec![of("inside", INSIDE, |row| row.inside_cycles), of("from outside", OUTSIDE, |row| row.inferred_cycles)],
+        vec![of("inside", INSIDE, |row| row.inside_cycles), of("outside", OUTSIDE, |row| row.inferred_cycles)],
     );
     let mut parts = Vec::new();
     if let Some(InstructionCache { cached_cycles, fits, fitting_cycles, exceeds, beyond_cycles }) =
@@ -178,7 +178,7 @@ fn chart_of_disagreement(rows: &[&CrosscheckRow]) -> Part {
     Part::Charts(vec![Chart::lines(
         "",
         differences(),
-        Axis::plain("from outside against inside, %", -largest, largest),
+        Axis::plain("outside against inside, %", -largest, largest),
         series.map(|(colour, (name, points))| Series::plain(name, colour, points)).collect(),
     )])
 }
@@ -189,7 +189,7 @@ fn name(row: &CrosscheckRow) -> String {
 }
 
 /// The headings of [`figures`].
-const FIGURES: [&str; 5] = ["from outside", "± formula 2", "inside, whole", "inside", "apart"];
+const FIGURES: [&str; 5] = ["outside", "± formula 2", "inside, whole", "inside", "apart"];
 
 /// From outside, its deviation, both figures inside, and how far both methods are apart.
 fn figures(row: &CrosscheckRow) -> [String; 5] {
@@ -272,7 +272,7 @@ mod tests {
         assert!(!text.contains("V100") && !text.contains("blocks"), "{text}");
         let first =
             text.find("CPU: 1 of 2 rows agrees with the other clock and with the known costs. Inside is the processor's counter");
-        let reason = text.find("Disagrees: integer addition, difference 512: 1.020 cycles inside, 1 known.");
+        let reason = text.find("Disagrees: integer addition, difference 512: 1.020 cycles by the inside clock, 1 expected.");
         assert!(first.is_some() && first < reason && reason < text.find("repeat difference"), "{text}");
         assert_eq!((text.matches(" no ").count(), text.matches(" yes ").count()), (1, 1), "{text}");
     }

@@ -241,7 +241,7 @@ mod tests {
             "   B/A  95 % interval       A       B  case",
             "  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
             "",
-            "Same within 5 %: 2 cases, each with the ratio from which it would count as slower, largest first",
+            "Same within 5 %: 2 cases, sorted by the ratio from which they would count as slower, largest first",
             "   B/A  95 % interval  seen from        A        B  case",
             "  1.00  0.986 to 1.01       1.07  10.0 ns  10.0 ns  gpu.shuffle.idx 32 threads",
             "  1.00  0.986 to 1.01       1.07  12.0 ns  12.0 ns  gpu.shuffle.xor i32 32 threads",

@@ -67,7 +67,7 @@ entries! {
     /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
     "gpu.cluster.arrive_wait" like CLUSTER:
     "Split cluster barrier with 16 dependent multiplications between arrive and wait",
-    operation: "arrive and wait around the multiplications; the baseline has only the multiplications",
+    operation: "one arrive and one wait around the multiplications; the baseline has only the multiplications",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.

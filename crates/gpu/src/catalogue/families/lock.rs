@@ -13,7 +13,7 @@ const FACTS: Facts = Facts {
 /// In theory: an uncontended critical section is one atomic operation, the accesses of the section and a release: three
 /// trips to the second-level cache. With n warps each waits for n - 1 others, and spinning warps make every trip longer.
 const LOCK: Entry = Entry {
-    operation: "one thread per warp adds once under the lock",
+    operation: "one addition under the lock by one thread per warp",
     definitions: |case| vec![kind_of(case)],
     sampling: |case| if case.blocks > Some(1) { SamplingPolicy::USUAL } else { SamplingPolicy::SEVERAL_OFFSETS },
     // With n warps one operation takes n times as long.

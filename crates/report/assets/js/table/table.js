@@ -132,7 +132,7 @@ function drawTable(first = PORTION) {
   const filtered = rows.length < ROWS.length ? `${formatCount(rows.length)} of ` : "";
   const part =
     rows.length > PORTION
-      ? `. The page shows at most ${MOST_DRAWN} at a time. The filter searches all rows, the browser’s own search only those shown.`
+      ? `. The page shows at most ${MOST_DRAWN} rows at a time. The filter searches all rows, the browser’s own search only those shown.`
       : "";
   tableCount.replaceChildren(
     ...topicNodes(TABLE.words),

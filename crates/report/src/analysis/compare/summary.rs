@@ -82,7 +82,7 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     let from = |factor: f64| Some(format!("of {}-fold or more", figure::ratio(factor))).filter(|_| factor.is_finite());
     let rest = match from(most) {
         _ if seen.len() < 3 => String::new(),
-        Some(most) => format!(", nine in ten {most}"),
+        Some(most) => format!(", nine in ten one {most}"),
         None => format!(", more than one in ten {none}"),
     };
     let shown = from(half).map_or(none.to_owned(), |from| format!("a change {from}{rest}"));

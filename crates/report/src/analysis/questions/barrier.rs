@@ -33,7 +33,13 @@ fn cheapest_of_threads(data: &RunData) -> Option<Outcome> {
             let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
             Some(format!("{words} {}", win.ratio(own)))
         };
-        (None, [used("openmp", "OpenMP's"), used("std", "Rust's std::sync::Barrier")].into_iter().flatten().collect())
+        (
+            None,
+            [used("openmp", "OpenMP's barrier"), used("std", "Rust's std::sync::Barrier")]
+                .into_iter()
+                .flatten()
+                .collect(),
+        )
     })
 }
 

@@ -205,12 +205,12 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64: 5.2 times faster than adjacent elements from stride 8 (64 bytes) on`.
+    /// `f64 is 5.2 times faster at strides of 8 (64 bytes) or more than with adjacent elements`.
     fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
                 format!(
-                    "{}: {factor} faster than adjacent elements at strides of {stride} ({bytes} bytes) or more",
+                    "{} is {factor} faster at strides of {stride} ({bytes} bytes) or more than with adjacent elements",
                     self.dtype
                 )
             }
@@ -329,8 +329,8 @@ mod tests {
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
         assert_eq!(
             found[0].sentence(),
-            "f64: 5.0 times faster than adjacent elements at strides of 8 (64 bytes) or \
-                                         more"
+            "f64 is 5.0 times faster at strides of 8 (64 bytes) or more than with adjacent \
+             elements"
         );
     }
 

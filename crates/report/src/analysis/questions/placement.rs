@@ -63,7 +63,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let charts = [
         pairs.map(|chart| chart.titled("Hand-off by placement of the pair")),
         Spec::dots(time("time per operation"), bound)
-            .map(|chart| chart.titled("The same threads in several placements")),
+            .map(|chart| chart.titled("The same threads in different placements")),
     ];
     let otherwise = "Whether placement matters is undecided: the run has only one class of CPU pairs.";
     Picture::of(charts, otherwise, [missing(data)])

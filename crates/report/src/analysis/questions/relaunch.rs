@@ -102,9 +102,10 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let first = first.filter(|_| !along.any(|names| names.iter().any(|name| is_barrier(name))));
         let mut at = 0..;
         dearer.retain(|(name, _)| at.next() == first || !is_barrier(name));
+        let is_one = dearer.len() == 1;
         let dearer = enumerated(dearer.iter().map(|(name, cost)| with_cost(name, cost)));
-        let dearer =
-            dearer.map(|names| format!(". At every measured length, these are slower: {names}")).unwrap_or_default();
+        let slower = |names| if is_one { format!("{names} is slower") } else { format!("these are slower: {names}") };
+        let dearer = dearer.map(|names| format!(". At every measured length, {}", slower(names))).unwrap_or_default();
         Some(format!("between kernels that {what}{is} {cheapest}{dearer}"))
     };
     let text = |first: &str, next: &str| {
