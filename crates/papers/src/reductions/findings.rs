@@ -140,7 +140,7 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
     let worst = losses.iter().copied().reduce(f64::max);
     let elsewhere = worst
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
-    let undecided = (open > 0).then(|| format!("; {open} too close to call"));
+    let undecided = (open > 0).then(|| format!("; {open} are too close to call"));
     let text = format!(
         "Primitive costs alone pick the fastest of the variants with known terms in {right} of {problems} problems{}{}. \
          {within} of {known} predicted differences are within 20 %.",

@@ -113,10 +113,10 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
     others.retain(|name| !measured.contains(name));
     let listed = |names: Vec<&str>, what| (!names.is_empty()).then(|| format!("{what} {}.", names.join("; ")));
     let parts = [
-        listed(measured, "Grey ticks are stored runs on"),
-        listed(others, "Dotted ones are figures without an interval:"),
+        listed(measured, "Grey ticks show stored runs on these machines:"),
+        listed(others, "Dotted ticks show figures without an interval:"),
         (!marks.is_empty()).then(|| {
-            "Each has the same operation and size and, as far as both runs name them, the same instructions. Select a tick to see its \
+            "Each tick has the same operation and size and, where both runs name them, the same instructions. Select a tick to see its \
              figure and run."
                 .to_owned()
         }),

@@ -287,7 +287,7 @@ fn primitives(runs: &[RunData]) -> Vec<Value> {
 
 /// What one operation is: `one sum`, or `each thread adds 1`.
 fn meaning(operation: &str) -> String {
-    format!("One operation{} {operation}.", if operation.starts_with("one ") { " is" } else { ":" })
+    format!("{} {operation}.", if operation.starts_with("one ") { "One operation is" } else { "In one operation," })
 }
 
 /// Rows of one run are compared by their intervals within it, rows of several runs by those for another run.

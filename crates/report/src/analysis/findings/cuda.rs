@@ -35,7 +35,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let most = multiprocessors(data).map(|count| 2 * count);
         let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
         let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
-        every(Test::Within(ALIKE), "cost alike in one block and in more", &by_threads(&more, &one))
+        every(Test::Within(ALIKE), "cost about the same in one block and in more", &by_threads(&more, &one))
     };
     "burtchell.cuda.syncwarp_constant", "section V-B5, recommendation 2",
         "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
@@ -50,7 +50,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         doubled.retain(|row| row.row.case.threads < Some(1024));
         let single = |threads: Option<u32>| at(&rows, (count, 2 * threads?));
         let found: Vec<_> = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?))).collect();
-        generally(Test::Within(ALIKE), "two blocks cost what one of twice the size does", &found)
+        generally(Test::Within(ALIKE), "two blocks cost as much as one of twice the size", &found)
     };
     "burtchell.cuda.shuffle_kinds", "section V-B4",
         "The up, down and xor variants of the shuffle show no performance difference",
@@ -207,7 +207,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "__threadfence_system() is close in behavior to its device-wide counterpart",
         needs "fences of the device and of the system in the same cases" => |data| {
         let found = pairs_by(&fences(data, "gpu.fence.system"), &fences(data, "gpu.fence.device"), place);
-        generally(Test::Within(MUCH), "both fences cost alike, within a factor of two,", &found)
+        generally(Test::Within(MUCH), "both fences cost about the same, within a factor of two,", &found)
     };
     "burtchell.cuda.fence_system_varies", "section V-B3",
         "The fence of the system is more erratic than that of the device, since it involves the CPU",
@@ -223,7 +223,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         // A figure without an interval may be noise, so not every one of these counts.
         let is_known = |(a, b): &Pair<'_>| a.row.ns_within.is_some() && b.row.ns_within.is_some();
         let judge = if pairs.iter().all(is_known) { every } else { generally };
-        judge(Test::Within(ALIKE), "within a warp the fence costs what it does for one thread", &pairs)
+        judge(Test::Within(ALIKE), "within a warp the fence costs as much as for one thread", &pairs)
     };
     "burtchell.cuda.fence_block_hidden", "section V-B3",
         "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",

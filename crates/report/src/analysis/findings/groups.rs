@@ -143,7 +143,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
     "zhang.multi_alike", "section 4.3.2, figure 11",
         "The performance of multi-grid synchronization among 2 to 5 GPUs is similar to each other",
         needs "barriers of two and of three to five devices" => |data| {
-        generally(Test::Within(ALIKE), "more devices cost what two do", &devices(data, &[3, 4, 5], 2))
+        generally(Test::Within(ALIKE), "more devices cost as much as two", &devices(data, &[3, 4, 5], 2))
     };
     "zhang.multi_second_gap", "figure 11", "There is a performance gap between 5 GPUs and 6 GPUs",
         needs "barriers of five and of six devices" => |data| {

@@ -147,7 +147,7 @@ pub(super) fn take_longer(
     instead: impl Fn(&Contrast<'_>) -> Option<String>,
 ) -> Option<Outcome> {
     let times = |both: &Comparison<'_>| both.ratio.to_string();
-    said(all, |one| one.in_words(instead(one)), times, |words| format!("{what} take longer: {words}."))
+    said(all, |one| one.in_words(instead(one)), times, |words| format!("{what}, {words}."))
 }
 
 /// What certainly takes longer or shorter, with both figures.

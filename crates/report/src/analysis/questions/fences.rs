@@ -29,7 +29,7 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
-        return Some(Outcome::holds(format!("For {warp}: {costs}."), rows).headed(first));
+        return Some(Outcome::holds(format!("Costs for {warp}: {costs}."), rows).headed(first));
     }
     let times = first.against(*last)?.ratio;
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
@@ -249,7 +249,9 @@ mod tests {
         assert!(two.starts_with("__threadfence() costs 53 times as much as __threadfence_block():"), "{two}");
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
-            Some(Ok("For one warp that stores i32: __threadfence() 215 ns and __threadfence_system() 514 ns.".into()))
+            Some(Ok(
+                "Costs for one warp that stores i32: __threadfence() 215 ns and __threadfence_system() 514 ns.".into()
+            ))
         );
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);

@@ -120,7 +120,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({})", text(":", ":")?)));
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
-    let text = format!("The cheapest way to synchronize a grid of {size} {text}.");
+    let text = format!("The cheapest way to synchronize a grid of {size} {}.", text(" is", ", it is")?);
     let first = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
     Some(Outcome::holds(text, rows).headed(first))
 }
