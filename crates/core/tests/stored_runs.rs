@@ -181,7 +181,6 @@ fn stored_runs_hold_nothing_that_can_be_made_again() {
         copy.tidy().unwrap();
         assert!(fs::read(copy.measurements()).unwrap() == rows, "{name}");
         assert!(fs::read(copy.details()).unwrap() == details.as_bytes(), "{name}: details.csv is not compact");
-        assert_eq!(copy.read_details().unwrap(), run.read_details().unwrap(), "{name}");
     }
 }
 

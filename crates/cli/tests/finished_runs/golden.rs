@@ -143,11 +143,23 @@ fn of_advice(out: &mut String, data: &RunData) {
     }
 }
 
-/// The pages are made once for all that is asked of them.
-/// The interval beside a cost decides its verdict and whether it is written as a number.
+/// The runs are read and their pages made once for all that is asked of them.
 #[test]
-fn no_resolved_cost_of_a_stored_run_is_wider_than_the_rule() {
-    for data in stored() {
+fn what_users_see_of_the_stored_runs() {
+    let shown: Vec<_> = stored().into_iter().map(|data| (page_of(&data), data)).collect();
+    no_resolved_cost_is_wider_than_the_rule(&shown);
+    what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels(&shown);
+    golden_files_are_current(&shown);
+    top_chart_ladder_and_advice_name_the_same_rows(&shown);
+    what_advice_takes_is_drawn_and_named(&shown);
+}
+
+/// A run with its page.
+type Shown = ((Value, String), RunData);
+
+/// The interval beside a cost decides its verdict and whether it is written as a number.
+fn no_resolved_cost_is_wider_than_the_rule(shown: &[Shown]) {
+    for (_, data) in shown {
         for row in data.rows.iter().filter(|row| row.verdict == Verdict::Resolved) {
             let (width, within) = (row.shown_width().unwrap_or(0.0), row.ns_within.map_or(0.0, |one| one.half_width()));
             assert!(width <= Settings::NOISY_ABOVE, "{} {}: {width}", data.name, row.case);
@@ -159,11 +171,10 @@ fn no_resolved_cost_of_a_stored_run_is_wider_than_the_rule() {
 
 /// Among kernels of one length that access memory alike, no row is cheaper than what may be taken; of stored runs that have them with
 /// traffic, too.
-#[test]
-fn what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels() {
+fn what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels(shown: &[Shown]) {
     let mut compared = 0;
-    for data in stored() {
-        for answer in advise(&data, Need::EndGpuPhase, Asked::default()) {
+    for (_, data) in shown {
+        for answer in advise(data, Need::EndGpuPhase, Asked::default()) {
             let decision = &answer.decision;
             let situation = answer.situation.replace('\u{a0}', " ");
             let costs = decision.candidates.iter().filter_map(|one| one.cost).map(|cost| cost.ns);
@@ -192,17 +203,6 @@ fn what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels() {
     }
     assert!(compared > 10, "{compared}");
 }
-
-#[test]
-fn what_users_see_of_the_stored_runs() {
-    let shown: Vec<_> = stored().into_iter().map(|data| (page_of(&data), data)).collect();
-    golden_files_are_current(&shown);
-    top_chart_ladder_and_advice_name_the_same_rows(&shown);
-    what_advice_takes_is_drawn_and_named(&shown);
-}
-
-/// A run with its page.
-type Shown = ((Value, String), RunData);
 
 fn golden_files_are_current(shown: &[Shown]) {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
