@@ -126,6 +126,25 @@ fn every_sentence_of_a_stored_run_says_its_conditions() {
     assert!(said > 50, "{said}");
 }
 
+/// The heading of an answer is a figure of its sentence, but for that of pairs that cost the same, which joins two.
+#[test]
+fn headlines_are_figures_of_their_sentences() {
+    let results: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results"].iter().collect();
+    let mut headed = 0;
+    for directory in syncscope_core::stored_run::stored_runs(&results).unwrap() {
+        let data = RunData::load(directory.path(), testing::catalogue()).unwrap();
+        for answer in answers(&data).certain.into_iter().filter(|answer| !answer.outcome.headline.is_empty()) {
+            let words = [("≥", "at least "), ("≤", "up to "), ("×", " times"), ("–", " to "), ("\u{a0}", " ")];
+            let figure =
+                words.into_iter().fold(answer.outcome.headline, |text, (sign, words)| text.replace(sign, words));
+            let text = answer.outcome.sentence;
+            assert!(text.contains(&figure) || text.starts_with("Placement does not matter"), "{figure}: {text}");
+            headed += 1;
+        }
+    }
+    assert!(headed > 50, "{headed}");
+}
+
 /// Of every stored run and published table, no row is called resolved whose interval that is shown is wider than a resolved cost may
 /// be, or narrower than the one within the run.
 #[test]

@@ -187,8 +187,6 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
         "name": data.name,
         // The processors and devices that it measured.
         "parts": data.measured_parts(),
-        "cpu": naming::processor(&data.run.machine.cpu),
-        "gpus": naming::gpus(&data.run.machine.gpus),
         // By placement: where a chart over threads has vertical lines.
         "lines": lines(data),
         // The placement of the usual curve, which one thread begins.

@@ -145,8 +145,7 @@ function drawMaps(grid, family, own, range, unit) {
     const together = maps.filter((map) => map.devices === devices);
     together.forEach((map) => drawChart(place(), costMap(map, axis, range, unit)));
     const defaults = together.filter((map) => map.rows.every((row) => row.form === null && row.order === null));
-    const hasRivals = new Set(defaults.map((map) => map.name)).size > 1 && family !== "cluster";
-    const winners = hasRivals ? winnerMap(defaults, axis) : null;
+    const winners = defaults.length ? winnerMap(defaults, axis) : null;
     if (winners) {
       const host = place();
       drawChart(host, winners);

@@ -53,66 +53,48 @@ struct Question {
     /// What the rows make certain, the most important first; `None` where the run lacks the rows.
     sentences: Sentences,
     /// Its charts.
-    picture: Drawn,
+    picture: fn(&RunData) -> Option<Picture>,
 }
 
 type Sentences = &'static [condition::Sentence];
-type Drawn = fn(&RunData) -> Option<Picture>;
 
-const fn question(id: &'static str, title: &'static str, sentences: Sentences, picture: Drawn) -> Question {
-    Question { id, title, sentences, picture }
+/// A question whose module has its `SENTENCES` and its `picture`.
+macro_rules! question {
+    ($id:literal, $title:literal, $($module:ident)::+) => {
+        Question { id: $id, title: $title, sentences: $($module)::+::SENTENCES, picture: $($module)::+::picture }
+    };
 }
 
 /// The questions, the one that most programs need first.
 const QUESTIONS: [Question; 23] = [
-    question("decide-own", "How does my code compare?", own::SENTENCES, own::picture),
-    question("decide-relaunch", "Synchronize or relaunch?", relaunch::SENTENCES, relaunch::picture),
-    question("decide-lock", "Which lock?", lock::SENTENCES, lock::picture),
-    question("decide-lock-work", "Which lock for how much work?", &[], lock::map_of_work),
-    question(
-        "decide-false-sharing",
-        "How far apart must variables be?",
-        false_sharing::SENTENCES,
-        false_sharing::picture,
-    ),
-    question("decide-atomics", "How do atomics scale?", atomics::SENTENCES, atomics::picture),
-    question("decide-barrier", "Which barrier?", barrier::SENTENCES, barrier::picture),
-    question("decide-fences", "Which fence?", fences::SENTENCES, fences::picture),
-    question(
-        "decide-orders",
-        "What does a memory order cost on the GPU?",
-        atomics::orders::SENTENCES,
-        atomics::orders::picture,
-    ),
-    question(
-        "decide-shared",
-        "Shared memory, registers or global memory?",
-        atomics::shared::SENTENCES,
-        atomics::shared::picture,
-    ),
-    question("decide-handoff", "Spin or sleep?", handoff::SENTENCES, handoff::picture),
-    question("decide-wait", "How to wait?", wait::SENTENCES, wait::picture),
-    question(
-        "decide-gpu-handoff",
-        "How should GPU blocks hand over data?",
-        handoff::blocks::SENTENCES,
-        handoff::blocks::picture,
-    ),
-    question("decide-host-wait", "How should the host wait for the GPU?", wait::host::SENTENCES, wait::host::picture),
-    question(
-        "decide-budget",
-        "How long should a waiter spin before it sleeps?",
-        wait::budget::SENTENCES,
-        wait::budget::picture,
-    ),
-    question("decide-readers", "Readers or writers: who waits?", roles::SENTENCES, roles::picture),
-    question("decide-placement", "Where to place threads?", placement::SENTENCES, placement::picture),
-    question("decide-smt", "Hyperthreads: what does a busy sibling cost?", smt::SENTENCES, smt::picture),
-    question("decide-kinds", "Performance or efficiency cores?", core_kinds::SENTENCES, core_kinds::picture),
-    question("decide-levels", "NUMA, sockets, caches: what does crossing cost?", levels::SENTENCES, levels::picture),
-    question("decide-sides", "CPU and GPU", sides::SENTENCES, sides::picture),
-    question("gpu.warp", "What does divergence cost?", block::OF_WARPS, |_| None),
-    question("gpu.block", "Which block barrier?", block::OF_BLOCKS, |_| None),
+    question!("decide-own", "How does my code compare?", own),
+    question!("decide-relaunch", "Synchronize or relaunch?", relaunch),
+    question!("decide-lock", "Which lock?", lock),
+    Question {
+        id: "decide-lock-work",
+        title: "Which lock for how much work?",
+        sentences: &[],
+        picture: lock::map_of_work,
+    },
+    question!("decide-false-sharing", "How far apart must variables be?", false_sharing),
+    question!("decide-atomics", "How do atomics scale?", atomics),
+    question!("decide-barrier", "Which barrier?", barrier),
+    question!("decide-fences", "Which fence?", fences),
+    question!("decide-orders", "What does a memory order cost on the GPU?", atomics::orders),
+    question!("decide-shared", "Shared memory, registers or global memory?", atomics::shared),
+    question!("decide-handoff", "Spin or sleep?", handoff),
+    question!("decide-wait", "How to wait?", wait),
+    question!("decide-gpu-handoff", "How should GPU blocks hand over data?", handoff::blocks),
+    question!("decide-host-wait", "How should the host wait for the GPU?", wait::host),
+    question!("decide-budget", "How long should a waiter spin before it sleeps?", wait::budget),
+    question!("decide-readers", "Readers or writers: who waits?", roles),
+    question!("decide-placement", "Where to place threads?", placement),
+    question!("decide-smt", "Hyperthreads: what does a busy sibling cost?", smt),
+    question!("decide-kinds", "Performance or efficiency cores?", core_kinds),
+    question!("decide-levels", "NUMA, sockets, caches: what does crossing cost?", levels),
+    question!("decide-sides", "CPU and GPU", sides),
+    Question { id: "gpu.warp", title: "What does divergence cost?", sentences: block::OF_WARPS, picture: |_| None },
+    Question { id: "gpu.block", title: "Which block barrier?", sentences: block::OF_BLOCKS, picture: |_| None },
 ];
 
 /// What answers a need, one piece of advice for each side and situation that the run has rows for; and the candidates of the CPU
