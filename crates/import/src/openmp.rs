@@ -1,6 +1,6 @@
 //! Maps each OpenMP program of SyncPerformance (Burtchell and Burtscher, IISWC 2024) to the case of ours that measures the same.
 
-use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Placement};
+use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Placement};
 
 /// One kind of program: its name without the placement at its end, the primitive, and the parameters of the case.
 type OpenMpProgram = (&'static str, &'static str, Option<Layout>, Option<MemoryOrder>, Option<Group>);
@@ -65,6 +65,11 @@ pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32, 
 
 /// Whether a program measures this case, with its threads bound as its name says or by the operating system.
 pub fn is_openmp_case(own: &Case) -> bool {
+    // What the program of writes measures is a form of ours.
+    if own.form != (own.primitive == "cpu.atomic.write").then_some(Form::Published) {
+        return false;
+    }
+    let own = &Case { form: None, ..own.clone() };
     let (dtype, threads) = (own.dtype.unwrap_or(Dtype::I32), own.threads.unwrap_or(1));
     let stride = own.layout.and_then(Layout::stride);
     let of = |name: &str| case(name, dtype, stride, threads, true).as_ref() == Some(own);
@@ -124,6 +129,8 @@ mod tests {
         assert!(is_openmp_case(&Case { layout: layout(64), placement: Some(Placement::None), ..add }));
         let barrier = case("omp_barrier_spread", Dtype::I32, None, 8, true).unwrap();
         assert!(is_openmp_case(&barrier) && !is_openmp_case(&Case { group: None, ..barrier }), "libgomp's");
+        let write = case("omp_atomicwrite_scalar", Dtype::I32, None, 8, true).unwrap();
+        assert!(is_openmp_case(&Case { form: Some(Form::Published), ..write.clone() }) && !is_openmp_case(&write));
         assert!(is_openmp_primitive("cpu.fence.flush") && !is_openmp_primitive("cpu.atomic.max"));
     }
 

@@ -92,6 +92,8 @@ words! {
         Library = "library",
         /// The process has one thread.
         OneThreadProcess = "one_thread_process",
+        /// The loops of a paper's program, where ours differ.
+        Published = "published",
     }
 
     /// Whose cost a figure is.

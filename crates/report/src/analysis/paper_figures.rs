@@ -2,8 +2,9 @@
 //! which charts side by side.
 
 use serde::Serialize;
+use syncscope_core::run::IMPORTED;
 use syncscope_core::run::columns::COLUMNS;
-use syncscope_core::{Case, Row};
+use syncscope_core::{Case, Form, Row};
 
 use super::claim::Paper;
 use super::usual::MachineSize;
@@ -119,6 +120,8 @@ const GLOBAL: (&str, &str) = ("space", "global");
 const DEVICE: (&str, &str) = ("scope", "device");
 const THROUGHPUT: (&str, &str) = ("mode", "throughput");
 const DEFAULT: (&str, &str) = ("form", "default");
+/// The paper's own loops, which figures that others published have without the name.
+const PUBLISHED: (&str, &str) = ("form", "published");
 const SHARED: (&str, &str) = ("layout", "shared");
 const PRIVATE: (&str, &str) = ("layout", "private");
 /// A serial execution needs no synchronization.
@@ -142,7 +145,7 @@ const FIGURES: &[PaperFigure] = &[
     openmp("1", "Barrier", &[("primitive", "cpu.barrier.openmp"), TEAMS], "none"),
     openmp("2", "Atomic update, one variable", &[("primitive", "cpu.atomic.add"), SHARED, THROUGHPUT, TEAMS], "none"),
     openmp("3", "Atomic update, strides", &[("primitive", "cpu.atomic.add"), PRIVATE, STRIDES, TEAMS], "variables"),
-    openmp("4", "Atomic write", &[("primitive", "cpu.atomic.write"), ("order", "relaxed"), TEAMS], "run"),
+    openmp("4", "Atomic write", &[("primitive", "cpu.atomic.write"), ("order", "relaxed"), PUBLISHED, TEAMS], "run"),
     openmp("5", "Critical section", &[("primitive", "cpu.lock.openmp_critical"), TEAMS], "none"),
     openmp("6", "Flush, strides", &[("primitive", "cpu.fence.flush"), STRIDES, TEAMS], "gridStride"),
     cuda("7", "__syncthreads()", SYNCTHREADS, ALL_GRIDS, "grid"),
@@ -243,7 +246,7 @@ pub(crate) fn has(paper: Paper, number: &str) -> bool {
 }
 
 impl PaperFigure {
-    fn selects(&self, row: &Row, machine: MachineSize) -> bool {
+    fn selects(&self, row: &Row, data: &RunData, machine: MachineSize) -> bool {
         let case = &row.case;
         let has = |(column, values): &(&str, &str)| {
             let is_one = |own: &str| {
@@ -254,6 +257,7 @@ impl PaperFigure {
             match *column {
                 "primitive" => is_one(&case.primitive),
                 "family" => is_one(case.domain_and_family().1),
+                "form" if *values == PUBLISHED.1 && data.run.preset != IMPORTED => case.form == Some(Form::Published),
                 "form" => case.form.is_none(),
                 name => {
                     COLUMNS.iter().find(|column| column.name == name).is_some_and(|column| is_one(&column.write(row)))
@@ -273,7 +277,7 @@ impl PaperFigure {
         let sizes = |data: &RunData| {
             let machine = MachineSize::of(&data.run.machine);
             let is_shown = |row: &&Row| row.ns.is_some() && (!self.shows_cycles() || row.cycles.is_some());
-            let own = data.rows.iter().filter(is_shown).filter(|row| self.selects(row, machine));
+            let own = data.rows.iter().filter(is_shown).filter(|row| self.selects(row, data, machine));
             let mut sizes: Vec<_> =
                 own.map(|row| (row.case.threads, row.case.blocks, row.case.group.clone())).collect();
             sizes.sort_unstable();
@@ -287,7 +291,11 @@ impl PaperFigure {
 
     fn state(&self, runs: &[RunData]) -> FigureState {
         let quote = |values: &str| if values.contains(' ') { "\"" } else { "" };
-        let field = |(name, values): &(&str, &str)| format!("{name}:{0}{values}{0}", quote(values));
+        let is_imported = runs.iter().any(|data| data.run.preset == IMPORTED);
+        let field = |one: &(&str, &str)| match one {
+            ("form", "published") if is_imported => "form:published,default".to_owned(),
+            (name, values) => format!("{name}:{0}{values}{0}", quote(values)),
+        };
         let mut q: Vec<String> = self.rows.iter().map(field).collect();
         q.extend((!self.grids.is_empty()).then(|| field(&("grid", self.grids))));
         let (x, y, scale, facet, each, part) = match self.shown {
@@ -342,7 +350,8 @@ mod tests {
             let lacking = states.into_iter().filter(|one| one.missing.is_some());
             lacking.map(|one| one.id.replace("figure-", "")).collect::<Vec<_>>()
         };
-        assert_eq!(lacking("h100-paper"), ["zhang-9", "zhang-10", "zhang-11"], "which need two GPUs");
+        let needs = "two GPUs, and the paper's loops, which that run did not have";
+        assert_eq!(lacking("h100-paper"), ["burtchell-4", "zhang-9", "zhang-10", "zhang-11"], "{needs}");
         let published = lacking("published-system3");
         assert!(published.iter().all(|id| id.starts_with("zhang")), "all of its own paper: {published:?}");
         assert_eq!(states(&[crate::testing::data(Vec::new())]), []);

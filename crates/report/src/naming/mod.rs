@@ -133,6 +133,7 @@ pub(crate) const fn form(form: Form) -> &'static str {
         Form::Alone => "with the set-up of a single use",
         Form::Library => "by the library",
         Form::OneThreadProcess => "in a one-thread process",
+        Form::Published => "loops of the paper",
     }
 }
 

@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use crate::primitives::atomic;
 use crate::primitives::lines::Elements;
 use crate::primitives::number::{Number, by_dtype};
-use crate::primitives::orders::{Access, StaticOrdering, by_order};
+use crate::primitives::orders::{Access, Relaxed, StaticOrdering, by_order};
 use crate::primitives::prelude::*;
+use syncscope_core::{Form, Placement};
 
 /// In theory: one thread stores into the store buffer, one store a cycle. Several threads transfer the lines, but no
 /// store waits for an answer: less than an exchange. A sequentially consistent store is an exchange on x86, because only
@@ -20,6 +21,7 @@ use crate::primitives::prelude::*;
 /// stores to one line, their test to two in turn. Their difference is not one store, but all that changes when stores
 /// cannot be merged any more: three times an exchange. Here every store of both loops is to the line that the store
 /// before it was not to. The figure is the cost of such a store, as in a program that writes other memory in between.
+/// The form `published` has the papers' loops.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.write",
@@ -33,11 +35,22 @@ pub(super) static ENTRY: Entry = Entry::of(
 );
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    axes.cases_on_variables(primitive, &axes.other_atomics.shared(), Access::Store.orders())
+    let mut cases = axes.cases_on_variables(primitive, &axes.other_atomics.shared(), Access::Store.orders());
+    // The preset that leaves the placement to the operating system, too, as papers do.
+    if axes.threads.iter().any(|(placement, _)| *placement == Placement::None) {
+        let of_paper =
+            |case: &&Case| case.placement != Some(Placement::Cores) && case.order == Some(MemoryOrder::Relaxed);
+        let published = |case: &Case| Case { form: Some(Form::Published), ..case.clone() };
+        cases.extend(cases.iter().filter(of_paper).map(published).collect::<Vec<_>>());
+    }
+    cases
 }
 
 fn workload(case: &Case) -> Option<Workload> {
     let order = case.order.filter(|order| Access::Store.has(*order))?;
+    if case.form == Some(Form::Published) {
+        return by_dtype!(case.dtype?, N => published::<N>(case));
+    }
     by_dtype!(case.dtype?, N => by_order!(store order, O => workload_of::<N, O>(case)))
 }
 
@@ -49,6 +62,13 @@ fn workload_of<N: Number, O: StaticOrdering>(case: &Case) -> Option<Workload> {
     };
     let write: Write<N, O> = Write { first: Elements::of(case)?, second: Elements::of(case)?, order: PhantomData };
     Some(Workload::contended(Arc::new(write), case)?.expecting(expected))
+}
+
+fn published<N: Number>(case: &Case) -> Option<Workload> {
+    case.order.filter(|order| *order == MemoryOrder::Relaxed)?;
+    let write =
+        Published(Write::<N, Relaxed> { first: Elements::of(case)?, second: Elements::of(case)?, order: PhantomData });
+    Some(Workload::contended(Arc::new(write), case)?.expecting(Expected::once(&["mov"], &["str"])))
 }
 
 /// Two arrays that share no line.
@@ -92,18 +112,69 @@ impl<N: Number, O: StaticOrdering> Operation for Write<N, O> {
     }
 }
 
+/// The papers' loops: both write one variable, the test also the other one.
+struct Published<N: Number>(Write<N, Relaxed>);
+
+impl<N: Number> Operation for Published<N> {
+    type Local<'a> = (&'a N::Atomic, &'a N::Atomic);
+    const IN_CONTEXT: u64 = 0;
+
+    fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {
+        self.0.local(slot, thread)
+    }
+
+    #[inline(always)]
+    fn before((first, _): &mut Self::Local<'_>) {
+        N::store(first, N::of(1), Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn execute((_, second): &mut Self::Local<'_>) {
+        N::store(second, N::of(1), Ordering::Relaxed);
+    }
+
+    fn prepare(&self, slot: usize, thread: usize) {
+        self.0.prepare(slot, thread);
+    }
+
+    /// The first was written, and the second where there was an operation.
+    fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
+        self.0.verify(slot, thread, Executed::by_each(1 + executed.most))
+    }
+}
+
 #[cfg(test)]
 #[cfg(target_arch = "x86_64")]
 mod tests {
     use super::*;
     use crate::evidence::timed_loop;
-    use syncscope_core::{Dtype, Layout, Placement};
+    use syncscope_core::{Dtype, Layout};
 
     /// The memory operands of the stores of a loop, in order.
     fn stores(entry: usize, store: &str) -> Vec<String> {
         let listing = timed_loop(entry).unwrap().listing();
         let operand = |line: &str| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned());
         listing.lines().filter(|line| line.contains(store)).filter_map(operand).collect()
+    }
+
+    #[test]
+    fn the_published_test_stores_to_a_second_line_between_the_stores_of_its_baseline() {
+        let case = Case {
+            dtype: Some(Dtype::I32),
+            layout: Some(Layout::Shared),
+            threads: Some(2),
+            placement: Some(Placement::None),
+            order: Some(MemoryOrder::Relaxed),
+            form: Some(Form::Published),
+            ..Case::new("cpu.atomic.write")
+        };
+        let functions = workload(&case).unwrap().functions;
+        let (baseline, test) = (stores(functions.baseline, " mov "), stores(functions.test, " mov "));
+        assert_eq!((baseline.len(), test.len()), (16, 32));
+        assert!(baseline.iter().all(|place| *place == baseline[0]), "{baseline:?}");
+        assert!(test[0] != test[1] && test.windows(3).all(|three| three[0] == three[2]), "{test:?}");
+        let strict = Case { order: Some(MemoryOrder::SeqCst), ..case };
+        assert!(workload(&strict).is_none(), "the paper's writes are relaxed");
     }
 
     #[test]
