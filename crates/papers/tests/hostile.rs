@@ -164,10 +164,14 @@ impl Hostile {
                 draw(&together);
             } else {
                 restore(&together);
-                some.iter().for_each(|set| draw(set));
+                for set in some {
+                    draw(set);
+                }
             }
         }
-        damaged.into_iter().for_each(|set| draw(set));
+        for set in damaged {
+            draw(set);
+        }
     }
 
     /// Draws what can be read, and says whether it could.
@@ -303,7 +307,9 @@ fn write(set: &[Column], cell: &str, lines: usize) {
         let table = tables.entry(file).or_insert_with(|| text.split_inclusive('\n').take(lines).collect());
         *table = with_cells(table, *at, cell);
     }
-    tables.into_iter().for_each(|(file, table)| fs::write(file, table).unwrap());
+    for (file, table) in tables {
+        fs::write(file, table).unwrap();
+    }
 }
 
 fn restore(set: &[Column]) {
