@@ -83,23 +83,17 @@ struct Operation {
         return found == awaited;
     }
 
-    // As a program would poll, with a count and a way out of its own.
-    __device__ __forceinline__ void wait(u32 awaited) {
+    __device__ __forceinline__ void receive(u32 awaited) {
+        // As a program would poll, with a count.
+        bool is_there;
         do {
 #pragma unroll 1
-            for (u32 left = POLLS; left != 0; left--) {
-                if (has_arrived(awaited)) return;
+            for (u32 left = POLLS; !(is_there = has_arrived(awaited)) && left != 0; left--) {
             }
-        } while (*abort == 0);
-        wrong = ~0u;
-    }
-
-    __device__ __forceinline__ void receive(u32 awaited) {
-        wait(awaited);
+        } while (!is_there && *abort == 0);
+        u32 found = is_there ? awaited : ~awaited;
+        if constexpr (KIND != RELAXED) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
         if constexpr (KIND == ASYNC) expect();
-        if constexpr (KIND == RELAXED) return;
-        u32 found;
-        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
         // A branch: what was received has arrived, as a program needs it.
         if (found != awaited) {
             wrong |= found ^ awaited;
