@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_region_costs_the_mean_of_its_passes() {
-        assert_eq!(mean_of_passes(&[600, 8, 4]), Some(144.0));
-        assert_eq!(mean_of_passes(&[23, 8, 4]), Some(0.0));
+        assert_eq!(mean_of_passes(&[600, 8, 4]), Some(136.0));
+        assert_eq!(mean_of_passes(&[55, 8, 4]), Some(0.0));
         assert_eq!((mean_of_passes(&[0, 0, 0]), mean_of_passes(&[])), (None, None));
     }
 }

@@ -322,8 +322,8 @@ fn bytes_of(text: &str) -> Option<usize> {
 const NAMES: &str = "%syncscope";
 
 /// How often the clock is read at a region's end. A warp goes on behind a barrier of its block before it waits there: on an H200 for
-/// two readings. The third one waits, and the fourth tells what a reading takes.
-pub(crate) const READINGS: u32 = 4;
+/// two readings, of two cycles each. The last but one has waited, and the last tells what a reading takes.
+pub(crate) const READINGS: u32 = 8;
 
 /// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, how long reading the clock takes, and how
 /// often it passes. Where it does so is a further argument of the kernel.
@@ -542,8 +542,8 @@ mod tests {
             "mov.u64 %syncscope_0, %clock64;",
             "// a scope }",
             "\nmov.u64 %syncscope_1, %clock64;",
-            "\nmov.u64 %syncscope_4, %clock64;",
-            "max.u64 %syncscope_3, %syncscope_3, %syncscope_2;",
+            "\nmov.u64 %syncscope_8, %clock64;",
+            "max.u64 %syncscope_7, %syncscope_7, %syncscope_6;",
             "red.global",
             "ret;",
         ]
