@@ -215,7 +215,7 @@ fn a_claim_leads_to_its_rows() {
     let Some((counts, dom)) = open_undrawn(&[run], DESKTOP, script, "") else { return };
     assert!(number(&counts, "claimed") > 0, "{counts:?}");
     assert_eq!(number(&counts, "listed"), number(&counts, "claimed"), "{counts:?}");
-    assert!(dom.contains("Findings: what papers claim"));
+    assert!(dom.contains("Findings: published claims"));
 }
 
 #[test]

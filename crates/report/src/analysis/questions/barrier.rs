@@ -302,7 +302,7 @@ mod tests {
         ];
         let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, \
                         tree, costs 1.3 times as much; \
-                        OpenMP's 1.4 times and Rust's std::sync::Barrier 35 times.";
+                        OpenMP's barrier 1.4 times and Rust's std::sync::Barrier 35 times.";
         assert_eq!(said(cheapest_of_threads, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = within(rows[2].clone(), 990.0, 1500.0);
         assert!(said(cheapest_of_threads, rows.clone()).unwrap().is_err(), "overlap");
