@@ -28,7 +28,7 @@ const FACTS: Facts = Facts {
 
 kinds! {
     /// A hint, or a call that hands over the CPU.
-    entry: "one hint by a thread that waits for nothing", FACTS;
+    entry: "one spin hint by a thread that is not waiting for anything", FACTS;
 }
 
 const INTEL: &str = "Intel SDM volume 2, 4.3";

@@ -27,7 +27,7 @@ kinds! {
     /// A hand-off between two processes.
     handed_off: "one hand-off from one process to the other: half a round trip", HANDOFF;
     /// An update of a variable that several processes map.
-    updated: "one addition of 1 by each process", UPDATE;
+    updated: "one increment of the variable by each process", UPDATE;
 }
 
 /// Numbers of processes.
@@ -45,7 +45,7 @@ fn several_on_a_counter(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// cores in the same way; each process has an entry of its own for the page in its core's TLB.
 static ATOMIC_ADD: Entry = updated(
     "cpu.process.atomic_add",
-    "Atomic addition, with an unused result, to a variable that several processes map",
+    "Atomic addition, its result unused, to a variable mapped by several processes",
     "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     several_on_a_counter,
     atomic::addition_between_processes,

@@ -76,7 +76,7 @@ pub fn objections(row: &CrosscheckRow) -> Vec<String> {
     [wrong, apart, untrue].into_iter().flatten().collect()
 }
 
-/// The rows of one executor that agree with the other clock and with known costs, and those that do not.
+/// The rows of one executor that agree with the second clock and with known costs, and those that do not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
     /// Who executed the chains.
@@ -102,7 +102,7 @@ impl Agreement {
         [Executor::Gpu, Executor::Cpu].into_iter().filter_map(of).collect()
     }
 
-    /// `CPU: 17 of 18 rows agree with the other clock and with the known costs`.
+    /// `CPU: 17 of 18 rows agree with a second clock and with the known costs`.
     pub fn summary(&self) -> String {
         let count = match self.rows - self.objections.len() {
             _ if self.objections.is_empty() => format!("all rows ({}) agree", self.rows),
@@ -110,7 +110,7 @@ impl Agreement {
             agreeing => format!("{agreeing} of {} rows agree", self.rows),
         };
         let executor = self.executor.as_str().to_uppercase();
-        format!("{executor}: {count} with the other clock and with the known costs")
+        format!("{executor}: {count} with a second clock and with the known costs")
     }
 }
 
@@ -191,8 +191,8 @@ mod tests {
             row(),
         ];
         let [gpu, cpu] = &Agreement::of(&rows)[..] else { panic!("two executors") };
-        assert_eq!(gpu.summary(), "GPU: all rows (1) agree with the other clock and with the known costs");
-        assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with the other clock and with the known costs");
+        assert_eq!(gpu.summary(), "GPU: all rows (1) agree with a second clock and with the known costs");
+        assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with a second clock and with the known costs");
         let [objection] = &cpu.objections[..] else { panic!("{:?}", cpu.objections) };
         assert!(objection.starts_with("integer multiplication, difference "), "{objection}");
         assert!(objection.ends_with(": 1.012 cycles by the inside clock, 1 expected"), "{objection}");

@@ -142,7 +142,8 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
     let undecided = (open > 0).then(|| format!("; {open} are too close to call"));
     let text = format!(
-        "Primitive costs alone pick the fastest of the variants with known terms in {right} of {problems} problems{}{}. \
+        "Primitive costs alone predict the fastest variant in {right} of {problems} problems, among variants whose \
+         primitives were all measured{}{}. \
          {within} of {known} predicted differences are within 20 %.",
         undecided.unwrap_or_default(),
         elsewhere.unwrap_or_default(),

@@ -39,9 +39,9 @@ fn predictions(rows: &[Row]) -> Option<Part> {
         return Some(Part::card(title, "", vec![Part::paragraph(text)]));
     }
     let explanation = Part::paragraph(
-        "Two variants read the same vector with the same code, so their times differ by their synchronization: \
-         launches, barriers and atomic operations, each at the cost that this run measured on the nearest grid. \
-         \"Off by\" is relative to the measured difference. Undecided: both intervals overlap.",
+        "Both variants read the same vector with the same code, so their times should differ only by synchronization: \
+         launches, barriers and atomic operations. The prediction takes each at the cost that this run measured on \
+         the nearest grid. \"Off by\" is its error relative to the measured difference. Undecided: both intervals overlap.",
     );
     let mut parts = vec![explanation];
     if !decisions.is_empty() {
@@ -98,8 +98,8 @@ fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
         "Either a second kernel merges the blocks' partial results, or the same kernel does after a grid \
          barrier. The figures show how much longer that takes than one atomic operation per block, launched in the \
-         same way. The figures include the host's time if kernels are queued while others run, but not if all are \
-         queued first.",
+         same way. The figures include the host's launch time if kernels are queued while earlier ones run, but \
+         not if all are queued before the first starts.",
     );
     let columns: [Column<Boundary>; 4] = [
         ("elements", |one| size(one.elements)),

@@ -233,9 +233,9 @@ fn clock(timeline: &Timeline) -> Option<Part> {
          {:.3} million \
          cycles apart. The counters form {} groups, in which they are at most {spread:.0} cycles apart. Each block \
          aligns its counter with the global timer: before and after the snippet, it records the cycles at which it \
-         sees the timer advance, of which the earliest counts. Even and odd timer steps disagree by at most \
-         {disagreement:.1} cycles, which is the resolution between multiprocessors. This method cannot show whether \
-         the timer reaches all multiprocessors at the same time.",
+         sees the timer advance, of which the earliest counts. Alignments by even and by odd timer steps differ by at most \
+         {disagreement:.1} cycles, the resolution of comparisons between multiprocessors. This method cannot show whether \
+         timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),
         (high - low) / 1e6,
         groups.len()

@@ -262,7 +262,7 @@ export function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      `What ${SEVERAL ? "each" : "this"} run says about common choices in parallel programs. If the intervals cannot decide a choice, it is called undecided.`,
+      `What ${SEVERAL ? "each" : "this"} run says about common choices in parallel programs. A choice that the intervals cannot settle is called undecided.`,
     ),
     cards,
   );

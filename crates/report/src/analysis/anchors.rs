@@ -116,7 +116,7 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
         listed(measured, "Grey ticks show stored runs on these machines:"),
         listed(others, "Dotted ticks show figures without an interval:"),
         (!marks.is_empty()).then(|| {
-            "Each tick has the same operation and size and, where both runs name them, the same instructions. Select a tick to see its \
+            "Each tick stands for the same operation at the same size and, where both runs record them, the same instructions. Select a tick to see its \
              figure and run."
                 .to_owned()
         }),

@@ -118,8 +118,8 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     format!(
-        "Each interval covers only its own case. Verdicts are corrected because {tested} cases are tested, so an \
-         undecided case can have an interval beyond the threshold."
+        "Each interval covers only its own case. Verdicts are corrected for testing {tested} cases, so a \
+         case can be undecided although its interval lies beyond the threshold."
     )
 }
 

@@ -38,7 +38,7 @@ pub fn trust(data: &RunData) -> Option<String> {
     let history = history(&data.run);
     let shared = (!shared.is_empty()).then(|| {
         format!(
-            "The ± of every CPU row includes shifts that all rows share from run to run: {shared}. \
+            "The ± of each CPU row includes run-to-run shifts common to all rows of its kind: {shared}. \
                           {history}."
         )
     });

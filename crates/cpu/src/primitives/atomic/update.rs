@@ -14,7 +14,7 @@ use crate::primitives::prelude::*;
 pub(super) static ADD: Entry = atomic::entry(
     "cpu.atomic.add",
     "Atomic addition with an unused result; floating point uses compare-and-swap",
-    "one addition of 1 by each thread",
+    "one increment by each thread",
     "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
     |primitive, axes| axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders()),
     atomic::workload::<Add>,

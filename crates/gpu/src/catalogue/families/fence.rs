@@ -85,8 +85,8 @@ const fn plan(scope: &'static [Scope]) -> [PlanRow; 7] {
 
 entries! {
     "gpu.fence.block" like FENCE: "Fence that orders a thread's memory accesses for the threads of its block",
-    operation: "one fence by each thread between updates of two elements; it waits until the multiprocessor has the \
-                first update",
+    operation: "one fence by each thread between updates of two elements; it waits until the first update is \
+                visible to the whole block",
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", "BLOCK"),
     expected: |case| expected(case, &["MEMBAR.CTA"]),

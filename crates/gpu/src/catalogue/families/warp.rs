@@ -80,7 +80,7 @@ entries! {
     /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
     /// issue slots.
     "gpu.warp.syncwarp" like BARRIER:
-    "Barrier of a converged warp, of one half of it, or of two halves on different paths",
+    "Warp barrier across a converged warp, across half of it, or in each half on divergent paths",
     operation: "one barrier passed by the threads that take part",
     source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     definitions: |case| {

@@ -97,7 +97,7 @@ export function withoutLoneFigures(spec) {
     return point.state === "open" ? [] : [`${one.label} (${text} at ${place(point)})`];
   });
   const series = spec.series.filter((one) => !isWithin(one));
-  return { ...spec, series, note: [spec.note, said.length ? `Only one size has a figure: ${said.join("; ")}.` : null].flat() };
+  return { ...spec, series, note: [spec.note, said.length ? `With a figure at only one size: ${said.join("; ")}.` : null].flat() };
 }
 
 /** Lines are said to be one if they differ by less than this at every point. */
@@ -123,8 +123,8 @@ function mergedLabels(series) {
 
 const coincidenceNotes = (groups) => {
   const alike = groups.filter((group) => group.length > 1);
-  const names = alike.map((group) => group.map(({ label }) => label).join(" = "));
-  return names.length ? `Lines within 1${NBSP}% of each other: ${names.join("; ")}.` : [];
+  const names = alike.map((group) => group.map(({ label }) => label).join(" with "));
+  return names.length ? `Lines that nearly coincide (within 1${NBSP}%): ${names.join("; ")}.` : [];
 };
 
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);

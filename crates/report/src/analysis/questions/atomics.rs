@@ -292,7 +292,7 @@ fn float_against_int(data: &RunData) -> Option<Outcome> {
     let (Comparison { less, more, ratio }, threads) = (lanes, grouped(lanes.less.row.case.actors()));
     let text = format!(
         "On one variable, float atomicAdd takes {ratio} as long as int: {more} against {less} with {threads} GPU \
-         threads. Where the compiler sums each warp's ints first, it takes {} as long ({more} against {}).",
+         threads. Where the compiler sums each warp's ints first, float takes {} as long ({more} against {}).",
         summed.ratio, summed.less
     );
     Some(Outcome::holds(text, lanes.rows()).headed(ratio))
@@ -447,7 +447,7 @@ mod tests {
         };
         let all = [rows, vec![lanes(32, 28.0), lanes(1024, 896.0)]].concat();
         let sentence = "On one variable, float atomicAdd takes 2.0 times as long as int: 1.79 µs against 896 ns with \
-                        1,024 GPU threads. Where the compiler sums each warp's ints first, it takes 56 times as long \
+                        1,024 GPU threads. Where the compiler sums each warp's ints first, float takes 56 times as long \
                         (1.79 µs against 32.0 ns).";
         assert_eq!(said(float_against_int, all.clone()), Some(Ok(sentence.into())));
         let wide = |row: &Row| within(row.clone(), 20.0, 2000.0);

@@ -51,7 +51,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     // The words where no drop is certain.
     let none = (!findings.is_empty() && drop.is_none())
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
-    let types = joined(findings.iter().map(|finding| Some(finding.sentence())), "; ").map(|types| format!("{types}."));
+    let types = joined(findings.iter().map(|finding| Some(finding.sentence())), "; ");
+    let types = types.map(|types| format!("Compared with adjacent elements, {types}."));
     // Without figures for a sentence, the drop itself is what the card says.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
@@ -205,16 +206,13 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64 is 5.2 times faster at strides of 8 (64 bytes) or more than with adjacent elements`.
+    /// `f64 is 5.2 times faster at strides of 8 or more (64 bytes)`: than with adjacent elements.
     fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                format!(
-                    "{} is {factor} faster at strides of {stride} ({bytes} bytes) or more than with adjacent elements",
-                    self.dtype
-                )
+                format!("{} is {factor} faster at strides of {stride} or more ({bytes} bytes)", self.dtype)
             }
-            None => format!("{}: no drop, adjacent and distant elements cost the same", self.dtype),
+            None => format!("{} costs the same at every stride", self.dtype),
         }
     }
 }
@@ -327,11 +325,7 @@ mod tests {
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
-        assert_eq!(
-            found[0].sentence(),
-            "f64 is 5.0 times faster at strides of 8 (64 bytes) or more than with adjacent \
-             elements"
-        );
+        assert_eq!(found[0].sentence(), "f64 is 5.0 times faster at strides of 8 or more (64 bytes)");
     }
 
     #[test]
@@ -390,7 +384,7 @@ mod tests {
         let flat =
             [stride_row(Dtype::F64, 4, 1, 9.1), stride_row(Dtype::F64, 4, 4, 9.0), stride_row(Dtype::F64, 4, 8, 9.2)];
         let sentences = findings(&crate::testing::run(), &flat).iter().map(StrideFinding::sentence).collect::<Vec<_>>();
-        assert_eq!(sentences, ["f64: no drop, adjacent and distant elements cost the same"]);
+        assert_eq!(sentences, ["f64 costs the same at every stride"]);
         // The first stride is far more expensive, by an unknown amount.
         let first = Row {
             verdict: Verdict::Noisy("wide".into()),

@@ -315,7 +315,7 @@ fn without_intervals(data: &RunData) -> String {
     };
     let domains: Vec<String> = families.chunk_by(|one, next| one.0 == next.0).map(of_domain).collect();
     let costs = if count == 1 { "cost" } else { "costs" };
-    format!("This run holds {} {costs} ({}). {WITHOUT_INTERVALS}", figure::grouped(count), domains.join("; "))
+    format!("This run contains {} {costs} ({}). {WITHOUT_INTERVALS}", figure::grouped(count), domains.join("; "))
 }
 
 /// Whether the figures are those of others, which have no intervals. A row of ours whose pairs were excluded has none either, and says
@@ -542,8 +542,8 @@ mod tests {
         let far = answers(&data).certain;
         assert!(far.iter().any(|answer| answer.outcome.sentence.contains("30 times as much")), "{far:?}");
         data.rows[0].ns = Some(Nanoseconds(1_900.0));
-        assert_eq!(said(&data), format!("This run holds 2 costs (CPU: barriers). {WITHOUT_INTERVALS}"));
+        assert_eq!(said(&data), format!("This run contains 2 costs (CPU: barriers). {WITHOUT_INTERVALS}"));
         data.rows.truncate(1);
-        assert!(said(&data).starts_with("This run holds 1 cost (CPU: barriers). "));
+        assert!(said(&data).starts_with("This run contains 1 cost (CPU: barriers). "));
     }
 }

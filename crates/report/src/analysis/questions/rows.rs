@@ -97,7 +97,7 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
         words.chunk_by(|one, other| one == other).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))),
         ", ",
     )?;
-    Some(format!("Cases that are rough or have no figure: {} of {} ({counted}).", words.len(), rows.len()))
+    Some(format!("Cases with only an approximate figure or none: {} of {} ({counted}).", words.len(), rows.len()))
 }
 
 /// Two charts with one vertical axis, side by side as one picture: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with

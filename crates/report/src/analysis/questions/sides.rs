@@ -287,9 +287,9 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
 const COMPARED: &str = "More a second";
 
 pub(crate) const NOTE: &str = "Each cell shows one thread's time and, below it, how many operations all threads do \
-                               per second (for barriers, how often all of them meet). Atomics are relaxed, \
-                               independent operations on i32 in global memory; private variables of threads share no \
-                               cache line on the CPU and are adjacent on the GPU. The fences are fence(SeqCst) and \
+                               per second (for barriers, how often all of them meet). Atomics are relaxed and \
+                               independent, on i32 in global memory; per-thread variables have cache lines of their \
+                               own on the CPU and are adjacent on the GPU. The fences are fence(SeqCst) and \
                                __threadfence(). A hand-off \
                                to the GPU is a round trip. “More a second” compares all CPU threads with the whole \
                                GPU; for waking and launching, it compares times.";
@@ -352,7 +352,7 @@ fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
     let summed = summed.map_or_else(String::new, |total| {
         let times = total.over(&cpu);
         let times = if is_gpu && total.is_above(&cpu) { format!(", {times} as many") } else { String::new() };
-        format!(" ({total} a second where the compiler sums each warp first{times})")
+        format!(" Where the compiler sums each warp first, the GPU does {total} a second{times}.")
     });
     let (winner, loser) =
         if is_gpu { ("the whole GPU", "all CPU threads") } else { ("all CPU threads", "the whole GPU") };
@@ -361,7 +361,7 @@ fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
     let text = format!(
         "On one variable, {winner} {verb} {ratio} as many atomic adds as {loser}: {many} GPU threads add {gpu} \
          times a second, \
-         {few} CPU threads {cpu} times{summed}."
+         {few} CPU threads {cpu} times.{summed}"
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
     Some(Outcome::holds(text, rows).headed(ratio))
@@ -397,7 +397,9 @@ mod tests {
         let Some(Outcome { sentence: text, rows, .. }) = contended_on_both_sides(&run) else { panic!("no answer") };
         assert!(text.starts_with("On one variable, the whole GPU does 9.1 times as many atomic adds"), "{text}");
         assert!(
-            text.ends_with("(1.37 billion a second where the compiler sums each warp first, 31 times as many)."),
+            text.ends_with(
+                "Where the compiler sums each warp first, the GPU does 1.37 billion a second, 31 times as many."
+            ),
             "{text}"
         );
         assert_eq!(rows, [0, 2, 1], "a row for each figure");

@@ -105,7 +105,7 @@ fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
 }
 
 const WHAT_THEY_ARE: &str = "Lines without a core count show one core, whose threads share no cache line. “The core \
-                             does” gives the work of both threads relative to one thread alone.";
+                             does” is the combined throughput of both threads relative to one thread alone.";
 
 /// What published figures say, which have no intervals.
 fn by_points(data: &RunData) -> Option<String> {
