@@ -218,7 +218,7 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "not additive",
         "A second copy of the primitive does not cost the same as the first; the figure holds only in this context.",
     ),
-    verdict("Noisy", "doubt", "noisy", "The interval was still wide when the time was up."),
+    verdict("Noisy", "doubt", "noisy", "The interval was still wide when time ran out."),
     verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because of disturbances."),
     verdict("NotTogether", "void", "not together", "The measured threads did not run at the same time."),
     verdict("Elided", "void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."),

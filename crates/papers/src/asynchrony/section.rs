@@ -185,9 +185,9 @@ fn apart(ns: f64) -> String {
 fn assignments(found: &Asynchrony) -> Option<Part> {
     let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
     let text = format!(
-        "{} launches placed the blocks in {assignments} different ways; each way is a list of every block's \
-         multiprocessor. A draw launches a grid that is too large for the device, then the observed grid several \
-         times. In {} of {} draws, two lists alternate.",
+        "{} launches placed the blocks in {assignments} different ways; a way assigns each block to a \
+         multiprocessor. A draw launches a grid that oversubscribes the device, then the observed grid several \
+         times. In {} of {} draws, two ways alternate.",
         grouped(launches),
         grouped(alternating_draws),
         grouped(draws)

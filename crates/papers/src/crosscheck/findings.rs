@@ -166,7 +166,7 @@ mod tests {
         let uncertain = CrosscheckRow { inferred_cycles_low: Some(3.9), ..apart };
         assert_eq!(objections(&uncertain), [] as [String; 0], "the interval holds the cost inside");
         let wrong = CrosscheckRow { known_cycles: Some(6.0), ..good.clone() };
-        assert!(objections(&wrong)[0].contains("inside, 6 known"), "{:?}", objections(&wrong));
+        assert!(objections(&wrong)[0].contains("inside clock, 6 expected"), "{:?}", objections(&wrong));
         let failed = CrosscheckRow { check: Some("3 threads".into()), ..good };
         assert_eq!(objections(&failed), ["3 threads"]);
     }

@@ -134,7 +134,7 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
             "{fits} additions ({code} of code) cost {fitting_cycles:.2} cycles each, against \
-             {cached_cycles:.2} in the shortest body; {exceeds} cost more, up to {beyond_cycles:.2} in the longest."
+             {cached_cycles:.2} in the shortest body; from {exceeds} on, more: {beyond_cycles:.2} in the longest."
         )));
     }
     let line = |row: &&CrosscheckRow| {
@@ -271,7 +271,7 @@ mod tests {
         let (_, text) = text(&[of_cpu(512, 1.02), of_cpu(51_200, 1.0)]);
         assert!(!text.contains("V100") && !text.contains("blocks"), "{text}");
         let first =
-            text.find("CPU: 1 of 2 rows agrees with the other clock and with the known costs. Inside is the processor's counter");
+            text.find("CPU: 1 of 2 rows agrees with a second clock and with the known costs. Inside is the processor's counter");
         let reason = text.find("Disagrees: integer addition, difference 512: 1.020 cycles by the inside clock, 1 expected.");
         assert!(first.is_some() && first < reason && reason < text.find("repeat difference"), "{text}");
         assert_eq!((text.matches(" no ").count(), text.matches(" yes ").count()), (1, 1), "{text}");

@@ -140,7 +140,7 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
     let worst = losses.iter().copied().reduce(f64::max);
     let elsewhere = worst
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
-    let undecided = (open > 0).then(|| format!("; {open} are too close to call"));
+    let undecided = (open > 0).then(|| format!("; {open} {} too close to call", if open == 1 { "is" } else { "are" }));
     let text = format!(
         "Primitive costs alone predict the fastest variant in {right} of {problems} problems, among variants whose \
          primitives were all measured{}{}. \

@@ -233,7 +233,7 @@ fn clock(timeline: &Timeline) -> Option<Part> {
          {:.3} million \
          cycles apart. The counters form {} groups, in which they are at most {spread:.0} cycles apart. Each block \
          aligns its counter with the global timer: before and after the snippet, it records the cycles at which it \
-         sees the timer advance, of which the earliest counts. Alignments by even and by odd timer steps differ by at most \
+         sees the timer advance; the earliest is used. Alignments by even and by odd timer steps differ by at most \
          {disagreement:.1} cycles, the resolution of comparisons between multiprocessors. This method cannot show whether \
          timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),
@@ -322,7 +322,7 @@ mod tests {
         let drawn = format!("{:?}", section.parts);
         assert!(drawn.contains("* LDS  R1 <- R2") && drawn.contains("a < b") && drawn.contains("0x0020"), "{drawn}");
         let text = section.to_string();
-        assert!(text.contains("up to 0.000 million") && text.contains("2.5 cycles at most"), "{text}");
+        assert!(text.contains("up to 0.000 million") && text.contains("at most 2.5 cycles"), "{text}");
         assert!(text.contains("\nundecided: "), "no figures decide nothing: {text}");
     }
 }

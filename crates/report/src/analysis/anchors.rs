@@ -114,10 +114,10 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
     let listed = |names: Vec<&str>, what| (!names.is_empty()).then(|| format!("{what} {}.", names.join("; ")));
     let parts = [
         listed(measured, "Grey ticks show stored runs on these machines:"),
-        listed(others, "Dotted ticks show figures without an interval:"),
+        listed(others, "Dotted ticks show figures without an interval from:"),
         (!marks.is_empty()).then(|| {
             "Each tick stands for the same operation at the same size and, where both runs record them, the same instructions. Select a tick to see its \
-             figure and run."
+             run and figure."
                 .to_owned()
         }),
     ];

@@ -11,7 +11,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let with_cards = labels.iter().zip(runs.iter().map(cards)).filter(|(_, own)| !own.is_empty());
     let drawn: Vec<(&str, String)> = with_cards.map(|(label, own)| (label.as_str(), section::html(&own))).collect();
     let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: its \
-                V100 and P100 figures next to this run's. Where a run has several shapes, its heat maps match \
+                V100 and P100 figures next to this run's. A run with several shapes has heat maps like \
                 the paper's figures 8 to 10.";
     section::of_runs("tables", "Tables of a paper", lead, &drawn, runs.len() > 1)
 }

@@ -36,7 +36,7 @@ pub(in crate::primitives) trait Way: Send + Sync + 'static {
 /// that one is idle, and the way of the waiter out of its own call. What the other wake-ups cost beyond this is their own.
 pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
     "cpu.wake.futex",
-    "A store and a futex call wake a thread asleep on the word",
+    "A store and a futex call wake a thread asleep on the futex",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .over(|primitive, axes| wake::by_sleep(primitive, axes, &SLEEPS_US, &[2]))
@@ -50,7 +50,7 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
 /// runs later the more there are.
 pub(super) static FUTEX_ALL: Entry = wake::entry_of_all::<FutexWord<true>>(
     "cpu.wake.futex_all",
-    "A store and a futex call wake the team's other threads, asleep on the word",
+    "A store and a futex call wake the team's other threads, asleep on the futex",
     "Linux, futex(2)",
 )
 .with_most_threads_in_quick();
@@ -91,7 +91,7 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
 /// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
 pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
     "cpu.wake.futex_one_of_all",
-    "A token and a futex call wake one of the team's other threads, asleep on the word",
+    "A token and a futex call wake one of the team's other threads, asleep on the futex",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .beyond_quick();

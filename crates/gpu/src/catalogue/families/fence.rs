@@ -28,7 +28,7 @@ fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstr
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
     operation: "one fence by each thread between updates of two elements; it waits until the first update reaches \
-                the L2 cache and invalidates the L1 cache for the second",
+                the L2 cache, then invalidates the L1 cache for the second",
     unroll,
     arrays: 2,
     ..Entry::of(Kernel::of("fence.cu", ArgumentKind::Variable), Proof::Trial, FACTS)

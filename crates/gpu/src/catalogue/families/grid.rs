@@ -119,7 +119,7 @@ entries! {
     /// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the
     /// counter while waiting; all in the second-level cache. With many blocks on a multiprocessor the additions dominate: one
     /// address executes them one after the other, with the reads between them.
-    "gpu.grid.cooperative" like BARRIER: "Grid barrier of cooperative groups, grid_group::sync()",
+    "gpu.grid.cooperative" like BARRIER: "Cooperative-groups grid barrier, grid_group::sync()",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
     facts: Facts { is_algorithm: false, ..FACTS },
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]);

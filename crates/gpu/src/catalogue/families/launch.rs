@@ -177,7 +177,7 @@ const DEPENDENT: Entry = Entry { plan: LENGTHS, ..LAUNCH };
 
 /// A launch with the attribute that lets the kernel start before the one before has ended.
 const PROGRAMMATIC: Entry = Entry {
-    operation: "one more kernel, with the total work unchanged; the cost includes the delay of other work",
+    operation: "one more kernel, with the total work unchanged; the cost includes delays to other work",
     source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
     method: Method::Launch(Launching::Programmatic),
     // The wait for the kernel before.

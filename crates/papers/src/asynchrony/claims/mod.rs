@@ -36,8 +36,8 @@ impl Claim {
     pub(super) const fn statement(self) -> &'static str {
         match self {
             Self::NoneInsideWarp => "No inconsistency between components of one warp.",
-            Self::AtBlockBorders => "Inconsistencies occur at the borders of blocks.",
-            Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at the borders of warps.",
+            Self::AtBlockBorders => "Inconsistencies occur at block boundaries.",
+            Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at warp boundaries.",
             Self::FirstComponentOnly => "All inconsistencies are at the first component of a block or warp, none at \
                                          the last.",
             Self::LastComponentToo => "Inconsistencies also occur at the last component of a warp.",

@@ -123,7 +123,7 @@ function mergedLabels(series) {
 
 const coincidenceNotes = (groups) => {
   const alike = groups.filter((group) => group.length > 1);
-  const names = alike.map((group) => group.map(({ label }) => label).join(" with "));
+  const names = alike.map((group) => group.map(({ label }) => label).join(" ≈ "));
   return names.length ? `Lines that nearly coincide (within 1${NBSP}%): ${names.join("; ")}.` : [];
 };
 

@@ -206,11 +206,11 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64 is 5.2 times faster at strides of 8 or more (64 bytes)`: than with adjacent elements.
+    /// `f64 is 5.2 times faster at strides of 8 (64 bytes) or more`: than with adjacent elements.
     fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                format!("{} is {factor} faster at strides of {stride} or more ({bytes} bytes)", self.dtype)
+                format!("{} is {factor} faster at strides of {stride} ({bytes} bytes) or more", self.dtype)
             }
             None => format!("{} costs the same at every stride", self.dtype),
         }
@@ -325,7 +325,7 @@ mod tests {
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
-        assert_eq!(found[0].sentence(), "f64 is 5.0 times faster at strides of 8 or more (64 bytes)");
+        assert_eq!(found[0].sentence(), "f64 is 5.0 times faster at strides of 8 (64 bytes) or more");
     }
 
     #[test]

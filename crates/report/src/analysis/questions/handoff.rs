@@ -89,8 +89,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     });
     let spin = "The two CPU threads are placed close together. A hand-off is one way; the flag between CPU and GPU \
                 is a round trip.";
-    let advice = "A waiter that spins for as long as a wake-up takes and then sleeps pays at most twice the best \
-                  choice (Karlin et al., SOSP 1991).";
+    let advice = "A waiter that spins for as long as a wake-up takes and then sleeps pays at most twice the optimum \
+                  (Karlin et al., SOSP 1991).";
     let otherwise = "What waking a sleeping thread costs is undecided: this run saw no thread asleep.";
     Picture::of([Some(chart)], otherwise, [Some(spin.to_owned()), medians, Some(advice.to_owned())])
 }
