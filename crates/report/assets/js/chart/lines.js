@@ -97,7 +97,11 @@ export function withoutLoneFigures(spec) {
     return point.state === "open" ? [] : [`${one.label} (${text} at ${place(point)})`];
   });
   const series = spec.series.filter((one) => !isWithin(one));
-  return { ...spec, series, note: [spec.note, said.length ? `With a figure at only one size: ${said.join("; ")}.` : null].flat() };
+  return {
+    ...spec,
+    series,
+    note: [spec.note, said.length ? `With a figure at only one size: ${said.join("; ")}.` : null].flat(),
+  };
 }
 
 /** Lines are said to be one if they differ by less than this at every point. */

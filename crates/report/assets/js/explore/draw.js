@@ -222,7 +222,10 @@ export function drawContent(host, state, wasOpen) {
     ...[
       [omitted, "line"],
       [left, "chart"],
-    ].map(([count, what]) => count > 0 && `The filter matches ${plural(count, `more ${what}`)}; narrow it to draw everything.`),
+    ].map(
+      ([count, what]) =>
+        count > 0 && `The filter matches ${plural(count, `more ${what}`)}; narrow it to draw everything.`,
+    ),
   ];
   host.append(...notes.filter(Boolean).map((text) => el("p", { class: "notice" }, text)));
   const together = runsOf(content.rows).length > 1 && !(content.facet && content.facet.id === "run");

@@ -53,7 +53,10 @@ export function tailsCard(domain) {
     points.some(({ most }) => most) ? "Rings show maxima." : null,
     rows.some(({ label }) => label.endsWith("pairs")) ? "If there are many pairs, the chart shows their median." : null,
   ];
-  const rest = all.length > rows.length ? [`The chart shows ${formatCount(rows.length)} of ${formatCount(all.length)} operations.`] : [];
+  const rest =
+    all.length > rows.length
+      ? [`The chart shows ${formatCount(rows.length)} of ${formatCount(all.length)} operations.`]
+      : [];
   drawChart(card, {
     kind: "dots",
     title: domain === "hybrid" ? "Tail latency of flags between CPU and GPU" : "Tail latency of hand-offs and wake-ups",
