@@ -46,6 +46,16 @@ fn times(factor: f64, row: Row) -> Row {
     Row { ns: row.ns.map(|ns| Nanoseconds(ns.value() * factor)), ns_within: row.ns_within.map(within), ..row }
 }
 
+/// The row as on a quiet machine: fakes beside other programs may be too noisy to be compared.
+fn quiet(row: Row) -> Row {
+    let around = |ns: Nanoseconds| Interval { low: 0.999 * ns.value(), high: 1.001 * ns.value() };
+    Row {
+        ns_within: row.ns.map(around),
+        verdict: if row.ns.is_some() { Verdict::Resolved } else { row.verdict },
+        ..row
+    }
+}
+
 fn stored(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name).to_str().unwrap().to_owned()
 }
@@ -87,7 +97,7 @@ fn a_slower_case_is_named_and_fails_on_request() {
 #[test]
 fn a_gate_fails_on_what_it_could_not_compare() {
     let folder = tempfile::tempdir().unwrap();
-    let a = run(folder.path(), "a", "1");
+    let a = copy(&run(folder.path(), "measured", "1"), &folder.path().join("a"), quiet);
     let changed = |name: &str, of: &str, verdict: fn() -> Verdict| {
         copy(&a, &folder.path().join(name), |row| {
             if row.case.primitive.starts_with(of) { Row::unmeasured(row.case, verdict()) } else { row }
