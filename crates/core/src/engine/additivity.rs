@@ -41,9 +41,9 @@ impl Additivity {
         cancel: &Cancel,
     ) -> Result<Option<Self>, ExperimentError> {
         const SIDES: [Side; 3] = [Side::Baseline, Side::Test, Side::Double];
-        let (Protocol { actor, counted_for, in_window, .. }, started) = (experiment.protocol(), Instant::now());
-        // Samples in windows are long, and differ little.
-        let triples = if counted_for.is_some() || in_window { FEWEST_TRIPLES } else { TRIPLES };
+        let (Protocol { actor, counted_for, .. }, started) = (experiment.protocol(), Instant::now());
+        // A window has its length, and every case in windows has its third loop run.
+        let triples = if counted_for.is_some() { FEWEST_TRIPLES } else { TRIPLES };
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         // The first turn pays for the cold caches of the third loop.
