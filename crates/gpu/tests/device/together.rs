@@ -221,12 +221,13 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn on_a_full_device_independent_operations_cost_more_than_a_chain_as_in_a_long_kernel() {
+    // At least so many times a chain. Exchanges on five H200s: 1.15 to 1.18 times.
     let operations = [
-        ("gpu.atomic.cas_fail", Dtype::U32, "unsigned", "atomicCAS(element, value + 1, 0u)"),
-        ("gpu.atomic.cas_fail", Dtype::U64, "unsigned long long", "atomicCAS(element, value + 1, 0ull)"),
-        ("gpu.atomic.exchange", Dtype::I32, "int", "atomicExch(element, value)"),
+        ("gpu.atomic.cas_fail", Dtype::U32, "unsigned", "atomicCAS(element, value + 1, 0u)", 1.2),
+        ("gpu.atomic.cas_fail", Dtype::U64, "unsigned long long", "atomicCAS(element, value + 1, 0ull)", 1.2),
+        ("gpu.atomic.exchange", Dtype::I32, "int", "atomicExch(element, value)", 1.1),
     ];
-    for (id, dtype, value, operate) in operations {
+    for (id, dtype, value, operate, least) in operations {
         let mut laboratory = open();
         let mut long = Long::of(&mut laboratory, value, operate);
         let grid = (laboratory.limits().multiprocessors, 1024);
@@ -242,7 +243,6 @@ fn on_a_full_device_independent_operations_cost_more_than_a_chain_as_in_a_long_k
             assert!((ours / of_long - 1.0).abs() < 0.08, "{case}: {ours:.1} ns, in the long kernel {of_long:.1}");
             of_long
         });
-        // Exchanges on five H200s: 1.15 to 1.18 times.
-        assert!(independent > 1.1 * chain, "{id}: {independent:.1} ns, in a chain {chain:.1}");
+        assert!(independent > least * chain, "{id}: {independent:.1} ns, in a chain {chain:.1}");
     }
 }
