@@ -8,8 +8,8 @@ using Arguments = RegisterArguments;
 
 enum Kind { RELAXED, RELEASE, ASYNC };
 
-// Polls between two questions whether the host requests an end.
-constexpr u32 POLLS = 512;
+// Polls before the first question whether the host requests an end: more than a turn takes.
+constexpr u32 POLLS = 1 << 16;
 
 struct Operation {
     u32 rank, turn = 0, wrong = 0;
@@ -64,41 +64,54 @@ struct Operation {
         }
     }
 
-    // Whether the other block has written this turn, or ended this phase.
-    __device__ __forceinline__ bool has_arrived(u32 awaited) const {
+    // Whether the other block has written this turn, or ended the phase of this parity.
+    __device__ __forceinline__ static bool has_arrived(u32 at, u32 awaited) {
         u32 found;
         if constexpr (KIND == RELAXED) {
-            asm volatile("ld.relaxed.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
+            asm volatile("ld.relaxed.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(at) : "memory");
         } else if constexpr (KIND == RELEASE) {
-            asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(flag) : "memory");
+            asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"(at) : "memory");
         } else {
             asm volatile(
                 "{.reg .pred over; mbarrier.try_wait.parity.acquire.cluster.shared.b64 over, [%1], %2; "
                 "selp.u32 %0, 1, 0, over;}"
                 : "=r"(found)
-                : "r"(object), "r"((turn - 1) & 1)
+                : "r"(at), "r"(awaited)
                 : "memory");
             return found != 0;
         }
         return found == awaited;
     }
 
+    // The poll is a program's own loop, with a count beside it.
     __device__ __forceinline__ void receive(u32 awaited) {
-        // As a program would poll, with a count.
+        const u32 at = KIND == ASYNC ? object : flag, sought = KIND == ASYNC ? (turn - 1) & 1 : awaited;
+        u32 left = POLLS;
         bool is_there;
-        do {
 #pragma unroll 1
-            for (u32 left = POLLS; !(is_there = has_arrived(awaited)) && left != 0; left--) {
-            }
-        } while (!is_there && *abort == 0);
-        u32 found = is_there ? awaited : ~awaited;
-        if constexpr (KIND != RELAXED) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
+        do is_there = has_arrived(at, sought);
+        while (!is_there & (--left != 0));
+        if (!is_there) wrong |= poll_on(at, sought, abort);
+        if constexpr (KIND == RELAXED) return;
+        u32 found;
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
         if constexpr (KIND == ASYNC) expect();
-        // A branch: what was received has arrived, as a program needs it.
-        if (found != awaited) {
-            wrong |= found ^ awaited;
-            asm volatile("mov.b32 %0, %0;" : "+r"(wrong)::"memory");
+        // What was received has arrived, as a program needs it.
+        if (found != awaited) wrong = differs(wrong, awaited, found);
+    }
+
+    // Not inlined, so that the timed code has one call that is never taken. Not 0: the host requested an end.
+    __device__ __noinline__ static u32 poll_on(u32 at, u32 sought, const volatile u32 *abort) {
+        while (!has_arrived(at, sought)) {
+            if (*abort != 0) return ~0u;
         }
+        return 0;
+    }
+
+    // Not inlined, so that it stays a branch: the answer must not leave before the data is here.
+    __device__ __noinline__ static u32 differs(u32 wrong, u32 awaited, u32 found) {
+        asm volatile("" ::: "memory");
+        return wrong | (found ^ awaited);
     }
 
     // The next phase ends with the arrival of this thread and four bytes.

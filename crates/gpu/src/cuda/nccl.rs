@@ -15,8 +15,8 @@ use super::error::{Called, CudaError};
 /// The variable by which NCCL learns whether to use NVLink's multicast (NVLS).
 const MULTICAST: &str = "NCCL_NVLS_ENABLE";
 
-/// `ncclInt64` and `ncclSum` of `nccl.h`.
-const INT64: c_int = 4;
+/// `ncclFloat32` and `ncclSum` of `nccl.h`.
+const FLOAT32: c_int = 7;
 const SUM: c_int = 0;
 
 type Status = c_int;
@@ -152,11 +152,11 @@ impl Nccl {
         self.checked("ncclGroupEnd", unsafe { (self.0.group_end)() })
     }
 
-    /// Adds one 64-bit integer of each device.
+    /// Adds two floats of each device: the library's kernels for registered windows add no integers.
     ///
     /// # Safety
     /// Both addresses are of 8 bytes in the memory of the communicator's device, and stay until the stream is done.
-    pub(crate) unsafe fn sum_one(
+    pub(crate) unsafe fn sum_floats(
         &self,
         from: DevicePointer,
         to: DevicePointer,
@@ -165,7 +165,7 @@ impl Nccl {
     ) -> Called {
         let (from, to) = (from as *const c_void, to as *mut c_void);
         // SAFETY: the caller's promise; communicator and stream are alive.
-        let status = unsafe { (self.0.all_reduce)(from, to, 1, INT64, SUM, communicator.0, stream.handle()) };
+        let status = unsafe { (self.0.all_reduce)(from, to, 2, FLOAT32, SUM, communicator.0, stream.handle()) };
         self.checked("ncclAllReduce", status)
     }
 

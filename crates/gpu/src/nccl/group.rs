@@ -143,7 +143,7 @@ impl NcclGroup {
                 let Some(communicator) = &member.communicator else { continue };
                 // SAFETY: both values are memory of the device of this communicator, as long as the group.
                 unsafe {
-                    self.nccl.sum_one(member.own.pointer(), member.sum.pointer(), communicator, &member.stream)?;
+                    self.nccl.sum_floats(member.own.pointer(), member.sum.pointer(), communicator, &member.stream)?;
                 }
             }
             self.nccl.end()?;
@@ -181,7 +181,7 @@ impl NcclGroup {
         Ok(())
     }
 
-    /// One sum of these values, one of each device. The result is what each device got.
+    /// One sum of these pairs of floats, one of each device. The result is what each device got.
     pub(crate) fn sum_of(&mut self, launching: Launching, values: &[u64]) -> Result<Vec<u64>, Outage> {
         self.prepare(launching, 1)?;
         for (member, value) in self.members.iter().zip(values) {

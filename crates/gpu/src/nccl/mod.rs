@@ -1,4 +1,4 @@
-//! The sum of one value of each device by NCCL, as a barrier of several devices: the primitives, their cases, and chains of sums
+//! The sum of two floats of each device by NCCL, as a barrier of several devices: the primitives, their cases, and chains of sums
 //! that become samples, timed by the host.
 //!
 //! The baseline is a chain of n sums, the test one of 2 n. The first call and the wait drop out of the difference, and n
@@ -51,7 +51,7 @@ const FACTS: Facts = Facts {
 pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce",
-        summary: "NCCL's sum of one 8-byte integer per device, which acts as a barrier of their streams; one \
+        summary: "NCCL's sum of two floats (8 bytes) per device, which acts as a barrier of their streams; one \
                   process makes one call per device",
         operation: "one sum over all devices, in a chain that the host queues",
         source: SOURCE,
@@ -59,7 +59,7 @@ pub(crate) static PRIMITIVES: [Primitive; 2] = [
     },
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
-        summary: "NCCL's sum of one 8-byte integer per device, captured in one CUDA graph per device",
+        summary: "NCCL's sum of two floats (8 bytes) per device, captured in one CUDA graph per device",
         operation: "one sum over all devices, in a chain of replays of one graph",
         source: SOURCE,
         facts: FACTS,
@@ -113,15 +113,24 @@ const fn value(trial: u64, device: u64) -> u64 {
     1000 * (trial + 1) + device + 1
 }
 
+/// Twice this value as a float, as it lies in memory. Values of a check are small enough to be exact.
+fn floats(value: u64) -> u64 {
+    let bits = u64::from((value as f32).to_bits());
+    bits << 32 | bits
+}
+
 /// What is wrong with what the devices got, if something is.
 fn defect(trial: u64, found: &[u64], devices: u32) -> Option<String> {
     let expected: u64 = (0..u64::from(devices)).map(|device| value(trial, device)).sum();
     let all = found.len() == devices as usize;
-    let wrong = found.iter().position(|sum| *sum != expected);
+    let wrong = found.iter().position(|sum| *sum != floats(expected));
     match wrong {
         None if all => None,
         None => Some(format!("{} of {devices} devices have a sum", found.len())),
-        Some(device) => Some(format!("device {device} got the sum {} instead of {expected}", found[device])),
+        Some(device) => {
+            let [first, second] = [0, 32].map(|shift| f32::from_bits((found[device] >> shift) as u32));
+            Some(format!("device {device} got the sums {first} and {second} instead of {expected}"))
+        }
     }
 }
 
@@ -156,7 +165,7 @@ impl Experiment for NcclExperiment<'_> {
 
     fn check(&mut self) -> Check {
         for trial in 0..TRIALS {
-            let values: Vec<u64> = (0..u64::from(self.devices)).map(|device| value(trial, device)).collect();
+            let values: Vec<u64> = (0..u64::from(self.devices)).map(|device| floats(value(trial, device))).collect();
             match self.group.sum_of(self.launching, &values).map(|found| defect(trial, &found, self.devices)) {
                 Ok(None) => {}
                 Ok(Some(defect)) => return Check::Failed(defect),
@@ -209,9 +218,11 @@ mod tests {
     #[test]
     fn a_wrong_or_missing_sum_is_a_defect() {
         // 1001 + 1002.
-        assert_eq!(defect(0, &[2003, 2003], 2), None);
-        assert!(defect(1, &[2003, 2003], 2).unwrap().contains("device 0 got the sum 2003 instead of 4003"));
-        assert!(defect(0, &[2003, 0], 2).unwrap().contains("device 1"));
-        assert!(defect(0, &[2003], 2).unwrap().contains("1 of 2"));
+        let right = floats(2003);
+        assert_eq!(defect(0, &[right, right], 2), None);
+        assert!(defect(1, &[right, right], 2).unwrap().contains("device 0 got the sums 2003 and 2003 instead of 4003"));
+        let half = right & u64::from(u32::MAX);
+        assert!(defect(0, &[right, half], 2).unwrap().contains("device 1 got the sums 2003 and 0"));
+        assert!(defect(0, &[right], 2).unwrap().contains("1 of 2"));
     }
 }

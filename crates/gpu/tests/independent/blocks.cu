@@ -108,6 +108,9 @@ template <Through K> __global__ void __cluster_dims__(2) in_cluster(u32 turns, l
     __shared__ u32 flag, data; __shared__ u64 object;
     const u32 rank = blockIdx.x; u32 there_flag, there_data, there_object; const u32 here_object = (u32)__cvta_generic_to_shared(&object);
     auto other = [&](const void *mine) { u32 address; asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((u32)__cvta_generic_to_shared(mine)), "r"(1 - rank)); return address; };
+    // Else its address is made anew from special registers in each turn.
+    u32 data_here = (u32)__cvta_generic_to_shared(&data); asm volatile("" : "+r"(data_here));
+    auto read = [&] { u32 found; asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(found) : "r"(data_here) : "memory"); return found; };
     there_flag = other(&flag), there_data = other(&data), there_object = other(&object);
     if (threadIdx.x == 0) { flag = data = 0; asm volatile("mbarrier.init.shared.b64 [%0], 1; fence.mbarrier_init.release.cluster;" ::"r"(here_object) : "memory"); if (K == C_ASYNC) asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 4;" ::"r"(here_object) : "memory"); }
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
@@ -118,9 +121,9 @@ template <Through K> __global__ void __cluster_dims__(2) in_cluster(u32 turns, l
     };
     auto get = [&](u32 turn) {
         if (K == C_RELAXED) { u32 found; do asm volatile("ld.relaxed.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"((u32)__cvta_generic_to_shared(&flag)) : "memory"); while (found != turn); return found; }
-        if (K == C_RELEASE) { u32 found; do asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"((u32)__cvta_generic_to_shared(&flag)) : "memory"); while (found != turn); return *(volatile u32 *)&data; }
+        if (K == C_RELEASE) { u32 found; do asm volatile("ld.acquire.cluster.shared.u32 %0, [%1];" : "=r"(found) : "r"((u32)__cvta_generic_to_shared(&flag)) : "memory"); while (found != turn); return read(); }
         u32 over; do asm volatile("{.reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}" : "=r"(over) : "r"(here_object), "r"((turn - 1) & 1) : "memory"); while (!over);
-        const u32 found = *(volatile u32 *)&data; asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 4;" ::"r"(here_object) : "memory"); return found;
+        const u32 found = read(); asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 4;" ::"r"(here_object) : "memory"); return found;
     };
     if (threadIdx.x == 0) {
         const long long start = clock64();

@@ -24,7 +24,7 @@ const HANDOFF: Entry = Entry {
     operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next; an \
                 untimed pause precedes the first",
     definitions: |case| definitions(case, "RELEASE"),
-    expected: |_| ExpectedInstructions::of(POLL),
+    expected: |_| ExpectedInstructions::of(POLL).times(POLLS),
     plan: PLAN,
     limit: |case, _| (case.blocks < Some(2) || case.threads != Some(32)).then_some("two blocks of one warp take part"),
     method: Method::GridBarrier,
@@ -81,7 +81,7 @@ entries! {
     source: "CUDA C++ Programming Guide, Memory Fence Functions",
     definitions: |case| definitions(case, "FENCED"),
     // A volatile access is one of system scope.
-    expected: |_| ExpectedInstructions::of(&["LDG.STRONG.SYS", "LDG.SYS"]);
+    expected: |_| ExpectedInstructions::of(&["LDG.STRONG.SYS", "LDG.SYS"]).times(POLLS);
 
     "gpu.handoff.count" like HANDOFF: "Two blocks pass data and a count with red.release and ld.acquire",
     source: "PTX ISA, red.release and ld.acquire",
@@ -90,7 +90,7 @@ entries! {
     "gpu.handoff.packed" like HANDOFF: "Two blocks pass data and a flag in one 16-byte store, which needs no ordering",
     source: "PTX ISA, st.relaxed.b128 and ld.relaxed.b128: one access, never torn",
     definitions: |case| definitions(case, "PACKED"),
-    expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.GPU", "LD.128.STRONG.GPU"]);
+    expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.GPU", "LD.128.STRONG.GPU"]).times(POLLS);
 
     /// In theory: a release for each line; the reports of the receiver come meanwhile.
     "gpu.handoff.stream" like HANDOFF: "One block sends 128-byte lines to another through a ring of eight",
@@ -99,7 +99,7 @@ entries! {
     facts: Facts { role: Role::BlockStream, mode: Mode::Throughput, ..FACTS },
     definitions: |case| definitions(case, "STREAM"),
     // Each block has both sides in its code.
-    expected: |_| ExpectedInstructions::of(POLL).times(2);
+    expected: |_| ExpectedInstructions::of(POLL).times(2 * POLLS);
 
     "gpu.handoff.cluster" like CLUSTER:
     "Two blocks of a cluster pass data and a flag through their shared memory; the relaxed form passes only the flag",

@@ -50,6 +50,9 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     hybrid::ENTRIES,
 ];
 
+/// Reads of a wait between two tests of its limit, `POLLS_OF_A_ROUND` of the kernels.
+const POLLS: usize = 4;
+
 /// What the files of the families use.
 mod prelude {
     pub(super) use syncscope_core::sweep::Sweep;
@@ -59,7 +62,7 @@ mod prelude {
     };
 
     pub(super) use super::{
-        CLUSTER_OF, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, value_of,
+        CLUSTER_OF, POLLS, REGISTERS, WARP_COLLECTIVE, entries, group_size, in_order_of, kind_of, name_of, value_of,
     };
     pub(super) use crate::catalogue::entry::{
         CpuThreads, Entry, ExpectedInstructions, HostWait, Kernel, Launching, Method, Proof, SamplingPolicy,
@@ -135,6 +138,12 @@ pub(super) const WARP_COLLECTIVE: Facts = Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::headers::constant_of;
+
+    #[test]
+    fn a_round_of_polls_is_that_of_the_kernels() {
+        assert_eq!(constant_of("grid_barrier.cuh", "POLLS_OF_A_ROUND"), POLLS.to_string());
+    }
 
     #[test]
     fn groups_have_a_size() {

@@ -134,14 +134,14 @@ entries! {
     "gpu.multi.exchange" like EXCHANGE:
     "Each device writes a few bytes to all others, data and turn number in one 16-byte store, and waits for theirs",
     source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
-    expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]);
+    expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]).times(POLLS);
 
     /// In theory: the same behind a fence for the whole system.
     "gpu.multi.exchange_released" like EXCHANGE:
     "Each device writes a few bytes and then a releasing flag to all others, and waits for theirs",
     source: "PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| exchange(case, true),
-    expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]);
+    expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]).times(POLLS);
 
     /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
     "gpu.multi.host_barrier" like BARRIER:
