@@ -8,16 +8,15 @@ using Arguments = RegisterArguments;
 
 enum Kind { RELAXED, RELEASE, ASYNC };
 
-// Polls before the first question whether the host requests an end: more than a turn takes.
-constexpr u32 POLLS = 1 << 16;
+// Polls of a wait: more than a second, where a turn takes a microsecond.
+constexpr u32 POLLS = 1 << 26;
 
 struct Operation {
     u32 rank, turn = 0, wrong = 0;
     u32 flag, data, object, flag_there, data_there, object_there;
-    const volatile u32 *abort;
+    u32 polls = POLLS;  // 1: a wait was in vain
 
-    __device__ __forceinline__ explicit Operation(const Arguments &arguments)
-        : rank(cluster_rank()), abort(arguments.abort) {
+    __device__ __forceinline__ explicit Operation(const Arguments &) : rank(cluster_rank()) {
         __shared__ u64 words[3];
         flag = address_of(words), data = address_of(words + 1), object = address_of(words + 2);
         // Else the compiler makes them of special registers anew in each poll.
@@ -83,29 +82,22 @@ struct Operation {
         return found == awaited;
     }
 
-    // The poll is a program's own loop, with a count beside it.
+    // The poll is a program's own loop, with a count beside it. If it ends in vain, the other block is gone.
     __device__ __forceinline__ void receive(u32 awaited) {
         const u32 at = KIND == ASYNC ? object : flag, sought = KIND == ASYNC ? (turn - 1) & 1 : awaited;
-        u32 left = POLLS;
+        u32 left = polls;
         bool is_there;
 #pragma unroll 1
         do is_there = has_arrived(at, sought);
         while (!is_there & (--left != 0));
-        if (!is_there) wrong |= poll_on(at, sought, abort);
+        wrong |= !is_there;
+        polls = is_there ? polls : 1;
         if constexpr (KIND == RELAXED) return;
         u32 found;
         asm volatile("ld.shared.u32 %0, [%1];" : "=r"(found) : "r"(data) : "memory");
         if constexpr (KIND == ASYNC) expect();
         // What was received has arrived, as a program needs it.
         if (found != awaited) wrong = differs(wrong, awaited, found);
-    }
-
-    // Not inlined, so that the timed code has one call that is never taken. Not 0: the host requested an end.
-    __device__ __noinline__ static u32 poll_on(u32 at, u32 sought, const volatile u32 *abort) {
-        while (!has_arrived(at, sought)) {
-            if (*abort != 0) return ~0u;
-        }
-        return 0;
     }
 
     // Not inlined, so that it stays a branch: the answer must not leave before the data is here.

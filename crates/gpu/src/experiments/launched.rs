@@ -9,7 +9,6 @@ use syncscope_core::{Check, Evidence, Experiment, ExperimentError, Protocol, Rul
 use syncscope_host::scheduling::AffinityGuard;
 
 use crate::catalogue::HostWait;
-use crate::catalogue::own::launched::READINGS;
 use crate::cuda::error::CudaError;
 use crate::cuda::host_library::HostLibrary;
 use crate::launch::host_clock;
@@ -107,15 +106,13 @@ impl LaunchedExperiment<'_> {
 
 const NO_PASS: &str = "the first lane of no warp passed the region";
 
-/// What a region leaves: the sum of its cycles, the clock read all but once in them; that of the cycles of one reading; its passes.
+/// What a region leaves: the sum of its cycles with a reading of the clock, that of the cycles of a reading, and its passes.
 pub(crate) const REGION_WORDS: usize = 3;
 
 /// The cycles of a pass, without reading the clock.
 fn mean_of_passes(words: &[u64]) -> Option<f64> {
     match words {
-        [cycles, reading, passes] if *passes > 0 => {
-            Some(cycles.saturating_sub(u64::from(READINGS - 1) * reading) as f64 / *passes as f64)
-        }
+        [cycles, reading, passes] if *passes > 0 => Some(cycles.saturating_sub(*reading) as f64 / *passes as f64),
         _ => None,
     }
 }
@@ -166,8 +163,8 @@ mod tests {
 
     #[test]
     fn a_region_costs_the_mean_of_its_passes() {
-        assert_eq!(mean_of_passes(&[600, 8, 4]), Some(136.0));
-        assert_eq!(mean_of_passes(&[55, 8, 4]), Some(0.0));
+        assert_eq!(mean_of_passes(&[600, 8, 4]), Some(148.0));
+        assert_eq!(mean_of_passes(&[7, 8, 4]), Some(0.0));
         assert_eq!((mean_of_passes(&[0, 0, 0]), mean_of_passes(&[])), (None, None));
     }
 }

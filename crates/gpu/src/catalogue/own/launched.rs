@@ -321,10 +321,6 @@ fn bytes_of(text: &str) -> Option<usize> {
 /// Names of what [`with_region`] adds.
 const NAMES: &str = "%syncscope";
 
-/// How often the clock is read at a region's end. A warp goes on behind a barrier of its block before it waits there: on an H200 for
-/// two readings, of two cycles each. The last but one has waited, and the last tells what a reading takes.
-pub(crate) const READINGS: u32 = 8;
-
 /// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, how long reading the clock takes, and how
 /// often it passes. Where it does so is a further argument of the kernel.
 pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<String> {
@@ -343,20 +339,20 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
     let clock = |number: u32| format!("mov.u64 {NAMES}_{number}, %clock64;\n");
     let subtract = |from: u32, number: u32| format!("sub.u64 {NAMES}_{from}, {NAMES}_{from}, {NAMES}_{number};\n");
     let declared = format!(
-        "{{\n.reg .b64 {NAMES}_at, {NAMES}_<{}>;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first;\n\
+        "{{\n.reg .b64 {NAMES}_at, {NAMES}_<4>;\n.reg .b32 {NAMES}_lane;\n.reg .pred {NAMES}_first, {NAMES}_never;\n\
          ld.param.u64 {NAMES}_at, [syncscope_region];\ncvta.to.global.u64 {NAMES}_at, {NAMES}_at;\n\
-         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n",
-        READINGS + 1
+         mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n"
     );
     let begin = clock(0);
-    let [waited, last] = [READINGS - 1, READINGS];
-    // The clock only rises, which the compiler does not know: it would leave out a reading that nothing uses.
-    let used = |number| format!("max.u64 {NAMES}_{waited}, {NAMES}_{waited}, {NAMES}_{number};\n");
-    let end = (1..=READINGS).map(clock).chain((1..waited).map(used)).collect::<String>()
-        + &subtract(last, waited)
-        + &subtract(waited, 0)
-        + &added(0, &format!("{NAMES}_{waited}"))
-        + &added(8, &format!("{NAMES}_{last}"))
+    // Behind a barrier of the block a warp waits before its next instruction, unless that is a clock read (H200: 32 of them take
+    // 184 cycles, whenever the last warp comes). A branch waits. It is never taken, which the compiler does not know.
+    let waited =
+        |number: u32| format!("setp.lt.u64 {NAMES}_never, {NAMES}_{number}, {NAMES}_0;\n@{NAMES}_never trap;\n");
+    let end = [clock(1), waited(1), clock(2), waited(2), clock(3)].concat()
+        + &subtract(3, 2)
+        + &subtract(2, 0)
+        + &added(0, &format!("{NAMES}_2"))
+        + &added(8, &format!("{NAMES}_3"))
         + &added(16, "1");
     let mut body = String::new();
     for line in found.body.strip_prefix('{')?.lines() {
@@ -542,8 +538,8 @@ mod tests {
             "mov.u64 %syncscope_0, %clock64;",
             "// a scope }",
             "\nmov.u64 %syncscope_1, %clock64;",
-            "\nmov.u64 %syncscope_8, %clock64;",
-            "max.u64 %syncscope_7, %syncscope_7, %syncscope_6;",
+            "setp.lt.u64 %syncscope_never, %syncscope_1, %syncscope_0;\n@%syncscope_never trap;\nmov.u64 %syncscope_2, %clock64;",
+            "\nmov.u64 %syncscope_3, %clock64;",
             "red.global",
             "ret;",
         ]
