@@ -106,13 +106,13 @@ impl LaunchedExperiment<'_> {
 
 const NO_PASS: &str = "the first lane of no warp passed the region";
 
-/// What a region leaves: the sum of its cycles with a reading of the clock, that of the cycles of a reading, and its passes.
+/// What a region leaves: the sum of its cycles with a reading of the clock, the least cycles of a reading, inverted, and its passes.
 pub(crate) const REGION_WORDS: usize = 3;
 
 /// The cycles of a pass, without reading the clock.
 fn mean_of_passes(words: &[u64]) -> Option<f64> {
     match words {
-        [cycles, reading, passes] if *passes > 0 => Some(cycles.saturating_sub(*reading) as f64 / *passes as f64),
+        [cycles, reading, passes] if *passes > 0 => Some((*cycles as f64 / *passes as f64 - !reading as f64).max(0.0)),
         _ => None,
     }
 }
@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn a_region_costs_the_mean_of_its_passes() {
-        assert_eq!(mean_of_passes(&[600, 8, 4]), Some(148.0));
-        assert_eq!(mean_of_passes(&[7, 8, 4]), Some(0.0));
+        assert_eq!(mean_of_passes(&[600, !8, 4]), Some(142.0));
+        assert_eq!(mean_of_passes(&[31, !8, 4]), Some(0.0));
         assert_eq!((mean_of_passes(&[0, 0, 0]), mean_of_passes(&[])), (None, None));
     }
 }

@@ -321,8 +321,9 @@ fn bytes_of(text: &str) -> Option<usize> {
 /// Names of what [`with_region`] adds.
 const NAMES: &str = "%syncscope";
 
-/// PTX in which the first lane of each warp adds up how long it is in a region of a kernel, how long reading the clock takes, and how
-/// often it passes. Where it does so is a further argument of the kernel.
+/// PTX in which the first lane of each warp adds up how long it is in a region of a kernel and how often it passes, and finds the
+/// least time that reading the clock takes: code that is executed for the first time has to be fetched. The words, of which the
+/// second is inverted, begin as 0; their address is a further argument of the kernel.
 pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<String> {
     let found = kernels(ptx).into_iter().find(|found| found.name == kernel)?;
     let at = found.body.as_ptr() as usize - ptx.as_ptr() as usize;
@@ -335,7 +336,8 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
         Some((own, rest)) if found.parameters.is_empty() => format!("{own}{parameter}){rest}"),
         Some((own, rest)) => format!("{},\n{parameter}){rest}", own.trim_end()),
     };
-    let added = |at: u32, what: &str| format!("@{NAMES}_first red.global.add.u64 [{NAMES}_at+{at}], {what};\n");
+    let kept =
+        |how: &str, at: u32, what: &str| format!("@{NAMES}_first red.global.{how}.u64 [{NAMES}_at+{at}], {what};\n");
     let clock = |number: u32| format!("mov.u64 {NAMES}_{number}, %clock64;\n");
     let subtract = |from: u32, number: u32| format!("sub.u64 {NAMES}_{from}, {NAMES}_{from}, {NAMES}_{number};\n");
     let declared = format!(
@@ -351,9 +353,10 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
     let end = [clock(1), waited(1), clock(2), waited(2), clock(3)].concat()
         + &subtract(3, 2)
         + &subtract(2, 0)
-        + &added(0, &format!("{NAMES}_2"))
-        + &added(8, &format!("{NAMES}_3"))
-        + &added(16, "1");
+        + &kept("add", 0, &format!("{NAMES}_2"))
+        + &format!("not.b64 {NAMES}_3, {NAMES}_3;\n")
+        + &kept("max", 8, &format!("{NAMES}_3"))
+        + &kept("add", 16, "1");
     let mut body = String::new();
     for line in found.body.strip_prefix('{')?.lines() {
         body += match mark_of(line) {
