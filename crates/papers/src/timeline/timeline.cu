@@ -219,7 +219,7 @@ struct ProducerConsumer {
 #ifdef OWN
 // What a user wrote: the file defines `region` with clock reads of its own between these words. Behind a barrier of the
 // block a warp waits before its next instruction, unless that is a clock read; so another one stands before it.
-#define BEGIN_REGION marks.start = clock64()
+#define BEGIN_REGION (__syncwarp(), marks.start = clock64())
 #define END_REGION (__syncwarp(), marks.stop = clock64())
 __device__ u32 region(u32 *memory, u32 round, Marks &marks);
 

@@ -345,12 +345,13 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
          ld.param.u64 {NAMES}_at, [syncscope_region];\ncvta.to.global.u64 {NAMES}_at, {NAMES}_at;\n\
          mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n"
     );
-    let begin = clock(0);
     // Behind a barrier of the block a warp waits before its next instruction, unless that is a clock read (H200: 32 of them take
     // 184 cycles, whenever the last warp comes). A branch waits. It is never taken, which the compiler does not know.
-    let waited =
-        |number: u32| format!("setp.lt.u64 {NAMES}_never, {NAMES}_{number}, {NAMES}_0;\n@{NAMES}_never trap;\n");
-    let end = [clock(1), waited(1), clock(2), waited(2), clock(3)].concat()
+    let waited = |number: u32| {
+        clock(number) + &format!("setp.eq.u64 {NAMES}_never, {NAMES}_{number}, 0;\n@{NAMES}_never trap;\n")
+    };
+    let begin = waited(0) + &clock(0);
+    let end = [waited(1), waited(2), clock(3)].concat()
         + &subtract(3, 2)
         + &subtract(2, 0)
         + &kept("add", 0, &format!("{NAMES}_2"))
@@ -541,7 +542,7 @@ mod tests {
             "mov.u64 %syncscope_0, %clock64;",
             "// a scope }",
             "\nmov.u64 %syncscope_1, %clock64;",
-            "setp.lt.u64 %syncscope_never, %syncscope_1, %syncscope_0;\n@%syncscope_never trap;\nmov.u64 %syncscope_2, %clock64;",
+            "setp.eq.u64 %syncscope_never, %syncscope_1, 0;\n@%syncscope_never trap;\nmov.u64 %syncscope_2, %clock64;",
             "\nmov.u64 %syncscope_3, %clock64;",
             "red.global",
             "ret;",
