@@ -49,7 +49,7 @@ impl Before {
         Self { out_of_memory_kills: limits::out_of_memory_kills(), cpu_time: limits::cpu_time_of_children() }
     }
 
-    /// How a child ended that was started then; waits until it has.
+    /// Waits for a child that was started at this time, and returns how it ended.
     ///
     /// # Errors
     /// What the operating system says.

@@ -254,7 +254,7 @@ fn prepare() -> libc::sigset_t {
     }
 }
 
-/// Takes leave of those that have ended. Whether any are left.
+/// Forgets the processes that have ended, and returns whether any are left.
 fn reap(child: libc::pid_t, ended: &mut Option<libc::c_int>) -> bool {
     loop {
         let mut status = 0;

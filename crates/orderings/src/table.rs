@@ -12,7 +12,7 @@ use crate::{Model, NotTried, Step, Test};
 pub enum Price {
     /// It executes the same instructions.
     SameInstructions,
-    /// How much cheaper it is, in each case that was measured.
+    /// How much cheaper the variant is, in each case that was measured.
     Measured(Vec<Saving>),
     /// It was not measured, and why.
     NotMeasured(String),
@@ -98,7 +98,7 @@ pub struct Together {
     pub changes: Vec<String>,
     /// What it costs less.
     pub price: Price,
-    /// What the same changes cost less one by one, in sum, in each case.
+    /// The sum of what the same changes save one by one, in each case.
     pub sum_ns: Vec<f64>,
     /// Its machine code.
     pub code: Vec<String>,

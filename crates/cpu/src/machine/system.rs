@@ -133,8 +133,8 @@ impl System {
         arm::atomic_forms(&self.read(CPUINFO)?)
     }
 
-    /// How fast the kernel says that the online CPUs are: their capacities or, without them, their highest frequencies. Empty where
-    /// it does not say it of all.
+    /// The speeds of the online CPUs as the kernel reports them: their capacities or, without those, their highest
+    /// frequencies. Empty unless the kernel reports all of them.
     pub(super) fn speeds(&self) -> HashMap<u32, u32> {
         let online = self.online_cpus();
         let number = |cpu: u32, file: &str| {

@@ -20,7 +20,7 @@ const MOST_ITERATIONS: u64 = 1 << 16;
 static ADDITION: Entry = Entry::of(
     Primitive {
         id: "cpu.core.addition",
-        summary: "Chain of dependent additions, on each core",
+        summary: "Chain of dependent additions on each core",
         operation: "one addition of two registers in the chain, which takes one cycle",
         source: "uops.info, ADD_R64_R64; Arm Software Optimization Guides, arithmetic, basic",
         facts: Facts {

@@ -45,7 +45,7 @@ fn several_on_a_counter(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// cores in the same way; each process has an entry of its own for the page in its core's TLB.
 static ATOMIC_ADD: Entry = updated(
     "cpu.process.atomic_add",
-    "Atomic addition, its result unused, to a variable mapped by several processes",
+    "Atomic addition with an unused result to a variable that several processes map",
     "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     several_on_a_counter,
     atomic::addition_between_processes,

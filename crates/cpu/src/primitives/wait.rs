@@ -34,7 +34,7 @@ fn leave(reason: impl Send + 'static) -> ! {
     std::panic::resume_unwind(Box::new(reason))
 }
 
-/// Parks until the word is `number`. What was written before it became so is seen.
+/// Parks until the word is `number`. Writes that preceded this value are then visible.
 ///
 /// # Errors
 /// [`WaitTimeout`] when it does not become so within the limit.

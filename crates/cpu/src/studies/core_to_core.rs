@@ -39,7 +39,8 @@ pub(crate) fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
     (measured > 0 && measured < all).then(|| {
         format!(
             "the core-to-core matrix is a sample of {measured} of {all} pairs of CPUs, balanced over classes and \
-             CPUs: groups of CPUs without a measured pair are not found; a larger preset or fewer CPUs (taskset) measure more"
+             CPUs: groups of CPUs without a measured pair are not found; to measure more pairs, use a larger preset \
+             or fewer CPUs (taskset)"
         )
     })
 }

@@ -91,7 +91,7 @@ pub enum TeamError {
     /// Some threads did not finish.
     #[error("not done after {0:?}")]
     TimedOut(Duration),
-    /// A thread or a process failed: with what a user needs to act.
+    /// A thread or a process failed; the text holds what a user needs to act.
     #[error("{0}")]
     Failed(String),
     /// The system did not let a thread or a process start, bound none, or ended one, as it may not do another time.

@@ -113,7 +113,7 @@ impl Nvml {
             .map(|count| format!("{count} other processes use the GPU and may disturb the figures; see `nvidia-smi`"));
         let slowdown = self.slowdowns(device).and_then(slowdown);
         let mig = self.state.is_partitioned(device).unwrap_or(false).then(|| {
-            "the GPU is partitioned (MIG): the figures are for one instance, and others share its memory system"
+            "the GPU is partitioned (MIG), so the figures are for one instance, and others may share its memory system"
                 .to_owned()
         });
         let modes = modes(device, self.functions.ecc_mode);

@@ -18,8 +18,7 @@ use crate::catalogue::{Entries, Method, own};
 const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
 
 /// Why there is no evidence for primitives without a loop in a kernel.
-pub(crate) const TIMED_BY_THE_HOST: &str =
-    "timed by the host: no instruction of a kernel is between the clock readings";
+pub(crate) const TIMED_BY_THE_HOST: &str = "timed by the host: no kernel instruction lies between the clock reads";
 
 /// What is in evidence before the instructions by which a compiler aggregated.
 const AGGREGATED: &str = ", aggregated by the compiler: ";

@@ -36,7 +36,7 @@ pub(super) const LIMIT: Duration = Duration::from_secs(20);
 /// How long a kernel may take that was asked to stop.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
-/// The runner queries without a pause for this time, to lose no time between batches.
+/// How long the runner polls without a pause, so that no time is lost between batches.
 const EAGER: Duration = Duration::from_millis(2);
 
 /// The pause between two queries after that.

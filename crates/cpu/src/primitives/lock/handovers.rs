@@ -21,7 +21,7 @@ pub(super) struct Handovers<L> {
 struct Counts {
     /// How often each thread found in the last window that another one had held the lock.
     changes: Vec<CachePadded<AtomicU64>>,
-    /// The acquisitions for each change of the holder, in each window.
+    /// The acquisitions per change of holder, in each window.
     found: Mutex<Vec<f64>>,
 }
 

@@ -93,8 +93,8 @@ reductions! {
         openmp::installed;
     OPENMP_ATOMIC: "openmp_atomic", FACTS.waiting(Waits::AsConfigured), by_runtime,
         openmp_atomic,
-        "GCC's code for reduction(max:) on one integer: an atomic compare-and-swap by every thread and the region's \
-         barrier",
+        "The code that GCC generates for reduction(max:) on one integer: an atomic compare-and-swap by every thread, \
+         then the region's barrier",
         openmp::installed;
     OPENMP_CRITICAL: "openmp_critical", FACTS.waiting(Waits::AsConfigured), by_runtime,
         |case| {
@@ -102,7 +102,8 @@ reductions! {
                 InCritical { section: Guarded::new(Critical(runtime), ()), barrier: OpenMpBarrier(runtime) }
             })
         },
-        "GCC's code for reduction(max:) on other types or several variables: a critical section and the region's barrier",
+        "The code that GCC generates for reduction(max:) on other types or several variables: a critical section, \
+         then the region's barrier",
         openmp::installed;
 }
 

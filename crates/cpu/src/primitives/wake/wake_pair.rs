@@ -73,7 +73,7 @@ pub(super) struct WakeUp {
 }
 
 impl<W: Way + Default> WakePair<W> {
-    /// Waiters that are called when they have slept so long.
+    /// Waiters that are woken after they have slept for this time.
     pub(super) fn asleep(waiters: usize, wait: Duration) -> Self {
         Self {
             way: W::default(),
@@ -229,8 +229,8 @@ impl<W: Way + Default> WakePair<W> {
     }
 }
 
-/// Lets this time pass, a quarter less to a quarter more: a waiter that looks at fixed times must not be met at one point between
-/// two looks. Whether the waiter sleeps then is not looked at.
+/// Lets this time pass, give or take a quarter, so that a waiter that polls at fixed times is not always met at the
+/// same point between two polls. Does not check whether the waiter sleeps then.
 pub(super) fn lets_wait(wait: Duration, number: u32) -> bool {
     // Multiples of the golden ratio are spread evenly (Knuth, The Art of Computer Programming 3, 6.4).
     let share = f64::from(number.wrapping_mul(0x9E37_79B9)) / f64::from(u32::MAX);

@@ -21,7 +21,7 @@ pub(super) struct Queue<N> {
 /// No thread.
 pub(super) const NONE: u32 = 0;
 
-/// What a lock hands over that has nothing else to say.
+/// What a lock hands over if it has no other message.
 pub(super) const GRANTED: u32 = 1;
 
 /// The number of a thread that is counted from 0.

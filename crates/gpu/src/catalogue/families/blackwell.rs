@@ -30,7 +30,7 @@ fn specific(kind: &str) -> Vec<String> {
 entries! {
     /// In theory: the way to the tensor unit, which has nothing to do, and back to the barrier object.
     "gpu.block.tensor_commit" like TENSOR:
-    "A barrier object completes its phase when a thread's tensor operations finish; here none are in flight",
+    "Barrier object that completes its phase when a thread's tensor operations finish; here none are in flight",
     operation: "one tcgen05.commit by one thread and a wait by all threads of the block",
     source: "PTX ISA, tcgen05.commit and mbarrier.try_wait",
     definitions: |_| specific("COMMIT"),
@@ -47,7 +47,7 @@ entries! {
 
     /// In theory: a request to the unit that distributes blocks, and its answer.
     "gpu.block.try_cancel" like TENSOR:
-    "A block asks to take over the work of a block that has not started; timed from the request to the answer",
+    "Request of a block to take over the work of a block that has not started, timed from the request to the answer",
     operation: "one clusterlaunchcontrol.try_cancel by one thread and a wait for the answer by all threads of the block",
     source: "PTX ISA, clusterlaunchcontrol.try_cancel and query_cancel",
     definitions: |_| vec!["KIND=CANCEL".to_owned()],

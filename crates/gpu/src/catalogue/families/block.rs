@@ -70,7 +70,7 @@ entries! {
     /// In theory: as `__syncthreads()` of a block as large as the part. The count of threads is a constant, as in programs;
     /// where it is in a register beside the number, three more instructions pack both in each operation.
     "gpu.block.named_barrier" like BARRIER:
-    "Barrier for part of a block; the block is split into parts with a barrier each, or into producers and \
+    "Barrier for part of a block, which is split either into parts with one barrier each or into producers and \
      consumers that pass a buffer back and forth through two barriers",
     operation: "one barrier passed by all threads of the part, or one buffer handed over and back",
     source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",

@@ -94,7 +94,7 @@ entries! {
     /// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
     /// multiprocessors, and the wait in the own shared memory.
     "gpu.cluster.mbarrier_remote" like CLUSTER:
-    "Cluster barrier of one barrier object per block: each block arrives at every object and waits on its own object",
+    "Cluster barrier with one barrier object per block: each block arrives at every object and waits on its own",
     source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",
     definitions: |_| Vec::new(),
     facts: FACTS.waiting(Waits::Spins),

@@ -87,7 +87,8 @@ entries! {
     source: "PTX ISA, red.release and ld.acquire",
     definitions: |case| definitions(case, "ADDED");
 
-    "gpu.handoff.packed" like HANDOFF: "Two blocks pass data and a flag in one 16-byte store, which needs no ordering",
+    "gpu.handoff.packed" like HANDOFF: "Two blocks pass data and a flag in one 16-byte store, which needs no memory \
+     ordering",
     source: "PTX ISA, st.relaxed.b128 and ld.relaxed.b128: one access, never torn",
     definitions: |case| definitions(case, "PACKED"),
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.GPU", "LD.128.STRONG.GPU"]).times(POLLS);

@@ -128,7 +128,7 @@ entries! {
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
     /// In theory: as the other votes, and one instruction that makes a condition of the mask.
-    "gpu.vote.ballot" like VOTE: "Vote that returns the lanes of a warp that meet a condition",
+    "gpu.vote.ballot" like VOTE: "Vote that returns the lanes of a warp for which a condition holds",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
@@ -137,22 +137,22 @@ entries! {
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]);
 
-    "gpu.match.all" like MATCH: "Match that tells whether all lanes of a warp have the same value",
+    "gpu.match.all" like MATCH: "Match that reports whether all lanes of a warp have the same value",
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.all.sync",
     // Turing finds the groups, and then whether there is only one.
     expected: |_| ExpectedInstructions::of(&["MATCH.ALL"]).or_substitutes(&["MATCH.ANY"]);
 
-    "gpu.reduce.add" like REDUCE: "Sum over a warp",
+    "gpu.reduce.add" like REDUCE: "Sum over the lanes of a warp",
     definitions: |case| reduction(case, "a+b"), expected: |_| ExpectedInstructions::of(&["REDUX.SUM", "CREDUX.SUM"]);
-    "gpu.reduce.min" like REDUCE: "Smallest value in a warp",
+    "gpu.reduce.min" like REDUCE: "Minimum over the lanes of a warp",
     definitions: |case| reduction(case, "min(a,b)"), expected: |_| ExpectedInstructions::of(&["REDUX.MIN", "CREDUX.MIN"]);
-    "gpu.reduce.max" like REDUCE: "Largest value in a warp",
+    "gpu.reduce.max" like REDUCE: "Maximum over the lanes of a warp",
     definitions: |case| reduction(case, "max(a,b)"), expected: |_| ExpectedInstructions::of(&["REDUX.MAX", "CREDUX.MAX"]);
     // Without a modifier the instruction is an AND.
-    "gpu.reduce.and" like BITWISE: "Bits set in all lanes of a warp",
+    "gpu.reduce.and" like BITWISE: "Bitwise AND over the lanes of a warp",
     definitions: |case| reduction(case, "a&b"), expected: |_| ExpectedInstructions::of(&["REDUX"]);
-    "gpu.reduce.or" like BITWISE: "Bits set in any lane of a warp",
+    "gpu.reduce.or" like BITWISE: "Bitwise OR over the lanes of a warp",
     definitions: |case| reduction(case, "a|b"), expected: |_| ExpectedInstructions::of(&["REDUX.OR"]);
-    "gpu.reduce.xor" like BITWISE: "Bits set in an odd number of lanes of a warp",
+    "gpu.reduce.xor" like BITWISE: "Bitwise exclusive OR over the lanes of a warp",
     definitions: |case| reduction(case, "a^b"), expected: |_| ExpectedInstructions::of(&["REDUX.XOR"]);
 }

@@ -231,7 +231,7 @@ entries! {
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync);
 
-    "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, an event after it and a wait for the event",
+    "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, followed by an event and a wait for the event",
     operation: "one more kernel, event and wait, with the total work unchanged",
     source: "CUDA Driver API, cuEventSynchronize",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
@@ -297,7 +297,7 @@ entries! {
     "Programmatic dependent launch of one more kernel: each kernel waits for the previous one, and none triggers",
     definitions: |case| waiting(case, "NEVER");
 
-    /// In theory: as with the wait. The kernel may begin before what the one before wrote is visible.
+    /// In theory: as with the wait. The kernel may begin before the writes of the previous kernel are visible.
     "gpu.launch.programmatic_attribute" like PROGRAMMATIC:
     "Programmatic dependent launch of one more kernel without trigger or wait: the programming guide promises no \
      visibility of its writes",

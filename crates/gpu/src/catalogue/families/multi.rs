@@ -46,7 +46,7 @@ const PLAN: &[PlanRow] = &[
 ];
 
 const BARRIER: Entry = Entry {
-    operation: "one barrier passed by all threads of all devices' grids",
+    operation: "one barrier passed by all threads of the grids on all devices",
     plan: PLAN,
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
@@ -64,7 +64,7 @@ fn exchange(case: &Case, is_released: bool) -> Vec<String> {
 
 /// One warp of each device.
 const EXCHANGE: Entry = Entry {
-    operation: "one exchange, after which every device has what all others wrote in this turn",
+    operation: "one exchange, after which every device has the data that all others wrote in this turn",
     facts: Facts { role: Role::DeviceExchange, has_designs: false, ..FACTS },
     kernel: Kernel::of("exchange.cu", ArgumentKind::GridBarrier),
     definitions: |case| exchange(case, false),
@@ -83,7 +83,8 @@ entries! {
     /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
     /// the release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
-    "Barrier across several devices' grids with one counter in the first device's memory; the relaxed form orders \
+    "Barrier across the grids of several devices, with one counter in the memory of the first device; the relaxed \
+     form orders \
      no writes, and its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
@@ -104,7 +105,7 @@ entries! {
     /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
     /// way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
-    "Barrier across several devices' grids, with flags in every device's memory; variants use flags in both \
+    "Barrier across the grids of several devices, with flags in the memory of every device; variants use flags in both \
      halves of the cache, relaxed polls and one fence, or a counter at which all blocks arrive; \
      the relaxed form orders no writes, and its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
@@ -132,7 +133,8 @@ entries! {
 
     /// In theory: one way over the link and a poll of the own memory, with no fence: a store of 16 bytes arrives as a whole.
     "gpu.multi.exchange" like EXCHANGE:
-    "Each device writes a few bytes to all others, data and turn number in one 16-byte store, and waits for theirs",
+    "Each device writes a few bytes to all others, with the data and the turn number in one 16-byte store, and waits \
+     for theirs",
     source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]).times(POLLS);
 

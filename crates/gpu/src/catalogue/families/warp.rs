@@ -107,7 +107,7 @@ entries! {
     unroll: unroll;
 
     /// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
-    "gpu.warp.tile" like BARRIER: "Barriers of all tiles of a warp at the same time",
+    "gpu.warp.tile" like BARRIER: "One barrier for each tile of a warp, all at the same time",
     operation: "one barrier passed by the threads of each tile",
     source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     definitions: |case| definitions(case, "TILE", group_size(case), 0),
@@ -126,7 +126,7 @@ entries! {
     /// In theory: the mask of the group is exactly the active threads, whatever its size, so no thread has to wait. (Zhang,
     /// Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*, table 4, measured each size; their example
     /// is a group of every fourth thread.)
-    "gpu.warp.coalesced" like BARRIER: "Barrier of the warp threads that took a branch",
+    "gpu.warp.coalesced" like BARRIER: "Warp barrier across the threads that took the same branch",
     operation: "one barrier passed by the threads that took the branch",
     source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
     definitions: |case| {
