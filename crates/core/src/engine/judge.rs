@@ -76,7 +76,7 @@ fn beyond_limit(costs: &Costs, basis: &Basis) -> Option<Verdict> {
     (high < CERTAINLY_BELOW * least_cycles).then(|| {
         let found = format!("at most {high:.2} cycles per operation, below the {least_cycles:.2} of {name}");
         Verdict::NotTogether(format!(
-            "{found}: the threads did not run at the same time, or the loop hides a part of it"
+            "{found}, so either the threads did not run at the same time or the loop hides part of the cost"
         ))
     })
 }
@@ -114,10 +114,7 @@ pub(crate) fn single_operations(estimate: &Estimate, details: &[Detail]) -> Opti
     let is_outside = known.clone().count() > 0 && !known.clone().any(|interval| interval.contains(median));
     let digits = significant_digits(median);
     is_outside.then(|| {
-        format!(
-            "single operations took a different time ({digits} ns in the median), so their percentiles belong to \
-             another state"
-        )
+        format!("single operations took {digits} ns in the median, so their percentiles belong to another state")
     })
 }
 
@@ -137,8 +134,8 @@ pub(crate) fn unequal(estimate: &Estimate) -> Option<String> {
     let [mean, median, equal_ns] = [ns, median_ns, &equal.ns].map(|ns| significant_digits(ns.value()));
     (!is_median_alike || equal.differs_from(*ns, *ns_within)).then(|| {
         format!(
-            "threads are served unequally: {mean} ns is their mean, {median} ns the median thread, {equal_ns} \
-                 ns equal work"
+            "threads are served unequally: the mean is {mean} ns, the median thread takes {median} ns, and equal \
+             work takes {equal_ns} ns"
         )
     })
 }

@@ -230,7 +230,8 @@ pub struct Facts {
     pub run_effect: fn(&Case) -> RunEffect,
     /// Whether the words in the column `group` are variants of it, of which a program takes one: designs of their own.
     pub has_designs: bool,
-    /// Whether it is an algorithm that a program has to bring along, where others are called in a library or a language.
+    /// Whether it is an algorithm that a program has to implement itself, while others come with a library or a
+    /// language.
     pub is_algorithm: bool,
     /// Whether the threads of a case can work inside and outside of its critical section.
     pub can_have_work: fn(&Case) -> bool,

@@ -98,9 +98,9 @@ impl StateOfClass {
     fn cost(&self) -> String {
         let (class, factor) = (self.class.in_words(), &self.factor);
         if differ(1.0, *factor, LEAST_CHANGE) {
-            return format!("{class} cost {factor:.2} times as much");
+            return format!("{class} at {factor:.2} times the usual cost");
         }
-        format!("the mean cost of {class} changed by 10 % or more (the median by less)")
+        format!("{class} at a mean cost that differed by 10 % or more (the median by less)")
     }
 }
 
@@ -217,7 +217,7 @@ const NEIGHBOUR: f64 = 1.07;
 const OTHER_CLOCK: f64 = 1.01;
 
 fn clocks(clocks_hz: [f64; 2]) -> Option<[String; 2]> {
-    let text = |hertz: f64| format!("core clock {:.2} GHz", hertz / 1e9);
+    let text = |hertz: f64| format!("a core clock of {:.2} GHz", hertz / 1e9);
     differ(clocks_hz[0], clocks_hz[1], OTHER_CLOCK).then(|| clocks_hz.map(text))
 }
 
@@ -244,8 +244,8 @@ impl Reading {
         let cycles = [self.add_cycles?, other.add_cycles?];
         let least = cycles[0].min(cycles[1]);
         let text = |cycles: f64| {
-            let who = if cycles > least { "a busy neighbour on the core" } else { "no neighbour on the core" };
-            format!("{who} (locked addition {cycles:.1} cycles)")
+            let who = if cycles > least { "a busy SMT sibling" } else { "no busy SMT sibling" };
+            format!("{who} ({cycles:.1} cycles per locked addition)")
         };
         differ(cycles[0], cycles[1], NEIGHBOUR).then(|| cycles.map(text))
     }
@@ -256,14 +256,17 @@ impl Reading {
         let least = costs[0].min(costs[1]);
         let place = |ns: f64| match (differ(1.0, ratio, OTHER_PLACES), ns > least, least < WITHIN_A_CORE_NS) {
             (false, ..) => "",
-            (true, false, true) => "two CPUs on one core",
-            (true, true, true) => "two CPUs on two cores",
+            (true, false, true) => "two CPUs of one core",
+            (true, true, true) => "two cores",
             (true, false, false) => "two nearby CPUs",
             (true, true, false) => "two distant CPUs",
         };
         let text = |ns: f64| {
-            let figure = format!("hand-off {} ns", significant_digits(ns));
-            if place(ns).is_empty() { figure } else { format!("{} ({figure})", place(ns)) }
+            let figure = significant_digits(ns);
+            match place(ns) {
+                "" => format!("hand-offs of {figure} ns"),
+                place => format!("hand-offs between {place} ({figure} ns)"),
+            }
         };
         differ(1.0, ratio, LEAST_CHANGE).then(|| costs.map(text))
     }
@@ -290,20 +293,19 @@ mod tests {
         assert!(causes(&usual).is_empty());
         assert_eq!(
             causes(&reading(25.0, 6.0, 18.0)),
-            ["two distant CPUs (hand-off 155 ns) -> two nearby CPUs (hand-off 25.0 ns)"]
+            ["hand-offs between two distant CPUs (155 ns) -> hand-offs between two nearby CPUs (25.0 ns)"]
         );
         assert_eq!(
             causes(&reading(6.0, 6.0, 18.0)),
-            ["two CPUs on two cores (hand-off 155 ns) -> two CPUs on one core (hand-off 6.00 ns)"]
+            ["hand-offs between two cores (155 ns) -> hand-offs between two CPUs of one core (6.00 ns)"]
         );
-        assert_eq!(causes(&reading(155.0, 5.294, 18.0)), ["core clock 3.00 GHz -> core clock 3.40 GHz"]);
+        assert_eq!(causes(&reading(155.0, 5.294, 18.0)), ["a core clock of 3.00 GHz -> a core clock of 3.40 GHz"]);
         assert_eq!(
             causes(&reading(155.0, 7.1667, 21.5)),
-            ["no neighbour on the core (locked addition 18.0 cycles) -> a busy neighbour on the core (locked \
-                 addition 21.5 \
-              cycles)"]
+            ["no busy SMT sibling (18.0 cycles per locked addition) -> a busy SMT sibling (21.5 cycles per locked \
+              addition)"]
         );
-        assert_eq!(causes(&reading(180.0, 6.0, 18.0)), ["hand-off 155 ns -> hand-off 180 ns"]);
+        assert_eq!(causes(&reading(180.0, 6.0, 18.0)), ["hand-offs of 155 ns -> hand-offs of 180 ns"]);
         assert_eq!(all(&Reading::default()), Vec::<[String; 2]>::new(), "nothing is known of the other");
     }
 

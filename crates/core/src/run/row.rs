@@ -301,7 +301,8 @@ row! {
                 ns_interval.low,
                 "ns_low",
                 "ns",
-                "lower end of the 95 % interval of `ns` for another run on this machine in the same state (run-to-run, a prediction)"
+                "lower end of the run-to-run 95 % interval of `ns`, a prediction for another run on this machine in the \
+                 same state"
             )
             .measured_by_runs(),
             number!(ns_interval.high, "ns_high", "ns", "its upper end").measured_by_runs(),
@@ -316,7 +317,7 @@ row! {
                 cycles_interval.low,
                 "cycles_low",
                 "cycles",
-                "lower end of the 95 % interval of `cycles` for another run"
+                "lower end of the run-to-run 95 % interval of `cycles`"
             )
             .measured_by_runs(),
             number!(cycles_interval.high, "cycles_high", "cycles", "its upper end").measured_by_runs(),
@@ -485,7 +486,9 @@ row! {
         pub allowance: Option<f64> => [
             Column::derived(
                 "allowance",
-                "half-width of a 95 % interval for another run, relative to `ns`, that is assumed instead of measured and is not part of `ns_low` to `ns_high`; empty where the differences between processes or runs were measured",
+                "half-width of a run-to-run 95 % interval, relative to `ns`, that is assumed instead of \
+                 measured and is not part of `ns_low` to `ns_high`; empty where the differences between processes or \
+                 runs were measured",
                 |row| number_text(row.allowance),
             )
             .in_unit("fraction"),

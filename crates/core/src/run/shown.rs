@@ -59,8 +59,8 @@ impl Row {
 
 /// Of these half widths in nanoseconds and in cycles.
 fn why_wide(ns: f64, cycles: Option<f64>) -> String {
-    let percent = |width: f64| if width < 0.001 { "below 0.1".to_owned() } else { format!("+/- {:.1}", 100.0 * width) };
-    let cycles = cycles.map_or_else(String::new, |cycles| format!(", {} % in cycles", percent(cycles)));
+    let percent = |width: f64| if width < 0.001 { "below 0.1".to_owned() } else { format!("±{:.1}", 100.0 * width) };
+    let cycles = cycles.map_or_else(String::new, |cycles| format!(" and {} % in cycles", percent(cycles)));
     format!("the 95 % interval is {} % in nanoseconds{cycles}", percent(ns))
 }
 
@@ -89,7 +89,7 @@ mod tests {
     fn the_interval_that_is_shown_decides_and_not_the_one_within_the_run() {
         let judged = |half| row(Verdict::Resolved, half).judged();
         assert_eq!(judged(5.0).verdict, Verdict::Resolved);
-        let reason = "the 95 % interval is +/- 8.3 % in nanoseconds, +/- 0.5 % in cycles";
+        let reason = "the 95 % interval is ±8.3 % in nanoseconds and ±0.5 % in cycles";
         assert_eq!(judged(8.3).verdict, Verdict::Noisy(reason.into()));
         assert_eq!([8.3, 24.0, 26.0].map(|half| judged(half).has_figure()), [true, true, false]);
         assert_eq!([24.0, 26.0].map(|half| judged(half).ops_per_s_total), [Some(1e7), None]);

@@ -103,7 +103,7 @@ pub struct Session {
     plan: Plan,
     /// The pairs of provisional rows, which stay until more is known.
     earlier_pairs: HashMap<CaseId, u64>,
-    /// The cases of these rows of which more is known now.
+    /// The cases of these rows about which more is known now.
     replaced: HashSet<CaseId>,
     lost_at: Option<Case>,
     /// The passes of each fresh process.

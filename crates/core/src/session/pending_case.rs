@@ -19,7 +19,7 @@ pub(super) enum Recorded {
     Everything,
 }
 
-/// Whether fresh processes measured a case. What they differ by is part of its interval.
+/// Whether fresh processes measured a case, whose differences are then part of its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MeasuredApart {
     NotAsked,

@@ -201,7 +201,7 @@ fn equal_work_is_a_figure_of_its_own_with_an_interval_from_every_block() {
     assert!(equal.within.half_width() > 0.0, "addresses differ by 2 %: {equal:?}");
     assert_eq!(shots, 10 + 2 * u64::from(unequal.blocks), "six pairs, then one a block");
     let remark = unequal.remark.clone().unwrap();
-    assert!(remark.contains("served unequally: 50") && remark.contains("equal work"), "{remark}");
+    assert!(remark.contains("served unequally: the mean is 50") && remark.contains("equal work takes"), "{remark}");
     let row = Row::measured(Case::new("gpu.atomic.add"), None, &unequal);
     assert_eq!((row.equal_work_ns, row.equal_work_within), (Some(equal.ns), Some(equal.within)));
     assert_eq!(row.of_equal_work().map(|row| (row.ns, row.ns_within)), Some((Some(equal.ns), Some(equal.within))));

@@ -149,7 +149,7 @@ fn a_change_of_state_is_named() {
     let named: [(_, _, &[&str], _); 4] = [
         (Event::OtherPlaces, FROM_HALF_TIME, &FAR, 11),
         (Event::OtherPlaces, FROM_A_THIRD_TO_HALF, &FAR, 11),
-        (Event::Neighbour, FROM_HALF_TIME, &["no neighbour on the core", "a busy neighbour on the core"], 8),
+        (Event::Neighbour, FROM_HALF_TIME, &["no busy SMT sibling", "a busy SMT sibling"], 8),
         (Event::Clock, FROM_HALF_TIME, &["core clock"], 8),
     ];
     for (event, during, words, fewest_rows) in named {
