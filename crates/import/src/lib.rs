@@ -258,8 +258,9 @@ impl Results {
 
     fn warnings(&self) -> Vec<String> {
         let mut warnings = vec![
-            "imported from SyncPerformance: differences of medians of nine runs, without intervals, repeated up to seven \
-             times until they were positive; GPU times are cycles divided by the nominal clock; the date is that of the import"
+            "imported from SyncPerformance, whose figures are differences of medians of nine runs, repeated up to \
+             seven times until they were positive; they have no intervals, GPU times are cycles divided by the \
+             nominal clock, and the date is that of the import"
                 .to_owned(),
         ];
         if !self.bound && self.rows.keys().any(|case| case.placement.is_some()) {
@@ -267,12 +268,13 @@ impl Results {
             differences.sort_by(f64::total_cmp);
             let median = differences.get(differences.len() / 2).map(|median| {
                 let (count, percent) = (differences.len(), median * 100.0);
-                format!("; {count} such figures differ from those used by {percent:.1} % in the median")
+                format!("; the {count} figures that are not used differ from these by {percent:.1} % in the median")
             });
             warnings.push(format!(
-                "OpenMP threads count as placed by the system (none), also those of programs named _close and _spread: very \
-                 probably nothing was bound, because proc_bind clauses need OMP_PLACES or OMP_PROC_BIND, which SyncPerformance \
-                 does not set; of programs that differ in placement alone, the one without a placement counts, or _close{}",
+                "OpenMP threads count as unbound (placement none), even those of programs named _close and _spread, \
+                 because proc_bind clauses need OMP_PLACES or OMP_PROC_BIND, which SyncPerformance does not set, \
+                 so very probably nothing was bound; of programs that differ only in placement, the one without a placement is used, or \
+                 else _close{}",
                 median.unwrap_or_default()
             ));
         }
@@ -392,7 +394,10 @@ mod tests {
             "the program without a placement"
         );
         let warnings = results.warnings();
-        assert!(warnings[1].contains("2 such figures differ from those used by 2.2 % in the median"), "{warnings:?}");
+        assert!(
+            warnings[1].contains("the 2 figures that are not used differ from these by 2.2 % in the median"),
+            "{warnings:?}"
+        );
         let (results, found) = barriers(true);
         assert!(results.repeated.is_empty() && results.warnings().len() == 1, "{:?}", results.warnings());
         assert_eq!(found.len(), 4, "{found:?}");

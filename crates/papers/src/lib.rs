@@ -274,7 +274,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// What becomes of the statements of a paper. Their ids are `prefix` and their numbers from 1.
+    /// The verdicts on the statements of a paper, whose ids are `prefix` and a number from 1.
     pub(crate) fn findings(paper: Paper, prefix: &str, claims: impl IntoIterator<Item = Self>) -> Vec<Finding> {
         let finding = |(number, claim): (usize, Self)| Finding {
             id: format!("{prefix}.{number}"),

@@ -11,17 +11,18 @@ use super::{Asynchrony, Variant, WARP_THREADS};
 
 /// The kernels with their headings.
 const KERNELS: [(Variant, &str, &str); 4] = [
-    (Variant::Global, "Figure 5: directly in global memory", "kernel of figure 3; the right neighbour is read first"),
-    (Variant::Shared, "Figure 6: through shared memory", "kernel of figure 4 with the intended indices"),
+    (Variant::Global, "Figure 5: directly in global memory", "the kernel of figure 3, which reads the right \
+                       neighbour first"),
+    (Variant::Shared, "Figure 6: through shared memory", "the kernel of figure 4 with the intended indices"),
     (
         Variant::GlobalLeftFirst,
         "Control of figure 5: the left neighbour is read first",
-        "otherwise as figure 3; not in the paper",
+        "otherwise like figure 3, but not in the paper",
     ),
     (
         Variant::SharedUniform,
-        "Control of figure 6: between the barriers all threads do the same",
-        "the neighbours in other blocks are read before the first barrier; not in the paper",
+        "Control of figure 6: all threads do the same between the barriers",
+        "reads neighbours in other blocks before the first barrier; not in the paper",
     ),
 ];
 
@@ -37,7 +38,7 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     let of_sizes = rows.iter().filter(|row| row.block_threads.is_some()).map(claim_cells).collect();
     let headings = ["Claim", "Kernel", "Threads", "Verdict", "Share", "95 % interval", "Found"];
     let claims: Vec<Finding> = together().map(ClaimRow::finding).collect();
-    let claims = Part::about(&claims, "What becomes of the paper's claims", "", |claims| {
+    let claims = Part::about(&claims, "What became of the claims of the paper", "", |claims| {
         let of_sizes = vec![Part::table(&headings, of_sizes)];
         vec![Part::Claims(claims.to_vec()), Part::Folded("Each block size".to_owned(), of_sizes)]
     });
@@ -48,10 +49,11 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     parts.extend(assignments(found));
     Section {
         name: super::NAME,
-        title: "Asynchrony: which components are updated one after the other",
+        title: "Asynchrony: components that are updated after a neighbour",
         lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, \
-               figures 3 to 6. The vector starts as all ones, and each thread clears its component if both neighbours \
-               are still one. A component that is one at the end was updated after a neighbour; that is an inconsistency.",
+               figures 3 to 6. The vector starts as all ones, and each thread clears its component if both \
+               neighbours are still one. A component that is still one at the end was updated after a neighbour, \
+               which counts as an inconsistency.",
         answers: Vec::new(),
         parts,
         claims: together().filter(|row| row.in_paper).map(ClaimRow::finding).collect(),
@@ -80,7 +82,7 @@ fn histograms(found: &Asynchrony, variant: Variant, title: &str, note: &str) -> 
     let of_sizes = rows.chunk_by(|one, next| one.block_threads == next.block_threads);
     let (inconsistent, consistent): (Vec<_>, Vec<_>) =
         of_sizes.partition(|rows| rows.iter().any(|row| row.inconsistencies > 0));
-    let about = "Share of the updates that were inconsistent, at each position modulo 256.";
+    let about = "Share of inconsistent updates at each position modulo 256.";
     let mut content = vec![Part::paragraph(about)];
     if !inconsistent.is_empty() {
         content.push(Part::Charts(inconsistent.into_iter().map(histogram).collect()));
@@ -155,8 +157,8 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
         fixed.into_iter().chain(rows.iter().map(|row| row.share.map_or("–".to_owned(), percent))).collect()
     };
     let same = |one: &ClassRow, next: &ClassRow| (one.variant, one.block_threads) == (next.variant, next.block_threads);
-    let note = "share of the executions in which at least one component of the class kept its one";
-    Part::about(rows, "Executions with an inconsistency, by where it is", note, |rows| {
+    let note = "share of executions in which at least one component of the class remained one";
+    Part::about(rows, "Executions with an inconsistency, by position", note, |rows| {
         vec![Part::table(&headings, rows.chunk_by(same).map(of_size).collect())]
     })
 }
@@ -173,7 +175,8 @@ fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
         ("First to last", |row| row.span_ns.map(|ns| format!("{ns:.0} ns")).unwrap_or_default()),
         ("Neighbours apart", |row| row.apart_ns.map(apart).unwrap_or_default()),
     ];
-    let note = "blocks with successive numbers: how often the lower one arrived first at a counter in global memory";
+    let note = "share of successive block pairs in which the lower-numbered block reached a counter in global memory \
+                first";
     Part::about(rows, "The order in which blocks arrive", note, |rows| vec![Part::columns(rows, columns)])
 }
 
@@ -181,26 +184,26 @@ fn apart(ns: f64) -> String {
     if ns == 0.0 { "under a timer step".to_owned() } else { format!("{ns:.0} ns") }
 }
 
-/// On which multiprocessors blocks run.
+/// Assignment of blocks to multiprocessors.
 fn assignments(found: &Asynchrony) -> Option<Part> {
     let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
     let text = format!(
-        "{} launches placed the blocks in {assignments} different ways; a way assigns each block to a \
-         multiprocessor. A draw launches a grid that oversubscribes the device, then the observed grid several \
-         times. In {} of {} draws, two ways alternate.",
+        "In {} launches, blocks were assigned to multiprocessors in {assignments} different ways. Each draw launches \
+         a grid that oversubscribes the device and then the observed grid several times. In {} of {} draws, two \
+         assignments alternate.",
         grouped(launches),
         grouped(alternating_draws),
         grouped(draws)
     );
     let charts: Vec<Part> = [sequence(&found.launches), multiprocessors(found)].into_iter().flatten().collect();
     let content = [vec![Part::paragraph(text)], charts].concat();
-    Some(Part::card("On which multiprocessors blocks run", "one block for each multiprocessor", content))
+    Some(Part::card("Assignment of blocks to multiprocessors", "one block for each multiprocessor", content))
 }
 
 /// So many lists are drawn, each in a row of its own.
 const MOST_LISTS: usize = 256;
 
-/// Which list of multiprocessors each launch had, in the order of the launches.
+/// The list of multiprocessors of each launch, in the order of the launches.
 fn sequence(rows: &[LaunchRow]) -> Option<Part> {
     // They are numbered as they are first seen.
     let most = rows.iter().map(|row| row.assignment).max().filter(|most| *most as usize <= rows.len().min(MOST_LISTS))?;
@@ -215,7 +218,7 @@ fn sequence(rows: &[LaunchRow]) -> Option<Part> {
             .at((1..=most).map(f64::from).collect()),
     );
     let marks = rows.iter().enumerate().map(mark).collect();
-    let chart = Chart::rectangles("Which list of multiprocessors each launch had", axes, &[], marks);
+    let chart = Chart::rectangles("The list of multiprocessors of each launch", axes, &[], marks);
     Some(Part::Charts(vec![chart.high(90 + LIST_ROW * most)]))
 }
 
@@ -292,7 +295,7 @@ mod tests {
     fn every_claim_has_its_verdict() {
         let section = section(&found(), "NVIDIA H200");
         let text = section.to_string();
-        assert!(text.contains("\nholds: No inconsistency between components of one warp. Kernel global."), "{text}");
+        assert!(text.contains("\nholds: Components of one warp show no inconsistencies. Kernel global."), "{text}");
         assert!(text.contains("0 to 3.84 ppm") || text.contains("3.84 ppm"), "the bound of what was not seen: {text}");
         assert!(section.claims.iter().all(|claim| claim.id.starts_with("anzt.")), "{:?}", section.claims);
         assert!(text.contains("0.00 %") || text.contains("ppm"), "{text}");

@@ -36,7 +36,7 @@ const TILE: u32 = 1024;
 /// Blocks of the counting kernel on each multiprocessor, of which two fit.
 const COUNTING_BLOCKS: u32 = 4;
 
-/// What is queued between two waits takes some milliseconds, and some hundred with the largest vector.
+/// The work queued between two waits takes some milliseconds, or some hundred milliseconds with the largest vector.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The counters of the classes, and one more for values that no execution can leave.

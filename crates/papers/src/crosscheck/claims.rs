@@ -55,12 +55,11 @@ fn same_result(rows: &[CrosscheckRow]) -> Claim {
         let [part, least, most, margin] = [row.disagreement()?, least, most, MARGIN].map(|share| 100.0 * share);
         let (difference, form) = (row.difference(), row.form);
         Some(format!(
-            "float additions from a difference of {FROM} on: the farthest, at {difference} ({form}), {part:+.2} % \
-             apart ({least:.2} to \
-             {most:.2} %); the paper's rows by up to {margin:.1} %"
+            "of the float additions from a difference of {FROM} on, the clocks are farthest apart at {difference} \
+             ({form}), by {part:+.2} % ({least:.2} to {most:.2} %); the paper's rows differ by up to {margin:.1} %"
         ))
     });
-    of_table("The latency inferred from the CPU equals the GPU's within the margin of error", agree, figures)
+    of_table("The latency inferred from the CPU clock equals that from the GPU clock within the margin of error", agree, figures)
 }
 
 fn addition(rows: &[CrosscheckRow]) -> Claim {
@@ -84,13 +83,13 @@ fn instructions(rows: &[CrosscheckRow]) -> Claim {
     let figures = found.map(|InstructionCache { cached_cycles, fits, fitting_cycles, exceeds, beyond_cycles }| {
         let kib = fits * INSTRUCTION_BYTES / 1024;
         format!(
-            "{cached_cycles:.2} cycles in the shortest body, {fitting_cycles:.2} in one of {fits} additions ({kib} \
-             KiB of code), \
-             more from {exceeds} on, {beyond_cycles:.2} in the longest body"
+            "an addition takes {cached_cycles:.2} cycles in the shortest body and {fitting_cycles:.2} in one of \
+             {fits} additions ({kib} KiB of code); from {exceeds} additions on it takes more, up to \
+             {beyond_cycles:.2} in the longest body"
         )
     });
     of_table(
-        "Beyond 8,192 repetitions one after the other, a single one takes longer: the instruction cache",
+        "Beyond 8,192 successive repetitions, each one takes longer because of the instruction cache",
         tried.filter(|longest| *longest > 8192).map(|_| found.is_some_and(|found| found.fits <= 8192)),
         figures.or_else(|| Some(format!("no body of up to {} additions is slower than the shortest", tried?))),
     )
@@ -104,11 +103,12 @@ fn deviation(rows: &[CrosscheckRow]) -> Claim {
         Some(((first, first.inferred_deviation_cycles?), (last, last.inferred_deviation_cycles?)))
     });
     of_table(
-        "A large difference of repetitions makes the deviation small (formula 2)",
+        "A large difference in repetitions makes the deviation small (formula 2)",
         deviations.map(|((_, first), (_, last))| last < first),
         deviations.map(|((first, short), (last, long))| {
             format!(
-                "{short:.3} cycles at a difference of {}, {long:.4} at {}; a single pair, not the median of all",
+                "the deviation of a single pair (not the median of all) is {short:.3} cycles at a difference of {} \
+                 and {long:.4} at {}",
                 first.difference(),
                 last.difference()
             )
@@ -133,7 +133,7 @@ fn barriers(rows: &[CrosscheckRow]) -> Claim {
     };
     let figures: Vec<String> = certain.iter().filter_map(figure).collect();
     of_table(
-        "The method serves barriers as well, of a block and of a grid",
+        "The method also works for block and grid barriers",
         agree(certain.iter().copied(), AGREEMENT).0,
         (!figures.is_empty()).then(|| figures.join("; ")),
     )
@@ -241,7 +241,7 @@ mod tests {
         for (low, high, verdict) in [(4.09, 4.3, Fails), (4.07, 4.3, Open), (3.93, 4.07, Holds)] {
             let [additions] = apart(low, high);
             let barrier = CrosscheckRow { operation: Operation::GridBarrier, ..additions };
-            assert_eq!(claim(&[barrier], "The method serves").outcome.verdict, verdict, "{low} to {high}");
+            assert_eq!(claim(&[barrier], "The method also works").outcome.verdict, verdict, "{low} to {high}");
         }
     }
 

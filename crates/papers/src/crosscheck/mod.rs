@@ -100,8 +100,8 @@ pub fn check_cpu(cpu: &CpuLaboratory, seed: u64) -> Option<ChainCheck> {
     Some(confirmed(check(0)?, (1..=4).filter_map(check)))
 }
 
-/// A check that failed counts unless all others pass: it lasts some milliseconds, which other work may disturb, and what is wrong
-/// with the clocks is wrong again.
+/// A failed check counts unless all others pass: other work may disturb the few milliseconds of one check, but wrong
+/// clocks fail every time.
 fn confirmed(first: ChainCheck, others: impl Iterator<Item = ChainCheck>) -> ChainCheck {
     if first.failure.is_none() {
         return first;

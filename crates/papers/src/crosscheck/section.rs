@@ -15,7 +15,7 @@ const OF_THE_PAPER: usize = 7;
 pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     let claims = claims(rows);
     let mut parts = vec![Part::card("Do both clocks agree?", "", agreement(rows))];
-    parts.extend(Part::about(&claims, "What the paper says, here", "", |claims| vec![Part::Claims(claims.to_vec())]));
+    parts.extend(Part::about(&claims, "The claims of the paper on this machine", "", |claims| vec![Part::Claims(claims.to_vec())]));
     let straight = additions(rows, Form::Straight);
     let mut bodies = additions(rows, Form::Body);
     bodies.sort_by_key(|row| row.body);
@@ -32,8 +32,8 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     Section {
         name: super::NAME,
         title: "Crosscheck: one cost by two clocks",
-        lead: "A chain of one operation is timed with few and with many repetitions, by a clock inside the processor \
-               and one outside. The cost is the difference between the times, divided by the difference in \
+        lead: "A chain of one operation is timed with few and with many repetitions, by one clock inside and one \
+               outside the processor. The cost is the difference between the times, divided by the difference in \
                repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of Synchronization Methods in Modern GPUs, \
                sections 3.2 and 3.3, table 1.",
         answers: Vec::new(),
@@ -61,9 +61,10 @@ fn agreement(rows: &[CrosscheckRow]) -> Vec<Part> {
 const fn clocks(executor: Executor) -> &'static str {
     match executor {
         Executor::Gpu => {
-            "Inside is the multiprocessor's clock; outside is the host's clock, around the launch and its completion."
+            "The inside clock is the multiprocessor's; the outside clock is the host's, read around the launch and \
+             its completion."
         }
-        Executor::Cpu => "Inside is the processor's counter; outside is the system's raw clock.",
+        Executor::Cpu => "The inside clock is the processor's counter; the outside clock is the system's raw clock.",
     }
 }
 
@@ -88,7 +89,7 @@ fn chart_of_table_1(rows: &[&CrosscheckRow]) -> Part {
         differences(),
         Axis::plain("cycles", 0.0, 1.06 * highest),
         vec![
-            Series::plain("V100 of the paper, inside", OF_THE_PAPER, of_the_paper),
+            Series::plain("the paper's V100, inside", OF_THE_PAPER, of_the_paper),
             Series::plain("here, inside", INSIDE, rows.iter().filter_map(inside).collect()),
             Series::plain("here, outside", OUTSIDE, rows.iter().filter_map(outside).collect()),
         ],
@@ -133,8 +134,9 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         let code = format!("{:.0} KiB", kib(fits));
         chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
-            "{fits} additions ({code} of code) cost {fitting_cycles:.2} cycles each, against \
-             {cached_cycles:.2} in the shortest body; from {exceeds} on, more: {beyond_cycles:.2} in the longest."
+            "Each of {fits} additions ({code} of code) costs {fitting_cycles:.2} cycles, against {cached_cycles:.2} \
+             in the shortest body. From {exceeds} additions on, each costs more, up to {beyond_cycles:.2} in the \
+             longest body."
         )));
     }
     let line = |row: &&CrosscheckRow| {
@@ -271,7 +273,7 @@ mod tests {
         let (_, text) = text(&[of_cpu(512, 1.02), of_cpu(51_200, 1.0)]);
         assert!(!text.contains("V100") && !text.contains("blocks"), "{text}");
         let first =
-            text.find("CPU: 1 of 2 rows agrees with a second clock and with the known costs. Inside is the processor's counter");
+            text.find("CPU: 1 of 2 rows agrees with a second clock and with the known costs. The inside clock is");
         let reason = text.find("Disagrees: integer addition, difference 512: 1.020 cycles by the inside clock, 1 expected.");
         assert!(first.is_some() && first < reason && reason < text.find("repeat difference"), "{text}");
         assert_eq!((text.matches(" no ").count(), text.matches(" yes ").count()), (1, 1), "{text}");

@@ -81,7 +81,7 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
     };
     let claims = [
         claim(
-            "Of the first four, reduction 3 is the fastest, followed by 4, then 1, and 2 is the slowest.",
+            "Of the first four reductions, 3 is the fastest, followed by 4 and 1, and 2 is the slowest.",
             each_is_longer([(fourth, third), (first, fourth), (second, first)]),
             format!("{elements} elements: (1) {one}, (2) {two}, (3) {three}, (4) {four}"),
         ),
@@ -190,8 +190,8 @@ fn boundary(rows: &[Row]) -> Option<Outcome> {
     let ((kernel, kernel_width), (grid, grid_width)) = found.kernel.zip(found.grid)?;
     let more = |ns: f64, width: f64| format!("{}{}", if width > 0.05 * ns.abs() { "~" } else { "" }, time(ns));
     let text = format!(
-        "Joining partial results in a second kernel costs {} more than one atomicMax per block, with grid.sync() \
-         {} more ({} elements, kernels in one graph).",
+        "Joining partial results costs {} more in a second kernel and {} more after grid.sync() than with one \
+         atomicMax per block ({} elements, kernels in one graph).",
         more(kernel, kernel_width),
         more(grid, grid_width),
         grouped(found.elements)

@@ -256,31 +256,31 @@ fn priced_term(term: &Term, cost: Option<(f64, f64)>) -> String {
 /// What the terms leave out of the difference of two variants.
 fn why_not(variant: &Measured<'_>, reference: &Measured<'_>) -> Option<&'static str> {
     if (variant.ns - reference.ns).abs() < SMALL_SHARE * variant.ns {
-        return Some("the difference is below 2 % of the time: reading the vector varies by as much");
+        return Some("the difference is below 2 % of the time, and the time to read the vector varies by as much");
     }
     if variant.class == Class::Device && variant.row.case.blocks != reference.row.case.blocks {
-        return Some("the grids differ, because clusters are whole: reading differs too");
+        return Some("the grids differ because clusters are whole, so the time to read the vector differs, too");
     }
     match (variant.class, variant.name) {
         (Class::Cpu, "lock" | "openmp_critical") => Some(
-            "the cost comes from a loop, in which a thread often retakes the lock at once; here every thread takes \
-             it once, all at the same moment, and waiters sleep",
+            "the cost was measured in a loop, in which a thread often retakes the lock at once; here every thread \
+             takes the lock once, all at the same moment, and waiters sleep",
         ),
         (Class::Cpu, _) if variant.elements > CACHED_ELEMENTS => {
-            Some("the threads finish reading at different moments and wait in the barrier for the last")
+            Some("the threads finish reading at different moments and wait in the barrier for the last one")
         }
         (Class::Cpu, name) if name.starts_with("tree_") => Some(
-            "at each level half of the threads join results while the others reach the barrier early; the cost comes \
-             from a loop in which all arrive together",
+            "at each level, half of the threads join results while the others reach the barrier early; the cost was \
+             measured in a loop in which all arrive together",
         ),
         (Class::Listing, "listing_1" | "listing_2") => Some("atomic operations and reading overlap in part"),
         (Class::Devices, "devices_host") => Some(
-            "the host launches on one device after another: with flags, long kernels hide that; with the host's \
-             wait, nothing does",
+            "the host launches on one device after another; long kernels hide this if flags are used, but nothing \
+             hides it if the host waits",
         ),
         (Class::Device, name) if !name.ends_with("_queued") && !name.ends_with("_chain") => Some(
-            "the host queues these kernels while they run, so one more costs the time the host needs for two \
-             different kernels with these arguments; variants queued first have the device's cost alone",
+            "the host queues these kernels while they run, so one more costs the time that the host needs for two \
+             different kernels with these arguments; variants queued first cost only device time",
         ),
         _ => None,
     }

@@ -17,7 +17,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
     (!parts.is_empty()).then_some(Section {
         name: super::NAME,
         title: "Reductions: do primitive costs say which synchronization to choose?",
-        lead: "Reductions of one vector, compared by the costs of the primitives they are made of. Burtchell and \
+        lead: "Reductions of one vector, compared by the costs of their primitives. Burtchell and \
                Burtscher, \
                Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A Study of \
                Synchronization Methods in Modern GPUs.",
@@ -29,7 +29,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
 
 fn predictions(rows: &[Row]) -> Option<Part> {
     let (decisions, predictions) = predicted(rows);
-    let title = "What primitive costs predict";
+    let title = "Predictions from primitive costs";
     let known = predictions.iter().filter(|found| found.agreement() != Agreement::Missing).count();
     if predictions.is_empty() {
         return None;
@@ -40,8 +40,9 @@ fn predictions(rows: &[Row]) -> Option<Part> {
     }
     let explanation = Part::paragraph(
         "Both variants read the same vector with the same code, so their times should differ only by synchronization: \
-         launches, barriers and atomic operations. The prediction takes each at the cost that this run measured on \
-         the nearest grid. \"Off by\" is its error relative to the measured difference. Undecided: both intervals overlap.",
+         launches, barriers and atomic operations. For each of these, the prediction uses the cost that this run \
+         measured on the nearest grid. \"Off by\" is the error of the prediction relative to the measured difference. A \
+         difference is undecided if the two intervals overlap.",
     );
     let mut parts = vec![explanation];
     if !decisions.is_empty() {
@@ -98,8 +99,8 @@ fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
         "Either a second kernel merges the blocks' partial results, or the same kernel does after a grid \
          barrier. The figures show how much longer that takes than one atomic operation per block, launched in the \
-         same way. The figures include the host's launch time if kernels are queued while earlier ones run, but \
-         not if all are queued before the first starts.",
+         same way. These figures include the host's launch time if kernels are queued while earlier ones run, but \
+         not if all are queued before the first one starts.",
     );
     let columns: [Column<Boundary>; 4] = [
         ("elements", |one| size(one.elements)),
@@ -108,7 +109,7 @@ fn barriers(rows: &[Row]) -> Option<Part> {
         ("grid barrier", |one| known(one.grid)),
     ];
     let what = "difference from one atomic operation per block, 95 % interval";
-    Part::about(&boundaries(rows), "What a kernel boundary costs", what, |found| {
+    Part::about(&boundaries(rows), "The cost of a kernel boundary", what, |found| {
         vec![note, Part::columns(found, columns)]
     })
 }
@@ -132,7 +133,7 @@ mod tests {
         let found = section(&rows).unwrap();
         let text = found.to_string();
         for part in
-            ["no rows of the primitives", "What a kernel boundary costs", "one graph", "several elements", "2^20"]
+            ["no rows of the primitives", "The cost of a kernel boundary", "one graph", "several elements", "2^20"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }

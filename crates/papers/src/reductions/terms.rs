@@ -79,7 +79,7 @@ impl Grid {
         Term::added(Case { blocks: Some(self.blocks), threads: Some(self.threads), ..Case::new(id) }, 1.0)
     }
 
-    /// The way of the partial results to the joining block, and what it does with them.
+    /// The path of the partial results to the joining block, and what that block does with them.
     fn join(self) -> [Term; 3] {
         let block = Case { blocks: Some(1), threads: Some(self.threads), ..Case::new("gpu.block.syncthreads") };
         let warp = Case {

@@ -23,7 +23,7 @@ pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
 fn shared_memory(timeline: &Timeline) -> Claim {
     let claim = |truth, figures| Claim {
         statement: "The naive clock reads of the shared-memory snippet time something else; corrected reads give \
-                    less than half.",
+                    less than half of it.",
         place: "figures of the post, 378 to 384 and 56 to 58 cycles",
         truth,
         figures,
@@ -36,7 +36,8 @@ fn shared_memory(timeline: &Timeline) -> Claim {
             let why =
                 if holds { "" } else { "; the machine code below shows where the compiler waits for the addresses" };
             let figures = format!(
-                "{:.0} to {:.0} cycles naive, {:.0} to {:.0} corrected ({:.0} %); source: {SOURCE}{why}",
+                "naive reads give {:.0} to {:.0} cycles and corrected ones {:.0} to {:.0} ({:.0} %), against \
+                 {SOURCE} in the post{why}",
                 naive.shortest_cycles,
                 naive.longest_cycles,
                 corrected.shortest_cycles,
@@ -45,7 +46,7 @@ fn shared_memory(timeline: &Timeline) -> Claim {
             );
             claim(Some(holds).into(), figures)
         }
-        _ => claim(Truth::Open, format!("not measured here; source: {SOURCE}")),
+        _ => claim(Truth::Open, format!("not measured here; the post has {SOURCE}")),
     }
 }
 
@@ -56,7 +57,7 @@ fn waits(timeline: &Timeline) -> Option<Claim> {
     let early: Vec<String> = ratios
         .iter()
         .filter(|(_, ratio)| *ratio > 1.0)
-        .map(|(snippet, ratio)| format!("{snippet}: corrected {ratio:.2} times the naive figure"))
+        .map(|(snippet, ratio)| format!("{snippet} takes {ratio:.2} times the naive figure when corrected"))
         .collect();
     (!ratios.is_empty()).then(|| Claim {
         statement: "Loads have a variable latency: a closing clock read that waits for none of them times only \
@@ -107,7 +108,7 @@ mod tests {
             claims(&timeline(381.0, 57.0))[0]
                 .outcome
                 .sentence
-                .starts_with("379 to 383 cycles naive, 55 to 59 corrected (15 %)")
+                .starts_with("naive reads give 379 to 383 cycles and corrected ones 55 to 59 (15 %)")
         );
     }
 }

@@ -27,17 +27,17 @@ const SHOWN: usize = 16;
 pub(super) fn section(timeline: &Timeline, shown: &[Version]) -> Section {
     let claims = claims(timeline);
     let mut parts = Vec::new();
-    parts.extend(Part::about(&claims, "What the post says, here", "", |claims| vec![Part::Claims(claims.to_vec())]));
+    parts.extend(Part::about(&claims, "The claims of the post on this machine", "", |claims| vec![Part::Claims(claims.to_vec())]));
     let note = "cycles of the multiprocessor: the median warp, and from the fastest to the slowest";
-    parts.push(Part::card("What the clock reads time", note, figures(timeline)));
+    parts.push(Part::card("The time between the clock reads", note, figures(timeline)));
     parts.extend(Snippet::ALL.iter().filter_map(|snippet| warps(timeline, *snippet, shown)));
     parts.extend(clock(timeline));
     Section {
         name: super::NAME,
         title: "Timeline: start and stop of every warp",
-        lead: "This repeats \"Cycle-accurate CUDA with an assembler\". Each snippet runs twice: with the clock \
-               reads where the compiler put them (naive), and with machine code edited so that the clock reads wait \
-               for what they time (corrected).",
+        lead: "This experiment repeats the measurements of a blog post, \"Cycle-accurate CUDA with an assembler\". \
+               Each snippet runs twice: once with the clock reads where the compiler put them (naive), and once with \
+               machine code edited so that the clock reads wait for the code that they time (corrected).",
         answers: Vec::new(),
         parts,
         claims,
@@ -53,7 +53,7 @@ fn figures(timeline: &Timeline) -> Vec<Part> {
     let mut sorted: Vec<&Figure> = timeline.figures.iter().collect();
     sorted.sort_by_key(|figure| figure.snippet);
     let (first, later): (Vec<&Figure>, Vec<&Figure>) = sorted.into_iter().partition(|figure| figure.round == 0);
-    let title = "The first time in each launch, without the code in the caches";
+    let title = "The first time in each launch, with cold instruction caches";
     vec![table_of_round(&later), Part::Folded(title.to_owned(), vec![table_of_round(&first)])]
 }
 
@@ -231,10 +231,11 @@ fn clock(timeline: &Timeline) -> Option<Part> {
     let text = format!(
         "The warps of a multiprocessor share its cycle counter. The counters of the {} multiprocessors are up to \
          {:.3} million \
-         cycles apart. The counters form {} groups, in which they are at most {spread:.0} cycles apart. Each block \
-         aligns its counter with the global timer: before and after the snippet, it records the cycles at which it \
-         sees the timer advance; the earliest is used. Alignments by even and by odd timer steps differ by at most \
-         {disagreement:.1} cycles, the resolution of comparisons between multiprocessors. This method cannot show whether \
+         cycles apart. The counters form {} groups, in which they are at most {spread:.0} cycles apart. To align its \
+         counter with the global timer, each block records the cycle count at which it sees the timer advance, \
+         before and after the snippet; the earliest is used. Alignments by even and by odd timer steps differ by at \
+         most {disagreement:.1} cycles, which limits the resolution of comparisons between multiprocessors. This \
+         method cannot show whether \
          timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),
         (high - low) / 1e6,

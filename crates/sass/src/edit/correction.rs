@@ -87,8 +87,8 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
                     trial.instructions().into_iter().find(|found| found.offset == first)?;
                 let cycles = (u32::from(control.stall) + needed - left).min(LONGEST_STALL.into()) as u8;
                 trial.set_stall(first, cycles).ok()?;
-                let why = "so that what is behind it still has its operands in time";
-                let change = format!("{mnemonic} stalls {cycles} cycles, {why}");
+                let why = "so that later instructions still have their operands in time";
+                let change = format!("{mnemonic} now stalls {cycles} cycles, {why}");
                 made.push(Correction { offset: compiled_at, change });
             }
             _ => break,
@@ -97,7 +97,10 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
     let instruction = trial.instructions().get(at)?.mnemonic.clone();
     let compiled = trial.compiled_offset(offset(at))?;
     trial.move_instruction(offset(at), offset(read)).ok()?;
-    let change = format!("{instruction} moved before the opening clock read: it is arithmetic on operands of before");
+    let change = format!(
+        "{instruction} was moved before the opening clock read, because it is arithmetic on \
+                          operands that are ready by then"
+    );
     made.push(Correction { offset: compiled, change });
     *edit = trial;
     Some(made)
@@ -115,10 +118,10 @@ fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Corre
         if index + 1 == read && setter.control.stall < 2 {
             edit.set_stall(offset(index), 2)?;
             let why = "so that its barrier is set when the clock read waits for it";
-            made.push(Correction { offset: at, change: format!("{instruction} stalls 2 cycles, {why}") });
+            made.push(Correction { offset: at, change: format!("{instruction} now stalls 2 cycles, {why}") });
         }
         edit.set_wait(offset(read), barrier)?;
-        let change = format!("the clock read waits for barrier {barrier}, which {instruction} at {at:#06x} sets");
+        let change = format!("the clock read now waits for barrier {barrier}, which {instruction} at {at:#06x} sets");
         made.push(Correction { offset: compiled(edit, read), change });
     }
     Ok(())

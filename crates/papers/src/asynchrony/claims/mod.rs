@@ -12,7 +12,7 @@ use super::{Asynchrony, BLOCK_THREADS, PAPER_EXECUTIONS, Variant, WARP_THREADS};
 words! {
     /// A claim that the experiment can test.
     pub enum Claim ("claim") {
-        /// No inconsistency between components of one warp.
+        /// Components of one warp show no inconsistencies.
         NoneInsideWarp = "none_inside_warp",
         /// Inconsistencies at the borders of blocks.
         AtBlockBorders = "at_block_borders",
@@ -35,11 +35,11 @@ impl Claim {
     /// The claim as a sentence.
     pub(super) const fn statement(self) -> &'static str {
         match self {
-            Self::NoneInsideWarp => "No inconsistency between components of one warp.",
+            Self::NoneInsideWarp => "Components of one warp show no inconsistencies.",
             Self::AtBlockBorders => "Inconsistencies occur at block boundaries.",
             Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at warp boundaries.",
-            Self::FirstComponentOnly => "All inconsistencies are at the first component of a block or warp, none at \
-                                         the last.",
+            Self::FirstComponentOnly => "All inconsistencies are at the first component of a block or warp and none \
+                                         at the last.",
             Self::LastComponentToo => "Inconsistencies also occur at the last component of a warp.",
             Self::SideFollowsLoads => {
                 "Inconsistencies occur on the side of the neighbour that is read last, whichever block started first."
@@ -209,7 +209,7 @@ fn none_inside<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
         let threads = inside.map(|row| row.threads.replace(' ', ", ")).unwrap_or_default();
         (Truth::Fails, format!("{} inside a warp, at threads {threads} of the block", grouped(count)))
     } else if rows.count(PositionClass::ALL) == 0 {
-        (Truth::Open, format!("none anywhere in {executions} executions: no two updates were seen apart"))
+        (Truth::Open, format!("none in {executions} executions anywhere; no two updates were seen apart"))
     } else {
         (Truth::Holds, format!("none inside a warp in {executions} executions"))
     };
@@ -285,7 +285,7 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
         };
         let correlation = row.rank_correlation.map(|correlation| format!("; rank correlation {correlation:.2}"));
         let found = format!(
-            "the lower block arrived first in {} of {} pairs of neighbours{}",
+            "the lower block arrived first in {} of {} neighbouring pairs{}",
             grouped(row.lower_first),
             grouped(row.pairs),
             correlation.unwrap_or_default()
@@ -349,7 +349,7 @@ fn shares(rows: &[&ClaimRow]) -> Option<String> {
     let most = known().map(|known| known.share).reduce(f64::max)?;
     if most <= 0.0 {
         let bound = known().map(|known| known.interval.high).reduce(f64::max)?;
-        return Some(format!("never seen, in at most {} (95 %)", percent(bound)));
+        return Some(format!("never seen; at most {} of executions are affected (95 %)", percent(bound)));
     }
     let least = known().map(|known| known.share).reduce(f64::min)?;
     Some(if least < most { format!("{} to {}", percent(least), percent(most)) } else { percent(most) })
