@@ -35,7 +35,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let most = multiprocessors(data).map(|count| 2 * count);
         let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
         let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
-        every(Test::Within(ALIKE), "cost about the same in one block and in more", &by_threads(&more, &one))
+        every(Test::Within(ALIKE), "the costs in one block and in several are about the same", &by_threads(&more, &one))
     };
     "burtchell.cuda.syncwarp_constant", "section V-B5, recommendation 2",
         "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
@@ -61,14 +61,14 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         alike("both kinds", &found.concat())
     };
     "burtchell.cuda.shuffle_full", "section V-B5, recommendation 7",
-        "Warp shuffles decrease throughput when the multiprocessor is nearly fully loaded",
+        "The throughput of warp shuffles decreases when the multiprocessor is nearly fully loaded",
         needs "shuffles with one block of a warp and two full blocks on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let rows = shuffles(data, "gpu.shuffle.idx", |case| case.dtype == Some(Dtype::I32));
         shapes(Test::AtLeast(ALIKE), "", &rows, (2 * count, 1024), (count, WARP))
     };
     "burtchell.cuda.shuffle_wide", "section V-B4, figure 15; recommendation 7",
-        "Shuffles of 64-bit types drop at half the thread count compared to the 32-bit types",
+        "The throughput of 64-bit shuffles drops at half the thread count at which that of 32-bit shuffles drops",
         needs "shuffles of 32- and of 64-bit types with one block on each multiprocessor, in several sizes" => shuffle_wide;
     "burtchell.cuda.votes_alike", "section V-B4", "The voting functions all and any behave identically",
         needs "both votes at one size" => |data| {
@@ -80,20 +80,20 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let found = pairs(&converged(data), &votes(data, "gpu.vote.all"));
         let lower = generally(Test::Below, "the barrier costs less", &found)?;
         // "Slightly": the vote costs less than ten times as much.
-        all([lower, generally(Test::AtLeast(0.1), "by less than ten times", &found)?])
+        all([lower, generally(Test::AtLeast(0.1), "the difference is less than tenfold", &found)?])
     };
     "burtchell.cuda.ballot", "section V-B4",
-        "The ballot, which could not be recorded, is expected to behave similarly to the other votes",
+        "The ballot, which could not be recorded, is expected to behave like the other votes",
         needs "ballots and other votes at one size" => |data| {
         alike("ballot and vote", &pairs(&votes(data, "gpu.vote.ballot"), &votes(data, "gpu.vote.any")))
     };
     "burtchell.cuda.int_add", "section V-B5, recommendation 3; figure 9",
-        "int is preferred for atomic adds over other data types",
+        "int is preferable to other data types for atomic adds",
         needs "atomic additions of i32 and of other types to one variable" => |data| {
         let found = [Dtype::U64, Dtype::F32, Dtype::F64].map(|other| types(data, GPU_ADD, Dtype::I32, other));
         preferred("i32 is", &found.concat())
     };
-    "burtchell.cuda.int_cas", "section V-B5, recommendation 3", "int is preferred for atomic CAS over other data types",
+    "burtchell.cuda.int_cas", "section V-B5, recommendation 3", "int is preferable to other data types for atomic CAS",
         needs "compare-and-swap of i32 and of u64 on one variable" =>
         |data| preferred("i32 is", &types(data, CAS_PASS, Dtype::I32, Dtype::U64));
     "burtchell.cuda.ull_before_float", "figure 9",
@@ -103,15 +103,16 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         generally(Test::Below, "u64 costs less than the floating-point type", &found.concat())
     };
     "burtchell.cuda.aggregation", "figure 9",
-        "For int the throughput is constant until the size of a warp is surpassed: the atomics of a warp are aggregated",
+        "The throughput of int additions is constant up to the size of a warp, because the atomics of a warp are \
+         aggregated",
         needs "atomic additions of i32 to one variable by one block of up to 32 threads" =>
         |data| flat(ALIKE, &up_to(data, GPU_ADD, 1, WARP));
     "burtchell.cuda.aggregation_two_blocks", "figure 9",
-        "With two blocks the int additions remain at a constant throughput up to 64 threads (2 warps)",
+        "With two blocks, the throughput of int additions stays constant up to 64 threads (2 warps)",
         needs "atomic additions of i32 to one variable by two blocks of up to 64 threads" =>
         |data| flat(ALIKE, &up_to(data, GPU_ADD, 2, 2 * WARP));
     "burtchell.cuda.others_not_aggregated", "figure 9",
-        "Additions of the other types lose throughput within a warp: only those of int are aggregated",
+        "Additions of other types lose throughput within a warp, because only int additions are aggregated",
         needs "atomic additions of other types to one variable by one block of 1 and of 32 threads" => |data| {
         all([Dtype::U64, Dtype::F32, Dtype::F64].into_iter().filter_map(|dtype| {
             let rows = atomics(data, GPU_ADD, dtype, ONE);
@@ -141,17 +142,18 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         all([(GPU_ADD, NEAR), (GPU_ADD, FAR), (CAS_PASS, NEAR), (CAS_PASS, FAR)].into_iter().filter_map(of))
     };
     "burtchell.cuda.stride_one_block", "figure 10",
-        "For one block the trend of additions to private elements is the same regardless of stride",
+        "With one block, additions to private elements follow the same trend at every stride",
         needs "atomic additions to private elements at the strides 1 and 32 by one block of 64 and of 1,024 threads" =>
         |data| {
         // From two warps on: within one, the elements of stride 1 share cache lines and those of stride 32 do not.
         let [near, far] = [NEAR, FAR].map(|layout| atomics(data, GPU_ADD, Dtype::I32, layout));
         Some(grows_alike(
-            ("stride 1", &at(&near, (1, 1024))?, &at(&near, (1, 2 * WARP))?),
-            ("stride 32", &at(&far, (1, 1024))?, &at(&far, (1, 2 * WARP))?),
+            ("the cost at stride 1", &at(&near, (1, 1024))?, &at(&near, (1, 2 * WARP))?),
+            ("the cost at stride 32", &at(&far, (1, 1024))?, &at(&far, (1, 2 * WARP))?),
         ))
     };
-    "burtchell.cuda.stride_many_blocks", "figure 10", "For many blocks the stride fundamentally changes the throughput",
+    "burtchell.cuda.stride_many_blocks", "figure 10", "With many blocks, the stride fundamentally changes the \
+     throughput",
         needs "atomic additions to private elements at the strides 1 and 32 by one block on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let of = |layout| of_blocks(&atomics(data, GPU_ADD, Dtype::I32, layout), count);
@@ -171,22 +173,23 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "There is no difference in performance between an atomicCAS() that always passes and one that always fails",
         needs "compare-and-swap that passes and that fails on one variable" =>
         |data| alike("both", &primitives(data, CAS_PASS, "gpu.atomic.cas_fail"));
-    "burtchell.cuda.cas_constant", "figure 11", "For one block atomicCAS() has a constant throughput up to 4 threads",
+    "burtchell.cuda.cas_constant", "figure 11", "With one block, atomicCAS() has a constant throughput up to 4 threads",
         needs "compare-and-swap on one variable by one block of 1, 2 and 4 threads" =>
         |data| flat(ALIKE, &up_to(data, CAS_PASS, 1, 4));
-    "burtchell.cuda.cas_two_blocks", "section V-B2", "With two blocks atomicCAS() has a constant throughput up to 2 threads",
+    "burtchell.cuda.cas_two_blocks", "section V-B2", "With two blocks, atomicCAS() has a constant throughput up to 2 \
+     threads",
         needs "compare-and-swap on one variable by two blocks of 1 and 2 threads" =>
         |data| flat(ALIKE, &up_to(data, CAS_PASS, 2, 2));
     "burtchell.cuda.cas_array", "figure 12",
-        "On private elements the results of atomicCAS() resemble the trends of atomicAdd()",
+        "On private elements, atomicCAS() follows the trends of atomicAdd()",
         needs "additions and compare-and-swaps on private elements of full and of one-warp blocks" => |data| {
         let count = multiprocessors(data)?;
         let part = |layout| {
             let [swaps, adds] = [CAS_PASS, GPU_ADD].map(|id| atomics(data, id, Dtype::I32, layout));
             let (full, warp) = ((count, 1024), (count, WARP));
             Some(grows_alike(
-                ("compare-and-swap", &at(&swaps, full)?, &at(&swaps, warp)?),
-                ("addition", &at(&adds, full)?, &at(&adds, warp)?),
+                ("the cost of a compare-and-swap", &at(&swaps, full)?, &at(&swaps, warp)?),
+                ("the cost of an addition", &at(&adds, full)?, &at(&adds, warp)?),
             ))
         };
         all([NEAR, FAR].into_iter().filter_map(part))
@@ -210,7 +213,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         generally(Test::Within(MUCH), "both fences cost about the same, within a factor of two,", &found)
     };
     "burtchell.cuda.fence_system_varies", "section V-B3",
-        "The fence of the system is more erratic than that of the device, since it involves the CPU",
+        "__threadfence_system() is more erratic than __threadfence(), since it involves the CPU",
         needs "fences of the device and of the system in four sizes" => system_varies;
     "burtchell.cuda.fence_block_warp", "section V-B3",
         "__threadfence_block() is constant for thread counts within the warp size",
@@ -223,7 +226,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         // A figure without an interval may be noise, so not every one of these counts.
         let is_known = |(a, b): &Pair<'_>| a.row.ns_within.is_some() && b.row.ns_within.is_some();
         let judge = if pairs.iter().all(is_known) { every } else { generally };
-        judge(Test::Within(ALIKE), "within a warp the fence costs as much as for one thread", &pairs)
+        judge(Test::Within(ALIKE), "the fence costs as much for several threads of a warp as for one", &pairs)
     };
     "burtchell.cuda.fence_block_hidden", "section V-B3",
         "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",
@@ -235,11 +238,11 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let swaps = atomics(data, CAS_PASS, Dtype::I32, ONE);
         all([
             shapes(Test::Within(ALIKE), "a barrier", &barriers, (1, WARP), (1, 1))?,
-            shapes(Test::AtLeast(ALIKE), "compare-and-swap", &swaps, (1, WARP), (1, WARP / 2))?,
+            shapes(Test::AtLeast(ALIKE), "a compare-and-swap", &swaps, (1, WARP), (1, WARP / 2))?,
         ])
     };
     "burtchell.cuda.partial_int_add", "section V-B5, recommendation 8",
-        "\"Turning off\" threads that need no atomic may yield benefits: also for int additions, which are aggregated",
+        "\"Turning off\" threads that need no atomic may yield benefits, even for int additions, which are aggregated",
         needs "atomic additions of i32 to one variable by one block of 16 and of 32 threads" => |data| {
         let adds = atomics(data, GPU_ADD, Dtype::I32, ONE);
         shapes(Test::AtLeast(ALIKE), "", &adds, (1, WARP), (1, WARP / 2))
@@ -294,14 +297,18 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
     };
     let part = |[narrow, wide]: [Dtype; 2]| {
         let (Ok(narrow), Ok(wide)) = (drop_of(narrow)?, drop_of(wide)?) else {
-            let open = "intervals do not say from which size on a shuffle costs more";
+            let open = "the intervals do not show at which size a shuffle begins to cost more";
             return Some(Outcome::open(open.to_owned()));
         };
         let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;
         let unit = Unit::of([&narrow, &wide]);
         let words = |row: &Known<'_>| {
             let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
-            format!("{dtype} from {} threads on ({})", row.row.case.threads.unwrap_or_default(), unit.cost(row))
+            format!(
+                "{dtype} shuffles slow down from {} threads on ({})",
+                row.row.case.threads.unwrap_or_default(),
+                unit.cost(row)
+            )
         };
         let sentence = format!("{}, {}", words(&narrow), words(&wide));
         Some(Outcome::of(Some(half).into(), sentence).on(vec![narrow.index, wide.index]))
@@ -361,12 +368,14 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
     let verdict = Truth::of(system.0 > device.1, system.1 < device.0);
     let unit = Unit::of([&device.2, &system.2]);
     let said = |name: &str, (no, unsure, median, all): (f64, f64, Known<'_>, usize)| {
-        let (median, low, high) = (unit.cost(&median), 100.0 * no, 100.0 * unsure);
+        let (median, [low, high]) = (unit.cost(&median), [no, unsure].map(|share| format!("{:.0}", 100.0 * share)));
+        let share = figure::range(&low, &high);
         format!(
-            "{name}: median {median}, {low:.0} to {high:.0} % of {all} cases farther from it than a factor of {ALIKE}"
+            "{name} has a median of {median}, from which {share} % of {all} cases differ by more than \
+             a factor of {ALIKE}"
         )
     };
-    let sentence = format!("{}; {}", said("system", system), said("device", device));
+    let sentence = format!("{}; {}", said("__threadfence_system()", system), said("__threadfence()", device));
     Some(Outcome::of(verdict, sentence).on(vec![system.2.index, device.2.index]))
 }
 
@@ -397,8 +406,8 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
     let (percent, open) = (100.0 * NEAR_ZERO, all - yes - no);
     let sentence = format!(
-        "{yes} of {all} cases are hidden by what surrounds them or cost at most {percent:.0} % of the device-wide \
-         fence, {no} cost more, {open} are not certain"
+        "{yes} of {all} cases are hidden by surrounding code or cost at most {percent:.0} % of the device-wide \
+         fence, {no} cost more, and {open} are undecided"
     );
     let verdict = Tally { yes, no, all }.reaches(MANY);
     Some(Outcome::of(verdict, sentence).on(found.into_iter().map(|(_, index)| index).collect()))

@@ -26,21 +26,21 @@ const DEVICE_BARRIERS: [&str; 2] = ["gpu.multi.flags", "gpu.multi.counter"];
 
 pub(super) const CLAIMS: &[Claim] = claims! {
     "zhang.tile_size", "table 4, section 4.1",
-        "For tile group synchronization the size of the group does not influence the performance",
+        "The size of a tile group does not influence the performance of its synchronization",
         needs "barriers of tiles of several sizes, by one block of one warp" => |data| flat(ALIKE, &in_groups(data, TILES));
     "zhang.coalesced_size", "table 4, section 4.1 (V100)",
-        "For a coalesced group the performance is the highest when all the threads of a warp belong to it (14 against 108 cycles)",
+        "A coalesced group performs best when it contains all threads of a warp (14 against 108 cycles)",
         needs "barriers of coalesced groups of 16 and of 32 threads, by one block of one warp" => |data| {
         let rows = in_groups(data, NEIGHBOURS);
         let of = |size| rows.iter().find(|row| row.row.case.group_number(NEIGHBOURS[1]) == Some(size));
-        Some(two(Test::AtLeast(MUCH), ("a group of 16,", of(16)?), ("a group of 32,", of(32)?)))
+        Some(two(Test::AtLeast(MUCH), ("a group of 16", of(16)?), ("a group of 32", of(32)?)))
     };
     "zhang.coalesced_constant", "table 4, section 4.1 (P100)",
-        "The size of a coalesced group does not influence the performance",
+        "The size of a coalesced group does not influence the performance of its synchronization",
         needs "barriers of coalesced groups of several sizes, by one block of one warp" =>
         |data| flat(ALIKE, &in_groups(data, NEIGHBOURS));
     "zhang.one_cycle", "section 4.4, table 6 (P100)",
-        "It is not so possible that a synchronization instruction lasts only 1 cycle",
+        "A synchronization instruction is unlikely to take only 1 cycle",
         needs "barriers of coalesced groups, by one block of one warp" => one_cycle;
     "zhang.block_size", "table 5", "The performance of block synchronization decreases as the block size increases",
         needs "block barriers of one block with three sizes from 32 threads on" => |data| rising(&one_block(data, WARP..));
@@ -48,16 +48,17 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "The performance of block synchronization is related to the warp count per multiprocessor: most of the points are close to a line",
         needs "block barriers of equal warps on each multiprocessor in blocks of several sizes" => block_warps;
     "zhang.block_lesson", "table 10",
-        "Controlling the total warps per multiprocessor controls the performance of block synchronization",
+        "The number of warps per multiprocessor controls the performance of block synchronization",
         needs "block barriers of one warp and of many warps on a multiprocessor" => |data| {
         let rows = one_block(data, WARP..);
         Some(two(Test::AtLeast(MUCH), ("", rows.last().filter(|_| rows.len() > 1)?), ("", rows.first()?)))
     };
     "zhang.block_saturation", "figure 7, table 7",
-        "When the active warps exceed the maximum, the block synchronizations of warps reach the same rate in all blocks of more than 64 threads (0.626 to 0.658 warp-sync/ns)",
+        "Once a multiprocessor has its maximum of active warps, warps in all blocks of more than 64 threads \
+         synchronize at the same rate (0.626 to 0.658 warp-sync/ns)",
         needs "block barriers that fill a multiprocessor with blocks of several sizes" => saturation;
     "zhang.levels", "section 4.4",
-        "A performance gap between levels does not always exist: warp level is not so different from block level",
+        "Levels do not always differ in performance: the warp level is not so different from the block level",
         needs "barriers of a converged warp or of a divergent one, and of a block of one warp" => |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), (1, WARP))?;
         let warp = |group: &str| {
@@ -66,31 +67,31 @@ pub(super) const CLAIMS: &[Claim] = claims! {
             (!is_nop(&one_warp)).then_some(one_warp)
         };
         let part = |name, group| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block)));
-        let divergent = || part("a divergent warp,", "divergent");
+        let divergent = || part("a divergent warp", "divergent");
         // The paper's warps were on one path; a divergent one is another operation.
-        part("a converged warp,", "converged").or_else(|| {
+        part("a converged warp", "converged").or_else(|| {
             let other = divergent()?;
             let sentence =
-                format!("the barrier of a converged warp is not measured or compiled to nothing; {}", other.sentence);
+                format!("the barrier of a converged warp was not measured or was compiled to nothing; instead, {}", other.sentence);
             Some(Outcome { verdict: Truth::Open, sentence, ..other })
         })
     };
-    "zhang.block_before_warp", "section 4.4 (V100)", "Block synchronization seems faster than warp level synchronization",
+    "zhang.block_before_warp", "section 4.4 (V100)", "Block synchronization seems faster than warp synchronization",
         needs "barriers of a block of one warp, and of a tile or a converged warp" => |data| {
         let block = at(&blocks(data, SYNCTHREADS, |_| true), (1, WARP))?;
         let warp = in_groups(data, TILES).first().copied().or_else(|| at(&converged(data), (1, WARP)))?;
-        Some(two(Test::Below, ("a block,", &block), (&warp.name(), &warp)))
+        Some(two(Test::Below, ("a block", &block), (&warp.name(), &warp)))
     };
-    "zhang.full_block", "section 4.4 (block)", "1024 threads always mean a large performance degrade: of a block's barrier",
+    "zhang.full_block", "section 4.4 (block)", "A block barrier is always much slower with 1024 threads",
         needs "block barriers of blocks of 32 and of 1,024 threads" =>
         |data| full_block(&blocks(data, SYNCTHREADS, |_| true), 1);
     "zhang.full_block_grid", "section 4.4 (grid)",
-        "1024 threads always mean a large performance degrade: of a grid's barrier",
+        "A grid barrier is always much slower with 1024 threads per block",
         needs "grid barriers of blocks of 32 and of 1,024 threads, one on each multiprocessor" => |data| {
         full_block(&blocks(data, "gpu.grid.cooperative", |_| true), multiprocessors(data)?)
     };
     "zhang.grid_dimensions", "figure 8, table 8",
-        "The latency of grid synchronization is more related to the grid's dimension than to the block's",
+        "The latency of grid synchronization depends more on the grid dimension than on the block dimension",
         needs "grid barriers of one and of more blocks on each multiprocessor, and of blocks of several sizes" => |data| {
         let count = multiprocessors(data)?;
         let rows = blocks(data, "gpu.grid.cooperative", |_| true);
@@ -99,10 +100,10 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let most_threads = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
         let others = [most_blocks.index, most_threads.index];
         (!others.contains(&least.index))
-            .then(|| grows_more(("blocks:", most_blocks, &least), ("threads:", most_threads, &least)))
+            .then(|| grows_more(("the cost with more blocks", most_blocks, &least), ("with more threads, it", most_threads, &least)))
     };
     "zhang.grid_lesson", "table 10",
-        "Controlling the total blocks per multiprocessor controls the performance of grid synchronization",
+        "The number of blocks per multiprocessor controls the performance of grid synchronization",
         needs "grid barriers of one and of more blocks on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let rows = blocks(data, "gpu.grid.cooperative", |case| case.threads == Some(WARP));
@@ -120,7 +121,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         })
     };
     "zhang.multi_lesson_warps", "table 10; figures 9 and 10",
-        "Active warps per multiprocessor influence the performance of multi-grid synchronization, too",
+        "Active warps per multiprocessor also influence the performance of multi-grid synchronization",
         needs "barriers of several devices with blocks of several sizes" => |data| {
         of_each(data, |rows, count| {
             let most = rows.iter().rfind(|row| row.row.case.blocks == Some(count))?;
@@ -131,17 +132,17 @@ pub(super) const CLAIMS: &[Claim] = claims! {
     "zhang.multi_first_gap", "figure 11", "There is a performance gap between 1 GPU and 2 GPUs",
         needs "barriers of one and of two devices" => first_gap;
     "zhang.multi_like_grid", "section 4.4",
-        "Grid-level synchronization's performance is similar in a single GPU: that of a grid and that of several devices",
+        "On a single GPU, a grid barrier and a multi-device barrier perform similarly",
         needs "barriers of several devices on one device and barriers of a grid at the same sizes" => |data| {
         let one: Vec<_> = DEVICE_BARRIERS.into_iter().flat_map(|id| of_devices(data, id, 1)).collect();
         let grid = blocks(data, "gpu.grid.cooperative", |case| case.group.is_none() && case.order.is_none());
         alike(
-            "the barrier of several devices, with one, and that of a grid",
+            "a multi-device barrier on one device and a grid barrier",
             &pairs_by(&one, &grid, |case| (case.blocks, case.threads)),
         )
     };
     "zhang.multi_alike", "section 4.3.2, figure 11",
-        "The performance of multi-grid synchronization among 2 to 5 GPUs is similar to each other",
+        "Multi-grid synchronization performs similarly on 2 to 5 GPUs",
         needs "barriers of two and of three to five devices" => |data| {
         generally(Test::Within(ALIKE), "more devices cost as much as two", &devices(data, &[3, 4, 5], 2))
     };
@@ -151,14 +152,15 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         generally(Test::AtLeast(ALIKE), words, &devices(data, &[6], 5))
     };
     "zhang.multi_acceptable", "section 4.3.2",
-        "With 4 blocks of 256 threads on each multiprocessor, the latency is no more than 2 times that of the fastest case",
+        "With 4 blocks of 256 threads on each multiprocessor, the latency is at most twice that of the fastest case",
         needs "barriers of several devices with 1 block of 32 and 4 blocks of 256 threads on each multiprocessor" => |data| {
         of_each(data, |rows, count| {
             shapes(Test::AtMost(2.0), &rows.first()?.name(), &rows, (4 * count, 256), (count, WARP))
         })
     };
     "zhang.multi_ranges", "table 9",
-        "At most 4 blocks and 16 warps on each multiprocessor cost less than half of 16 and more blocks or 64 warps",
+        "A barrier with at most 4 blocks and 16 warps on each multiprocessor costs less than half as much as one \
+         with at least 16 blocks or 64 warps",
         needs "barriers of two devices in both ranges" => |data| {
         let machine = MachineSize::of(&data.run.machine);
         all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| {
@@ -166,7 +168,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
             let of = |fits: LoadFits| found.iter().filter(move |row| machine.load_of(&row.row.case).is_some_and(fits));
             let most = of(FEW).max_by(|a, b| a.ns.total_cmp(&b.ns))?;
             let least = of(MANY).min_by(|a, b| a.ns.total_cmp(&b.ns))?;
-            Some(two(Test::AtLeast(MUCH), (&format!("{}, many:", least.name()), least), ("few:", most)))
+            Some(two(Test::AtLeast(MUCH), (&format!("{} with many", least.name()), least), ("few", most)))
         }))
     };
 };
@@ -186,7 +188,8 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
     let farthest = all.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let unit = Unit::of([&farthest.row]);
     let sentence = format!(
-        "{} and {} more with each warp of a multiprocessor: within a factor of {ALIKE} of that line {}; farthest: {}, by the line {}",
+        "the line starts at {} and rises by {} with each warp of a multiprocessor; costs are within a factor of \
+         {ALIKE} of it {}; the farthest is {}, where the line has {}",
         figure::time(base),
         figure::time(slope),
         tally.in_words("sizes"),
@@ -220,8 +223,8 @@ fn first_gap(data: &RunData) -> Option<Outcome> {
         all.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))
     };
     let (two_devices, grid) = (cheapest(Role::DeviceBarrier, 2)?, cheapest(Role::GridBarrier, 1)?);
-    let of_two = format!("two devices, {},", two_devices.name());
-    let best = two(Test::AtLeast(ALIKE), (&of_two, &two_devices), (&format!("a grid, {},", grid.name()), &grid));
+    let of_two = format!("{} on two devices", two_devices.name());
+    let best = two(Test::AtLeast(ALIKE), (&of_two, &two_devices), (&format!("{} on one", grid.name()), &grid));
     let relaxed = |primitive: &str, devices| {
         rows(data, primitive, |case| {
             case.form.is_none()
@@ -232,7 +235,7 @@ fn first_gap(data: &RunData) -> Option<Outcome> {
     };
     let same = |case: &Case| (case.blocks, case.threads);
     let pairs = DEVICE_BARRIERS.map(|id| pairs_by(&relaxed(id, 2), &relaxed(id, 1), same)).concat();
-    let words = "relaxed, the same barrier costs at least 1.25 times as much on two devices as on one";
+    let words = "without memory ordering, the same barrier costs at least 1.25 times as much on two devices as on one";
     all(std::iter::once(best).chain(generally(Test::AtLeast(ALIKE), words, &pairs)))
 }
 
@@ -273,7 +276,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
         1 => "the only coalesced group that was measured".to_owned(),
         count => format!("the cheapest of {count} coalesced groups"),
     };
-    let sentence = format!("{group}: {}{evidence}, {which}", Unit::of([&least]).sized(&least));
+    let sentence = format!("{group} costs {}{evidence}; it is {which}", Unit::of([&least]).sized(&least));
     let rows = [least.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome::of(verdict, sentence).on(unique(rows)))
 }
@@ -310,7 +313,8 @@ fn saturation(data: &RunData) -> Option<Outcome> {
         let figure = if rate.0.has_figure() { figure::ratio(rate.2) } else { figure::ends(Some(rate.1), Some(rate.3)) };
         format!("{figure} warp-sync/ns in blocks of {threads} threads")
     };
-    let sentence = format!("{} to {}, on multiprocessors with {RESIDENT_WARPS} warps", said(slowest), said(fastest));
+    let sentence =
+        format!("from {} to {}, on multiprocessors with {RESIDENT_WARPS} warps", said(slowest), said(fastest));
     Some(Outcome::of(verdict, sentence).on(unique(rates.iter().map(|rate| rate.0.index))))
 }
 

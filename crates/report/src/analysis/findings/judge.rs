@@ -79,9 +79,12 @@ impl Tally {
         Truth::of(self.yes as f64 >= needed, ((self.all - self.no) as f64) < needed)
     }
 
-    /// `in 68 of 70 pairs, not in 2`.
+    /// `in 68 of 70 pairs but not in 2`, `in none of 4 pairs`.
     pub(super) fn in_words(&self, noun: &str) -> String {
-        let against = if self.no > 0 { format!(", not in {}", self.no) } else { String::new() };
+        if self.no == self.all {
+            return format!("in none of {} {noun}", self.all);
+        }
+        let against = if self.no > 0 { format!(" but not in {}", self.no) } else { String::new() };
         format!("in {} of {} {noun}{against}", self.yes, self.all)
     }
 
@@ -99,7 +102,7 @@ fn outcome(verdict: Truth, mut sentence: String, doubt: &str, rows: impl IntoIte
     Outcome::of(verdict, sentence).on(unique(rows))
 }
 
-const UNDECIDED: &str = "; the intervals do not decide";
+const UNDECIDED: &str = "; the intervals do not decide this";
 
 /// The rows of the pair that is shown, then those of all.
 fn rows_of(shown: &Pair<'_>, pairs: &[Pair<'_>]) -> Vec<usize> {
@@ -139,42 +142,57 @@ impl Unit {
     pub(super) fn sized(self, known: &Known<'_>) -> String {
         format!("{} with {}", self.cost(known), naming::size(&known.row.case))
     }
+
+    /// `1.40 µs for a barrier with 16 threads`; the size is left out if it follows.
+    fn named(self, name: &str, known: &Known<'_>, is_sized: bool) -> String {
+        let name = if name.is_empty() { String::new() } else { format!(" for {name}") };
+        let size = if is_sized { format!(" with {}", naming::size(&known.row.case)) } else { String::new() };
+        format!("{}{name}{size}", self.cost(known))
+    }
+
+    /// `1.40 µs for a barrier against 20 ns for a fence with 16 threads`.
+    fn both(self, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> String {
+        let differ = naming::size(&a.row.case) != naming::size(&b.row.case);
+        format!("{} against {}", self.named(name_a, a, differ), self.named(name_b, b, true))
+    }
 }
 
 /// The upper end of a ratio without a figure says nothing beyond this multiple of the lower one, or beyond this ratio where none is
 /// known: a thread may have been starved.
 const WIDE: f64 = 10.0;
 
-/// The larger cost in units of the smaller one: `3.55 times (3.25 to 4.01)`; without intervals `3.55 times`; where a cost has
-/// no figure `2.10 to 9.30 times`, or only the certain end of more than [`WIDE`]; where the interval is narrower than the digits,
-/// without it.
+const NO_RATIO: &str = "no ratio is known";
+
+/// The larger cost in units of the smaller one: `a factor of 3.55 (3.25 to 4.01)`; without intervals `a factor of 3.55`; where a
+/// cost has no figure `a factor of 2.10 to 9.30`, or only the certain end of more than [`WIDE`]; where the interval is narrower
+/// than the digits, without it.
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
     let ratio = more.over(less);
     let point = figure::ratio(ratio.point);
     let whose = more.other_actor().or_else(|| less.other_actor());
-    let whose = whose.map(|actor| format!(", both of the {actor} thread")).unwrap_or_default();
+    let whose = whose.map(|actor| format!(", both for the {actor} thread")).unwrap_or_default();
     let says_something = |high: &f64| more.has_figure() || *high <= WIDE * ratio.low.unwrap_or(1.0);
     let (low, high) = (ratio.low, ratio.high.filter(says_something));
     let ends = figure::ends(low, high);
     if interval_within_run(more.row).is_none() || ends == format!("{point} to {point}") {
-        return format!("{point} times{whose}");
+        return format!("a factor of {point}{whose}");
     }
     let has_figures = more.has_figure() && less.has_figure();
     if !has_figures && low.is_none() && high.is_none() {
-        return format!("no ratio is known{whose}");
+        return NO_RATIO.to_owned();
     }
-    if has_figures { format!("{point} times ({ends}){whose}") } else { format!("{ends} times{whose}") }
+    match low {
+        _ if has_figures => format!("a factor of {point} ({ends}){whose}"),
+        Some(_) if high.is_some() => format!("a factor of {ends}{whose}"),
+        _ => format!("a factor {ends}{whose}"),
+    }
 }
 
 /// A statement about two costs; the names say what they are.
 pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> Outcome {
-    let unit = Unit::of([a, b]);
-    let named = |name: &str, known: &Known<'_>| match name {
-        "" => unit.sized(known),
-        _ => format!("{name} {}", unit.sized(known)),
-    };
-    let sentence = format!("{}, {}: {}", named(name_a, a), named(name_b, b), times(a, b));
+    let (costs, ratio) = (Unit::of([a, b]).both((name_a, a), (name_b, b)), times(a, b));
+    let sentence = format!("{costs}{} {ratio}", if ratio == NO_RATIO { ";" } else { "," });
     outcome(test.of(a, b), sentence, UNDECIDED, [a.index, b.index])
 }
 
@@ -185,8 +203,8 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
-    let sentence = format!("{words} {}; {}", tally.in_words("comparisons"), with_different_names(pair));
-    Some(outcome(verdict, sentence, "; too few are decided", rows_of(pair, pairs)))
+    let sentence = format!("{words} {}; for example, {}", tally.in_words("comparisons"), with_different_names(pair));
+    Some(outcome(verdict, sentence, "; too few comparisons are decided", rows_of(pair, pairs)))
 }
 
 /// Both of most pairs cost about the same.
@@ -213,7 +231,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     };
     let pair = pairs.iter().rfind(shows).or(pairs.last())?;
     let sentence = format!(
-        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons, more expensive by as much in {worse}; {}",
+        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons and more expensive by as much in {worse}; for example, {}",
         with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
@@ -232,13 +250,12 @@ fn with_different_names((a, b): &Pair<'_>) -> String {
             case.form.map(|form| naming::form(form).to_owned()),
         ]
     };
-    let unit = Unit::of([a, b]);
     let (of_a, of_b) = (words(a), words(b));
-    let named = |known: &Known<'_>, own: &[Option<String>; 6], other: &[Option<String>; 6]| {
+    let name = |own: &[Option<String>; 6], other: &[Option<String>; 6]| {
         let differing = own.iter().zip(other).filter(|(own, other)| own != other).filter_map(|(own, _)| own.clone());
-        differing.chain([unit.sized(known)]).collect::<Vec<_>>().join(" ")
+        differing.collect::<Vec<_>>().join(" ")
     };
-    format!("{}, {}", named(a, &of_a, &of_b), named(b, &of_b, &of_a))
+    Unit::of([a, b]).both((&name(&of_a, &of_b), a), (&name(&of_b, &of_a), b))
 }
 
 /// All costs lie within one factor of each other.
@@ -253,7 +270,7 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     let unit = Unit::of([lowest, highest]);
     let sentence = match unit.cost(lowest) {
         cost if cost == unit.cost(highest) => format!("{cost} in all {} cases", rows.len()),
-        _ => format!("{} to {}, in {} cases", unit.sized(lowest), unit.sized(highest), rows.len()),
+        _ => format!("from {} to {} in {} cases", unit.sized(lowest), unit.sized(highest), rows.len()),
     };
     let all = [lowest, highest].into_iter().chain(rows).map(|row| row.index);
     Some(outcome(verdict, sentence, UNDECIDED, all))
@@ -270,7 +287,8 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let unit = Unit::of([least, median, most]);
     let (middle, [low, high]) = (unit.cost(median), [least, most].map(|end| unit.sized(end)));
     let sentence = format!(
-        "median {middle}; {yes} of {all} cases within a factor of {LARGELY} of it, {no} outside; {low} to {high}"
+        "the median is {middle}; {yes} of {all} cases are within a factor of {LARGELY} of it and {no} are outside; costs range from \
+         {low} to {high}"
     );
     let all = [median, least, most].into_iter().chain(rows).map(|row| row.index);
     Some(outcome(tally.reaches(GENERALLY), sentence, "", all))
@@ -282,7 +300,7 @@ pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     let falls = |(a, b): &(&Known<'_>, &Known<'_>)| Test::Below.of(b, a) == Truth::Holds && b.ns < a.ns;
     let mut outcome = if let Some((a, b)) = rows.iter().zip(&rows[1..]).find(falls) {
         let unit = Unit::of([a, b]);
-        let sentence = format!("{} after {}", unit.sized(b), unit.sized(a));
+        let sentence = format!("the cost falls from {} to {}", unit.sized(a), unit.sized(b));
         Outcome::of(Truth::Fails, sentence).on(vec![a.index, b.index])
     } else {
         let is_shown =
@@ -319,7 +337,7 @@ fn grown(certain: Truth, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     let rows = [a.1, a.2, b.1, b.2];
     let unit = Unit::of(rows);
     let grows = |(name, most, few): Growth<'_, '_>| {
-        format!("{name} from {} to {}: {}", unit.sized(few), unit.sized(most), times(most, few))
+        format!("{name} grows from {} to {}, {}", unit.sized(few), unit.sized(most), times(most, few))
     };
     outcome(certain, format!("{}; {}", grows(a), grows(b)), UNDECIDED, rows.map(|row| row.index))
 }
@@ -330,7 +348,7 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
     let apart = |(a, b): &Pair<'_>| (a.ns / b.ns).max(b.ns / a.ns);
     let worst = pairs.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let shown = two(test, ("", &worst.0), ("", &worst.1)).sentence;
-    let sentence = format!("{words} {}; farthest apart: {shown}", tally.in_words("pairs"));
+    let sentence = format!("{words} {}; the pair farthest apart has {shown}", tally.in_words("pairs"));
     Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 
@@ -405,8 +423,8 @@ mod tests {
             known(0).zip(known(2)).map(|(a, b)| times(&a, &b))
         };
         assert_eq!(of(-1e6, 1e6).unwrap(), "no ratio is known");
-        assert_eq!(of(-20.0, 60.0).unwrap(), "below 6.06 times");
-        assert_eq!(of(30.0, 1e6).unwrap(), "above 2.97 times");
+        assert_eq!(of(-20.0, 60.0).unwrap(), "a factor below 6.06");
+        assert_eq!(of(30.0, 1e6).unwrap(), "a factor above 2.97");
         assert_eq!(of(-60.0, -20.0), None, "hidden: no cost at all");
     }
 }

@@ -71,14 +71,18 @@ fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
     let evidence = |row: &usize| data.rows.get(*row)?.evidence.as_deref();
     if let Some(nop) = outcome.rows.iter().filter_map(evidence).find(|text| Evidence::is_nop(text)) {
         outcome.verdict = Truth::Open;
-        outcome.sentence = format!("cannot be tested: compiled to nothing ({nop}); {}", outcome.sentence);
+        outcome.sentence = format!(
+            "the claim cannot be tested because the primitive compiled to nothing ({nop}); \
+                                    {}",
+            outcome.sentence
+        );
     }
     if let Some(why) = outcome.rows.iter().find_map(|row| without_effect(data, data.rows.get(*row)?)) {
         outcome.verdict = Truth::Open;
-        outcome.sentence = format!("cannot be tested: {why}; {}", outcome.sentence);
+        outcome.sentence = format!("the claim cannot be tested because {why}; {}", outcome.sentence);
     }
     if outcome.rows.iter().any(|row| data.rows.get(*row).is_some_and(|row| interval_within_run(row).is_none())) {
-        outcome.sentence.push_str(" (points alone, without intervals)");
+        outcome.sentence.push_str(" (point estimates without intervals)");
     }
     let [id, place, text] = [claim.id, claim.place, claim.text].map(str::to_owned);
     Finding { id, paper, place, text, outcome, measured }
@@ -87,8 +91,8 @@ fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
 /// Published programs whose loops hold no such instruction, by the beginnings of their primitives, and why: nobody stored their
 /// machine code, so their rows have no evidence.
 const WITHOUT_EFFECT: [(&str, &str); 2] = [
-    ("gpu.warp.syncwarp", "the published program's barrier of a converged warp is compiled to nothing"),
-    ("gpu.vote.", "the published program repeats additions of one vote's result, not the vote"),
+    ("gpu.warp.syncwarp", "the converged-warp barrier of the published program is compiled to nothing"),
+    ("gpu.vote.", "the published program repeats additions of a vote's result instead of the vote"),
 ];
 
 fn without_effect(data: &RunData, row: &Row) -> Option<&'static str> {

@@ -25,14 +25,14 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         needs "barriers of libgomp by two and by more threads" =>
         |data| ends("", &teams(data, BARRIER, |_| true), FEW, Test::AtMost(MUCH));
     "burtchell.openmp.barrier_stable", "figure 1",
-        "Beyond about 8 threads, the barrier's throughput per thread remains largely stable",
+        "Beyond about 8 threads, the throughput per thread of a barrier remains largely stable",
         needs "barriers of libgomp by 8 and by more threads" => |data| {
         let rows = teams(data, BARRIER, |_| true);
         let outcome = ends("", &rows, ABOUT, Test::AtMost(MUCH))?;
         if rows.last()?.row.case.threads >= Some(FAR_BEYOND) || outcome.verdict == Truth::Fails {
             return Some(outcome);
         }
-        let sentence = format!("{}; no team of {FAR_BEYOND} threads or more", outcome.sentence);
+        let sentence = format!("{}; the run has no team of {FAR_BEYOND} threads or more", outcome.sentence);
         Some(Outcome { verdict: Truth::Open, sentence, ..outcome })
     };
     "burtchell.openmp.critical", "section V-A5, recommendation 5; figure 5",
@@ -41,15 +41,15 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         generally(Test::AtLeast(1.0), "the critical section costs more", &critical(data))
     };
     "burtchell.openmp.critical_drop", "figure 5",
-        "The throughput of a critical section drops more quickly with the threads than that of the atomic update",
+        "The throughput of a critical section drops faster than that of an atomic update as threads are added",
         needs "critical sections and atomic updates of one variable by two and by more threads" => |data| {
         let pairs = critical(data);
         let ((few_section, few_update), (section, update)) = (pairs.first()?, pairs.last()?);
         (few_section.row.case.threads < section.row.case.threads)
-            .then(|| grows_more(("critical section", section, few_section), ("atomic update", update, few_update)))
+            .then(|| grows_more(("the critical section", section, few_section), ("the atomic update", update, few_update)))
     };
     "burtchell.openmp.flush_harmless", "section V-A5, recommendation 6; figure 6",
-        "Flushes do not have a major performance impact: without false sharing it is minimal",
+        "Flushes have no major performance impact; without false sharing, it is minimal",
         needs "flushes among padded elements and atomic updates of one variable by several threads" => |data| {
         let contended = teams(data, CPU_ADD, shared(Dtype::I32));
         let (flush, add) = last_pair(&flushes(data, APART), &contended)?;
@@ -57,12 +57,12 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         Some(two(Test::AtMost(1.0 / MUCH), flush, add))
     };
     "burtchell.openmp.flush_sharing", "figure 6",
-        "With false sharing a flush behaves like an atomic update: its throughput drops with the threads",
+        "With false sharing, a flush behaves like an atomic update: its throughput drops as threads are added",
         needs "flushes among neighbouring and among padded elements by several threads" => |data| {
         let (neighbours, padded) = (flushes(data, 1), flushes(data, APART));
         let (near, far) = last_pair(&neighbours, &padded)?;
         all([
-            two(Test::AtLeast(MUCH), ("among neighbouring elements", &near), ("among padded ones", &far)),
+            two(Test::AtLeast(MUCH), ("a flush among neighbouring elements", &near), ("one among padded elements", &far)),
             ends("", &neighbours, FEW, Test::AtLeast(MUCH))?,
         ])
     };
@@ -89,56 +89,60 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
     };
     "burtchell.openmp.false_sharing", "section V-A5, recommendation 3",
-        "Atomic operations to different locations are much faster if these do not reside in the same cache line",
+        "Atomic operations on different locations are much faster if these do not share a cache line",
         needs "atomic updates of neighbouring and of padded elements by several threads" => |data| {
         all(DTYPES.into_iter().filter_map(|dtype| {
             let (near, far) = at_strides(data, dtype, 1, APART)?;
-            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} in one line"), &near), ("padded", &far)))
+            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} elements in one line"), &near), ("padded elements", &far)))
         }))
     };
     "burtchell.openmp.line_end", "figure 3",
-        "The throughput shoots up at a stride of 8 for 64-bit types and of 16 for 32-bit types, where each element has a cache line of its own",
+        "The throughput shoots up at stride 8 for 64-bit types and at stride 16 for 32-bit types, where each element \
+         has its own cache line",
         needs "atomic updates of elements at the strides 4, 8 and 16 by several threads" => |data| {
         let step = |dtype, before, after| {
             let (before, after) = at_strides(data, dtype, before, after)?;
-            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} before the line's end"), &before), ("at it", &after)))
+            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} elements that share a line"), &before), ("elements with \
+                                                     their own lines", &after)))
         };
         let [of_u64, of_f64] = [Dtype::U64, Dtype::F64].map(|dtype| step(dtype, 4, 8));
         let [of_i32, of_f32] = [Dtype::I32, Dtype::F32].map(|dtype| step(dtype, 8, 16));
         all([of_u64?, of_f64?, of_i32?, of_f32?])
     };
     "burtchell.openmp.narrow_slower", "figure 3a",
-        "With adjacent elements the 4-byte types perform slightly worse than the 8-byte types, as twice as many words share a cache line",
+        "With adjacent elements, the 4-byte types perform slightly worse than the 8-byte types, as twice as many \
+         words share a cache line",
         needs "updates of adjacent elements of two types by teams" => |data| {
         let types = [(Dtype::U64, Dtype::I32), (Dtype::F64, Dtype::F32)];
         let adjacent = |dtype| teams(data, CPU_ADD, private(dtype, 1));
         let pairs = types.map(|(wide, narrow)| by_threads(&adjacent(wide), &adjacent(narrow)));
-        generally(Test::Below, "of adjacent elements the 8-byte type costs less", &pairs.concat())
+        generally(Test::Below, "with adjacent elements, the 8-byte type costs less", &pairs.concat())
     };
     "burtchell.openmp.stride_four", "figure 3b",
-        "The throughput of all four types is higher with a stride of 4 than with one of 1",
+        "The throughput of all four types is higher at stride 4 than at stride 1",
         needs "updates of elements at strides 1 and 4 by teams" => |data| {
         let at = |dtype, stride| teams(data, CPU_ADD, private(dtype, stride));
         let pairs = DTYPES.map(|dtype| by_threads(&at(dtype, 4), &at(dtype, 1)));
-        generally(Test::Below, "a stride of 4 costs less than one of 1", &pairs.concat())
+        generally(Test::Below, "stride 4 costs less than stride 1", &pairs.concat())
     };
     "burtchell.openmp.integer_alone", "figure 3d",
-        "Without false sharing the integer types are faster than the floating-point types, regardless of word size",
+        "Without false sharing, the integer types are faster than the floating-point types, regardless of word size",
         needs "updates of padded elements of integers and floats by teams" => |data| {
         let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
         let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
         let pairs = types.map(|(integer, float)| by_threads(&padded(integer), &padded(float)));
-        generally(Test::Below, "of padded elements the integer costs less", &pairs.concat())
+        generally(Test::Below, "with padded elements, the integer costs less", &pairs.concat())
     };
     "burtchell.openmp.own_lines", "figure 3d",
-        "Without false sharing the throughput per thread is largely constant: the operations are embarrassingly parallel",
+        "Without false sharing, the throughput per thread is largely constant: the operations are embarrassingly \
+         parallel",
         needs "atomic updates of padded elements by two and by more threads" => |data| {
         let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
         let of = |dtype: Dtype| ends(dtype.as_str(), &padded(dtype), 2, Test::AtMost(MUCH));
         all(DTYPES.into_iter().filter_map(of))
     };
     "burtchell.openmp.integer_faster", "figure 2",
-        "For the atomic update the integer types are generally faster than the floating-point types",
+        "Atomic updates are generally faster for integer types than for floating-point types",
         needs "atomic updates of one variable of integer and floating-point types" => |data| {
         let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
         let pairs = types.map(|(integer, float)| between(data, CPU_ADD, integer, float));
@@ -157,13 +161,14 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         };
         alike("capture and update", &DTYPES.map(of).concat())
     };
-    "burtchell.openmp.write_type", "figure 4", "For the atomic write neither the type nor its size has an observable effect",
+    "burtchell.openmp.write_type", "figure 4", "Neither the type nor its size has an observable effect on the atomic \
+     write",
         needs "atomic writes of several types" => |data| {
         let of = |other| between(data, "cpu.atomic.write", Dtype::I32, other);
         alike("i32 and the other type", &[Dtype::U64, Dtype::F32, Dtype::F64].map(of).concat())
     };
     "burtchell.openmp.write_like_update", "figure 4",
-        "The atomic write echoes the atomic update: its throughput decreases with the threads",
+        "The atomic write behaves like the atomic update: its throughput decreases as threads are added",
         needs "atomic writes by two and by more threads" => |data| {
         ends("", &teams(data, "cpu.atomic.write", shared(Dtype::I32)), 2, Test::AtLeast(MUCH))
     };
@@ -171,7 +176,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "Atomic reads do not incur any extra latency and can be used wherever prudent",
         needs "atomic reads with their cost in cycles" => read_free;
     "burtchell.openmp.read_threads", "section V-A2",
-        "There is no performance penalty in using an atomic read, with any number of threads",
+        "An atomic read has no performance penalty with any number of threads",
         needs "atomic reads of one variable by several threads" =>
         |data| flat(MUCH, &teams(data, "cpu.atomic.read", shared(Dtype::I32)));
 };
@@ -206,13 +211,13 @@ type Kind = (&'static str, &'static str, fn(&Case) -> bool);
 
 /// The operations of the paper that several threads execute.
 const KINDS: [Kind; 7] = [
-    ("barrier", BARRIER, |_| true),
-    ("critical section", "cpu.lock.openmp_critical", |_| true),
-    ("update of one variable", CPU_ADD, |case| shared(Dtype::I32)(case)),
-    ("capture of one variable", "cpu.atomic.add_capture", |case| shared(Dtype::I32)(case)),
-    ("write of one variable", "cpu.atomic.write", |case| shared(Dtype::I32)(case)),
-    ("update of padded elements", CPU_ADD, |case| private(Dtype::I32, APART)(case)),
-    ("flush among padded elements", FLUSH, |case| private(Dtype::I32, APART)(case)),
+    ("a barrier", BARRIER, |_| true),
+    ("a critical section", "cpu.lock.openmp_critical", |_| true),
+    ("an update of one variable", CPU_ADD, |case| shared(Dtype::I32)(case)),
+    ("a capture of one variable", "cpu.atomic.add_capture", |case| shared(Dtype::I32)(case)),
+    ("a write of one variable", "cpu.atomic.write", |case| shared(Dtype::I32)(case)),
+    ("an update of padded elements", CPU_ADD, |case| private(Dtype::I32, APART)(case)),
+    ("a flush among padded elements", FLUSH, |case| private(Dtype::I32, APART)(case)),
 ];
 
 /// The same CPUs with all their hardware threads and with one thread for each core: each operation costs at most [`MUCH`] as much.
@@ -239,7 +244,7 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
     let (names, parts): (Vec<String>, Vec<Outcome>) = KINDS.into_iter().filter_map(at).unzip();
     let of_parts = names.into_iter().zip(&parts);
     let slowed = of_parts.filter(|(_, part)| part.verdict == Truth::Fails).map(|(name, _)| name);
-    let slowed = enumerated(slowed).map(|names| format!("not of {names}: ")).unwrap_or_default();
+    let slowed = enumerated(slowed).map(|names| format!("the claim fails for {names}; ")).unwrap_or_default();
     let outcome = all(parts)?;
     Some(Outcome { sentence: slowed + &outcome.sentence, ..outcome })
 }
@@ -283,7 +288,7 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     };
     let most = figure::ratio(highest_bounds.high);
     let sentence =
-        format!("{measured}, at most {most} by the highest interval; a plain load takes up to {LOAD_CYCLES}");
+        format!("{measured}; the highest interval ends at {most} cycles, and a plain load takes up to {LOAD_CYCLES}");
     let ends = figures.first().into_iter().chain(figures.last()).map(|(_, index)| *index);
     let rows = ends.chain([highest.index]).chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome::of(verdict, sentence).on(unique(rows)))

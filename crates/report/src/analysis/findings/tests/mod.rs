@@ -167,7 +167,7 @@ fn without_intervals_points_decide_and_the_sentence_says_so() {
     }
     let finding = found("burtchell.openmp.barrier_threads", &data);
     assert_eq!(finding.outcome.verdict, Truth::Fails);
-    assert!(finding.outcome.sentence.ends_with("3.00 times (points alone, without intervals)"), "{finding:?}");
+    assert!(finding.outcome.sentence.ends_with("a factor of 3.00 (point estimates without intervals)"), "{finding:?}");
 }
 
 #[test]
@@ -187,7 +187,10 @@ fn teams_placed_close_say_nothing_about_hyperthreads() {
     );
     let Outcome { verdict, sentence, .. } = found(claim, &same).outcome;
     assert_eq!(verdict, Truth::Fails);
-    assert!(sentence.contains("barrier 120 ns") && sentence.contains("critical section 400 ns"), "{sentence}");
+    assert!(
+        sentence.contains("120 ns for a barrier") && sentence.contains("400 ns for a critical section"),
+        "{sentence}"
+    );
 }
 
 #[test]
@@ -201,13 +204,19 @@ fn a_placement_with_one_size_hides_no_claim() {
 fn a_sentence_names_its_figures() {
     let data = run("cpu.barrier.openmp close t2 =395~20; t16 =1400~50");
     let finding = found("burtchell.openmp.barrier_threads", &data);
-    assert_eq!(finding.outcome.sentence, "1.40 µs with 16 threads, 395 ns with 2 threads: 3.54 times (3.25 to 3.87)");
+    assert_eq!(
+        finding.outcome.sentence,
+        "1.40 µs with 16 threads against 395 ns with 2 threads, a factor of 3.54 (3.25 to 3.87)"
+    );
     assert_eq!(finding.outcome.rows, [1, 0]);
     let exact = found("burtchell.openmp.barrier_threads", &run("cpu.barrier.openmp close t2 =400~0.1; t16 =1600~0.1"));
-    assert!(exact.outcome.sentence.ends_with(": 4.00 times"), "no wider than its digits: {exact:?}");
+    assert!(exact.outcome.sentence.ends_with("a factor of 4.00"), "no wider than its digits: {exact:?}");
     let blocks = run("gpu.block.syncthreads b1 t32 =14; t64 =16; t128 =20; b20 t32 =14; t64 =36; t128 =20");
     let of_pairs = found("burtchell.cuda.syncthreads_blocks", &blocks).outcome.sentence;
-    assert!(of_pairs.contains(" in 2 of 3 pairs, not in 1; farthest apart: 36.0"), "how many decide: {of_pairs}");
+    assert!(
+        of_pairs.contains(" in 2 of 3 pairs but not in 1; the pair farthest apart has 36.0"),
+        "how many decide: {of_pairs}"
+    );
 }
 
 #[test]
@@ -215,10 +224,13 @@ fn an_interval_stands_where_the_table_has_no_number() {
     let mut data = run("cpu.barrier.openmp close t2 =395~100; t16 =1400~50");
     data.rows[0].verdict = Verdict::Noisy("wide".into());
     let finding = found("burtchell.openmp.barrier_threads", &data);
-    assert_eq!(finding.outcome.sentence, "1.40 µs with 16 threads, 295 to 495 ns with 2 threads: 2.73 to 4.92 times");
+    assert_eq!(
+        finding.outcome.sentence,
+        "1.40 µs with 16 threads against 295 to 495 ns with 2 threads, a factor of 2.73 to 4.92"
+    );
     data.rows[0].ns_within = Some(Interval { low: 300.0, high: 480.0 });
     let finding = found("burtchell.openmp.barrier_threads", &data);
-    assert!(finding.outcome.sentence.contains("~395 ns with 2 threads: 3.54 times (2.81 to"), "{finding:?}");
+    assert!(finding.outcome.sentence.contains("~395 ns with 2 threads, a factor of 3.54 (2.81 to"), "{finding:?}");
 }
 
 #[test]
@@ -228,9 +240,12 @@ fn cycles_of_a_noisy_row_decide_by_their_interval_and_are_not_written() {
     let of = |data: &RunData| found("burtchell.openmp.read_free", data).outcome;
     let (sentence, verdict) = (of(&data).sentence, of(&data).verdict);
     assert_eq!(verdict, Truth::Open, "the noisy one may be above");
-    assert!(sentence.starts_with("0.500 to 0.700 cycles in 2 of 3 cases, at most 1.70 by"), "{sentence}");
+    assert!(
+        sentence.starts_with("0.500 to 0.700 cycles in 2 of 3 cases; the highest interval ends at 1.70 cycles"),
+        "{sentence}"
+    );
     data.rows.remove(0);
-    assert!(of(&data).sentence.starts_with("0.700 cycles in 1 of 2 cases,"), "{data:?}");
+    assert!(of(&data).sentence.starts_with("0.700 cycles in 1 of 2 cases;"), "{data:?}");
     data.rows.remove(0);
-    assert!(of(&data).sentence.starts_with("no figure in cycles, at most 1.70 by"), "{data:?}");
+    assert!(of(&data).sentence.starts_with("no figure in cycles; the highest interval ends at 1.70"), "{data:?}");
 }
