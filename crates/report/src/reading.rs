@@ -210,18 +210,25 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "Overlapped",
         "bound",
         "overlapped",
-        "The loop runs faster with the primitive than without it: surrounding code hides the primitive or speeds up.",
+        "The loop runs faster with the primitive than without it, because surrounding code hides the primitive or \
+         speeds up.",
     ),
     verdict(
         "NonAdditive",
         "doubt",
         "not additive",
-        "A second copy of the primitive does not cost the same as the first; the figure holds only in this context.",
+        "A second copy of the primitive does not cost as much as the first, so the figure holds only in this context.",
     ),
     verdict("Noisy", "doubt", "noisy", "The interval was still wide when time ran out."),
     verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because of disturbances."),
     verdict("NotTogether", "void", "not together", "The measured threads did not run at the same time."),
-    verdict("Elided", "void", "elided", "The compiler removed or replaced the primitive; there is nothing to measure."),
+    verdict(
+        "Elided",
+        "void",
+        "elided",
+        "The compiler removed or replaced the primitive, so there is nothing to \
+             measure.",
+    ),
     verdict("Skipped", "void", "skipped", "The case does not exist on this machine."),
     verdict("TimedOut", "bad", "timed out", "A loop did not end within its time limit."),
     verdict("Failed", "bad", "failed", "The case could not be measured, or its check failed."),
@@ -244,13 +251,13 @@ const KERNEL_LENGTH: &str = "5 µs";
 
 /// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
 pub(crate) const SIGNS: [Sign; 7] = [
-    Sign { text: ROUGHLY, meaning: "rough: the interval is wider than ±5 % or based on too few blocks" },
-    Sign { text: "<", meaning: "upper bound: zero is possible" },
-    Sign { text: RANGE, meaning: "the interval itself, because it is wider than ±25 %" },
+    Sign { text: ROUGHLY, meaning: "a rough figure: the interval is wider than ±5 % or based on too few blocks" },
+    Sign { text: "<", meaning: "an upper bound: the cost may be zero" },
+    Sign { text: RANGE, meaning: "the interval alone, because it is wider than ±25 %" },
     Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
     Sign { text: "not additive", meaning: "a second copy does not cost the same as the first" },
     Sign { text: PROVISIONAL, meaning: "some planned measurement blocks are missing" },
-    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels, not included in the cost" },
+    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels (not included in the cost)" },
 ];
 
 impl Sign {

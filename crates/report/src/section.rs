@@ -171,14 +171,15 @@ pub(crate) fn badge(verdict: Truth) -> String {
         Truth::Fails => "bad",
         Truth::Open => "void",
     };
-    format!("<span class=\"badge {tone}\">{}</span>", verdict.words())
+    // Without styles the colon keeps the verdict apart from the claim.
+    format!("<span class=\"badge {tone}\">{}</span><span class=\"offscreen\">:</span>", verdict.words())
 }
 
 /// Claims with what became of them.
 fn claims(claims: &[Finding]) -> String {
     let item = |Finding { text, place, outcome, .. }: &Finding| {
         let [text, sentence, place] = [text, &outcome.sentence, place].map(|text| escape(text));
-        format!("<dt>{} {text}</dt><dd>{sentence}; {place}</dd>", badge(outcome.verdict))
+        format!("<dt>{} {text}</dt><dd>{sentence} ({place})</dd>", badge(outcome.verdict))
     };
     format!("<dl class=\"claims\">{}</dl>\n", claims.iter().map(item).collect::<String>())
 }

@@ -211,7 +211,7 @@ pub(crate) struct SyncperformanceArguments {
 pub(crate) enum PaperCommand {
     #[command(flatten)]
     Of(Asked),
-    /// What primitive costs predict about the reductions in a finished run
+    /// Predictions from primitive costs about the reductions in a finished run
     Reductions {
         /// Run with rows of `*.reduction.*` and of the primitives they are made of
         #[arg(value_name = "DIR")]

@@ -25,7 +25,7 @@ use crate::commands::own_source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
 
-/// Operations of the user, and what is to be said of them when they are measured.
+/// Operations of the user, and the remarks to print when they are measured.
 #[derive(Debug, Clone)]
 pub(super) struct OwnRequest {
     sources: Vec<Source>,

@@ -44,7 +44,8 @@ const ENDING_LIMIT: Duration = Duration::from_secs(900);
 /// more executions.
 const OTHER_LIMIT: Duration = Duration::from_secs(4 * 3600);
 
-/// How often the worker is looked at: often when it may end at once, then rarely, to disturb no measurement.
+/// How often the supervisor polls the worker: often while the worker may end at once, then rarely, so that no
+/// measurement is disturbed.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LATER_LOOKS: Duration = Duration::from_millis(200);
 

@@ -186,8 +186,7 @@ fn what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels(shown: &[Shown]
                     return false;
                 };
                 let traffic = if group.word().ends_with("sweep") { "with" } else { "without" };
-                let of =
-                    |length| format!("kernels of {length} µs {traffic} memory traffic, grid of {blocks}×{threads}");
+                let of = |length| format!("{length} µs kernels {traffic} memory traffic, grid of {blocks}×{threads}");
                 let role = data.catalogue.facts(&row.case.primitive).map(|facts| facts.role);
                 role == Some(Role::Launch)
                     && row.case.form.is_none()
@@ -257,8 +256,8 @@ fn a_lock_that_was_never_measured_before_wins_everywhere() {
     data.rows.push(resolved(Case { primitive: "cpu.lock.spin_park".to_owned(), group, ..like.clone() }, 110.0));
     let all = all_of(&data);
     for part in [
-        "At 16 threads spin_park spin 10 µs (110 ns) is the cheapest of the 12 measured locks. The next, pthread_mutex,",
-        "spin_park spin 10 µs at 16 threads (110 ns);",
+        "At 16 threads, spin_park spin 10 µs (110 ns) is the cheapest of the 12 measured locks. The next, pthread_mutex,",
+        "spin_park spin 10 µs at 16 threads (110 ns).",
         ", spin_park spin 10 µs (1)",
         "Lock, contended, best: spin_park spin 10 µs: cpu.lock.spin_park",
         "protect cpu, 16 threads: spin_park spin 10 µs (cpu.lock.spin_park u64 shared 16 threads close spin 10 us)",

@@ -262,7 +262,7 @@ export function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      `What ${SEVERAL ? "each" : "this"} run says about common choices in parallel programs. A choice that the intervals cannot settle is called undecided.`,
+      `${SEVERAL ? "Each" : "This"} run answers common questions about parallel programs. A choice that the intervals cannot settle is undecided.`,
     ),
     cards,
   );

@@ -155,7 +155,7 @@ byId("foot").append(
   el(
     "p",
     null,
-    `syncscope ${versions}. This page contains all its data and needs no network. To see what changed between two runs, use syncscope compare.`,
+    `syncscope ${versions}. This page contains all its data and needs no network. To compare two runs, use syncscope compare.`,
   ),
 );
 addEventListener("beforeprint", () => drawEverything());

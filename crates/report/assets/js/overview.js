@@ -104,7 +104,7 @@ function drawComparison(overview) {
     );
   const ladder = ladderSection();
   if (ladder) overview.append(ladder);
-  const title = el("h2", { id: "each-title" }, "What each run says");
+  const title = el("h2", { id: "each-title" }, "What each run shows");
   byId("about").append(
     el("section", { id: "each", "aria-labelledby": "each-title" }, title, sideBySide(answersCard)),
     sideBySide(runDetails),

@@ -39,7 +39,7 @@ function intervalFacts(row) {
   const texts = relative
     ? [`${widthText(another)} (${quoted})`, widthText(own)]
     : [quoted, between(formatTime, row.within_low, row.within_high)];
-  return [fact("95 % interval", `another run: ${texts[0]}, rows of this run: ${texts[1]}`)];
+  return [fact("95 % interval", `run to run ${texts[0]}, within this run ${texts[1]}`)];
 }
 
 /** The 5th and the 95th percentile of the pairs. */
@@ -49,7 +49,7 @@ function spreadText(row) {
   const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
     cycles ? digits(end) : formatTime(end),
   );
-  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} across addresses, orders and times`;
+  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, orders and times`;
 }
 
 /** Which samples a figure stands for, for several threads and for one. */

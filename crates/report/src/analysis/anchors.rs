@@ -113,11 +113,11 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
     others.retain(|name| !measured.contains(name));
     let listed = |names: Vec<&str>, what| (!names.is_empty()).then(|| format!("{what} {}.", names.join("; ")));
     let parts = [
-        listed(measured, "Grey ticks show stored runs on these machines:"),
-        listed(others, "Dotted ticks show figures without an interval from:"),
+        listed(measured, "Grey ticks mark stored runs on the following machines:"),
+        listed(others, "Dotted ticks mark figures without an interval from the following machines:"),
         (!marks.is_empty()).then(|| {
-            "Each tick stands for the same operation at the same size and, where both runs record them, the same instructions. Select a tick to see its \
-             run and figure."
+            "All ticks of a line mark the same operation at the same size, and with the same instructions where both runs recorded \
+             them. Select a tick to see its run and figure."
                 .to_owned()
         }),
     ];
@@ -151,7 +151,11 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
             p_at_most(&more, 1.0 + USUAL_THRESHOLD, &less) <= level
         };
         let names: Vec<String> = found.iter().filter(is_certain).map(Pair::words).collect();
-        if names.is_empty() { "none".to_owned() } else { format!("{} ({})", names.len(), names.join("; ")) }
+        match names.len() {
+            0 => "none is".to_owned(),
+            1 => format!("1 ({}) is", names[0]),
+            count => format!("{count} ({}) are", names.join("; ")),
+        }
     };
     let (slower, faster) = (certain(|pair| [pair.own, pair.stored]), certain(|pair| [pair.stored, pair.own]));
     let count = match found.len() {
@@ -161,8 +165,8 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     };
     let (percent, hardware) = (100.0 * USUAL_THRESHOLD, hardware.into_iter().collect::<Vec<_>>().join("; "));
     Some(format!(
-        "Stored runs on hardware of the same name ({hardware}) share {count} with this run. More than {percent:.0} % slower \
-         here: {slower}. More than {percent:.0} % faster here: {faster}."
+        "Stored runs on hardware of the same name ({hardware}) share {count} with this run, of which {slower} more than \
+         {percent:.0} % slower here and {faster} more than {percent:.0} % faster."
     ))
 }
 
@@ -176,10 +180,10 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// `Cluster, Barrier, 8 blocks: 405 ns, stored 167 ns`.
+    /// `Cluster, Barrier, 8 blocks: 405 ns here, 167 ns stored`.
     fn words(&self) -> String {
         let (own, stored) = (Reading::of(self.row).figure, figure::time(self.stored.ns));
-        format!("{}, {}: {own}, stored {stored}", self.rung.level, self.rung.title.trim_end_matches(", best"))
+        format!("{}, {}: {own} here, {stored} stored", self.rung.level, self.rung.title.trim_end_matches(", best"))
     }
 }
 
@@ -401,10 +405,16 @@ mod tests {
         };
         let same = with(38.4, 0.01);
         assert!(same.contains("share 1 operation with") && same.contains("(NVIDIA H200)"), "{same}");
-        assert!(same.contains("slower here: none.") && same.ends_with("faster here: none."), "{same}");
+        assert!(
+            same.contains("none is more than 5 % slower here") && same.ends_with("none is more than 5 % faster."),
+            "{same}"
+        );
         let slower = with(60.0, 0.01);
-        assert!(slower.contains("slower here: 1 (Block, Barrier, 1,024 threads: 60.0 ns, stored 38.4 ns)"), "{slower}");
-        assert!(with(60.0, 0.4).contains("slower here: none."), "an interval of 40 % makes nothing certain");
-        assert!(with(20.0, 0.01).contains("faster here: 1 ("), "cheaper");
+        assert!(
+            slower.contains("1 (Block, Barrier, 1,024 threads: 60.0 ns here, 38.4 ns stored) is more than 5 % slower"),
+            "{slower}"
+        );
+        assert!(with(60.0, 0.4).contains("none is more than 5 % slower"), "an interval of 40 % makes nothing certain");
+        assert!(with(20.0, 0.01).contains("and 1 ("), "cheaper");
     }
 }

@@ -9,25 +9,28 @@ use crate::grid::Grid;
 use crate::naming;
 use crate::reading::{self, Reading};
 
-/// `416 in common: 31 slower, 9 faster, 350 same within 5 %, 26 undecided; 3 only in A`.
+/// `31 of the 416 common cases are slower, 9 faster, 350 the same within 5 % and 26 undecided; 3 more are only in A`.
 pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     let (all, threshold) = (comparison.cases.len(), percent(comparison.threshold));
     let [slower, faster, same, undecided] =
         [Change::Slower, Change::Faster, Change::Same, Change::Undecided].map(|change| comparison.count(change));
     let others = [
-        (comparison.count(Change::AnotherState), ", ", " in another machine state"),
-        (comparison.count(Change::NotComparable), ", ", " not comparable"),
-        (comparison.only_a, "; ", " only in A"),
-        (comparison.only_b, "; ", " only in B"),
+        (comparison.count(Change::AnotherState), "in another machine state"),
+        (comparison.count(Change::NotComparable), "not comparable"),
     ];
-    let others = others.iter().filter(|(count, ..)| *count > 0);
-    let others: Vec<String> = others.map(|(count, separator, words)| format!("{separator}{count}{words}")).collect();
-    format!(
-        "{} in common: {slower} slower, {faster} faster, {same} the same within {threshold}, {undecided} \
-         undecided{}",
-        naming::plural(all, "case"),
-        others.concat()
-    )
+    let others = others.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+    let first = format!(
+        "{slower} of the {} {} slower",
+        naming::plural(all, "common case"),
+        if slower == 1 { "is" } else { "are" }
+    );
+    let same = format!("{same} the same within {threshold}");
+    let parts = [first, format!("{faster} faster"), same, format!("{undecided} undecided")];
+    let parts: Vec<String> = parts.into_iter().chain(others).collect();
+    let only = [(comparison.only_a, "A"), (comparison.only_b, "B")];
+    let only = only.iter().filter(|(count, _)| *count > 0);
+    let only: Vec<String> = only.map(|(count, side)| format!("; only {side} has {count} more")).collect();
+    format!("{}{}", naming::enumeration(&parts), only.concat())
 }
 
 /// The clocks of the cores, where both runs measured them.
@@ -119,7 +122,7 @@ pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     format!(
         "Each interval covers only its own case. Verdicts are corrected for testing {tested} cases, so a \
-         case can be undecided although its interval lies beyond the threshold."
+         case can be undecided even though its interval lies beyond the threshold."
     )
 }
 

@@ -206,7 +206,7 @@ impl<'a> Shapes<'a> {
 const CHOICES: [Role; 5] =
     [Role::ThreadLock, Role::ThreadBarrier, Role::GpuLock, Role::GridBarrier, Role::DeviceBarrier];
 
-/// The rows that are the cheapest of all that are like them, in each set of a role and a size.
+/// The cheapest rows among comparable ones, for each role and size.
 pub(crate) fn cheapest_rows(data: &RunData) -> Vec<&Row> {
     let of_role = |role: Role| {
         let shapes = Shapes::of(data, role);
@@ -472,7 +472,7 @@ impl fmt::Display for Open {
             Self::Overlap { names, others, .. } | Self::Unordered { names, others } => {
                 match self {
                     Self::Overlap { basis, .. } => {
-                        write!(out, "the intervals {}of {} overlap", basis.words(), few(names))?;
+                        write!(out, "the {}intervals of {} overlap", basis.words(), few(names))?;
                     }
                     _ if names.len() == 2 => write!(out, "{} or {} is the cheapest", names[0], names[1])?,
                     _ => write!(out, "any of {} may be the cheapest", few(names))?,

@@ -260,7 +260,10 @@ impl Matrix {
         let median = figure::time(median(&costs)?);
         let pairs = figure::grouped(costs.len());
         let range = figure::between(least, most);
-        Some(format!("A hand-off takes {} ({pairs} pairs: {range}, median {median}).", enumeration(&places)))
+        Some(format!(
+            "A hand-off takes {}; over {pairs} pairs, it takes {range}, with a median of {median}.",
+            enumeration(&places)
+        ))
     }
 }
 
@@ -446,7 +449,7 @@ mod tests {
         assert!(near.len() == 8 && near.iter().all(|row| rows[*row].ns == Some(Nanoseconds(18.0))), "{near:?}");
         let said = matrix.levels_in_words(&run, &rows).unwrap();
         let expected = "A hand-off takes 8.00 ns between the hardware threads of a core, 18.0 ns within 2 groups of 4 CPUs (0-1,4-5; \
-                        2-3,6-7) and 84.0 ns across them (28 pairs: 8.0 to 84 ns, median 84.0 ns).";
+                        2-3,6-7) and 84.0 ns across them; over 28 pairs, it takes 8.0 to 84 ns, with a median of 84.0 ns.";
         assert_eq!(said, expected);
     }
 

@@ -38,24 +38,24 @@ pub fn trust(data: &RunData) -> Option<String> {
     let history = history(&data.run);
     let shared = (!shared.is_empty()).then(|| {
         format!(
-            "The ± of each CPU row includes run-to-run shifts common to all rows of its kind: {shared}. \
+            "The ± of each CPU row includes run-to-run shifts that all rows of its kind share: {shared}. \
                           {history}."
         )
     });
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
-    let states = states.map(|states| format!("The machine changed state: {states}."));
+    let states = states.map(|states| format!("The machine was in more than one state: {states}."));
     joined([Some(known), states, shared], " ")
 }
 
 /// What the half widths of rows measured by several processes rest on.
 fn history(run: &Run) -> String {
     match run.between_runs.iter().map(|between| between.runs).max() {
-        Some(runs) => format!("The ± comes from {runs} runs of this machine"),
+        Some(runs) => format!("The ± is based on {runs} runs of this machine"),
         None if guests::usual(&run.machine).is_empty() => {
-            "The ± comes only from the processes of this run; runs may differ more".to_owned()
+            "The ± covers only the processes of this run; runs may differ more".to_owned()
         }
-        None => "The ± comes from this run's processes and from how far runs differ on other virtual machines, so \
-                 it is wide in a first run; `syncscope run --repeat 3` measures how far runs differ here"
+        None => "The ± of a first run is wide, because it also covers how far runs differ on other virtual machines; \
+                 `syncscope run --repeat 3` measures how far they differ here"
             .to_owned(),
     }
 }
@@ -88,7 +88,10 @@ fn cpus(data: &RunData) -> usize {
 /// Work of others on the same cores, where the run warns of it.
 fn interference(data: &RunData) -> Option<String> {
     let share = frequent_smt_interference(&data.rows, &data.details)?;
-    Some(format!("a neighbour used our cores in {:.0} % of single-thread samples", 100.0 * share))
+    Some(format!(
+        "another hardware thread was active on the measured core in {:.0} % of the single-thread samples",
+        100.0 * share
+    ))
 }
 
 /// What the hypervisor took, over all processes of the run, where that is more than a run warns of.
@@ -136,13 +139,13 @@ mod tests {
         data.rows.push(Row { excluded: Some(200), ..Row::unmeasured(case("cpu.wait.pause", 1), disturbed) });
         data.run.environment.allowed_cpus = "0-3".into();
         data.run.environment.load = Some(18.03);
-        let start = "Other programs were running (load 18.03 on 4 CPUs); a neighbour used our cores in 80 % of \
-                     single-thread samples; the hypervisor took";
+        let start = "Other programs were running (load 18.03 on 4 CPUs); another hardware thread was active on the \
+                     measured core in 80 % of the single-thread samples; the hypervisor took";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.run.sessions[0].others_share = Some(0.25);
-        assert!(trust(&data).unwrap().starts_with("Other programs used 25 % of the CPU time; a neighbour"));
+        assert!(trust(&data).unwrap().starts_with("Other programs used 25 % of the CPU time; another hardware"));
         data.run.sessions[0].others_share = Some(0.01);
-        assert!(trust(&data).unwrap().starts_with("A neighbour used"), "the load is from before the run");
+        assert!(trust(&data).unwrap().starts_with("Another hardware thread was"), "the load is from before the run");
         data.run.environment.allowed_cpus = "0-63".into();
         let loop_of_one_cpu = "Other programs used 1 % of the CPU time";
         assert!(trust(&data).unwrap().starts_with(loop_of_one_cpu), "{:?}", trust(&data));

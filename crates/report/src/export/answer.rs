@@ -21,7 +21,7 @@ pub enum Unit {
     Ratio,
 }
 
-/// One figure with all that says how far it holds.
+/// One figure with everything that limits its validity.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// Id of the primitive, or of an operation that a user wrote; `None` where the run does not have it.

@@ -224,8 +224,9 @@ mod tests {
             "  B  after   EPYC + X2  standard      5  2026-11-21T07:00:00Z",
             "",
             "What changed",
-            "  slower in B: gpu.cluster costs 1.50 times as much (1 of 1 case)",
-            "  half of the 2 others (same or undecided) would have shown a change of 1.07-fold or more",
+            "  some cases are slower in B: gpu.cluster costs 1.50 times as much (1 of 1 case)",
+            "  half of the 2 other cases (same or undecided) would have revealed a change of 1.07-fold",
+            "    or more",
             "",
             "Differences",
             "  what  A   B",
@@ -248,10 +249,10 @@ mod tests {
             "  1.00  0.986 to 1.01       1.07  12.0 ns  12.0 ns  gpu.shuffle.xor i32 32 threads",
             "",
             "Each interval covers only its own case. Verdicts are corrected for testing 3 cases, so a",
-            "case can be undecided although its interval lies beyond the threshold.",
+            "case can be undecided even though its interval lies beyond the threshold.",
             "",
-            "4 cases in common: 1 slower, 0 faster, 2 the same within 5 %, 0 undecided, 1 not",
-            "  comparable; 1 only in B",
+            "1 of the 4 common cases is slower, 0 faster, 2 the same within 5 %, 0 undecided and 1",
+            "  not comparable; only B has 1 more",
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
@@ -280,7 +281,7 @@ mod tests {
         a.name = "<before>|".to_owned();
         let comparison = compare(&a, &b, 0.05);
         let markdown = as_markdown(&comparison);
-        assert!(markdown.starts_with("**4 cases in common: 1 slower,"), "{markdown}");
+        assert!(markdown.starts_with("**1 of the 4 common cases is slower,"), "{markdown}");
         for line in [
             "| A | &lt;before&gt;\\| | EPYC + X1 | standard | 4 | 2026-11-21T07:00:00Z |",
             "| GPU | X1 | X2 |",

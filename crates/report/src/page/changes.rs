@@ -25,7 +25,7 @@ pub(super) fn compared(runs: &[RunData]) -> Option<Comparison<'_>> {
 /// The section; empty without a comparison.
 pub(super) fn section(found: Option<&Comparison<'_>>, labels: &[String]) -> String {
     let (Some(found), [label_a, label_b]) = (found, labels) else { return String::new() };
-    let lead = format!("From A, {label_a}, to B, {label_b}: {}.", changes::summary(found));
+    let lead = format!("From A ({label_a}) to B ({label_b}), {}.", changes::summary(found));
     section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(found)))], false)
 }
 
@@ -75,7 +75,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
     }
     parts.push(Part::Folded("By family".to_owned(), vec![table(&changes::families(found), 0)]));
     parts.extend(changes::differences(found).map(|differences| {
-        let title = "What differs between machines and environments".to_owned();
+        let title = "Differences between machines and environments".to_owned();
         Part::Folded(title, vec![table(&differences, 0)])
     }));
     parts
@@ -115,7 +115,9 @@ mod tests {
     fn two_runs_say_what_changed() {
         let html = html(&[run("<a>", &[100.0, 200.0, 300.0]), run("b", &[100.0, 400.0, 300.0])]);
         assert!(
-            html.contains("From A, &lt;a&gt;, to B, b: 3 cases in common: 1 slower, 0 faster, 2 the same within 5 %"),
+            html.contains(
+                "From A (&lt;a&gt;) to B (b), 1 of the 3 common cases is slower, 0 faster, 2 the same within 5 %"
+            ),
             "{html}"
         );
         assert!(html.contains(">Slower in B: 1 case<") && html.contains(">2.00<"), "{html}");

@@ -288,11 +288,11 @@ fn meaning(operation: &str) -> String {
     format!("{} {operation}.", if operation.starts_with("one ") { "One operation is" } else { "In one operation," })
 }
 
-/// Rows of one run are compared by their intervals within it, rows of several runs by those for another run.
+/// Rows of one run are compared by their intervals within it, rows of several runs by those from run to run.
 fn drawn(runs: usize) -> Value {
     let (low, high, which) = match runs {
-        0 | 1 => ("within_low", "within_high", "among rows of this run"),
-        _ => ("ns_low", "ns_high", "for another run"),
+        0 | 1 => ("within_low", "within_high", "within this run"),
+        _ => ("ns_low", "ns_high", "from run to run"),
     };
     json!({ "low": low, "high": high, "words": which })
 }

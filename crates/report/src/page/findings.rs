@@ -12,7 +12,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let measured = of_each.filter(|((_, findings), _)| findings.iter().any(|finding| finding.measured));
     let drawn: Vec<(&str, String)> =
         measured.map(|((run, findings), label)| (label.as_str(), of_run(run, &findings))).collect();
-    let lead = "The intervals of the run's rows decide each claim; if they cannot, the claim is undecided.";
+    let lead = "The intervals of the run's rows decide each claim; a claim that they cannot decide is undecided.";
     section::of_runs("findings", "Findings: published claims, tested on this machine", lead, &drawn, runs.len() > 1)
 }
 
@@ -24,7 +24,7 @@ fn of_rows(data: &RunData) -> Vec<Finding> {
 fn of_run(run: usize, findings: &[Finding]) -> String {
     let card = |(paper, own): (Paper, Vec<&Finding>)| {
         let count = |verdict| own.iter().filter(|finding| finding.outcome.verdict == verdict).count();
-        let counts = Truth::ALL.map(|verdict| (count(verdict), plural(verdict))).into_iter();
+        let counts = Truth::ALL.map(|verdict| (count(verdict), plural(verdict, count(verdict)))).into_iter();
         let counts = counts.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
         section::card(paper.title(), &counts.collect::<Vec<_>>().join(", "), &lists(run, &own))
     };
@@ -49,11 +49,14 @@ fn lists(run: usize, findings: &[&Finding]) -> String {
     format!("{news}<details><summary>What holds or stays open</summary>{rest}</details>")
 }
 
-const fn plural(verdict: Truth) -> &'static str {
-    match verdict {
-        Truth::Holds => "hold",
-        Truth::Fails => "do not hold",
-        Truth::Open => "are undecided",
+const fn plural(verdict: Truth, count: usize) -> &'static str {
+    match (verdict, count) {
+        (Truth::Holds, 1) => "holds",
+        (Truth::Holds, _) => "hold",
+        (Truth::Fails, 1) => "does not hold",
+        (Truth::Fails, _) => "do not hold",
+        (Truth::Open, 1) => "is undecided",
+        (Truth::Open, _) => "are undecided",
     }
 }
 
@@ -130,11 +133,14 @@ mod tests {
     fn claims_stand_with_verdict_figures_and_rows() {
         let data = testing::data(vec![barrier(2, 100.0), barrier(16, 300.0)]);
         let html = section(std::slice::from_ref(&data), &["a".into()]).replace('\u{a0}', " ");
-        assert!(html.contains("bad\">does not hold</span> Barriers are not much cheaper"), "{html}");
-        assert!(html.contains("300 ns with 16 threads, 100 ns with 2 threads: 3.00 times"), "{html}");
+        assert!(
+            html.contains("bad\">does not hold</span><span class=\"offscreen\">:</span> Barriers are not much cheaper"),
+            "{html}"
+        );
+        assert!(html.contains("300 ns with 16 threads against 100 ns with 2 threads, a factor of 3.00"), "{html}");
         assert!(html.contains("data-run=\"0\" data-rows=\"1 0\"") && html.contains(">2 rows</a>"), "{html}");
         assert!(html.contains("further claims need rows") && !html.contains("published-run"), "{html}");
-        assert!(html.contains("<span class=\"note\">1 do not hold</span>"), "{html}");
+        assert!(html.contains("<span class=\"note\">1 does not hold</span>"), "{html}");
         let two = section(&[testing::data(vec![]), data], &["a".into(), "<b>".into()]);
         assert!(two.contains("&lt;b&gt;</h3>") && two.contains("data-run=\"1\""), "{two}");
     }

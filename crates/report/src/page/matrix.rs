@@ -43,7 +43,7 @@ fn one_level(Matrix { alike, pairs, possible, .. }: &Matrix) -> Option<String> {
     let alike = alike.as_ref()?;
     let all = grouped(pairs.len());
     let which = if alike.pairs < pairs.len() {
-        format!("The {} of {all} measured pairs with narrow intervals", grouped(alike.pairs))
+        format!("The {} of {all} measured pairs that have narrow intervals", grouped(alike.pairs))
     } else if pairs.len() == *possible {
         "All pairs".to_owned()
     } else {
@@ -92,9 +92,12 @@ fn remark(matrix: &Matrix, run: &Run) -> Option<String> {
     let text = match &run.measured_topology {
         None if !matrix.levels.is_empty() => return None,
         None => "This run found no groups of CPUs. The picture places CPUs with fast hand-offs next to each other.",
-        Some(topology) if topology.groups.is_empty() && matrix.alike.is_some() => "no groups: all pairs cost the same",
+        Some(topology) if topology.groups.is_empty() && matrix.alike.is_some() => {
+            "There are no groups, because all \
+                                                                                   pairs cost the same."
+        }
         Some(topology) if topology.groups.is_empty() => {
-            "no groups: too few pairs were measured, or their costs do not form groups"
+            "There are no groups: too few pairs were measured, or their costs do not form groups."
         }
         // The contradictions are shown.
         Some(topology) if !topology.contradictions.is_empty() => return None,

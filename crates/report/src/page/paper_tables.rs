@@ -10,9 +10,9 @@ use crate::{Axis, Chart, Point, RunData, Series, figure, naming};
 pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     let with_cards = labels.iter().zip(runs.iter().map(cards)).filter(|(_, own)| !own.is_empty());
     let drawn: Vec<(&str, String)> = with_cards.map(|(label, own)| (label.as_str(), section::html(&own))).collect();
-    let lead = "Zhang, Wahib, Matsuoka, <cite>A Study of Synchronization Methods in Modern GPUs</cite>: its \
-                V100 and P100 figures next to this run's. A run with several shapes has heat maps like \
-                the paper's figures 8 to 10.";
+    let lead = "V100 and P100 figures from Zhang, Wahib and Matsuoka, <cite>A Study of Synchronization Methods in \
+                Modern GPUs</cite>, next to those of this run. Runs with several shapes have heat maps like figures \
+                8 to 10 of the paper.";
     section::of_runs("tables", "Tables of a paper", lead, &drawn, runs.len() > 1)
 }
 

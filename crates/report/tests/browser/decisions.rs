@@ -46,7 +46,7 @@ fn only_kernels_of_the_barriers_grid_decide() {
     assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
     // Which has kernels of other grids, and of 1,024 threads.
     let standard = answers("h100-x2-standard");
-    assert!(standard.contains("The cheapest way to synchronize a grid of 132×32"), "{standard}");
+    assert!(standard.contains("the cheapest way to synchronize a grid of 132×32"), "{standard}");
 }
 
 #[test]

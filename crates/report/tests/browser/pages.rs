@@ -265,8 +265,8 @@ fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
     let text = plain(&dom);
     for expected in [
         "cpu.atomic.add, value changes each time",
-        "another run: ±4.0 % (9.60 ns to 10.4 ns), rows of this run: ±0.3 %",
-        "between 37.0 and 72.0 cycles across addresses, orders and times",
+        "run to run ±4.0 % (9.60 ns to 10.4 ns), within this run ±0.3 %",
+        "between 37.0 and 72.0 cycles over addresses, orders and times",
         "median thread; threads alone on their cores; 63 % of the samples had SMT interference",
         "slowest 11.0 ns, median 10.0 ns, fastest 9.00 ns",
         "500 Mops/s",
@@ -278,7 +278,7 @@ fn the_tooltip_says_whose_cost_the_figure_is_and_how_far_it_holds() {
         Row { ns: Some(Nanoseconds(10.0)), actor: None, ..Row::unmeasured(one_addition().case, Verdict::Resolved) };
     let Some((counts, dom)) = open(&[run(published)], DESKTOP) else { return };
     let text = plain(&dom);
-    for absent in ["another run: ±", "median thread;", "slowest 1", " cycles by address"] {
+    for absent in ["run to run ±", "median thread;", "slowest 1", " cycles by address"] {
         assert!(!text.contains(absent), "`{absent}` in the page of published figures");
     }
     assert_eq!((number(&counts, "spreads"), number(&counts, "keys")), (0, 0));
@@ -306,13 +306,13 @@ fn spreads_and_new_verdicts_have_marks_and_a_legend() {
     assert!(explored > 12, "{counts:?}");
     assert_eq!(number(&counts, "keys"), 1 + explored, "the ladder has a legend, and what is explored has one");
     assert!(number(&counts, "overlapped") > 0 && number(&counts, "nonadditive") > 0, "{counts:?}");
-    for text in [">95 % interval among rows of this run<", "</svg>overlapped<", "</svg>not additive<"] {
+    for text in [">95 % interval within this run<", "</svg>overlapped<", "</svg>not additive<"] {
         assert!(plain(&dom).contains(text), "no `{text}`");
     }
     let several = [synthetic::both(), synthetic::both()];
     let Some((_, dom)) = open(&several, DESKTOP) else { return };
     assert!(
-        plain(&dom).contains("</svg>95 % interval for another run<"),
+        plain(&dom).contains("</svg>95 % interval from run to run<"),
         "runs are compared by the interval for another run"
     );
 }

@@ -121,7 +121,7 @@ const MACHINES: [Described; 6] = [
         synthetic: Some("pack:1 [numa] l3:1 l2:16 core:1 pu:1"),
         sizes: &[1, 2, 4, 8, 16],
         lines: &["CPUs: 16"],
-        says: &["CPU pairs hand over in"],
+        says: &["CPU pairs: a hand-off takes"],
         lacks: &[NO_SMT, NO_NUMA],
         levels: &[],
         advice: None,

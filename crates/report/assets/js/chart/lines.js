@@ -100,7 +100,7 @@ export function withoutLoneFigures(spec) {
   return {
     ...spec,
     series,
-    note: [spec.note, said.length ? `With a figure at only one size: ${said.join("; ")}.` : null].flat(),
+    note: [spec.note, said.length ? `The following have a figure at only one size: ${said.join("; ")}.` : null].flat(),
   };
 }
 
@@ -128,7 +128,7 @@ function mergedLabels(series) {
 const coincidenceNotes = (groups) => {
   const alike = groups.filter((group) => group.length > 1);
   const names = alike.map((group) => group.map(({ label }) => label).join(" ≈ "));
-  return names.length ? `Lines that nearly coincide (within 1${NBSP}%): ${names.join("; ")}.` : [];
+  return names.length ? `Some lines coincide to within 1${NBSP}%: ${names.join("; ")}.` : [];
 };
 
 export const shortened = (text, most) => (text.length > most ? `${text.slice(0, Math.max(1, most - 1))}…` : text);

@@ -79,7 +79,7 @@ function figureStrip() {
     el(
       "p",
       { class: "fixed" },
-      "Drawn as in the paper. To add the paper's own systems, run syncscope report RUN results/published-system3.",
+      "The chart is drawn as in the paper. To add the systems of the paper, run syncscope report RUN results/published-system3.",
     ),
   );
 }

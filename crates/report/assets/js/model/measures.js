@@ -34,12 +34,12 @@ export const MEASURES = [
     triple: (row) => [row.cycles, row.cycles_low, row.cycles_high],
     bound: (row) => row.cycles_high,
     spread: cycleSpread,
-    forAnotherRun: "for another run",
+    forAnotherRun: "from run to run",
   },
   {
     id: "thread",
     label: "Rate, each thread",
-    axis: "operations per second of each thread",
+    axis: "operations per second, each thread",
     unit: "rate",
     rate: true,
     ...COST,
@@ -48,7 +48,7 @@ export const MEASURES = [
   {
     id: "total",
     label: "Rate, all threads",
-    axis: "operations per second of all threads",
+    axis: "operations per second, all threads",
     unit: "rate",
     rate: true,
     ...COST,
@@ -132,6 +132,6 @@ export function spreadKeys(measure) {
     key(`95 % interval ${measure.forAnotherRun || DATA.drawn.words}`, {
       class: "key-interval",
     }),
-    key("5th to 95th percentile across addresses, orders and times", { class: "key-spread" }),
+    key("5th to 95th percentile over addresses, orders and times", { class: "key-spread" }),
   ];
 }

@@ -104,14 +104,14 @@ function winnerMap(maps, axis) {
       const place = { x: columns.indexOf(best.threads), y: lines.indexOf(axis.of(best)) };
       return { ...place, colour: times ? faint : "var(--faint)", text: times || "≈", row: best };
     });
-  const title = devices === null ? "Which is cheapest" : `Which is cheapest · ${plural(devices, "device")}`;
+  const title = devices === null ? "Cheapest barrier" : `Cheapest barrier · ${plural(devices, "device")}`;
   const spec = mapSpec(
     title,
     own.map(({ best }) => best),
     axis,
     cells,
   );
-  spec.label = `${title}, and how many times as much the next one costs`;
+  spec.label = `${title}, and the cost of the next one relative to it`;
   return spec;
 }
 
@@ -121,7 +121,7 @@ function winnerKeys(maps, cells) {
   const keys = [...names].map(([primitive, name]) =>
     el("span", { class: "key", style: `--c: ${colourOf(primitive)}` }, el("i", { class: "swatch" }), name),
   );
-  keys.push(el("span", { class: "key" }, "number: how many times as much the next one costs"));
+  keys.push(el("span", { class: "key" }, "number: cost of the next one relative to the cheapest"));
   if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));
   return el("p", { class: "keys" }, keys);
 }

@@ -51,7 +51,7 @@ export function tailsCard(domain) {
     points.some(({ bar }) => bar) ? "Thick bars reach the 90th percentile." : null,
     "Thin bars reach the 99th percentile.",
     points.some(({ most }) => most) ? "Rings show maxima." : null,
-    rows.some(({ label }) => label.endsWith("pairs")) ? "If there are many pairs, the chart shows their median." : null,
+    rows.some(({ label }) => label.endsWith("pairs")) ? "With many pairs, the chart shows their median." : null,
   ];
   const rest =
     all.length > rows.length

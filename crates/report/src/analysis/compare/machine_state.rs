@@ -122,9 +122,9 @@ impl MachineStates {
             None => self.causes.iter().map(|[a, b]| format!("{a} in A, {b} in B")).collect(),
             Some(names) => {
                 let side = |side: usize| joined(self.causes.iter().map(|cause| Some(cause[side].as_str())), "; ");
-                let causes = side(0).zip(side(1)).map(|(a, b)| format!(": {a} in A, {b} in B")).unwrap_or_default();
-                let nothing = "So these classes are called neither slower nor faster";
-                vec![format!("another machine state{causes}. {nothing}: {names}")]
+                let causes = side(0).zip(side(1)).map(|(a, b)| format!(" ({a} in A, {b} in B)")).unwrap_or_default();
+                let nothing = "so these classes count as neither slower nor faster";
+                vec![format!("the runs were in different machine states{causes}, {nothing}: {names}")]
             }
         };
         let text = |change: &ClassChange| {

@@ -23,12 +23,15 @@ struct Group<'c> {
 pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<String> {
     let groups = groups(cases);
     let direction = |change: Change| {
-        let named: Vec<String> = groups.iter().filter(|group| *group.change == change).map(in_words).collect();
-        let named = match named.split_at_checked(MOST_GROUPS) {
-            Some((first, rest)) if rest.len() > 1 => [first, &[format!("{} more", rest.len())]].concat(),
-            _ => named,
+        let all: Vec<&Group<'_>> = groups.iter().filter(|group| *group.change == change).collect();
+        let shown = if all.len() > MOST_GROUPS + 1 { MOST_GROUPS } else { all.len() };
+        let named: Vec<String> = all[..shown].iter().enumerate().map(|(at, group)| in_words(group, at == 0)).collect();
+        let more = if shown < all.len() {
+            format!("; {} more groups are {change}, too", all.len() - shown)
+        } else {
+            String::new()
         };
-        (!named.is_empty()).then(|| format!("{change} in B: {}", enumeration(&named)))
+        (!named.is_empty()).then(|| format!("some cases are {change} in B: {}{more}", enumeration(&named)))
     };
     let changes: Vec<String> = [Change::Slower, Change::Faster].into_iter().filter_map(direction).collect();
     let is_tested = cases.iter().any(|case| case.p_value.is_some());
@@ -64,10 +67,11 @@ fn groups<'c>(cases: &'c [ComparedCase<'_>]) -> Vec<Group<'c>> {
     groups
 }
 
-/// `gpu.cluster costs 0.50 times as much (24 of 30 cases)`.
-fn in_words(group: &Group<'_>) -> String {
+/// `gpu.cluster costs 0.50 times as much (24 of 30 cases)`, after another one `gpu.cluster 0.50 times (24 of 30 cases)`.
+fn in_words(group: &Group<'_>, is_first: bool) -> String {
     let Group { name, ratio, changed, of, .. } = group;
-    format!("{name} costs {} times as much ({changed} of {})", figure::ratio(*ratio), plural(*of, "case"))
+    let [verb, rest] = if is_first { [" costs", " as much"] } else { [""; 2] };
+    format!("{name}{verb} {} times{rest} ({changed} of {})", figure::ratio(*ratio), plural(*of, "case"))
 }
 
 /// What these runs would have seen of what did not change for certain.
@@ -82,15 +86,15 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     let from = |factor: f64| Some(format!("of {}-fold or more", figure::ratio(factor))).filter(|_| factor.is_finite());
     let rest = match from(most) {
         _ if seen.len() < 3 => String::new(),
-        Some(most) => format!(", nine in ten one {most}"),
-        None => format!(", more than one in ten {none}"),
+        Some(most) => format!(", and nine in ten one {most}"),
+        None => format!(", and more than one in ten {none}"),
     };
     let shown = from(half).map_or(none.to_owned(), |from| format!("a change {from}{rest}"));
     let whose = match seen.len() {
         1 => "the other case".to_owned(),
-        all => format!("half of the {all} others"),
+        all => format!("half of the {all} other cases"),
     };
-    Some(format!("{whose} (same or undecided) would have shown {shown}"))
+    Some(format!("{whose} (same or undecided) would have revealed {shown}"))
 }
 
 /// Figures without an interval have ratios, and no verdict.
@@ -101,7 +105,8 @@ fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
         let ratios: Vec<f64> = open.filter_map(|case| case.ratio).collect();
         let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
         Some(format!(
-            "without intervals, so neither slower nor faster: {family} costs {} times as much (median of {}, {} to {})",
+            "in B, {family} costs {} times as much (median of {}, {} to {}) but has no intervals, so it counts as neither slower \
+             nor faster",
             figure::ratio(median(&ratios)?),
             plural(ratios.len(), "case"),
             figure::ratio(least),
@@ -152,11 +157,11 @@ mod tests {
             ("cpu.lock.mcs", Undecided, 1.02, None),
             ("cpu.lock.ttas", Undecided, 1.02, Some(1.4)),
         ]);
-        assert_eq!(found[0], "slower in B: gpu.launch.stream costs 1.30 times as much (1 of 1 case)");
-        let faster = "faster in B: gpu.launch.programmatic costs 0.400 times as much (1 of 1 case), gpu.cluster costs \
-                      0.490 times as much (2 of 2 cases) and gpu.fence costs 0.800 times as much (1 of 2 cases)";
+        assert_eq!(found[0], "some cases are slower in B: gpu.launch.stream costs 1.30 times as much (1 of 1 case)");
+        let faster = "some cases are faster in B: gpu.launch.programmatic costs 0.400 times as much (1 of 1 case), gpu.cluster \
+                      0.490 times (2 of 2 cases) and gpu.fence 0.800 times (1 of 2 cases)";
         assert_eq!(found[1], faster);
-        let open = "half of the 3 others (same or undecided) would have shown a change of 1.40-fold or more, more \
+        let open = "half of the 3 other cases (same or undecided) would have revealed a change of 1.40-fold or more, and more \
                     than one in ten no change at all";
         assert_eq!(found[2..], [open]);
     }
@@ -164,8 +169,8 @@ mod tests {
     #[test]
     fn imports_have_ratios_and_nothing_else_is_said_of_them() {
         let one = |ratio| ("cpu.handoff.cas_pingpong", Change::NotComparable, ratio, None);
-        let expected = "without intervals, so neither slower nor faster: cpu.handoff costs 0.900 times as much \
-                        (median of 3 cases, 0.400 to 2.00)";
+        let expected = "in B, cpu.handoff costs 0.900 times as much (median of 3 cases, 0.400 to 2.00) but has no intervals, so it \
+                        counts as neither slower nor faster";
         assert_eq!(said(&[one(0.4), one(0.9), one(2.0)]), [expected]);
         assert_eq!(said(&[]), [""; 0]);
     }

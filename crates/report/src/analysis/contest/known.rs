@@ -26,7 +26,7 @@ impl Basis {
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Run => "",
-            Self::Machine => "for another run ",
+            Self::Machine => "run-to-run ",
         }
     }
 }

@@ -255,8 +255,11 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
         format!("cheapest of the {measured} measured; {left_out} more {verb} no row at this size")
     });
     let of_median = win.cost.is_of_another_actor().then(|| "both costs are the median thread's".to_owned());
-    let of_points = lacks_intervals(data)
-        .then(|| "these figures have no intervals; chosen because the next costs at least 2 times as much".to_owned());
+    let of_points = lacks_intervals(data).then(|| {
+        "chosen because the next costs at least 2 times as much, although these figures have no \
+                  intervals"
+            .to_owned()
+    });
     let placed = placements::beyond_one_socket(&data.run, case);
     let placed = placed.map(|on| format!("measured with threads {on}"));
     let notes = placed.into_iter().chain(elsewhere(data, case)).chain(left_out).chain(of_median).chain(of_points);
@@ -385,7 +388,7 @@ pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
     all
 }
 
-/// The needs for which another primitive is to be taken in B than in A.
+/// The needs for which B calls for another primitive than A.
 fn other_advice(comparison: &Comparison<'_>) -> Vec<String> {
     let answers = |data| Need::ALL.iter().flat_map(move |need| advise(data, *need, Asked::default()));
     let in_b: Vec<Advice> = answers(comparison.b).collect();
@@ -395,7 +398,7 @@ fn other_advice(comparison: &Comparison<'_>) -> Vec<String> {
         let (a, b) = (in_a.decision.choice.as_ref()?, in_b.decision.choice.as_ref()?);
         let (need, situation) = (in_a.need.as_str(), &in_a.situation);
         (a.name != b.name)
-            .then(|| format!("the advice for {need} ({situation}) is another one: {} in A, {} in B", a.name, b.name))
+            .then(|| format!("the advice for {need} ({situation}) differs: {} in A, {} in B", a.name, b.name))
     };
     answers(comparison.a).filter_map(reversed).collect()
 }

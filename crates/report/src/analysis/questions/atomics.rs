@@ -80,7 +80,7 @@ impl fmt::Display for Total<'_> {
     }
 }
 
-/// How often all threads do it in a second; of a cost without a number, too.
+/// The rate of all threads per second, also for a cost without a number.
 pub(super) fn total_rate(data: &RunData, row: &Row) -> Option<f64> {
     let from_cost = || {
         let at_once = data.catalogue.facts(&row.case.primitive)?.operations_at_once(&row.case);
@@ -131,10 +131,14 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
               thread."
                 .to_owned(),
         ),
-        (!gpu.is_empty()).then(|| "“Not aggregated” means that the compiler cannot sum each warp first.".to_owned()),
+        (!gpu.is_empty()).then(|| {
+            "The compiler cannot sum each warp first in rows marked “not \
+                                   aggregated”."
+                .to_owned()
+        }),
         unreliable(data, &all),
     ];
-    let otherwise = "How additions scale is undecided in this run: too few rows have a reliable rate.";
+    let otherwise = "It is undecided how additions scale, because too few rows of this run have a reliable rate.";
     let text = joined([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)], " ");
     Some(Picture::of(charts, otherwise, sentences)?.saying(text))
 }
@@ -238,7 +242,7 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     } else if let Some(times) = beyond(&all, &few) {
         format!("{most} CPU threads together add to one variable {times} as often as {fewest}")
     } else {
-        format!("Whether {most} CPU threads add to one variable more often than {fewest} is undecided")
+        format!("It is undecided whether {most} CPU threads add to one variable more often than {fewest}")
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
     let apart = apart.map(|times| format!(". On separate cache lines, the same {most} threads add {times} as often"));
@@ -344,7 +348,7 @@ mod tests {
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
-            text.starts_with("Whether 16 CPU threads add to one variable more often than 1 is undecided"),
+            text.starts_with("It is undecided whether 16 CPU threads add to one variable more often than 1."),
             "{text}"
         );
     }

@@ -119,7 +119,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let shape = has_grid
         .then(|| "Grids have one block per multiprocessor; blocks range from one warp to full size.".to_owned());
     let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed(data, &row.case));
-    let relaxed = relaxed.then(|| "Relaxed barriers order no memory accesses and are not drawn.".to_owned());
+    let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
     let otherwise = "Too few barriers have a figure in this run.";
     let picture = Picture::of(charts, otherwise, [shape, relaxed, unreliable(data, &all)])?;
     Some(picture.finding([on_cpu, gpu_sentence(data).map(|text| Outcome::holds(text, []))]))
@@ -268,7 +268,7 @@ mod tests {
         let rows = vec![barrier(Group::named("libgomp"), 900.0), barrier(Group::named("libomp"), 500.0)];
         let found = decision("decide-barrier", &data(rows)).unwrap();
         assert_eq!(labels(&found.charts[0]), ["openmp libgomp", "openmp libomp"]);
-        assert!(text(&found).ends_with("Cheapest measured CPU barrier: openmp libomp at 16 threads (500 ns)."));
+        assert!(text(&found).ends_with("The cheapest measured CPU barrier is openmp libomp at 16 threads (500 ns)."));
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(text(&found), "A GPU barrier costs 750 ns for the grid (hierarchical near_counters).");
         let drawn: Vec<Option<f64>> = series(&found.charts[0]).iter().map(|one| one.points[0].x).collect();
         assert_eq!(drawn, [Some(806.0), Some(750.0)]);
-        assert!(found.note.unwrap().contains("Relaxed barriers order no memory accesses and are not drawn."));
+        assert!(found.note.unwrap().contains("Relaxed barriers, which order no memory accesses, are not drawn."));
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
             barrier("tree", 1290.0),
             barrier("openmp", 1370.0),
         ];
-        let sentence = "At 16 threads dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, \
+        let sentence = "At 16 threads, dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, \
                         tree, costs 1.3 times as much; \
                         OpenMP's barrier 1.4 times and Rust's std::sync::Barrier 35 times.";
         assert_eq!(said(cheapest_of_threads, rows.clone()), Some(Ok(sentence.into())));

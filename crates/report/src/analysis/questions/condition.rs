@@ -43,8 +43,8 @@ impl On {
                 None => "one addition under the lock".to_owned(),
             }),
             Self::Kernels => {
-                let of = |word: &str| case.group_number(word).map(|length| format!("kernels of {length} µs"));
-                let idle = of(KERNEL_US).map(|kernels| format!("{kernels} without memory accesses"));
+                let of = |word: &str| case.group_number(word).map(|length| format!("{length} µs kernels"));
+                let idle = of(KERNEL_US).map(|kernels| format!("{kernels} that access no memory"));
                 idle.or_else(|| Some(format!("{} that sweep the L2 cache", of(SWEEP_US)?)))
             }
             Self::Thread => row.actor.filter(|_| !case.has_one_thread()).map(|actor| match actor {

@@ -56,7 +56,10 @@ fn one_core(kind: &str) -> String {
 fn one_thread(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 1, |kinds| kinds.len() == 1)?;
     let words = format!("With one thread on {} instead of a performance core", one_core(&slow));
-    let open = format!("how much more operations cost on {slow} cores than on performance cores (intervals overlap)");
+    let open = format!(
+        "how much more operations cost on {slow} cores than on performance cores (the intervals \
+                        overlap)"
+    );
     take_longer(&words, &all, |_| None).or_else(|| Outcome::open_of(&all, &open))
 }
 
@@ -134,7 +137,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let columns: Vec<String> = places(count).iter().map(|kinds| heading(kinds)).collect();
     let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let table = Spec::table("One thread on a core of each kind, and two on two cores", &columns, lines);
+    let table = Spec::table("One thread on a core of each kind, and two threads on two cores", &columns, lines);
     let note = table.is_some().then(|| "Where the machine has such pairs, both cores share a cache.".to_owned());
     let chains: Vec<usize> = by_speed(data).into_iter().flatten().map(|known| known.index).collect();
     let core = |case: &Case| case.placement.as_ref().map_or(0, |cpu| 1 + cpu.to_string().parse().unwrap_or(0));
@@ -143,7 +146,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("one addition in a chain", Unit::Time),
         series(data, &chains, |_| "addition".to_owned(), core, Point::cost),
     );
-    Picture::of([table, speeds], "What the kinds of cores cost is undecided in this run.", [note])
+    Picture::of([table, speeds], "The cost of each kind of core is undecided in this run.", [note])
 }
 
 #[cfg(test)]

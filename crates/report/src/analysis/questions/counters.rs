@@ -125,7 +125,8 @@ fn size(case: &Case) -> (Option<u32>, Option<u32>, Option<&Placement>) {
     (case.threads, case.blocks, case.placement.as_ref())
 }
 
-/// From how many events of each thread between two readings counters of their own pay off: a reading fetches a cache line
+/// The number of events per thread between two readings from which per-thread counters pay off: a reading fetches a
+/// cache line
 /// from each thread, at about the cost of a hand-off. By the ends of the intervals that make it larger.
 fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) -> Option<String> {
     let threads = like.threads?;

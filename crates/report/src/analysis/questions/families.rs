@@ -86,10 +86,10 @@ impl<'a> Contrast<'a> {
     }
 
     /// `a barrier 1.5 times` of figures that have no intervals.
-    pub(super) fn of_points(&self) -> Option<String> {
+    pub(super) fn of_points(&self) -> Option<(String, String)> {
         let has_none = self.rows.iter().all(|index| self.data.rows[*index].ns_within.is_none());
         let ratio = self.ratio().filter(|_| has_none)?;
-        Some(format!("{} {} times", self.with_article(), figure::ratio(ratio.point)))
+        Some((self.with_article(), format!("{} times", figure::ratio(ratio.point))))
     }
 
     /// `a hand-off takes 6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.

@@ -21,7 +21,11 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
         scopes.into_iter().filter_map(|(scope, id)| Some((scope, on_rung(data, id, Basis::Run)?))).collect();
     let [(narrow, first), .., (widest, last)] = known.as_slice() else { return None };
     if !each_costs_more(&known) {
-        return Some(Outcome::open("whether a GPU fence costs more for a wider scope (intervals overlap)".to_owned()));
+        return Some(Outcome::open(
+            "whether a GPU fence costs more for a wider scope (the intervals \
+                                   overlap)"
+                .to_owned(),
+        ));
     }
     let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {one}")).collect();
     let costs = enumeration(&figures);
@@ -29,7 +33,7 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
-        return Some(Outcome::holds(format!("Costs for {warp}: {costs}."), rows).headed(first));
+        return Some(Outcome::holds(format!("For {warp}, the costs are {costs}."), rows).headed(first));
     }
     let times = first.against(*last)?.ratio;
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
@@ -94,7 +98,7 @@ fn by_context(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, both.rows()).headed(ratio))
 }
 
-/// GPU fences by what stands around them.
+/// GPU fences by surrounding stores.
 fn contexts(data: &RunData) -> Option<Spec> {
     let of = |id: &&str| {
         let cells = CONTEXTS.map(|context| in_context(data, id, context).map(|index| families::cell(data, index)));
@@ -105,7 +109,7 @@ fn contexts(data: &RunData) -> Option<Spec> {
     let has_contexts = data.rows.iter().any(|row| row.case.in_group(CONTEXTS[0].0));
     let columns = CONTEXTS.map(|(_, _, column)| column.to_owned());
     let (columns, lines) = used(&columns, &lines);
-    Spec::table("GPU fences by what stands around them", &columns, lines).filter(|_| has_contexts)
+    Spec::table("GPU fences by surrounding stores", &columns, lines).filter(|_| has_contexts)
 }
 
 /// The orders, the weakest first, with the primitive that asks for it on the CPU.
@@ -250,7 +254,8 @@ mod tests {
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
             Some(Ok(
-                "Costs for one warp that stores i32: __threadfence() 215 ns and __threadfence_system() 514 ns.".into()
+                "For one warp that stores i32, the costs are __threadfence() 215 ns and __threadfence_system() 514 ns."
+                    .into()
             ))
         );
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);

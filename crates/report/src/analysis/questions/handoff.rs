@@ -35,7 +35,7 @@ fn waking(data: &RunData) -> Option<Outcome> {
     };
     let longer = wait::after_longer_sleeps(data).map_or(String::new(), |longer| format!("; {longer}"));
     let text = format!(
-        "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning one ({awake}){longer}."
+        "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning thread ({awake}){longer}."
     );
     is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]).headed(headline))
 }
@@ -87,11 +87,11 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
          the thread awake."
             .to_owned()
     });
-    let spin = "The two CPU threads are placed close together. A hand-off is one way; the flag between CPU and GPU \
-                is a round trip.";
+    let spin = "The two CPU threads are placed close together. Hand-offs are one-way; the flag between CPU and GPU \
+                makes a round trip.";
     let advice = "A waiter that spins for as long as a wake-up takes and then sleeps pays at most twice the optimum \
                   (Karlin et al., SOSP 1991).";
-    let otherwise = "What waking a sleeping thread costs is undecided: this run saw no thread asleep.";
+    let otherwise = "The cost of waking a sleeping thread is undecided, because this run saw no thread asleep.";
     Picture::of([Some(chart)], otherwise, [Some(spin.to_owned()), medians, Some(advice.to_owned())])
 }
 
@@ -185,7 +185,7 @@ mod tests {
         let close = |name: &str| Case { placement: Some(Placement::Close), ..case(&format!("cpu.handoff.{name}"), 2) };
         let mut run = data(vec![row(close("cas_pingpong"), 71.5, 0.1), row(close("park"), 133.0, 0.1)]);
         let text = text(&decision("decide-handoff", &run).unwrap());
-        assert!(text.starts_with("What waking a sleeping thread costs is undecided"), "{text}");
+        assert!(text.starts_with("The cost of waking a sleeping thread is undecided"), "{text}");
         let details = [("p50_ns", 4540.0), ("p90_ns", 5000.0), ("p99_ns", 9000.0)];
         run.details.insert(run.rows[1].case.id(), details.map(|(name, ns)| Detail::of_case(name, ns)).to_vec());
         let found = decision("decide-handoff", &run).unwrap();
@@ -222,8 +222,7 @@ mod tests {
         assert_eq!(said_of(waking, &run), None, "nothing says that a thread slept");
         run.details.insert(run.rows[1].case.id(), vec![Detail::of_case("p50_ns", 4540.0)]);
         let sentence = "Waking a sleeping thread takes 4.54 µs (park, median), 63 times as long as a hand-off to a \
-                        spinning one \
-                        (71.5 ns).";
+                        spinning thread (71.5 ns).";
         assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())));
         run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 60.0, high: 3000.0 });
         assert_eq!(said_of(waking, &run), None, "another run may be another world");
@@ -231,7 +230,7 @@ mod tests {
         assert_eq!(said_of(waking, &run), None, "2.79 to 3.41 \u{b5}s and up to 3 \u{b5}s overlap");
         run.rows[0].ns_interval = Some(syncscope_core::stats::Interval { low: 71.0, high: 72.0 });
         let sentence = "Waking a sleeping thread takes 3.10 µs (park), 43 times as long as a hand-off to a spinning \
-                        one (71.5 ns).";
+                        thread (71.5 ns).";
         assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())), "not the 4.54 µs of the hand-off");
         run.rows.push(within(row(case("cpu.wake.futex", 2), 3200.0, 0.1), 3050.0, 3350.0));
         let sentence = said_of(waking, &run).unwrap().unwrap();

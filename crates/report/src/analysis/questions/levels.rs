@@ -23,7 +23,11 @@ fn classes(data: &RunData) -> Option<Outcome> {
     let known: Vec<(&str, Known<'_>)> = PAIR_CLASSES.into_iter().filter_map(of).collect();
     let [(_, nearest), .., (_, farthest)] = known.as_slice() else { return None };
     if !each_costs_more(&known) {
-        return Some(Outcome::open("whether hand-offs between near CPUs are cheaper (intervals overlap)".to_owned()));
+        return Some(Outcome::open(
+            "whether hand-offs between near CPUs are cheaper (the intervals \
+                                   overlap)"
+                .to_owned(),
+        ));
     }
     let figures: Vec<String> = known.iter().map(|(words, one)| format!("{one} {words}")).collect();
     let (figures, ratio) = (enumeration(&figures), nearest.against(*farthest)?.ratio);
@@ -96,7 +100,7 @@ fn memory_of_another_node(data: &RunData) -> Option<Outcome> {
     let (other, far) = others.max_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)))?;
     let both = Contrast::of(data, own, *far);
     let Some(words) = both.instead() else {
-        let open = "whether a line in memory of another NUMA node costs more (intervals overlap)".to_owned();
+        let open = "whether a line in memory of another NUMA node costs more (the intervals overlap)".to_owned();
         return Some(Outcome::open(open));
     };
     let text = format!(
@@ -163,7 +167,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let confirmed = (!nodes.is_empty()).then(|| {
         "The system confirmed the line's node for each row (move_pages); unconfirmed rows are left out.".to_owned()
     });
-    Picture::of(charts, "What crossing a cache, node or socket costs is undecided in this run.", [confirmed])
+    Picture::of(charts, "The cost of crossing a cache, node or socket is undecided in this run.", [confirmed])
 }
 
 /// Where the CPUs of a pair are: `CPUs 0,1 of node 0`.

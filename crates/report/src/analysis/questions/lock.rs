@@ -47,7 +47,7 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let both @ Comparison { less, more, ratio } = least.against(most).filter(|_| is_certain)?;
     let threads = peers.like.threads?;
     let text = format!(
-        "With {threads} threads the cheapest {slower} lock ({costly}, {more}) takes {ratio} as long as the cheapest \
+        "With {threads} threads, the cheapest {slower} lock ({costly}, {more}) takes {ratio} as long as the cheapest \
          {faster} lock ({cheap}, {less})."
     );
     Some(Outcome::holds(text, both.rows()).headed(more))
@@ -67,7 +67,7 @@ fn does_more(win: &Win<'_, '_>) -> Option<String> {
     let both = most.across(own).filter(Comparison::is_certain)?;
     let rate = |known: &Known<'_>| count(f64::from(known.row.case.threads.unwrap_or(1)) * 1e9 / known.ns);
     let [less, more] = [both.less, both.more].map(|one| rate(&one));
-    Some(format!("in total acquisitions {name} leads, with {less} a second against {more}"))
+    Some(format!("{name} has the most acquisitions in total, {less} a second against {more}"))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -125,9 +125,8 @@ fn in_windows(data: &RunData, case: &Case) -> Option<String> {
 
 /// In a table of 1,024 stripes, each with its lock, threads paid half of that to all of it, and not the contended row, which is up to a hundred
 /// times as much (docs/notes/programs.md).
-const MOSTLY_FREE: &str = "this is for a contended lock: a mostly free one, such as one of many stripes, costs at \
-                           most about its row for one thread \
-     plus a hand-off";
+const MOSTLY_FREE: &str = "this holds for a contended lock; a mostly free one, such as one of many stripes, costs at \
+                           most about its one-thread row plus a hand-off";
 
 /// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
 pub(super) fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
@@ -231,7 +230,7 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
     .to_owned();
     let note = "Work given as a time is a loop of additions without memory accesses; work given as a size changes a \
                 word in each cache line.";
-    let otherwise = "Which lock is the cheapest is undecided in this run.";
+    let otherwise = "The cheapest lock is undecided in this run.";
     let outsides: BTreeSet<Option<Work>> = places.keys().map(|(outside, _, _)| *outside).collect();
     Some(Picture::of(outsides.into_iter().map(map), otherwise, [Some(note.to_owned())])?.saying(Some(text)))
 }
@@ -272,19 +271,19 @@ mod tests {
         };
         assert_eq!(
             sentence("decide-lock", rows()),
-            "At 16 threads pthread_mutex (1.20 µs) is the cheapest of the 2 measured locks. The next, ticket, costs 5.0 times as much. \
-             Cheapest measured lock: ticket at 1 thread (9.00 ns), pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
-             µs). With 16 threads the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the cheapest \
+            "At 16 threads, pthread_mutex (1.20 µs) is the cheapest of the 2 measured locks. The next, ticket, costs 5.0 times as much. \
+             The cheapest measured lock is ticket at 1 thread (9.00 ns) and pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
+             µs). With 16 threads, the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the cheapest \
              sleeping lock (pthread_mutex, 1.20 µs). Measured with one addition under the lock."
         );
         let mut overlapping = rows();
         overlapping[2] = within(overlapping[2].clone(), 1100.0, 9000.0);
         let text = sentence("decide-lock", overlapping);
-        assert!(text.ends_with("; at 16 threads, the intervals of pthread_mutex and ticket overlap."), "{text}");
+        assert!(text.ends_with(". At 16 threads, the intervals of pthread_mutex and ticket overlap."), "{text}");
         let mut unknown = rows();
         unknown[2].verdict = Verdict::Interfered("too many".into());
         let text = sentence("decide-lock", unknown);
-        assert!(text.ends_with("; at 16 threads, 1 of 2 has no figure: ticket."), "{text}");
+        assert!(text.ends_with(". At 16 threads, 1 of 2 has no figure: ticket."), "{text}");
         assert!(!text.contains("at 16 ("), "{text}");
     }
 
@@ -295,7 +294,7 @@ mod tests {
         run.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 2), ("cpu.lock.mcs".to_owned(), 2)].into();
         assert_eq!(
             text(&decision("decide-lock", &run).unwrap()),
-            "Cheapest measured lock: ticket at 1 thread (9.00 ns); at 16 threads, 1 of 2 is not measured yet: mcs."
+            "The cheapest measured lock is ticket at 1 thread (9.00 ns). At 16 threads, 1 of 2 is not measured yet: mcs."
         );
     }
 
@@ -303,7 +302,7 @@ mod tests {
     fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
         let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
         let found = decision("decide-lock", &data(rows)).unwrap();
-        let reason = "at 16 threads, 1 of 3 has no figure: mcs";
+        let reason = "At 16 threads, 1 of 3 has no figure: mcs";
         assert!(!found.is_decided && found.note.unwrap().contains(reason), "one line says what is open");
         let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
             .map(|name| noisy(lock(name, 16, 100.0), 40.0, 160.0))
@@ -338,7 +337,7 @@ mod tests {
         ];
         assert_eq!(
             said(cheapest, rows),
-            Some(Ok("At 16 threads pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next, \
+            Some(Ok("At 16 threads, pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next, \
                  std_mutex, costs 2.2 times as \
                      much; the most expensive, ticket, 5.1 times."
                 .into()))
@@ -366,15 +365,15 @@ mod tests {
         let both =
             |rate| said(cheapest, vec![by_work("ticket", 6280.0, 6250.0), by_work("reciprocating", 8130.0, rate)]);
         let text = both(4400.0).unwrap().unwrap();
-        let more = "in total acquisitions reciprocating leads, with 3.64 million a second against 2.56 million";
-        assert!(text.starts_with("At 16 threads ticket (6.28 µs)") && text.contains(more), "{text}");
-        assert!(!both(6200.0).unwrap().unwrap().contains("in total acquisitions"), "the intervals overlap");
+        let more = "reciprocating has the most acquisitions in total, 3.64 million a second against 2.56 million";
+        assert!(text.starts_with("At 16 threads, ticket (6.28 µs)") && text.contains(more), "{text}");
+        assert!(!both(6200.0).unwrap().unwrap().contains("acquisitions in total"), "the intervals overlap");
     }
 
     #[test]
     fn waiting_is_compared_with_sleeping() {
         let rows = vec![of_all("std_mutex", 2400.0), of_all("pthread_mutex", 1200.0), of_all("ticket", 6000.0)];
-        let sentence = "With 16 threads the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the \
+        let sentence = "With 16 threads, the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the \
                         cheapest \
                         sleeping lock (pthread_mutex, 1.20 µs).";
         assert_eq!(said(spinning_or_sleeping, rows.clone()), Some(Ok(sentence.into())));
@@ -409,7 +408,7 @@ mod tests {
             critical(Group::named("libomp"), 400.0),
         ];
         let sentence = said(cheapest, rows).unwrap().unwrap();
-        assert!(sentence.starts_with("At 16 threads openmp_critical libomp (400 ns) is the cheapest"), "{sentence}");
+        assert!(sentence.starts_with("At 16 threads, openmp_critical libomp (400 ns) is the cheapest"), "{sentence}");
     }
 
     #[test]

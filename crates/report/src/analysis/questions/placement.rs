@@ -28,13 +28,13 @@ fn placement(data: &RunData) -> Option<Outcome> {
     let alike = matrix.alike?;
     let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
     let which = match (pairs == measured, measured == possible) {
-        (true, true) => format!("for two threads: all {pairs} CPU pairs"),
-        (true, false) => format!("among the {pairs} measured of {} CPU pairs: they", grouped(possible)),
-        (false, _) => format!("among the {pairs} of {measured} measured CPU pairs with narrow intervals: they"),
+        (true, true) => format!("for two threads on any of the {pairs} CPU pairs"),
+        (true, false) => format!("among the {pairs} measured CPU pairs (of {})", grouped(possible)),
+        (false, _) => format!("among the {pairs} of {measured} measured CPU pairs that have narrow intervals"),
     };
     let (least, most) = (figure::time(alike.costs.0), figure::time(alike.costs.1));
     let costs = if least == most { least } else { format!("{least} to {most}") };
-    let text = format!("Placement does not matter {which} hand over in {costs}.");
+    let text = format!("Placement does not matter {which}: a hand-off takes {costs}.");
     let headline = figure::between(alike.costs.0, alike.costs.1);
     Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)).headed(headline))
 }
@@ -65,7 +65,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Spec::dots(time("time per operation"), bound)
             .map(|chart| chart.titled("The same threads in different placements")),
     ];
-    let otherwise = "Whether placement matters is undecided: the run has only one class of CPU pairs.";
+    let otherwise = "It is undecided whether placement matters, because the run has only one class of CPU pairs.";
     Picture::of(charts, otherwise, [missing(data)])
 }
 
@@ -73,13 +73,21 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 fn missing(data: &RunData) -> Option<String> {
     let cpu = &data.run.machine.cpu;
     let no_smt = cpu.cores > 0 && cpu.cores == cpu.hardware_threads;
-    let parts = [
-        no_smt.then_some("one hardware thread per core, so this run says nothing about SMT"),
-        (cpu.numa_nodes == 1).then_some("one NUMA node, so this run says nothing about remote memory"),
-        (cpu.packages == 1).then_some("one package"),
+    let lacks = [
+        (no_smt, "one hardware thread per core", Some("SMT")),
+        (cpu.numa_nodes == 1, "one NUMA node", Some("remote memory")),
+        (cpu.packages == 1, "one package", None),
     ];
+    let lacks: Vec<_> = lacks.into_iter().filter(|(is_lacking, ..)| *is_lacking).collect();
+    let reported = enumerated(lacks.iter().map(|(_, what, _)| (*what).to_owned()))?;
+    let untold: Vec<&str> = lacks.iter().filter_map(|(.., about)| *about).collect();
+    let untold = if untold.is_empty() {
+        String::new()
+    } else {
+        format!(", so this run says nothing about {}", untold.join(" or "))
+    };
     let virtual_machine = if cpu.hypervisor.is_some() { " A virtual machine may hide more." } else { "" };
-    joined(parts, "; ").map(|parts| format!("The system reports {parts}.{virtual_machine}"))
+    Some(format!("The system reports {reported}{untold}.{virtual_machine}"))
 }
 
 /// The pairs of each class, the median one with its figure; without a class, the pair of the usual close team.
@@ -200,12 +208,13 @@ mod tests {
     #[test]
     fn equal_pairs_are_said_to_be_equal_as_far_as_they_were_measured() {
         let rows = vec![pair(None, [0, 1], 70.0), pair(None, [1, 2], 73.0), pair(None, [0, 2], 71.0)];
-        let sentence = "Placement does not matter for two threads: all 3 CPU pairs hand over in 70.0 ns to 73.0 ns.";
+        let sentence =
+            "Placement does not matter for two threads on any of the 3 CPU pairs: a hand-off takes 70.0 ns to 73.0 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         let mut sampled = data(rows);
         sampled.run.environment.allowed_cpus = "0-15".into();
         let sentence = said_of(placement, &sampled).unwrap().unwrap();
-        assert!(sentence.contains("among the 3 measured of 120 CPU pairs"), "{sentence}");
+        assert!(sentence.contains("among the 3 measured CPU pairs (of 120)"), "{sentence}");
     }
 
     #[test]
@@ -213,8 +222,8 @@ mod tests {
         let mut rows = vec![pair(None, [0, 1], 101.0), pair(None, [1, 2], 104.0), pair(None, [0, 2], 107.0)];
         let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
         rows[2] = noisy(rows[2].clone(), 80.0, 130.0);
-        let sentence = "Placement does not matter among the 2 of 3 measured CPU pairs with narrow intervals: they hand \
-                        over in 101 ns to 104 ns.";
+        let sentence = "Placement does not matter among the 2 of 3 measured CPU pairs that have narrow intervals: a \
+                        hand-off takes 101 ns to 104 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
         let question = "whether some pairs of CPUs hand over faster than others (1 of 3 pairs has no figure)";

@@ -95,7 +95,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
     let is_barrier = |name: &str| name.starts_with("a grid barrier");
     let in_words = |(along, what): &(Along<'_>, &str), is: &str| {
-        let cheapest = along.in_words(|range| format!("for kernels of {range} µs"));
+        let cheapest = along.in_words(|range| format!("at a kernel length of {range} µs"));
         // The cheapest barrier stands for all of them.
         let mut dearer = along.dearer();
         let first = dearer.iter().position(|(name, _)| is_barrier(name));
@@ -104,23 +104,33 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         dearer.retain(|(name, _)| at.next() == first || !is_barrier(name));
         let is_one = dearer.len() == 1;
         let dearer = enumerated(dearer.iter().map(|(name, cost)| with_cost(name, cost)));
-        let slower = |names| if is_one { format!("{names} is slower") } else { format!("these are slower: {names}") };
-        let dearer = dearer.map(|names| format!(". At every measured length, {}", slower(names))).unwrap_or_default();
-        Some(format!("between kernels that {what}{is} {cheapest}{dearer}"))
+        let slower = |names: String| {
+            if is_one {
+                format!(". At every measured length, {names} is slower")
+            } else {
+                format!(". The following are slower at every measured length: {names}")
+            }
+        };
+        let dearer = dearer.map(slower).unwrap_or_default();
+        Some(format!("{what}{is} {cheapest}{dearer}"))
     };
-    let text = |first: &str, next: &str| {
+    let text = |first: &str, next: &str, between: &str| {
         let one = |(at, one): (usize, _)| in_words(one, if at == 0 { first } else { next });
-        joined(found.iter().enumerate().map(one), ". And ")
+        joined(found.iter().enumerate().map(one), between).map(|text| format!("between kernels that {text}"))
     };
     let size = naming::grid_size(peers.like);
     // Either none of the cheapest is a barrier, or all of them are.
     let decides =
         |names: &[String]| names.iter().all(|name| is_barrier(name)) || !names.iter().any(|name| is_barrier(name));
     if !found.iter().any(|(along, _)| along.any(decides)) {
-        return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({})", text(":", ":")?)));
+        return Some(Outcome::open(format!(
+            "how best to synchronize a grid of {size} ({})",
+            text(":", ":", "; between kernels that ")?
+        )));
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
-    let text = format!("The cheapest way to synchronize a grid of {size} {}.", text(" is", ", it is")?);
+    let first = format!(", the cheapest way to synchronize a grid of {size} is");
+    let text = format!("{}.", capitalized(&text(&first, ", it is", ". Between kernels that ")?));
     let first = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
     Some(Outcome::holds(text, rows).headed(first))
 }
@@ -176,7 +186,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let why = "The cost of a new kernel is the gap between two kernels or, if kernels are shorter than a host \
                launch, the time the host takes to launch one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
-    let otherwise = "Whether a new kernel is cheaper than a grid barrier is undecided: one of the two has no figure.";
+    let otherwise = "It is undecided whether a new kernel is cheaper than a grid barrier, because one of the two has \
+                     no figure.";
     let sentences = [Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)];
     Picture::of(charts, otherwise, sentences)
 }
@@ -265,8 +276,8 @@ fn of_work(inquiry: Inquiry<'_>, work: &Group, barrier: &Case, contest: &Contest
     let is_empty = work.word() == EMPTY_KERNEL;
     let what = match work.number() {
         _ if is_empty => "empty kernels".to_owned(),
-        Some(length) if work.word() == SWEEP_US => format!("kernels of {length} µs with memory traffic"),
-        _ => format!("kernels of {} without memory traffic", naming::group(work)),
+        Some(length) if work.word() == SWEEP_US => format!("{length} µs kernels with memory traffic"),
+        _ => format!("{} kernels without memory traffic", naming::group(work)),
     };
     let situation = format!("{what}, grid of {}", naming::size(barrier));
     let decision = decide(inquiry, contest)?.taking(|choice| {
@@ -399,9 +410,9 @@ mod tests {
         let sentence = said(kernel_or_grid_barrier, launches_by_length()).unwrap().unwrap();
         assert_eq!(
             sentence,
-            "The cheapest way to synchronize a grid of 132×32 between kernels that access no memory is a graph (690 \
-             ns) for kernels of 1 to 5 µs; programmatic launch with an early trigger (500 ns) for kernels of 100 µs. \
-             At every measured length, these are slower: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
+            "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is a graph (690 \
+             ns) at a kernel length of 1 to 5 µs; programmatic launch with an early trigger (500 ns) at a kernel length of 100 µs. \
+             The following are slower at every measured length: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
              that waits for a value (1.50 µs) and a stream that waits for an event (1.50 µs)."
         );
     }
@@ -410,10 +421,13 @@ mod tests {
     fn the_intervals_for_another_run_decide_and_an_open_length_names_all_candidates() {
         let near = vec![kernel("graph", 700.0), grid("counter", 806.0, 0.2), kernel("stream", 1530.0)];
         let open = said(kernel_or_grid_barrier, near.clone()).unwrap().unwrap_err();
-        assert!(open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) for kernels of 5 µs"), "{open}");
+        assert!(
+            open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) at a kernel length of 5 µs"),
+            "{open}"
+        );
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
-        assert!(sentence.contains("a graph (700 ns) for kernels of 5 µs, the only measured length"), "{sentence}");
+        assert!(sentence.contains("a graph (700 ns) at a kernel length of 5 µs, the only one measured"), "{sentence}");
         let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
         let open = said(kernel_or_grid_barrier, [near, vec![unknown]].concat()).unwrap().unwrap_err();
         assert!(open.contains("a grid barrier (lock_free, no figure)"), "{open}");
@@ -456,10 +470,10 @@ mod tests {
         let busy = [("stream", 2270.0), (early, 1710.0), (none, 1180.0)].map(|(way, ns)| swept(kernel(way, 1.0), ns));
         let all = [idle.clone(), busy.to_vec(), vec![barrier.clone()]].concat();
         let sentence = said(kernel_or_grid_barrier, all.clone()).unwrap().unwrap();
-        let [access_none, sweep] = ["early trigger (530 ns) for", "without a trigger (1.18 µs) for"];
+        let [access_none, sweep] = ["early trigger (530 ns) at", "without a trigger (1.18 µs) at"];
         let [first, second] = [access_none, sweep].map(|text| sentence.find(text).expect(text));
-        assert!(sentence[..second].contains("between kernels that read and write the L2 cache"), "{sentence}");
-        assert!(sentence[..first].contains("between kernels that access no memory"), "{sentence}");
+        assert!(sentence[..second].contains("Between kernels that read and write the L2 cache"), "{sentence}");
+        assert!(sentence[..first].contains("Between kernels that access no memory"), "{sentence}");
         let sooner = said(programmatic, all.clone()).unwrap().unwrap();
         assert!(
             sooner.starts_with("Programmatic launch without a trigger starts the next kernel 1.9 times sooner"),

@@ -97,7 +97,7 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
         words.chunk_by(|one, other| one == other).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))),
         ", ",
     )?;
-    Some(format!("Cases with only an approximate figure or none: {} of {} ({counted}).", words.len(), rows.len()))
+    Some(format!("{} of {} cases have only an approximate figure or none ({counted}).", words.len(), rows.len()))
 }
 
 /// Two charts with one vertical axis, side by side as one picture: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
@@ -121,7 +121,7 @@ pub(super) fn each_costs_more(known: &[(&str, Known<'_>)]) -> bool {
     known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1))
 }
 
-/// `At 16 threads mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
+/// `At 16 threads, mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
 /// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
 pub(super) fn cheapest_in_words(
     data: &RunData,
@@ -142,7 +142,7 @@ pub(super) fn cheapest_in_words(
     let (threads, cheapest, times) = (size_and_place(data, peers.like)?, contest.cheapest(noun), win.ratio(&next_cost));
     let Win { name, cost, .. } = &win;
     let text = format!(
-        "At {threads} {name} ({cost}) is the {cheapest}{of_winner}. The next, {next}, costs {times} as much{others}."
+        "At {threads}, {name} ({cost}) is the {cheapest}{of_winner}. The next, {next}, costs {times} as much{others}."
     );
     Some(Outcome::holds(text, win.rows()).headed(cost))
 }
@@ -169,8 +169,8 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
     all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
-/// `Cheapest lock: ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us); ...`, and `Cheapest
-/// measured lock` where the run leaves some out at such a number of threads. It is open where nothing is certain at any of these
+/// `The cheapest lock is ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us). At 4 threads, ...`,
+/// and `The cheapest measured lock` where the run leaves some out at such a number of threads. It is open where nothing is certain at any of these
 /// numbers; `None` where none has two rows.
 pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Outcome> {
     let at = |threads: u32| format!("at {}", plural(threads, "thread"));
@@ -181,7 +181,7 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
         let contest = peers.at(threads);
         match contest.outcome() {
             None => {}
-            Some(Err(reason)) => open.push(format!("{}, {reason}", at(threads))),
+            Some(Err(reason)) => open.push(format!("{}, {reason}.", capitalized(&at(threads)))),
             Some(Ok(win)) => {
                 if contest.left_out > 0 {
                     measured = "measured ";
@@ -194,11 +194,13 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
     }
     let certain: Vec<String> =
         in_groups(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
-    let sentence = |parts: &[String]| format!("Cheapest {measured}{noun}: {}.", parts.join("; "));
     match (certain.is_empty(), open.is_empty()) {
         (true, true) => None,
-        (true, false) => Some(Outcome::open(sentence(&open))),
-        (false, _) => Some(Outcome::holds(sentence(&[&[certain.join(", ")], &open[..]].concat()), [])),
+        (true, false) => Some(Outcome::open(format!("The cheapest {noun} is undecided. {}", open.join(" ")))),
+        (false, _) => {
+            let first = format!("The cheapest {measured}{noun} is {}.", enumeration(&certain));
+            Some(Outcome::holds([&[first], &open[..]].concat().join(" "), []))
+        }
     }
 }
 
@@ -250,7 +252,7 @@ impl<'a> Along<'a> {
             }
         }
         let range = |from: u32, to: u32| if from == to { from.to_string() } else { format!("{from} to {to}") };
-        let only = if self.stops.len() == 1 { ", the only measured length (more with --preset standard)" } else { "" };
+        let only = if self.stops.len() == 1 { ", the only one measured (--preset standard measures more)" } else { "" };
         let words =
             stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}{only}", at(&range(from, to)))));
         joined(words, "; ").unwrap_or_default()

@@ -27,7 +27,7 @@ fn alone_and_beside(data: &RunData) -> Option<Outcome> {
     let all = independent(data);
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| format!("the core does {gain:.2} times the work"));
     take_longer("With the SMT sibling busy with the same work", &all, gain)
-        .or_else(|| Outcome::open_of(&all, "what a hardware thread loses to its sibling (intervals overlap)"))
+        .or_else(|| Outcome::open_of(&all, "how much a hardware thread loses to its sibling (the intervals overlap)"))
 }
 
 /// A team of one thread on each core, and one of all hardware threads of the same cores.
@@ -69,7 +69,7 @@ fn which(data: &RunData) -> String {
     let of_all = Some(&data.run.environment.allowed_cpus).filter(|_| cpu.packages <= 1);
     let of_socket = cpu.node_cpus.values().next().filter(|_| cpu.packages == cpu.numa_nodes);
     match teams(data) {
-        Some([(Placement::None, _), _]) => ", which the operating system chose".to_owned(),
+        Some([(Placement::None, _), _]) => " (chosen by the operating system)".to_owned(),
         _ => of_all
             .or(of_socket)
             .filter(|list| !list.is_empty())
@@ -104,19 +104,20 @@ fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
     take_instead(&pairs(data), |words| format!("Two threads on one core instead of two: {words}."))
 }
 
-const WHAT_THEY_ARE: &str = "Lines without a core count show one core, whose threads share no cache line. “The core \
-                             does” is the combined throughput of both threads relative to one thread alone.";
+const WHAT_THEY_ARE: &str = "Lines whose labels name no core count show the threads of one core, which share no cache \
+                             line. “Work of the core” is the combined throughput of both threads relative to one \
+                             thread alone.";
 
 /// What published figures say, which have no intervals.
 fn by_points(data: &RunData) -> Option<String> {
     let teams = teams(data)?;
-    let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()))?;
+    let in_words = |(at, (name, times)): (usize, (String, String))| match at {
+        0 => format!("{name} takes {times} as long per thread"),
+        _ => format!("{name} {times}"),
+    };
+    let words = enumerated(of_teams(data, &teams).filter_map(|one| one.of_points()).enumerate().map(in_words))?;
     let [(_, cores), (_, threads)] = teams;
-    let text = format!(
-        "Time per thread with {threads} threads, relative to {cores} threads on the same cores \
-                        (without intervals)"
-    );
-    Some(format!("{text}: {words}."))
+    Some(format!("With {threads} threads instead of {cores} on the same cores, {words} (without intervals)."))
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
@@ -133,13 +134,13 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let meeting = pairs(data).into_iter().map(|one| line(one.name(), one.cells())).collect();
     let tables = [
         Spec::table(
-            &format!("The same cores{}: one thread per core, one per hardware thread", which(data)),
-            &["one thread", "all threads", "a thread takes", "the core does"],
+            &format!("The same cores{} with one thread per core and with one per hardware thread", which(data)),
+            &["one thread", "all threads", "a thread takes", "work of the core"],
             lines,
         ),
         Spec::table("Two threads that meet", &["two cores", "one core", "one core against two"], meeting),
     ];
-    let otherwise = "What a hardware thread loses to its sibling is undecided in this run.";
+    let otherwise = "The cost of a busy SMT sibling is undecided in this run.";
     Picture::of(tables, otherwise, [by_points(data), Some(WHAT_THEY_ARE.to_owned())])
 }
 
@@ -187,7 +188,7 @@ mod tests {
         let Spec::Table { title, lines, .. } = &decision("decide-smt", &run).unwrap().charts[0] else { panic!() };
         let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
         assert_eq!(labels, ["barrier, 10 cores", "mutex, 10 cores", "mutex, 5 cores"]);
-        assert!(title.as_ref().unwrap().starts_with("The same cores of CPUs 0-9,20-29: one"), "{title:?}");
+        assert!(title.as_ref().unwrap().starts_with("The same cores of CPUs 0-9,20-29 with one"), "{title:?}");
         // Of threads that nobody bound, the teams of the whole machine are compared.
         for row in &mut run.rows {
             let threads = row.case.threads.map(|threads| 2 * threads);

@@ -154,7 +154,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let waited = |case: &Case| waited_us(case).map_or(0, u64::from);
     let break_even = Waiters::of(data, USUAL_US).and_then(|waiters| waiters.break_even());
     let rule = break_even
-        .map(|[_, at, _]| Rule { x: at / 1000.0, label: format!("what sleeping costs: {}", figure::time(at)) });
+        .map(|[_, at, _]| Rule { x: at / 1000.0, label: format!("the cost of sleeping: {}", figure::time(at)) });
     let reactions = Spec::lines(
         Axis::log("microseconds waited", Unit::Count),
         Axis::log("from the store until the waiter reacts", Unit::Time),
@@ -168,7 +168,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     );
     let about = "The two CPU threads are placed close together, and a spinning waiter keeps its CPU. Hints are \
                  timed on one thread.";
-    let otherwise = "Whether to spin or to sleep is undecided: the run has no wake-ups or no spinning waiters.";
+    let otherwise = "It is undecided whether to spin or to sleep, because the run has no wake-ups or no spinning \
+                     waiters.";
     Picture::of(
         [reactions, costs, teams],
         otherwise,

@@ -157,18 +157,15 @@ fn another_state_is_named_and_nothing_is_slower_because_of_it() {
     let neighbour = Setting { cycles: 1.2, lines: (1.15, 1.0), ..USUAL };
     // The clock of a process differs by 1 % from that of the run.
     let clock = Setting { clock_ghz: 3.4, ..USUAL };
-    let named = [
-        (places, true, "two nearby CPUs"),
-        (neighbour, true, "a busy neighbour on the core"),
-        (clock, false, "core clock"),
-    ];
+    let named =
+        [(places, true, "two nearby CPUs"), (neighbour, true, "a busy SMT sibling"), (clock, false, "core clock")];
     for (of_b, is_state, name) in named {
         let mut right = 0;
         for seed in 0..20 {
             let (a, b) = (run("a", USUAL, 2 * seed), run("b", of_b, 2 * seed + 1));
             let comparison = compare(&a, &b, 0.05);
             let text = comparison.states.sentences().join("; ");
-            right += u32::from(text.contains(name) && text.contains("another machine state") == is_state);
+            right += u32::from(text.contains(name) && text.contains("different machine states") == is_state);
             assert!(different(&comparison) * 100 <= comparison.cases.len(), "{name}: {text}");
         }
         assert!(right >= 19, "{name}: {right} of 20");

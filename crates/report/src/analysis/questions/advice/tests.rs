@@ -147,7 +147,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
     assert_eq!(undecided(&asked(&data, Need::Protect, None)), WITHOUT_INTERVALS);
     let data = run(vec![imported("ticket", 10.0), imported("std_mutex", 2000.0)]);
     let far = asked(&data, Need::Protect, None);
-    let note = "these figures have no intervals; chosen because the next costs at least 2 times as much";
+    let note = "chosen because the next costs at least 2 times as much, although these figures have no intervals";
     assert_eq!((choice(&far).name.as_str(), choice(&far).notes[1].as_str()), ("ticket", note));
     let absent = Row { verdict: Verdict::Skipped("none here".into()), ..lock("mcs", 16, 1.0) };
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), absent]);
@@ -362,7 +362,7 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     let [graph, barrier] = [working, empty].map(|one| one.decision.choice.clone().unwrap());
     assert_eq!(
         (graph.id.as_str(), working.situation.as_str()),
-        ("gpu.launch.graph", "kernels of 5 µs without memory traffic, grid of 132×32")
+        ("gpu.launch.graph", "5 µs kernels without memory traffic, grid of 132×32")
     );
     assert_eq!(
         (barrier.name.as_str(), empty.situation.as_str()),
