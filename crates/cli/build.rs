@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What the program is made of, below the workspace's folder. Whether it was modified is asked again when one changes.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
     "kernels",
@@ -15,6 +15,7 @@ const SOURCES: [&str; 12] = [
     "crates/cpu/src",
     "crates/gpu/src",
     "crates/host/src",
+    "crates/machine/src",
     "crates/orderings/src",
     "crates/papers/src",
     "crates/report",

@@ -16,7 +16,6 @@ fn main() {
     let version = output.ok().and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
     println!("cargo:rustc-env=SYNCSCOPE_RUSTC={}", version.trim());
     println!("cargo:rustc-env=SYNCSCOPE_LIBRARIES={}", libraries().join(","));
-    link_unpacked_hwloc();
 }
 
 /// `parking_lot=0.12.5` and so on, from the workspace's lock file. In a package there is none: which versions cargo takes
@@ -30,17 +29,4 @@ fn libraries() -> Vec<String> {
         Some(format!("{name}={}", rest.split('"').next()?))
     };
     LIBRARIES.iter().filter_map(version).collect()
-}
-
-/// Where the system has no hwloc, `scripts/setup build` puts one into the project's folder, and `scripts/setup release` one for
-/// each architecture.
-fn link_unpacked_hwloc() {
-    let variable = |name| env::var(name).unwrap_or_default();
-    let project = Path::new(&variable("CARGO_MANIFEST_DIR")).join("../../.syncscope");
-    let is_native = variable("HOST") == variable("TARGET");
-    let of_architecture = format!("hwloc-{}", variable("CARGO_CFG_TARGET_ARCH"));
-    let folders = is_native.then_some("hwloc").into_iter().chain([of_architecture.as_str()]);
-    for folder in folders.filter_map(|folder| project.join(folder).canonicalize().ok()) {
-        println!("cargo:rustc-link-search=native={}", folder.display());
-    }
 }

@@ -10,8 +10,8 @@ use syncscope_core::run::machine::ChainCheck;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::{Case, Laboratory, Listing, OwnCode, Preset, Primitive};
 use syncscope_cpu::CpuLaboratory;
-use syncscope_cpu::machine::surroundings;
 use syncscope_gpu::{GpuError, GpuLaboratory};
+use syncscope_machine::surroundings;
 use syncscope_mpi::{self as mpi, MpiLaboratory};
 use syncscope_papers::crosscheck;
 

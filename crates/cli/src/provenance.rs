@@ -11,8 +11,8 @@ use syncscope_core::machine::Environment;
 use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
-use syncscope_cpu::machine::cpu_time::CpuCounters;
 use syncscope_host::cpu_list;
+use syncscope_machine::cpu_time::CpuCounters;
 
 use crate::laboratories::Laboratories;
 

@@ -339,7 +339,8 @@ mod tests {
     use syncscope_host::clock;
 
     use super::*;
-    use crate::machine::topology::tests::{regular, usable_cpus};
+    use syncscope_host::scheduling::allowed_cpus;
+    use syncscope_machine::topology::regular;
 
     const fn noise_of(without: f64, with: f64) -> Noise {
         [without, with]
@@ -428,7 +429,7 @@ mod tests {
 
     #[test]
     fn loops_use_time_while_they_are_on_and_are_gone_after_drop() {
-        let cpus = usable_cpus();
+        let cpus = allowed_cpus();
         let Ok(loops) = KeepAwake::start(&cpus) else { return };
         assert_eq!(threads_and_ticks(), (cpus.len(), 0), "switched off at first");
         loops.switch(true);

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, Primitive};
 
-use crate::machine::nearness::CpuGroups;
-use crate::machine::placement::where_it_differs;
-use crate::machine::topology::{HardwareThread, Topology};
+use syncscope_machine::nearness::CpuGroups;
+use syncscope_machine::placement::where_it_differs;
+use syncscope_machine::topology::{HardwareThread, Topology};
 
 /// The values that primitives vary. Each primitive uses the axes that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -349,7 +349,7 @@ fn largest(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::tests::regular;
+    use syncscope_machine::topology::regular;
 
     #[test]
     fn each_set_of_cpus_is_measured_in_one_placement() {

@@ -1,6 +1,5 @@
 //! A case of the CPU, made ready for the engine.
 
-use crate::machine::cpu_time::Occupancy;
 use crate::primitives::window::operations_in_turns;
 use crate::primitives::{Blocking, Workload};
 use crate::team::{Body, Executor, Purpose, Record, TeamError};
@@ -14,6 +13,7 @@ use syncscope_core::{
     Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Protocol, Ruler, Sample,
     Shot, Side, Ticks, stats,
 };
+use syncscope_machine::cpu_time::Occupancy;
 
 /// Time that a batch gets in addition to what is expected of it.
 const GRACE: Duration = Duration::from_secs(2);

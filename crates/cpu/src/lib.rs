@@ -7,7 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`bench`](mod@bench) | a Rust program's own locks, barriers, hand-offs and operations, for `cargo bench` |
-//! | [`machine`] | topology, placement of threads, memory and its NUMA nodes, the system's files |
+//! | `memory/` | pages for measured data and their NUMA nodes; what worker processes inherit |
 //! | [`timing`] | the clock, core cycles, SMT interference |
 //! | [`sync`] | locks and barriers with algorithms of their own |
 //! | [`team`] | the pinned threads that run the shots |
@@ -15,10 +15,11 @@
 //! | [`primitives`] | the catalogue: a folder or a file for each family, a block for each primitive |
 //! | [`processes`] | worker processes, for the cases that need some |
 //! | `awake.rs` | whether and how CPUs are kept from halting during a run |
-//! | [`studies`] | cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows |
+//!
+//! `syncscope-machine` has what is not timed: topology, placement of threads, studies of the machine.
 //!
 //! ```text
-//! axes -> plan <- primitives, studies                       which cases
+//! axes -> plan <- primitives                                which cases
 //! primitives -> workload -> team -> experiment -> engine    how one case is measured
 //! ```
 
@@ -34,13 +35,9 @@ pub mod experiment;
 #[cfg(not(loom))]
 pub mod laboratory;
 #[cfg(not(loom))]
-pub mod machine;
-#[cfg(not(loom))]
 pub mod primitives;
 #[cfg(not(loom))]
 pub mod processes;
-#[cfg(not(loom))]
-pub mod studies;
 #[cfg(not(loom))]
 pub mod team;
 #[cfg(not(loom))]
@@ -53,6 +50,8 @@ mod axes;
 #[cfg(not(loom))]
 mod facts;
 #[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
 mod plan;
 #[cfg(not(loom))]
 mod thinning;
@@ -62,10 +61,10 @@ pub use facts::between_threads;
 #[cfg(not(loom))]
 pub use laboratory::CpuLaboratory;
 #[cfg(not(loom))]
-pub use machine::described::plan_on;
-#[cfg(not(loom))]
-pub use machine::topology::Topology;
-#[cfg(not(loom))]
 pub use plan::cases;
 #[cfg(not(loom))]
 pub use primitives::{catalogue, elided_by_nature, evidence_of};
+#[cfg(not(loom))]
+pub use syncscope_machine::described::plan_on;
+#[cfg(not(loom))]
+pub use syncscope_machine::topology::Topology;

@@ -7,11 +7,11 @@ use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Layout, Placement, Preset, Waits};
 
 use crate::axes::{Axes, MORE_THAN_CPUS, MOST_PROCESSES};
-use crate::machine::placement::{are_alike, named};
-use crate::machine::topology::Topology;
 use crate::primitives::{Entry, InQuick, entries, find};
-use crate::studies::Setting;
 use crate::thinning::within_time;
+use syncscope_machine::placement::{are_alike, named};
+use syncscope_machine::studies::Setting;
+use syncscope_machine::topology::Topology;
 
 /// The cases of `preset` on a machine that is described so, as far as it is regular.
 ///
@@ -119,13 +119,30 @@ mod tests {
     use super::*;
     use syncscope_core::SpinBudget;
 
-    use crate::machine::nearness::PairClass;
-    use crate::machine::nearness::classes;
-    use crate::machine::placement::place;
-    use crate::machine::topology::tests::regular;
+    use syncscope_machine::nearness::{PairClass, classes};
+    use syncscope_machine::placement::place;
+    use syncscope_machine::studies;
+    use syncscope_machine::topology::regular;
 
     fn count(preset: Preset, topology: &Topology) -> usize {
         plan(preset, topology).len()
+    }
+
+    /// Whether the plan of this machine has a case that `is_one`.
+    fn has(topology: &Topology, is_one: impl Fn(&Case) -> bool) -> bool {
+        plan(Preset::Standard, topology).iter().any(is_one)
+    }
+
+    #[test]
+    fn each_study_that_lacks_something_has_a_case_that_says_so() {
+        let one_cpu = regular(1, 1, 1, 1, 1);
+        let groups =
+            studies::MISSING.iter().map(|(group, _)| *group).chain(PairClass::ALL.iter().map(|class| class.as_str()));
+        for group in groups {
+            assert!(has(&one_cpu, |case| case.in_group(group) && studies::unavailable(case).is_some()), "{group}");
+        }
+        assert!(has(&one_cpu, |case| case.in_group("one_cpu")));
+        assert!(has(&regular(1, 1, 1, 4, 1), studies::core_to_core::is_of_matrix));
     }
 
     /// On AArch64 relaxed and ordered atomic operations differ.

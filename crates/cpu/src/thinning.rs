@@ -9,9 +9,9 @@ use std::time::Duration;
 use syncscope_core::{Case, Dtype, Placement, Preset, Role};
 
 use crate::axes::filling;
-use crate::machine::placement::named;
-use crate::machine::topology::Topology;
 use crate::primitives::find;
+use syncscope_machine::placement::named;
+use syncscope_machine::topology::Topology;
 
 /// Teams of so many threads are cheap to measure.
 const SMALL_TEAM: u32 = 8;
@@ -127,8 +127,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::machine::topology::tests::regular;
     use crate::plan::whole;
+    use syncscope_machine::topology::regular;
 
     fn plan_and_left_out(preset: Preset, topology: &Topology) -> (Vec<Case>, Vec<&'static str>) {
         within_time(preset, topology, whole(preset, topology))

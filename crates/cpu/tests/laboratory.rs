@@ -13,8 +13,8 @@ use syncscope_core::{
 };
 use syncscope_core::{Group, Settings};
 use syncscope_cpu::primitives::{Executed, Operation, Workload, workload_of};
-use syncscope_cpu::studies::core_to_core;
 use syncscope_cpu::{CpuLaboratory, catalogue};
+use syncscope_machine::studies::core_to_core;
 
 /// Short and coarse: no test here depends on times.
 fn engine() -> Engine {

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use std::process::Command;
 
 use syncscope_core::{Case, Group, Laboratory, Placement, Preset, Refusal};
-use syncscope_cpu::machine::nearness;
-use syncscope_cpu::machine::placement::place;
 use syncscope_cpu::{CpuLaboratory, Topology};
 use syncscope_host::{cpu_list, scheduling};
+use syncscope_machine::nearness;
+use syncscope_machine::placement::place;
 
 #[test]
 #[ignore = "started by the other tests of this file, in a process of its own"]

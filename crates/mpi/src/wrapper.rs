@@ -12,7 +12,7 @@ use syncscope_core::Cancel;
 use syncscope_host::trust::{Origin, trusted};
 use syncscope_host::{cache_folder, content_hash, file_hash};
 
-use syncscope_cpu::machine::c_compiler::{self, in_path};
+use syncscope_machine::c_compiler::{self, in_path};
 
 /// The source of the shim.
 pub(crate) const SOURCE: &str = include_str!("shim.c");

@@ -12,8 +12,8 @@ const MODULES: [&str; 32] = [
     "crates/cpu/src/evidence/function.rs",
     "crates/cpu/src/evidence/x86_64.rs",
     // Mapped memory, where its pages are, CPUID.
-    "crates/cpu/src/machine/memory.rs",
-    "crates/cpu/src/machine/system.rs",
+    "crates/cpu/src/memory/mod.rs",
+    "crates/machine/src/system.rs",
     // Instructions under study that the language has no word for, and pointers to measured variables.
     "crates/cpu/src/primitives/atomic/read.rs",
     "crates/cpu/src/primitives/hint.rs",
@@ -23,7 +23,7 @@ const MODULES: [&str; 32] = [
     "crates/cpu/src/primitives/opaque.rs",
     "crates/cpu/src/primitives/reduction/joining.rs",
     // Memory and descriptors that several processes have in common.
-    "crates/cpu/src/machine/inherited.rs",
+    "crates/cpu/src/memory/inherited.rs",
     "crates/cpu/src/primitives/handoff/kernel.rs",
     "crates/cpu/src/primitives/handoff/spinning.rs",
     "crates/cpu/src/processes",

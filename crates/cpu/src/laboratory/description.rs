@@ -8,9 +8,9 @@ use syncscope_core::units::plural;
 use syncscope_host::{c_library_version, cpu_list};
 
 use super::CpuLaboratory;
-use crate::machine::described;
-use crate::machine::placement::boundaries;
-use crate::machine::system::{loaded_library, settings};
+use syncscope_machine::described;
+use syncscope_machine::placement::boundaries;
+use syncscope_machine::system::{loaded_library, settings};
 
 impl CpuLaboratory {
     /// What the hardware is.

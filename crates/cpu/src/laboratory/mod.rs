@@ -17,23 +17,23 @@ use syncscope_host::scheduling::{self, AffinityGuard, CpuSet};
 
 use crate::awake::AwakePolicy;
 use crate::experiment::{Sharing, TeamExperiment};
-use crate::machine::cpu_time::{CpuCounters, cpu_quota};
-use crate::machine::described::{self, Description};
-use crate::machine::memory;
-use crate::machine::placement::{self, Placed, place_teams_on};
-use crate::machine::system::System;
-use crate::machine::topology::Topology;
+use crate::memory;
 use crate::plan;
 use crate::primitives::own::OwnPrograms;
 use crate::primitives::{self, Blocking, Entry, Workload};
 use crate::processes::{self, ProcessPool};
-use crate::studies::{self, core_to_core, inference};
 use crate::team::openmp;
 use crate::team::pool::TeamPool;
 use crate::thinning;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
 use crate::timing::smt_interference::{self, InterferenceDetector};
+use syncscope_machine::cpu_time::{CpuCounters, cpu_quota};
+use syncscope_machine::described::{self, Description};
+use syncscope_machine::placement::{self, Placed, place_teams_on};
+use syncscope_machine::studies::{self, core_to_core, inference};
+use syncscope_machine::system::System;
+use syncscope_machine::topology::Topology;
 
 mod description;
 

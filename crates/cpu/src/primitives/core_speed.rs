@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use syncscope_core::ActorRule;
 
 use crate::primitives::prelude::*;
-use crate::studies::EachCore;
 use crate::timing::chains::{self, LONG_STEP};
+use syncscope_machine::studies::EachCore;
 
 /// In the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[&ADDITION];

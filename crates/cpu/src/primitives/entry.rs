@@ -5,7 +5,7 @@ use syncscope_core::{Case, Primitive, Waits};
 
 use super::workload::Workload;
 use crate::axes::Axes;
-use crate::studies::Participation;
+use syncscope_machine::studies::Participation;
 
 /// Makes the cases of a primitive.
 pub(super) type Cases = fn(&Primitive, &Axes) -> Vec<Case>;

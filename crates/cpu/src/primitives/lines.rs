@@ -5,8 +5,8 @@ use std::ops::Range;
 use syncscope_core::{Case, Dtype, Layout, Refusal};
 
 use super::operation::SLOTS;
-use crate::machine::inherited;
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
+use crate::memory::inherited;
 use crate::sync::BetweenProcesses;
 
 /// Alignment of slots: a multiple of every line length in common use (64 bytes; 128 on some ARM and POWER cores, and

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
 use crate::primitives::barrier::library::{OpenMpBarrier, workload_of_runtime};
 use crate::primitives::lock::library::openmp_workload;
 use crate::primitives::prelude::*;

@@ -13,7 +13,7 @@ pub(super) use super::workload::{FollowUp, MakeFollowUp, Proof, Workload, percen
 pub(super) use crate::axes::Axes;
 pub(super) use crate::evidence::{Beginnings, Expected};
 pub(super) use crate::facts;
-pub(super) use crate::studies::{CoreKinds, CpuPairs, Numa, OneCpu, Participation, Smt};
 pub(super) use crate::sync::{BetweenProcesses, CachePadded, WaitTimeout};
 pub(super) use crate::team::Body;
 pub(super) use crate::timing::clock::Clock;
+pub(super) use syncscope_machine::studies::{CoreKinds, CpuPairs, Numa, OneCpu, Participation, Smt};

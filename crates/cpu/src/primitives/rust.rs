@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
 use crate::primitives::barrier::proof_of;
 use crate::primitives::prelude::*;
 use crate::primitives::workload::Blocking;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use syncscope_core::{Case, Work};
 
 use super::operation::Executed;
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
 use crate::timing::chains::{ARE_WRITTEN, steps_of_additions};
 
 /// Whether there is the loop on this architecture.

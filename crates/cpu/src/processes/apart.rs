@@ -16,7 +16,7 @@ use syncscope_host::{child_process, shared_memory};
 
 use super::send;
 use crate::laboratory::CpuLaboratory;
-use crate::machine::surroundings::Conditions;
+use syncscope_machine::surroundings::Conditions;
 
 /// The argument that makes this program such a process. No command has it.
 const ARGUMENT: &str = "--fresh-process";

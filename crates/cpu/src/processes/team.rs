@@ -17,7 +17,7 @@ use syncscope_host::child_process;
 use syncscope_host::end::{Before, End};
 
 use super::{ARGUMENT, IS_WORKER, Start, WorkerRequest, send};
-use crate::machine::inherited::Inherited;
+use crate::memory::inherited::Inherited;
 use crate::primitives::own::Library;
 use crate::team::openmp::Policy;
 use crate::team::pool::kept_or_new;

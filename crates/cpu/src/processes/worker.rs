@@ -9,14 +9,14 @@ use syncscope_core::{Case, Shot};
 use syncscope_host::{child_process, scheduling};
 
 use super::{Start, WorkerRequest, send};
-use crate::machine::inherited::{self, Inherited};
-use crate::machine::memory::Pages;
-use crate::machine::system::System;
+use crate::memory::Pages;
+use crate::memory::inherited::{self, Inherited};
 use crate::primitives::own::{Adopted, Library};
 use crate::primitives::{self, Workload};
 use crate::sync::{Barrier as _, LocalSense, SenseBarrier};
 use crate::team::{Body, Executor as _, PEER_TIMEOUT, Purpose, Report, Stopped, Team, TeamError, TeamThread};
 use crate::timing::clock::Clock;
+use syncscope_machine::system::System;
 
 /// The process that a worker is.
 struct Worker {

@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn a_thread_whose_cpu_is_taken_away_counts_as_migrated_and_comes_back() {
-        let [cpu, other, ..] = crate::machine::topology::tests::usable_cpus()[..] else { return };
+        let [cpu, other, ..] = syncscope_host::scheduling::allowed_cpus()[..] else { return };
         let mut team = Team::assemble(&[Some(cpu)], &Clock::calibrate()).unwrap();
         let body: Arc<dyn Body> = Arc::new(Moved(other));
         for _ in 0..2 {
@@ -434,7 +434,7 @@ mod tests {
     /// One that is bound to no CPU counts as migrated while it may not use all that it had.
     #[test]
     fn an_unbound_thread_that_loses_cpus_counts_as_migrated_and_gets_them_back() {
-        let [_, other, ..] = crate::machine::topology::tests::usable_cpus()[..] else { return };
+        let [_, other, ..] = syncscope_host::scheduling::allowed_cpus()[..] else { return };
         let mut team = Team::assemble(&[None], &Clock::calibrate()).unwrap();
         let moved: Arc<dyn Body> = Arc::new(Moved(other));
         for (body, is_moved) in [(Arc::new(Runs::default()) as _, false), (moved, true)].into_iter().cycle().take(5) {

@@ -428,7 +428,7 @@ mod tests {
     fn the_threads_of_every_runtime_are_bound() {
         let clock = Clock::calibrate();
         for runtime in openmp::runtimes() {
-            for cpu in crate::machine::topology::tests::usable_cpus() {
+            for cpu in syncscope_host::scheduling::allowed_cpus() {
                 let mut team = Team::of_runtime(runtime, &[Some(cpu); 3], &clock).unwrap();
                 for _ in 0..2 {
                     let body: Arc<dyn Body> =

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use syncscope_core::{Domain, OwnCheck, OwnCode, OwnOperation, OwnUse};
-use syncscope_cpu::machine::system::System;
 use syncscope_cpu::primitives::own::{SIZES, Trials};
 use syncscope_gpu::own::Inspector;
 use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::scheduling::allowed_cpus;
+use syncscope_machine::system::System;
 use syncscope_orderings::{Files, HARNESS, MODELLED, Model, Span, Test, ptx_as_c};
 
 use super::{

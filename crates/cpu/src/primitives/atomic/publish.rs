@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
 use crate::primitives::prelude::*;
 use crate::primitives::{atomic, opaque};
 

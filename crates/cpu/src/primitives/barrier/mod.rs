@@ -12,8 +12,8 @@ pub(super) mod own;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::machine::inherited;
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
+use crate::memory::inherited;
 use crate::primitives::prelude::*;
 use crate::sync::Barrier;
 

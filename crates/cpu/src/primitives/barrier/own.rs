@@ -1,11 +1,11 @@
 //! Barriers with algorithms of their own; each algorithm is in `sync/barriers`. Start with the sense barrier.
 
-use crate::machine::nearness::CpuGroups;
-use crate::machine::placement::{place, topology_of_teams};
-use crate::machine::topology::Topology;
 use crate::primitives::barrier;
 use crate::primitives::prelude::*;
 use crate::sync::{ClusterBarrier, DisseminationBarrier, FlatBarrier, FutexBarrier, SenseBarrier, TreeBarrier};
+use syncscope_machine::nearness::CpuGroups;
+use syncscope_machine::placement::{place, topology_of_teams};
+use syncscope_machine::topology::Topology;
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, &TREE, &FLAT, &FUTEX, &CLUSTERS];
@@ -107,7 +107,7 @@ mod tests {
     use syncscope_core::Placement;
 
     use super::*;
-    use crate::machine::topology::regular;
+    use syncscope_machine::topology::regular;
 
     #[test]
     fn clusters_are_the_groups_of_the_cpus_that_the_threads_are_on() {

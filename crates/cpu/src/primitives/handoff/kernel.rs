@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use syncscope_host::descriptors::{EventFd, wait_readable};
 
-use crate::machine::inherited;
+use crate::memory::inherited;
 use crate::primitives::handoff::{self, Handoff, Token};
 use crate::primitives::prelude::*;
 

@@ -12,8 +12,8 @@
 //! line before. This happens once in an iteration of both loops and cancels in their difference.
 
 use self::round_trips::RoundTrips;
-use crate::machine::inherited;
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
+use crate::memory::inherited;
 use crate::primitives::prelude::*;
 use crate::sync::WaitLimit;
 use std::sync::Arc;

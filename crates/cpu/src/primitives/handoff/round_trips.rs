@@ -133,7 +133,7 @@ impl<H: Handoff> FollowUp for RoundTrips<H> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::memory::Pages;
+    use crate::memory::Pages;
     use crate::primitives::handoff::channels::{Bounded, Inboxes};
     use crate::primitives::handoff::spinning::StoreToken;
     use crate::team::{Executor, Team};

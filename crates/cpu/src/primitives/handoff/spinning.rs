@@ -7,7 +7,7 @@ use crossbeam::utils::Backoff;
 use crate::primitives::handoff;
 use crate::primitives::handoff::{Handoff, Token};
 use crate::primitives::prelude::*;
-use crate::studies::CoreToCore;
+use syncscope_machine::studies::CoreToCore;
 
 /// In theory: a store that takes the line from the other core, and a read of the other core that fetches it: one
 /// transfer of a line, and the delay until the waiting core reads again. No message between cores costs less. A sample

@@ -18,8 +18,8 @@ pub(super) mod roles;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use crate::machine::inherited;
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
+use crate::memory::inherited;
 use crate::primitives::number::{Number, by_dtype};
 use crate::primitives::prelude::*;
 use crate::primitives::window::Windows;

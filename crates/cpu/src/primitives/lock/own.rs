@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use syncscope_host::scheduling;
 
-use crate::machine::nearness::CpuGroups;
-use crate::machine::placement::topology_of_teams;
 use crate::primitives::lock::{self, Raw};
 use crate::primitives::prelude::*;
 use crate::sync::{
     ClhLock, CnaLock, CohortLock, HemLock, McsLock, QueuedSpinLock, ReciprocatingLock, SpinParkLock, TicketLock,
     TtasLock,
 };
+use syncscope_machine::nearness::CpuGroups;
+use syncscope_machine::placement::topology_of_teams;
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] =

@@ -7,7 +7,7 @@ use crossbeam::atomic::AtomicCell;
 use crossbeam::epoch;
 use crossbeam::sync::ShardedLock;
 
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
 use crate::primitives::lock::{self, Lock, LockKind, PlainNumber, library_lock};
 use crate::primitives::number::Number;
 use crate::primitives::prelude::*;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crossbeam::sync::ShardedLock;
 use syncscope_core::LockRole;
 
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
 use crate::primitives::prelude::*;
 use crate::sync::PthreadRwLock;
 

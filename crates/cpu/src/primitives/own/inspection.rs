@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
 
 use super::source::{LIMIT, compiler_of, explained, functions, is_cancelled, lines};
-use crate::machine::c_compiler;
+use syncscope_machine::c_compiler;
 
 const PROBE: &str = include_str!("probe.h");
 

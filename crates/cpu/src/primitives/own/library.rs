@@ -13,7 +13,7 @@ use syncscope_core::{Case, Dtype, Layout, LockRole, OwnCheck, Shot};
 use syncscope_host::loading::undisturbed;
 
 use crate::evidence::LoopFunctions;
-use crate::machine::memory::Pages;
+use crate::memory::Pages;
 use crate::primitives::lock::roles;
 use crate::primitives::operation::{Executed, Operation, SLOTS, TURN, Turns, UNROLL, slot_of};
 use crate::primitives::wake::Way;

@@ -28,13 +28,13 @@ pub use self::trials::{FORMS, SIZES, Trials};
 use crate::axes::powers_of_two;
 use crate::evidence::{Expected, only_reads};
 use crate::facts;
-use crate::machine::placement::named;
-use crate::machine::topology::Topology;
 use crate::primitives::barrier;
 use crate::primitives::lock::roles::{by_role, of_role};
 use crate::primitives::wake::budget;
 use crate::primitives::work::{self, LockWork};
 use crate::primitives::workload::{Blocking, Workload};
+use syncscope_machine::placement::named;
+use syncscope_machine::topology::Topology;
 
 /// A compiled operation, and those of its layouts that were loaded, or why they cannot be.
 #[derive(Debug)]

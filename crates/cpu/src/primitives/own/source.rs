@@ -13,7 +13,7 @@ use syncscope_host::guard::temporary_folder;
 use tempfile::TempDir;
 
 use super::layout;
-use crate::machine::c_compiler;
+use syncscope_machine::c_compiler;
 
 /// What the source may use: printed by `syncscope measure --header cpu`.
 pub const HEADER: &str = include_str!("own.h");

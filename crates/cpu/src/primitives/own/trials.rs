@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::inspection::body_of;
 use super::source::{CompilerOf, LIMIT, compiler_among, compiler_of, explained, functions, is_cancelled, text};
-use crate::machine::c_compiler;
+use syncscope_machine::c_compiler;
 
 const TRIAL: &str = include_str!("trial.h");
 

@@ -10,16 +10,16 @@
 use super::spinning::{Watched, Yield};
 use super::wake_pair;
 use super::ways::{FutexWord, StdSignal, Way};
-use crate::machine::topology::Topology;
 use crate::primitives::prelude::*;
 use crate::primitives::wake;
-use crate::studies::{Competing, Setting, Study as _};
 use crate::sync::WaitLimit;
 use crate::timing::smt_interference::independent_additions;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use syncscope_core::{Placement, SpinBudget};
+use syncscope_machine::studies::{Competing, Setting, Study as _};
+use syncscope_machine::topology::Topology;
 
 /// In the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&FUTEX, &CONDVAR, &YIELDS];

@@ -8,7 +8,6 @@ use super::wake_pair::WakePair;
 use super::ways::{FutexWord, Way};
 use crate::primitives::prelude::*;
 use crate::primitives::wake;
-use crate::studies::{SIBLING_WAITS, WaitingSibling};
 use crate::sync::WaitLimit;
 use crate::timing::smt_interference::independent_additions;
 use crossbeam::utils::Backoff;
@@ -16,6 +15,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use syncscope_machine::studies::{SIBLING_WAITS, WaitingSibling};
 
 /// In the order of the catalogue: the later ones leave more of the core to others.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SPIN, &HINT, &HINTS, &BACKOFF, &YIELD, &SPIN_FUTEX];

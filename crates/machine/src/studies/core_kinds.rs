@@ -7,13 +7,13 @@ use syncscope_core::machine::kinds_group;
 use syncscope_core::{Case, Group};
 
 use super::{Setting, Study, on_cpus};
-use crate::machine::nearness::{PairClass, SharedLevels};
+use crate::nearness::{PairClass, SharedLevels};
 
 /// The group of a machine with two kinds whose threads are on one core of each; where there is one kind, of the case that says so.
 pub(super) const BOTH: &str = "mixed_cores";
 
 /// What an operation costs on cores of each kind, and between kinds.
-pub(crate) struct CoreKinds;
+pub struct CoreKinds;
 
 impl Study for CoreKinds {
     /// Every template on cores of each kind, and those of two threads on one core of each of two kinds. A machine of one kind has one
@@ -62,8 +62,9 @@ mod tests {
     use syncscope_core::Preset;
 
     use super::*;
-    use crate::machine::topology::Topology;
-    use crate::machine::topology::tests::{hybrid, of_kinds, regular};
+    use crate::topology::Topology;
+    use crate::topology::regular;
+    use crate::topology::tests::{hybrid, of_kinds};
 
     const FAST: &str = "performance_cores";
     const SLOW: &str = "efficiency_cores";

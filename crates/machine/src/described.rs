@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// What describes the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Description {
+pub enum Description {
     /// Nothing: it is the one that this program runs on.
     ThisSystem,
     /// Files as those of a Linux system, below a folder.
@@ -39,7 +39,7 @@ pub(crate) enum Description {
 const VARIABLES: [&str; 4] = ["HWLOC_FSROOT", "HWLOC_CPUID_PATH", "HWLOC_SYNTHETIC", "HWLOC_XMLFILE"];
 
 /// The variables that are set, as they are named in messages.
-pub(crate) fn variables() -> String {
+pub fn variables() -> String {
     let set: Vec<&str> = VARIABLES.into_iter().filter(|name| env::var_os(name).is_some()).collect();
     // Nothing but this variable makes a topology without a description one of another machine.
     if set.is_empty() { "HWLOC_THISSYSTEM".to_owned() } else { set.join(" and ") }
@@ -50,7 +50,7 @@ impl Description {
     ///
     /// # Errors
     /// Which variable is wrong, and why.
-    pub(crate) fn of_environment() -> Result<Self, String> {
+    pub fn of_environment() -> Result<Self, String> {
         let mut found = Self::ThisSystem;
         for name in VARIABLES {
             if let Some(value) = env::var_os(name) {
@@ -77,7 +77,7 @@ impl Description {
     }
 
     /// The system whose files tell more than the topology does: that of the description, which may have none.
-    pub(crate) fn system(&self) -> System {
+    pub fn system(&self) -> System {
         match self {
             Self::ThisSystem => System::default(),
             Self::Files(root) => System::at(root),
@@ -86,7 +86,7 @@ impl Description {
     }
 
     /// The kinds of its cores.
-    pub(crate) fn core_kinds(&self, topology: &Topology) -> CoreKinds {
+    pub fn core_kinds(&self, topology: &Topology) -> CoreKinds {
         match self {
             Self::ThisSystem | Self::Files(_) => core_kinds::of_system(&self.system(), topology),
             Self::Registers(folder) => core_kinds::of_dump(folder, topology),
@@ -96,7 +96,7 @@ impl Description {
     }
 
     /// The name of its processor.
-    pub(crate) fn processor(&self) -> Option<String> {
+    pub fn processor(&self) -> Option<String> {
         let Self::Xml(text) = self else { return self.system().processor() };
         let (_, rest) = text.split_once("<info name=\"CPUModel\"")?;
         Some(attribute(rest.split_once('>')?.0, "value")?.trim().to_owned())
@@ -106,7 +106,7 @@ impl Description {
     ///
     /// # Errors
     /// That hwloc cannot read the description, or finds no machine.
-    pub(crate) fn topology(&self) -> Result<Topology, String> {
+    pub fn topology(&self) -> Result<Topology, String> {
         const NOTHING: &str =
             "hwloc could not load the topology: see what `lstopo` or `hwloc-info` says and whether /sys is mounted";
         let topology = hwloc::load().ok_or_else(|| self.unread(true).unwrap_or_else(|| NOTHING.to_owned()))?;
@@ -165,7 +165,7 @@ pub fn plan_on(cpus: &[u32]) -> Result<bool, String> {
 }
 
 /// A described machine as it is planned for.
-pub(crate) fn planned(topology: Topology) -> Topology {
+pub fn planned(topology: Topology) -> Topology {
     match PLANNED.get() {
         Some(cpus) => topology.restricted(|cpu| cpus.contains(&cpu)),
         None => topology,

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use hwloc2::ObjectType::{L1Cache, L2Cache, L3Cache, L4Cache, L5Cache};
 use hwloc2::{CpuSet, ObjectType, Topology as Hwloc, TopologyFlag, TopologyObject};
 
-use crate::machine::topology::{Cache, HardwareThread, NumaNode, Topology};
+use crate::topology::{Cache, HardwareThread, NumaNode, Topology};
 
 /// The caches of each level from 1 on.
 const CACHES: [ObjectType; 5] = [L1Cache, L2Cache, L3Cache, L4Cache, L5Cache];

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_host::clock::{children_cpu_time, process_cpu_time, ticks_per_second};
 
-use crate::machine::system::System;
+use crate::system::System;
 
 /// The smallest CPU quota that applies, in CPUs; `None` where there is none. `root` is `/` except in tests.
 ///
@@ -127,7 +127,7 @@ fn of_cpu(line: &str) -> Option<(u32, OfCpu)> {
 
 /// The begin of a stretch of time.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Occupancy {
+pub struct Occupancy {
     started: Instant,
     spent: Duration,
     /// How long the threads of this process have waited for a CPU; `None` where the kernel does not count it.
@@ -145,17 +145,17 @@ fn waited_for_cpus() -> Option<Duration> {
 
 impl Occupancy {
     /// The stretch begins now.
-    pub(crate) fn begin() -> Self {
+    pub fn begin() -> Self {
         Self { started: Instant::now(), spent: process_cpu_time(), waited: waited_for_cpus() }
     }
 
     /// The share of the time of so many CPUs that this process has spent since then.
-    pub(crate) fn share(&self, cpus: u32) -> f64 {
+    pub fn share(&self, cpus: u32) -> f64 {
         share(process_cpu_time().saturating_sub(self.spent), self.started.elapsed(), cpus)
     }
 
     /// Whether most of the time that its threads did not run they slept, instead of waiting for a CPU.
-    pub(crate) fn was_mostly_asleep(&self, cpus: u32) -> Option<bool> {
+    pub fn was_mostly_asleep(&self, cpus: u32) -> Option<bool> {
         let waited = waited_for_cpus()?.saturating_sub(self.waited?);
         Some(is_mostly_asleep(self.share(cpus), share(waited, self.started.elapsed(), cpus)))
     }
@@ -173,7 +173,7 @@ fn share(spent: Duration, elapsed: Duration, cpus: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::system::tests::system;
+    use crate::system::tests::system;
 
     fn quota_with(files: &[(&str, &str)]) -> Option<f64> {
         let root = tempfile::tempdir().unwrap();

@@ -11,8 +11,8 @@ use syncscope_core::Placement;
 use syncscope_core::machine::Boundaries;
 use syncscope_host::cpu_list;
 
-use crate::machine::described::Description;
-use crate::machine::topology::{HardwareThread, Topology, distinct};
+use crate::described::Description;
+use crate::topology::{HardwareThread, Topology, distinct};
 
 /// Why no thread can be placed.
 const NO_CPU: &str = "none of the CPUs in the topology is in this process's affinity mask: check taskset and the cpuset of its control group";
@@ -21,12 +21,12 @@ static TOPOLOGY: OnceLock<Option<Topology>> = OnceLock::new();
 
 /// The topology that the laboratory opened first places threads on, for primitives that depend on where their threads are;
 /// without a laboratory, all that hwloc finds.
-pub(crate) fn topology_of_teams() -> Option<&'static Topology> {
+pub fn topology_of_teams() -> Option<&'static Topology> {
     TOPOLOGY.get_or_init(|| Description::of_environment().ok()?.topology().ok()).as_ref()
 }
 
 /// Threads will be placed on this topology.
-pub(crate) fn place_teams_on(topology: &Topology) {
+pub fn place_teams_on(topology: &Topology) {
     // The machine and what the process may use of it are the same for a second laboratory.
     let _ = TOPOLOGY.set(Some(topology.clone()));
 }
@@ -145,7 +145,7 @@ impl Load {
 }
 
 /// From how many threads on the teams of a placement use further parts of the machine.
-pub(crate) fn boundaries(topology: &Topology, placement: &Placement) -> Boundaries {
+pub fn boundaries(topology: &Topology, placement: &Placement) -> Boundaries {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
     let order = in_order(&places, placement, places.len());
     let second = |part: &dyn Fn(&HardwareThread) -> Option<u32>| {
@@ -177,7 +177,7 @@ pub fn are_alike(topology: &Topology, one: &Placement, other: &Placement, thread
 }
 
 /// The placement under whose name a team of `cores` is measured: where no core has several usable hardware threads it is `close`.
-pub(crate) fn named(topology: &Topology, placement: &Placement) -> Placement {
+pub fn named(topology: &Topology, placement: &Placement) -> Placement {
     let cores = distinct(topology.allowed().map(|thread| thread.core));
     let is_flat = cores as usize == topology.allowed().count();
     if is_flat && *placement == Placement::Cores { Placement::Close } else { placement.clone() }
@@ -186,12 +186,7 @@ pub(crate) fn named(topology: &Topology, placement: &Placement) -> Placement {
 /// The numbers of threads for which a placement chooses other CPUs than each of `others`.
 ///
 /// One walk finds the places for all numbers. Placing each number separately would take minutes for a thousand CPUs.
-pub(crate) fn where_it_differs(
-    topology: &Topology,
-    placement: &Placement,
-    others: &[Placement],
-    counts: &[u32],
-) -> Vec<u32> {
+pub fn where_it_differs(topology: &Topology, placement: &Placement, others: &[Placement], counts: &[u32]) -> Vec<u32> {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
     let order = |placement: &Placement| in_order(&places, placement, places.len());
     let (own, others) = (order(placement), others.iter().map(order).collect::<Vec<_>>());
@@ -229,7 +224,8 @@ fn listed(topology: &Topology, list: &[u32], threads: u32) -> Result<Vec<u32>, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::tests::{hybrid, of_kinds, regular, siblings_offline};
+    use crate::topology::regular;
+    use crate::topology::tests::{hybrid, of_kinds, siblings_offline};
 
     fn cpus(topology: &Topology, placement: &Placement, threads: u32) -> Vec<u32> {
         place(topology, placement, threads).unwrap().cpus.into_iter().map(Option::unwrap).collect()

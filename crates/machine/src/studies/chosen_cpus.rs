@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use syncscope_core::{Case, Group, Preset, SpinBudget};
 
 use super::{Setting, Study, on_cpus};
-use crate::machine::nearness::PairClass;
+use crate::nearness::PairClass;
 
 /// The group of one thread on a core whose other hardware thread is idle.
 const SIBLING_IDLE: &str = "sibling_idle";
@@ -14,7 +14,7 @@ const SIBLING_IDLE: &str = "sibling_idle";
 pub(super) const SIBLING_BUSY: &str = "sibling_busy";
 
 /// How the cost for two threads depends on what their CPUs share.
-pub(crate) struct CpuPairs;
+pub struct CpuPairs;
 
 impl Study for CpuPairs {
     /// Every template on one pair of each class. A class without a pair has one case, in the quick preset none: there all
@@ -38,7 +38,7 @@ pub(super) fn class_of(case: &Case) -> Option<PairClass> {
 
 /// What a hardware thread loses to its sibling. The loss is the quotient of the busy and the idle cost. The core gains two
 /// over that quotient.
-pub(crate) struct Smt;
+pub struct Smt;
 
 impl Study for Smt {
     /// Every template, whose threads share no line, on one hardware thread of a core and on two of them. A machine without
@@ -52,10 +52,10 @@ impl Study for Smt {
 }
 
 /// The group of a thread that works on one hardware thread of a core, while the other one waits.
-pub(crate) const SIBLING_WAITS: &str = "sibling_waits";
+pub const SIBLING_WAITS: &str = "sibling_waits";
 
 /// What a thread that waits takes from its sibling, by the way in which it waits.
-pub(crate) struct WaitingSibling;
+pub struct WaitingSibling;
 
 impl Study for WaitingSibling {
     /// Every template on the hardware threads of a core, beyond the quick preset. A machine without SMT has one case.
@@ -67,7 +67,7 @@ impl Study for WaitingSibling {
 }
 
 /// What the time that a thread spins before it sleeps takes from others, and they from it.
-pub(crate) struct Competing;
+pub struct Competing;
 
 impl Study for Competing {
     /// Every template with the waker on one CPU, the waiter and its competitor on another, of the nearest pair that is not one core.
@@ -81,10 +81,10 @@ impl Study for Competing {
 }
 
 /// How fast each core is.
-pub(crate) struct EachCore;
+pub struct EachCore;
 
 /// The group of one thread on a core that stands for itself.
-pub(crate) const EACH_CORE: &str = "each core";
+const EACH_CORE: &str = "each core";
 
 /// The most cores of the standard preset; more are sampled evenly. Paper has all.
 const MOST_CORES: usize = 64;
@@ -106,7 +106,7 @@ impl Study for EachCore {
 }
 
 /// What it costs that two threads take turns on one CPU: the one that is woken has to wait for the other one to leave.
-pub(crate) struct OneCpu;
+pub struct OneCpu;
 
 impl Study for OneCpu {
     /// Every template with both threads on the first CPU.
@@ -122,10 +122,10 @@ mod tests {
     use syncscope_core::Placement;
 
     use super::*;
-    use crate::machine::placement::place;
-    use crate::machine::topology::Topology;
-    use crate::machine::topology::tests::regular;
+    use crate::placement::place;
     use crate::studies::unavailable;
+    use crate::topology::Topology;
+    use crate::topology::regular;
 
     #[test]
     fn a_class_without_a_pair_has_one_case() {

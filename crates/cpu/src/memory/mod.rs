@@ -5,6 +5,8 @@
 //! a page from the node of the CPU that touches it first (`Documentation/admin-guide/mm/numa_memory_policy.rst`). A full
 //! node or a policy (numactl, cpuset.mems) may change that, so [`PageHomes`] asks the system.
 
+pub(crate) mod inherited;
+
 use std::alloc::{Layout, handle_alloc_error};
 use std::collections::BTreeSet;
 use std::ops::{Deref, Range};
@@ -14,9 +16,9 @@ use std::{fmt, io, slice};
 use syncscope_core::Refusal;
 use syncscope_host::{cpu_list, limits};
 
-use super::system::System;
-use super::topology::Topology;
 use crate::sync::BetweenProcesses;
+use syncscope_machine::system::System;
+use syncscope_machine::topology::Topology;
 
 /// Elements that share their pages with nothing else. The thread that calls [`Pages::filled`] touches them first.
 pub(crate) struct Pages<T> {
@@ -220,7 +222,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::machine::topology::tests::regular;
+    use syncscope_machine::topology::regular;
 
     #[test]
     fn elements_are_made_and_dropped() {

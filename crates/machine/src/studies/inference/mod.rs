@@ -16,7 +16,7 @@ use syncscope_core::stats::median;
 
 use self::contradictions::contradictions;
 use self::levels::{Matrix, Pair, Partition, members};
-use crate::machine::topology::Topology;
+use crate::topology::Topology;
 
 /// The topology that `rows` show on a machine that reports `topology`. `None` where no pair of CPUs was measured.
 pub fn infer(topology: &Topology, rows: &[Row]) -> Option<MeasuredTopology> {
@@ -57,8 +57,8 @@ fn groups(matrix: &Matrix, cores: &Partition, domains: &[Partition]) -> Vec<Meas
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::tests::regular;
     use crate::studies::core_to_core;
+    use crate::topology::regular;
     use syncscope_core::Group;
     use syncscope_core::{Case, Placement, Verdict, units::Nanoseconds};
 
@@ -279,7 +279,7 @@ mod tests {
         };
         for seed in SEEDS.step_by(20) {
             let mut random = Random(seed);
-            let sample = core_to_core::pairs(&machine, &crate::machine::nearness::classes(&machine), 512);
+            let sample = core_to_core::pairs(&machine, &crate::nearness::classes(&machine), 512);
             let mut noisy = |[a, b]: [u32; 2]| row(a, b, cost(a, b) * (0.9 + 0.2 * random.next()));
             let rows: Vec<Row> = sample.into_iter().map(|(_, pair)| noisy(pair)).collect();
             assert_eq!(inferred(&machine, &rows).1, Vec::<String>::new(), "{seed}");

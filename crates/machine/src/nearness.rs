@@ -35,7 +35,7 @@ impl PairClass {
     }
 
     /// Why a machine has no such pair.
-    pub(crate) const fn missing(self) -> &'static str {
+    pub const fn missing(self) -> &'static str {
         match self {
             Self::SameCore => "no two CPUs this process may use are hardware threads of one core",
             Self::SameL2 => "no two cores this process may use share a second-level cache",
@@ -49,8 +49,9 @@ impl PairClass {
 
 /// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class
 /// of a pair needs no search among the caches.
-pub(crate) struct SharedLevels<'a> {
-    pub(crate) threads: Vec<&'a HardwareThread>,
+pub struct SharedLevels<'a> {
+    /// The CPUs that this process may use.
+    pub threads: Vec<&'a HardwareThread>,
     caches: Vec<[Option<u32>; LEVELS]>,
 }
 
@@ -61,7 +62,8 @@ const LEVELS: usize = 5;
 const NEAR_LEVELS: usize = 2;
 
 impl<'a> SharedLevels<'a> {
-    pub(crate) fn of(topology: &'a Topology) -> Self {
+    /// Those of a machine.
+    pub fn of(topology: &'a Topology) -> Self {
         let threads: Vec<&HardwareThread> = topology.allowed().collect();
         let indices: HashMap<u32, usize> =
             threads.iter().enumerate().map(|(index, thread)| (thread.os, index)).collect();
@@ -76,7 +78,7 @@ impl<'a> SharedLevels<'a> {
     }
 
     /// The class of the CPUs at two different indices.
-    pub(crate) fn class(&self, a: usize, b: usize) -> PairClass {
+    pub fn class(&self, a: usize, b: usize) -> PairClass {
         let (first, second) = (self.threads[a], self.threads[b]);
         let mut levels = self.caches[a].iter().zip(&self.caches[b]);
         let shared = |(one, other): (&Option<u32>, &Option<u32>)| one.is_some() && one == other;
@@ -120,21 +122,21 @@ pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
 
 /// Every CPU in one of several groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CpuGroups {
+pub struct CpuGroups {
     of_cpu: HashMap<u32, usize>,
     count: usize,
 }
 
 impl CpuGroups {
     /// Those of the CPUs that teams are placed on, looked up once.
-    pub(crate) fn here() -> Option<&'static Self> {
+    pub fn here() -> Option<&'static Self> {
         static HERE: LazyLock<Option<CpuGroups>> = LazyLock::new(|| topology_of_teams().and_then(CpuGroups::of));
         HERE.as_ref()
     }
 
     /// The NUMA nodes. Where there is one, the CPUs of each third-level cache, or else of each second-level cache that
     /// several cores share. `None` where no level has two groups of CPUs that this process may use.
-    pub(crate) fn of(topology: &Topology) -> Option<Self> {
+    pub fn of(topology: &Topology) -> Option<Self> {
         let nodes = topology.numa_nodes.iter().map(|node| node.cpus.as_slice()).collect();
         let caches = |level| {
             let of_level = topology.caches.iter().filter(move |cache| cache.level == level);
@@ -144,7 +146,7 @@ impl CpuGroups {
     }
 
     /// Why a machine has no such groups.
-    pub(crate) fn absence(topology: Option<&Topology>) -> &'static str {
+    pub fn absence(topology: Option<&Topology>) -> &'static str {
         if topology.is_none_or(|topology| topology.caches.is_empty()) {
             "the CPUs' caches are unknown (is /sys mounted?), so groups of CPUs are unknown"
         } else {
@@ -166,12 +168,12 @@ impl CpuGroups {
     }
 
     /// How many there are.
-    pub(crate) const fn count(&self) -> usize {
+    pub const fn count(&self) -> usize {
         self.count
     }
 
     /// The group of a CPU; the first one for a CPU that is in none.
-    pub(crate) fn of_cpu(&self, cpu: u32) -> usize {
+    pub fn of_cpu(&self, cpu: u32) -> usize {
         self.of_cpu.get(&cpu).copied().unwrap_or_default()
     }
 }
@@ -181,8 +183,8 @@ mod tests {
     use PairClass::{Across, SameCore, SameL2, SameL3, SameNode, SamePackage};
 
     use super::*;
-    use crate::machine::topology::Cache;
-    use crate::machine::topology::tests::regular;
+    use crate::topology::Cache;
+    use crate::topology::regular;
 
     #[test]
     fn two_packages_of_four_nodes_with_smt() {

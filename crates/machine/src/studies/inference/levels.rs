@@ -7,8 +7,8 @@ use syncscope_core::stats::median;
 use syncscope_core::{Placement, Row, Verdict};
 use syncscope_host::cpu_list;
 
-use crate::machine::topology::Topology;
 use crate::studies::core_to_core::is_of_matrix;
+use crate::topology::Topology;
 
 /// Between cores no published hand-off by compare-and-swap is faster, because the line has to leave the caches of a
 /// core. The fastest at github.com/nviennot/core-to-core-latency takes about 16 ns between cores, and 4 to 9 ns between

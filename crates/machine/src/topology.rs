@@ -68,11 +68,11 @@ pub struct Topology {
 
 /// The kinds of the CPUs, the fastest counted as 0; empty where all are of one kind, or nobody says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct CoreKinds {
+pub struct CoreKinds {
     /// The kind of each CPU.
-    pub(crate) of_cpu: HashMap<u32, u32>,
+    pub of_cpu: HashMap<u32, u32>,
     /// The name of each kind's design, where it has one.
-    pub(crate) names: Vec<Option<String>>,
+    pub names: Vec<Option<String>>,
 }
 
 /// How many different ones there are.
@@ -106,7 +106,7 @@ impl Topology {
     }
 
     /// The machine of a description: as it was recorded, or a regular one with its counts where only these are known.
-    pub(crate) fn described(machine: &CpuMachine) -> Self {
+    pub fn described(machine: &CpuMachine) -> Self {
         if let Some(recorded) = recorded(machine) {
             return recorded;
         }
@@ -121,7 +121,7 @@ impl Topology {
 
     /// With what the system says of its memory. A container may hide a part from hwloc or from the system, so the larger
     /// value counts. A topology of another machine keeps its own.
-    pub(crate) fn with_memory_of_system(mut self, bytes: Option<u64>) -> Self {
+    pub fn with_memory_of_system(mut self, bytes: Option<u64>) -> Self {
         if self.this_system {
             self.memory_bytes = self.memory_bytes.max(bytes);
         }
@@ -176,7 +176,7 @@ impl Topology {
     }
 
     /// With kinds of cores. Where those of some CPUs are not known, all count as of one kind.
-    pub(crate) fn with_core_kinds(mut self, kinds: &CoreKinds) -> Self {
+    pub fn with_core_kinds(mut self, kinds: &CoreKinds) -> Self {
         let rank = |thread: &HardwareThread| kinds.of_cpu.get(&thread.os).copied();
         let found: Option<Vec<u32>> = self.threads.iter().map(rank).collect();
         // A kind whose cores are all offline is no kind of this machine.
@@ -190,7 +190,7 @@ impl Topology {
     }
 
     /// Whether a cache is of the third level or beyond: nearer ones belong to a core or to a few.
-    pub(crate) fn is_shared_level(&self, cache: u32) -> bool {
+    pub fn is_shared_level(&self, cache: u32) -> bool {
         self.caches.get(cache as usize).is_some_and(|cache| cache.level > 2)
     }
 
@@ -311,7 +311,7 @@ impl fmt::Display for Topology {
 }
 
 /// A regular machine, numbered as Linux numbers x86: first one thread of each core, then their siblings.
-pub(crate) fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblings: u32) -> Topology {
+pub fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblings: u32) -> Topology {
     let all_cores = packages * nodes * caches * cores;
     let threads: Vec<HardwareThread> = (0..all_cores)
         .flat_map(|core| {
@@ -391,13 +391,6 @@ fn recorded(machine: &CpuMachine) -> Option<Topology> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-
-    pub(crate) use super::regular;
-
-    /// The CPUs that the calling thread may use, for tests that bind threads.
-    pub(crate) fn usable_cpus() -> Vec<u32> {
-        syncscope_host::scheduling::allowed_cpus()
-    }
 
     #[test]
     fn counts_follow_from_the_threads() {

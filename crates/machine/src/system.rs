@@ -101,7 +101,7 @@ impl System {
     }
 
     /// What of it can be had without swapping.
-    pub(super) fn available_bytes(&self) -> Option<u64> {
+    pub fn available_bytes(&self) -> Option<u64> {
         bytes(&self.field("proc/meminfo", ':', "MemAvailable")?)
     }
 
@@ -129,7 +129,7 @@ impl System {
     }
 
     /// The forms of ordered and atomic accesses that the processors have, on ARM.
-    pub(crate) fn atomic_forms(&self) -> Option<String> {
+    pub fn atomic_forms(&self) -> Option<String> {
         arm::atomic_forms(&self.read(CPUINFO)?)
     }
 
@@ -179,7 +179,7 @@ impl System {
 
     /// QEMU's emulation of single programs hides itself behind the one that it executes in `/proc/self` alone. Versions before
     /// 8.1 show the processors of the machine that they run on.
-    pub(crate) fn is_emulated_in_user_mode(&self) -> bool {
+    pub fn is_emulated_in_user_mode(&self) -> bool {
         let program = fs::read_link(self.root.join("proc/thread-self/exe"));
         self.shows_another_machine() || program.is_ok_and(|program| is_emulator(&program))
     }

@@ -233,7 +233,7 @@ fn cpus_of_mask(text: &str) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::super::system::tests::system;
-    use super::super::topology::tests::regular;
+    use super::super::topology::regular;
     use super::*;
 
     /// The CPUs of each kind, the fastest first.

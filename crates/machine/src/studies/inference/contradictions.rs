@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use syncscope_core::stats::median;
 
 use super::levels::{LEAST_CONTRAST, Matrix, Pair, Partition, SIBLINGS_FASTER, members};
-use crate::machine::topology::Topology;
+use crate::topology::Topology;
 
 /// Up to this quotient of costs, CPUs of different packages are as near as CPUs of one package.
 const AS_NEAR: f64 = 1.15;

@@ -10,7 +10,7 @@ use syncscope_host::child_process;
 use syncscope_host::descriptors::EventFd;
 use syncscope_host::shared_memory::SharedMemory;
 
-use super::memory::Pages;
+use super::Pages;
 use crate::sync::BetweenProcesses;
 
 /// Room for the state of a case: the largest has 1,024 tokens on lines of their own, 128 KiB.

@@ -131,7 +131,7 @@ fn in_process(lists: impl Iterator<Item = String>, maps: &str) -> Vec<String> {
 
 /// What the processes of a run have in common, or their figures do not belong together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Conditions {
+pub struct Conditions {
     /// The CPUs that they may use.
     cpus: Vec<u32>,
     variables: BTreeMap<String, String>,
@@ -142,12 +142,12 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     /// Those of this process, which measures on these CPUs.
-    pub(crate) fn here(cpus: Vec<u32>) -> Self {
+    pub fn here(cpus: Vec<u32>) -> Self {
         Self { cpus, variables: variables(), preloaded: preloaded(), program: program_identity() }
     }
 
     /// What differs `here` from what was meant; `None` where nothing does.
-    pub(crate) fn difference(&self, here: &Self) -> Option<String> {
+    pub fn difference(&self, here: &Self) -> Option<String> {
         let of = |cpus: &[u32]| if cpus.is_empty() { "none".to_owned() } else { cpu_list::format(cpus) };
         if self.cpus != here.cpus {
             let (here, meant) = (of(&here.cpus), of(&self.cpus));

@@ -7,14 +7,14 @@ use syncscope_core::{Case, Placement, Preset};
 
 use super::chosen_cpus::class_of;
 use super::{Setting, Study, on_cpus};
-use crate::machine::nearness::{ClassedPair, PairClass, SharedLevels};
-use crate::machine::topology::Topology;
+use crate::nearness::{ClassedPair, PairClass, SharedLevels};
+use crate::topology::Topology;
 
 /// The primitive that the matrix is made of.
 pub const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
 /// How fast each pair of CPUs hands off.
-pub(crate) struct CoreToCore;
+pub struct CoreToCore;
 
 impl Study for CoreToCore {
     /// Every template on each pair of the matrix.
@@ -29,7 +29,7 @@ impl Study for CoreToCore {
 }
 
 /// What the reader of a run of `cases` must know where they have a sample of all pairs: that it is one.
-pub(crate) fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
+pub fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
     let of_pair = |case: &Case| match &case.placement {
         Some(Placement::List(pair)) if is_of_matrix(case) => Some(pair.clone()),
         _ => None,
@@ -47,13 +47,13 @@ pub(crate) fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
 
 /// Whether a case is one of the matrix. The same pairs under other conditions (a line on another node) have another
 /// group.
-pub(in crate::studies) fn is_of_matrix(case: &Case) -> bool {
+pub fn is_of_matrix(case: &Case) -> bool {
     case.primitive == PRIMITIVE && class_of(case).is_some()
 }
 
 /// How many pairs the matrix has at most: in a quick run all of up to 32 CPUs, whose fewest blocks take 11 s, else a sample of as
 /// many or, on large machines, half as many; later all of up to 64 CPUs.
-pub(crate) fn max_pairs(preset: Preset, cpus: usize) -> usize {
+pub fn max_pairs(preset: Preset, cpus: usize) -> usize {
     match preset {
         Preset::Quick => all_pairs(cpus).min(if cpus <= 64 { 512 } else { 256 }),
         Preset::Standard | Preset::Paper if cpus <= 64 => all_pairs(cpus),
@@ -125,8 +125,8 @@ fn shares(available: &[usize], max: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    use crate::machine::nearness::classes;
-    use crate::machine::topology::tests::regular;
+    use crate::nearness::classes;
+    use crate::topology::regular;
 
     fn pairs(topology: &Topology, max: usize) -> Vec<ClassedPair> {
         super::pairs(topology, &classes(topology), max)

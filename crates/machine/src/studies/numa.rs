@@ -6,8 +6,8 @@
 use syncscope_core::{Case, Group, Preset};
 
 use super::{Setting, Study, on_cpus};
-use crate::machine::nearness::PairClass;
-use crate::machine::topology::Topology;
+use crate::nearness::PairClass;
+use crate::topology::Topology;
 
 /// The group: the contended line is in memory of this NUMA node, by the system's number.
 const LINE_ON_NODE: &str = "line_on_node #";
@@ -16,7 +16,7 @@ const LINE_ON_NODE: &str = "line_on_node #";
 pub(super) const LINE_ON_A_NODE: &str = "line_on_node";
 
 /// How the cost of a contended line depends on the NUMA node that it is on.
-pub(crate) struct Numa;
+pub struct Numa;
 
 impl Study for Numa {
     /// Every template on a pair of CPUs of each node, and on the pair that is farthest apart, with the line on each node: from
@@ -42,7 +42,7 @@ impl Study for Numa {
 }
 
 /// The NUMA node that the memory of a case must be on. `None` leaves it to the CPU of the first thread.
-pub(crate) fn home_node(case: &Case) -> Option<u32> {
+pub fn home_node(case: &Case) -> Option<u32> {
     case.group_number(LINE_ON_NODE)
 }
 
@@ -65,7 +65,7 @@ fn pair_of(topology: &Topology, node: u32) -> Option<[u32; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::topology::tests::regular;
+    use crate::topology::regular;
 
     fn studied(topology: &Topology, preset: Preset) -> Vec<Case> {
         Numa.cases(&Setting::of(preset, topology), &[Case::new("cpu.atomic.add")])
