@@ -18,7 +18,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] =
 /// use the C library's mutex and has no cheaper way in a process of one thread.
 static STD_MUTEX: Entry = lock::spins_then_sleeps(
     "cpu.lock.std_mutex",
-    "The standard library's mutex: a futex with poisoning",
+    "The standard library's mutex, which uses a futex and supports poisoning",
     "Rust std::sync::Mutex",
     lock::cases,
     |case| lock::workload(case, &StdMutex, lock::SWAPPED_TWICE),
@@ -76,7 +76,7 @@ struct Fair<N>(parking_lot::Mutex<N>);
 /// `one_thread_process` is the same lock in a process of its own with one thread.
 static PTHREAD_MUTEX: Entry = lock::sleeps(
     "cpu.lock.pthread_mutex",
-    "A default pthread_mutex_t: a futex; waiters block without spinning",
+    "A default pthread_mutex_t, which uses a futex; waiters block without spinning",
     "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
     pthread_mutex_cases,
     pthread_mutex_workload,

@@ -50,7 +50,7 @@ pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
 /// runs later the more there are.
 pub(super) static FUTEX_ALL: Entry = wake::entry_of_all::<FutexWord<true>>(
     "cpu.wake.futex_all",
-    "A store and a futex call wake the team's other threads, asleep on the futex",
+    "A store and a futex call wake the team's other threads, which sleep on the futex",
     "Linux, futex(2)",
 )
 .with_most_threads_in_quick();
@@ -91,7 +91,7 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
 /// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
 pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
     "cpu.wake.futex_one_of_all",
-    "A token and a futex call wake one of the team's other threads, asleep on the futex",
+    "A token and a futex call wake one of the team's other threads, which sleep on the futex",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .beyond_quick();
@@ -121,8 +121,7 @@ impl Way for Tokens {
 /// In theory: as `cpu.wake.futex_one_of_all`, and the mutex, which nobody else wants.
 pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(
     "cpu.wake.condvar_one_of_all",
-    "notify_one wakes one of the team's other threads, asleep on a condition variable, after a token is set under \
-     the mutex",
+    "notify_one wakes one of the team's other threads, which sleep on a condition variable, after a token is set under the mutex",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 )
 .beyond_quick();
@@ -162,7 +161,7 @@ pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(
 /// In theory: as `cpu.wake.futex_all`, after which all waiters want the mutex, one after the other.
 pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(
     "cpu.wake.condvar_all",
-    "notify_all wakes the team's other threads, asleep on a condition variable, after a change under the mutex",
+    "notify_all wakes the team's other threads, which sleep on a condition variable, after a change under the mutex",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
 )
 .beyond_quick();
@@ -291,7 +290,7 @@ impl Way for Event {
 /// In theory: as `cpu.wake.futex` for the waker. The waiter pays for a request and its answer, and can wait for files in the same call.
 pub(super) static IO_URING: Entry = wake::entry::<Requested>(
     "cpu.wake.io_uring",
-    "A store and a futex call wake a thread asleep in io_uring_enter, waiting on the futex",
+    "A store and a futex call wake a thread that waits on the futex in io_uring_enter",
     "Linux 6.7, io_uring_prep_futex_wait(3)",
 )
 .requiring(|| {

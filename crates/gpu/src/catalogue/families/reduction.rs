@@ -144,9 +144,9 @@ reductions! {
     "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
         "Two kernels per reduction, with all reductions of the chain in one graph";
     "atomic_graph_chain", ATOMIC.queued(Queueing::GraphChain), RED, "CUDA Driver API, cuGraphLaunch",
-        "Like atomic, but the chain is one graph";
+        "Like atomic, but the whole chain is one graph";
     "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
-        "Like grid_cooperative, but the chain is one graph";
+        "Like grid_cooperative, but the whole chain is one graph";
     "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
         "The two kernels of cub::DeviceReduce in a stream, with CUB's tuning and grid", kernel: Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
     "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,

@@ -216,7 +216,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "__threadfence_system() is more erratic than __threadfence(), since it involves the CPU",
         needs "fences of the device and of the system in four sizes" => system_varies;
     "burtchell.cuda.fence_block_warp", "section V-B3",
-        "__threadfence_block() is constant for thread counts within the warp size",
+        "The cost of __threadfence_block() is constant for thread counts within the warp size",
         needs "fences of a block by one block of at most 32 threads, in several sizes" => |data| {
         let of_all_types = rows(data, BLOCK_FENCE, |case| case.blocks.is_some() && case.form == block_fence_form(data));
         let mut rows = of_blocks(&of_all_types, 1);

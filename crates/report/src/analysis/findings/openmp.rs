@@ -154,7 +154,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         alike("both sizes", &types.map(|(narrow, wide)| between(data, CPU_ADD, narrow, wide)).concat())
     };
     "burtchell.openmp.capture", "section V-A2",
-        "Throughputs of atomic capture are nearly identical to those of atomic update",
+        "The throughput of atomic capture is nearly identical to that of atomic update",
         needs "atomic captures and updates of one variable" => |data| {
         let of = |dtype| {
             by_threads(&teams(data, "cpu.atomic.add_capture", shared(dtype)), &teams(data, CPU_ADD, shared(dtype)))

@@ -22,7 +22,7 @@ fn the_ladder_names_the_best_and_marks_rough_figures() {
     assert!(!dom.contains(">37.6 µs") && !dom.contains(">16.8 µs"), "an expensive row, or a wide one, as a figure");
     assert!(dom.contains(">no figure<"), "a wide interval on the ladder");
     assert!(dom.contains("hollow: rough (~) or a range, or no figure<"), "the ladder has hollow marks of both kinds");
-    assert!(dom.contains("<dt><b>~</b></dt><dd>rough: "), "the sign is explained");
+    assert!(dom.contains("<dt><b>~</b></dt><dd>a rough figure: "), "the sign is explained");
 }
 
 /// The label of five locks was cut after the fourth.
