@@ -52,10 +52,10 @@ const KINDS = {
   rectangles: { draw: rectangleChart, height: rectangleHeight },
 };
 
-/** Appends a chart to its host. Returns {root, update(spec), refresh()}: refresh draws it at once if it is not up to date. */
+/** Appends a chart to its host. Returns {root, refresh()}: refresh draws it at once if it is not up to date. */
 export function drawChart(host, given) {
   const spec = withoutLoneFigures(given);
-  const chart = { spec, width: null, stale: true, visible: false, drawing: null };
+  const chart = { spec, width: null, stale: true, drawing: null };
   chart.title = el("figcaption");
   chart.plot = el("div", { class: "plot" });
   chart.below = el("div", { class: "below" });
@@ -72,13 +72,6 @@ export function drawChart(host, given) {
     chart.width = width;
     chart.stale = false;
     paintChart(chart);
-  };
-  chart.update = (next) => {
-    chart.spec = withoutLoneFigures(next);
-    chart.stale = true;
-    reserve(chart);
-    if (chart.visible) chart.refresh();
-    else drawWhenIdle();
   };
   host.append(chart.root);
   reserve(chart);
@@ -128,12 +121,7 @@ const chartOf = (node) => CHARTS.find((chart) => chart.root === node || chart.pl
 
 const chartVisibility = new IntersectionObserver(
   (entries) => {
-    for (const entry of entries) {
-      const chart = chartOf(entry.target);
-      if (!chart) continue;
-      chart.visible = entry.isIntersecting;
-      if (chart.visible) chart.refresh();
-    }
+    for (const { target, isIntersecting } of entries) if (isIntersecting) chartOf(target)?.refresh();
   },
   { rootMargin: "400px" },
 );

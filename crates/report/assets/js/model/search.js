@@ -283,7 +283,7 @@ export function search(query, candidates, areSorted) {
   const conditions = conditionsOf(query);
   if (conditions.length === 0) return { rows: candidates, note: null };
   const inOrder = (rows, missing) => (areSorted ? rows : ranked(rows, conditions, missing));
-  const rows = candidates.filter((row) => conditions.every(({ holds }) => holds(row)));
+  const rows = conditions.reduce((left, { holds }) => left.filter(holds), candidates);
   if (rows.length > 0) return { rows: inOrder(rows, []), note: null };
   const score = (row) => conditions.reduce((sum, one) => sum + (one.holds(row) ? weightOf(one) : 0), 0);
   const scores = candidates.map(score);
