@@ -43,13 +43,17 @@ const columnWidths = (spec) =>
     return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
   });
 
-/** A label above its points has a second line where the numbers leave too little of one: its end may name what was found. */
-function labelLines(label, spec, width) {
-  const within = (room) => Math.floor((room - 10) / CHARACTER);
-  const fits = within(columnWidths(spec).reduce((left, size) => left - size, width));
+/** A label has a second line where there is too little room for one: its end may name what was found. */
+function inLines(label, fits, most = fits) {
   if (label.length <= fits) return [label];
   const cut = label.lastIndexOf(" ", fits);
-  return [label.slice(0, Math.max(0, cut)), shortened(label.slice(cut + 1), within(width))];
+  return cut > 0 ? [label.slice(0, cut), shortened(label.slice(cut + 1), most)] : [shortened(label, fits)];
+}
+
+/** The lines of a label above its points: the numbers stand beside the first one. */
+function labelLines(label, spec, width) {
+  const within = (room) => Math.floor((room - 10) / CHARACTER);
+  return inLines(label, within(columnWidths(spec).reduce((left, size) => left - size, width)), within(width));
 }
 
 /** The heights of rows: of the points, of the first lines of the labels, and of all together. */
@@ -109,10 +113,11 @@ function dotLabels(spec, places, box, position) {
     const line = rail(row, round(box.top + places[at].points), box, position);
     if (line) root.append(line);
     const place = box.stacked ? { x: 0, y } : { x: box.left - 10, y, "text-anchor": "end" };
-    const [first, second] = box.stacked ? labelLines(row.label, spec, box.width) : [shortened(row.label, fits)];
+    const [first, second] = box.stacked ? labelLines(row.label, spec, box.width) : inLines(row.label, fits);
     const label = words({ class: "label", ...place }, second ? "" : first);
     if (second) {
-      label.append(svg("tspan", { x: 0 }, first), svg("tspan", { x: 0, dy: LABEL_LINE }, second));
+      const dy = box.stacked ? 0 : -LABEL_LINE / 2;
+      label.append(svg("tspan", { x: place.x, dy }, first), svg("tspan", { x: place.x, dy: LABEL_LINE }, second));
     }
     label.append(svg("title", null, row.all || row.label));
     root.append(label);

@@ -51,20 +51,22 @@ const figuresOf = ({ points }) => points.filter((point) => hasPlace(point) && is
 const MOST_COLOURED = 8;
 /** The colours of the leaders differ the most. */
 const LEADING = ["var(--s0)", "var(--s1)", "var(--s3)"];
-const GREY = "color-mix(in oklab, var(--muted) 45%, var(--surface))";
+const GREY = "color-mix(in oklab, var(--muted) 60%, var(--surface))";
 
-/** Of many lines, those with the least cost or the highest rate at the right end; null for few. */
+const isCost = ({ unit }) => unit === "time" || unit === "cycles";
+
+/** Of many lines, those with the least cost or the highest rate at the right end, or where each thread still has a CPU; null for few. */
 function leadersOf({ series, y }) {
   if (series.length <= MOST_COLOURED) return null;
-  const last = (one) => figuresOf(one).at(-1);
-  const end = Math.max(...series.flatMap((one) => figuresOf(one).map(({ x }) => x)));
+  const last = (one) => figuresOf(one).findLast((point) => !rowOfPoint(point)?.isCrowded);
+  const end = Math.max(...series.map((one) => last(one)?.x ?? 0));
   const atEnd = series.filter((one) => last(one)?.x === end && last(one).state !== "bound");
-  const rank = (one) => last(one).y * (y.unit === "time" || y.unit === "cycles" ? 1 : -1);
+  const rank = (one) => last(one).y * (isCost(y) ? 1 : -1);
   return atEnd.sort((a, b) => rank(a) - rank(b)).slice(0, LEADING.length);
 }
 
 const leadersNote = ({ y }) =>
-  `The ${LEADING.length} ${y.unit === "time" || y.unit === "cycles" ? "lowest" : "highest"} lines at the right end are in colour. Hover over a grey line to see its name.`;
+  `In colour: the ${LEADING.length} ${isCost(y) ? "lowest" : "highest"} lines at the largest size at which threads share no CPU. Hover over a grey line to see its name.`;
 
 /** Grey lines lie below the others. */
 const greyFirst = (series) =>
@@ -137,7 +139,7 @@ function groupLabel(group, most) {
   const [first, ...others] = group;
   if (others.length === 0) return shortened(first.label, most);
   const rest = ` and ${others.length} more`;
-  const all = group.map(({ label }) => label).join(", ");
+  const all = group.map(({ label }) => label).join(" ≈ ");
   return all.length <= most ? all : shortened(first.label, most - rest.length) + rest;
 }
 
