@@ -52,9 +52,10 @@ export function answersCard(run, at) {
   );
 }
 
-/** A sentence whose figure is not on the page has its rows only. */
+/** A sentence whose figure is not on the page has its rows only; a claim keeps the number of the figure. */
 export function removeDeadLinks() {
   for (const link of document.querySelectorAll("[data-figure]")) {
-    if (!byId(link.dataset.figure) && !questionNamed(link.dataset.figure)) link.remove();
+    if (!byId(link.dataset.figure) && !questionNamed(link.dataset.figure))
+      link.replaceWith(...(link.closest(".claims") ? link.childNodes : []));
   }
 }

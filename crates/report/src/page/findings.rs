@@ -85,7 +85,8 @@ fn place(finding: &Finding) -> String {
         };
         if paper_figures::has(finding.paper, &number) {
             let id = paper_figures::id(finding.paper, &number);
-            words[at] = format!("<a href=\"#{id}\" data-figure=\"{id}\">{}</a>", words[at]);
+            let (name, after) = words[at].split_at(words[at].trim_end_matches([',', ';']).len());
+            words[at] = format!("<a href=\"#{id}\" data-figure=\"{id}\">{name}</a>{after}");
         }
     }
     words.join(" ")

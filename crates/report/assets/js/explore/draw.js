@@ -153,7 +153,7 @@ const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#")
 function reasonItem(rows) {
   const [first] = rows;
   const several = rows.some((row) => row.reason !== first.reason);
-  const reason = ALIKE.includes(first.state) ? "" : `${first.reason || ""}${several ? ", and similar" : ""}`;
+  const reason = ALIKE.includes(first.state) ? "" : `: ${first.reason || ""}${several ? ", and similar" : ""}`;
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))
@@ -163,8 +163,7 @@ function reasonItem(rows) {
     "li",
     null,
     el("span", { class: `badge ${verdictTone(first.verdict)}` }, verdictText(first.verdict)),
-    ` ${plural(rows.length, "case")} `,
-    reason,
+    ` ${plural(rows.length, "case")}${reason}`,
     " ",
     el("span", { class: "fixed" }, names + more),
   );

@@ -36,7 +36,7 @@ function mapsOf(family, rows) {
       group,
       clusters(row),
     ];
-    const title = words.filter(Boolean).join(" · ");
+    const title = words.filter(Boolean).join(`${NBSP}· `);
     const key = `${row.run} ${title}`;
     if (!maps.has(key))
       maps.set(key, { title, run: row.run, primitive: row.primitive, name: row.name, devices: row.devices, rows: [] });
@@ -91,6 +91,8 @@ function costMap(map, axis, range, unit) {
   return { ...mapSpec(map.title, map.rows, axis, cells), range };
 }
 
+const faint = (primitive) => `color-mix(in oklab, ${colourOf(primitive)} 45%, var(--surface))`;
+
 /** The map of the cheapest primitives in their default forms, from the maps of one run and number of devices: how many times the next
     costs as much, and ≈ where the intervals overlap. */
 function winnerMap(maps, axis) {
@@ -100,9 +102,8 @@ function winnerMap(maps, axis) {
   if (own.length === 0) return null;
   const cells = (columns, lines) =>
     own.map(({ best, times }) => {
-      const faint = `color-mix(in oklab, ${colourOf(best.primitive)} 45%, var(--surface))`;
       const place = { x: columns.indexOf(best.threads), y: lines.indexOf(axis.of(best)) };
-      return { ...place, colour: times ? faint : "var(--faint)", text: times || "≈", row: best };
+      return { ...place, colour: times ? faint(best.primitive) : "var(--faint)", text: times || "≈", row: best };
     });
   const title = devices === null ? "Cheapest barrier" : `Cheapest barrier · ${plural(devices, "device")}`;
   const spec = mapSpec(
@@ -119,7 +120,7 @@ function winnerMap(maps, axis) {
 function winnerKeys(maps, cells) {
   const names = new Map(maps.map((map) => [map.primitive, map.name]));
   const keys = [...names].map(([primitive, name]) =>
-    el("span", { class: "key", style: `--c: ${colourOf(primitive)}` }, el("i", { class: "swatch" }), name),
+    el("span", { class: "key", style: `--c: ${faint(primitive)}` }, el("i", { class: "swatch" }), name),
   );
   keys.push(el("span", { class: "key" }, "number: cost of the next one relative to the cheapest"));
   if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));

@@ -57,7 +57,7 @@ const verdictBadge = (row) => el("span", { class: `badge ${verdictTone(row.verdi
 /** The cost; a narrow window has its interval or its verdict below it. */
 function costNodes(row, value) {
   const second = row.state === "resolved" && row.interval ? row.interval : verdictBadge(row);
-  return [value === null ? null : row.figure, el("span", { class: "below" }, second)];
+  return [value === null && row.state !== "open" ? null : row.figure, el("span", { class: "below" }, second)];
 }
 
 /** A number that is as rough as the cost of its row. */
