@@ -214,7 +214,7 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
     let mut places = sets(alike.map(|index| (place(data.case(index)), Entrant::of(data, index, Basis::Run))));
     places.retain(|_, entrants| entrants.len() > 1);
     let all_threads: BTreeSet<u32> = places.keys().map(|(_, _, threads)| *threads).collect();
-    let columns: Vec<String> = all_threads.iter().map(|threads| format!("{threads} threads")).collect();
+    let columns: Vec<String> = all_threads.iter().map(|threads| plural(*threads, "thread")).collect();
     let map = |outside: Option<Work>| {
         let line = |inside: Option<Work>| Line {
             label: amount(inside, "inside"),

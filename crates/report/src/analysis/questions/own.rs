@@ -33,17 +33,25 @@ fn rows(data: &RunData, id: &str, parameters: Option<&str>) -> Vec<usize> {
 
 fn in_turn(data: &RunData) -> Option<Outcome> {
     let all = pairs(data);
-    let said = |own: &Vec<&OwnComparison>| {
+    let lead = &all.first()?[0].first;
+    let said = |(at, own): (usize, &Vec<&OwnComparison>)| {
         let of = |one: &OwnComparison| format!("{} with {}", one.words, one.parameters);
         let last = own.last()?;
         let alone = own.first().filter(|one| one.parameters != last.parameters).map(|one| format!("; {}", of(one)));
-        Some(format!("{} against {}: {}{}.", last.first, last.other, of(last), alone.unwrap_or_default()))
+        // The first sentence names the operation for those after it.
+        let against =
+            if at > 0 && last.first == *lead { "Against".to_owned() } else { format!("{} against", last.first) };
+        Some(format!("{against} {}: {}{}.", last.other, of(last), alone.unwrap_or_default()))
     };
-    let text = joined(all.iter().map(said), " ")?;
+    let text = joined(all.iter().enumerate().map(said), " ")?;
     if data.run.compared.iter().all(|one| one.ratio.is_none()) {
         return Some(Outcome::open(text.trim_end_matches('.').to_owned()));
     }
-    let ratio = all.first()?.last()?.ratio.map_or_else(String::new, |ratio| format!("{} times", figure::ratio(ratio)));
+    // As in the words, a ratio above 1 is what is better about the faster one.
+    let told = |one: &OwnComparison| {
+        Some(one.ratio?).map(|ratio| if one.words.contains("as fast") { ratio.recip() } else { ratio })
+    };
+    let ratio = told(all.first()?.last()?).map_or_else(String::new, |ratio| format!("{} times", figure::ratio(ratio)));
     let ids = all.iter().flat_map(|own| [&own[0].first, &own[0].other]);
     Some(Outcome::holds(text, ids.flat_map(|id| rows(data, id, None)).collect::<BTreeSet<usize>>()).headed(ratio))
 }
