@@ -173,6 +173,11 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
     (!sizes.is_empty()).then(|| sizes.join(" and "))
 }
 
+/// A message of the terminal: a page needs no ticks around a command.
+fn without_ticks(message: &str) -> String {
+    message.replace('`', "")
+}
+
 fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)) -> PageRun<'a> {
     let mut answers = questions::answers(data);
     let decisions = questions::decisions(data, &answers);
@@ -181,7 +186,7 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
     let certain: Vec<Value> = answers.certain.iter().map(Answer::as_json).collect();
     let mut run = json!(data.run);
     // With what is wrong with its files.
-    run["warnings"] = data.warnings().collect();
+    run["warnings"] = data.warnings().map(|text| without_ticks(&text)).collect();
     let described = json!({
         "label": label,
         "name": data.name,
@@ -198,7 +203,7 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
         "facts": super::facts::facts(&data.run),
         "verdicts": data.verdicts(),
         // What the rows make certain, in sentences, and how far to trust them.
-        "answers": { "certain": certain, "open": answers.open, "trust": trust::trust(data) },
+        "answers": { "certain": certain, "open": answers.open, "trust": trust::trust(data).as_deref().map(without_ticks) },
         // Words of a search that a study answers.
         "topics": topics,
         "decisions": decisions,

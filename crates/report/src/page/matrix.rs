@@ -67,7 +67,8 @@ fn reported(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
     let facts = [
         ("hardware threads", grouped(cpu.hardware_threads)),
         ("cores", format!("{}{each}", grouped(cpu.cores))),
-        ("packages, NUMA nodes", format!("{}, {}", cpu.packages, cpu.numa_nodes)),
+        ("packages", if cpu.packages > 0 { cpu.packages.to_string() } else { String::new() }),
+        ("NUMA nodes", if cpu.numa_nodes > 0 { cpu.numa_nodes.to_string() } else { String::new() }),
         ("caches", caches.join("; ")),
     ];
     facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()

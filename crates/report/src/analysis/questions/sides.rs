@@ -327,7 +327,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let is_used = |at: usize| all.iter().any(|one| one.rows[at].is_some());
     let keys = COLOURS.into_iter().zip(PLACES).map(|(colour, (_, label))| Key { colour, label }).enumerate();
     let legend = keys.filter(|(at, _)| is_used(*at)).map(|(_, key)| key).collect();
-    let axis = Axis::log("a second, all threads together", Unit::Rate);
+    let axis = Axis::log("operations per second, all threads together", Unit::Rate);
     let dots = Spec::dots(axis, rates).map(|chart| chart.with_legend(legend));
     Picture::of([table, dots], "Undecided in this run.", [Some(NOTE.to_owned())])
 }
