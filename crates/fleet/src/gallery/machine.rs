@@ -6,7 +6,7 @@ use syncscope_core::Verdict;
 use syncscope_core::run::IMPORTED;
 
 use syncscope_report::page::escape;
-use syncscope_report::{LADDER, RunData, in_groups, naming, trust};
+use syncscope_report::{LADDER, RunData, grouped, in_groups, naming, trust};
 
 use super::Entry;
 
@@ -140,7 +140,7 @@ impl Machine<'_> {
             return "–".to_owned();
         }
         let resolved = self.data.rows.iter().filter(|row| row.verdict == Verdict::Resolved).count();
-        format!("{resolved} of {}", self.data.rows.len())
+        format!("{} of {}", grouped(resolved), grouped(self.data.rows.len()))
     }
 
     /// How far to trust it.
@@ -151,7 +151,7 @@ impl Machine<'_> {
         if let Some(experiment) = self.data.run.experiment() {
             return format!("published experiment: {experiment}");
         }
-        trust(self.data).unwrap_or_else(|| "no case that exists here".to_owned())
+        trust(self.data).map_or_else(|| "no case that exists here".to_owned(), |text| text.replace('`', ""))
     }
 
     pub(super) fn cpu(&self) -> String {

@@ -145,7 +145,7 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String 
             ))
         };
         let rows: Vec<String> = lines.iter().filter_map(of_line).collect();
-        let warning = |text: String| format!("<li>{}</li>", escape(&text));
+        let warning = |text: String| format!("<li>{}</li>", escape(&text.replace('`', "")));
         let found = column.newest().into_iter().flat_map(RunData::warnings).chain(alike::sentence(column));
         let warnings: String = found.map(warning).collect();
         let vendors = column.vendors().into_iter().collect::<Vec<_>>().join(" ");
@@ -200,9 +200,9 @@ impl Axis {
         100.0 * share.clamp(0.0, 1.0)
     }
 
-    /// `5.00 ns to 20.0 ns`.
+    /// `5.00 ns to 20.0 ns, logarithmic`.
     fn label(&self) -> String {
-        format!("{} to {}", figure::time(self.low), figure::time(self.high))
+        format!("{} to {}, logarithmic", figure::time(self.low), figure::time(self.high))
     }
 }
 

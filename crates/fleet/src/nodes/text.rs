@@ -110,7 +110,11 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
         _ => format!("{count} nodes differ"),
     };
     let lacking = fleet.nodes.iter().filter(|node| node.missing > 0).count();
-    let lacking = if lacking > 0 { format!("; nodes without cases that most have: {lacking}") } else { String::new() };
+    let lacking = match lacking {
+        0 => String::new(),
+        1 => "; 1 node lacks cases that most have".to_owned(),
+        _ => format!("; {lacking} nodes lack cases that most have"),
+    };
     let copies: Vec<String> = fleet.copies.iter().map(|(one, other)| format!("{one} and {other}")).collect();
     let copies = if copies.is_empty() { String::new() } else { format!("; copies of one run: {}", copies.join(", ")) };
     let all = fleet.primitives.len();
@@ -222,7 +226,7 @@ mod tests {
         assert_eq!(
             *lines.last().unwrap(),
             "3 nodes, 3 primitives: 2 nodes differ from the median node by more than 5 % in the median of a primitive's \
-             cases; nodes without cases that most have: 1; copies of one run: cn1 and cn4"
+             cases; 1 node lacks cases that most have; copies of one run: cn1 and cn4"
         );
     }
 
