@@ -116,7 +116,7 @@ def measure(
 ) -> Measurement:
     """Measures statements or files of C, C++ (`cpu`) or CUDA C++ (`gpu`), and compares them with `against` if it is given.
 
-    They are compiled and run with your rights. The results go to the new directory `out`, or nowhere.
+    They are compiled and run with your privileges. The results go to the new directory `out`, or nowhere.
     """
     code = [text for side, given in (("--cpu", cpu), ("--gpu", gpu)) if given for text in (side, *_list(given))]
     code += ["--against", *_list(against)] if against else []
