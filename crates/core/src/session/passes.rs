@@ -41,7 +41,8 @@ fn show(observer: &mut dyn Observer, pending: &mut PendingCase) {
     observer.found(Row { ns: median(&costs).map(Nanoseconds), ..row });
 }
 
-/// Groups of layouts are to code that a user wrote what processes are to other cases: each lies elsewhere.
+/// Groups of layouts are to code that a user wrote, and to what it is compared with, what processes are to other cases: in each, code
+/// and memory are elsewhere, and time has passed.
 fn group_by_layout(observations: &mut [Observation]) {
     for observation in observations {
         observation.process = layouts::of_pass(observation.block) / layouts::PLACES;
@@ -302,7 +303,8 @@ impl Passes<'_> {
                 reason.push_str("; if its threads wait for each other, measure it with --check barrier");
             }
         }
-        if is_own(&pending.case.primitive) && pending.case.is_on_cpus() {
+        let is_beside_own = self.session.plan.parts.iter().flatten().any(|case| is_own(&case.primitive));
+        if is_beside_own && pending.case.is_on_cpus() {
             group_by_layout(&mut found.observations);
         }
         pending.add_block(found);

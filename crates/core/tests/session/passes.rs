@@ -10,7 +10,7 @@ use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Apart, Share};
 use syncscope_core::{
-    Cancel, Case, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect, Verdict,
+    Cancel, Case, Detail, Experiment, Facts, Laboratory, Listing, Preset, Primitive, Refusal, Role, RunEffect, Verdict,
 };
 
 use crate::{Fixture, MIN_BLOCKS, Recorder};
@@ -223,4 +223,19 @@ fn an_interrupted_run_waits_for_no_fresh_process() {
     let finished = session.finish(measured, &[&mut laboratory]).unwrap();
     assert_eq!((finished.status, laboratory.asked), (Status::Interrupted, 1));
     assert!(recorder.warnings.is_empty(), "{:?}", recorder.warnings);
+}
+
+/// What own code is compared with is measured as it is: from one process both have intervals for another run.
+#[test]
+fn what_is_measured_beside_own_code_differs_between_groups_of_blocks() {
+    let is_grouped = |ids: &[&str]| -> bool {
+        let mut fixture = Fixture::new(Duration::from_millis(4));
+        let parts = vec![ids.iter().map(|id| Case::new(id)).collect()];
+        let session = fixture.start_with(Plan { parts, ..Plan::default() });
+        let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
+        let details = finished.directory.read_details().unwrap();
+        let of_case = &details[&Case::new("cpu.atomic.add").id()];
+        of_case.iter().any(|detail| detail.name == Detail::PROCESS_NS)
+    };
+    assert!(is_grouped(&["cpu.own.mine", "cpu.atomic.add"]) && !is_grouped(&["cpu.atomic.add"]));
 }
