@@ -53,6 +53,8 @@ fn same_result(rows: &[CrosscheckRow]) -> Claim {
     let (agree, farthest) = agree(compared, MARGIN);
     let figures = farthest.and_then(|(row, [least, most])| {
         let [part, least, most, margin] = [row.disagreement()?, least, most, MARGIN].map(|share| 100.0 * share);
+        // Without the sign of a zero.
+        let part = if part.abs() < 0.005 { 0.0 } else { part };
         let (difference, form) = (row.difference(), row.form);
         Some(format!(
             "of the float additions from a difference of {FROM} on, the clocks are farthest apart at {difference} \
