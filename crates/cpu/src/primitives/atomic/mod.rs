@@ -273,7 +273,9 @@ impl<N: Number, U: Update> Body for ReturnedValues<N, U> {
 
 #[cfg(test)]
 mod tests {
-    use super::update::{AddCapture, Exchange, Max, Pass};
+    use super::update::Max;
+    #[cfg(target_arch = "x86_64")]
+    use super::update::{AddCapture, Exchange, Pass};
     use super::*;
     use crate::team::{Executor as _, Team};
     use crate::timing::clock::Clock;
