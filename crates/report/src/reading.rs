@@ -210,8 +210,8 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "Overlapped",
         "bound",
         "overlapped",
-        "The loop runs faster with the primitive than without it, because surrounding code hides the primitive or \
-         speeds up.",
+        "The loop runs faster with the primitive than without it, because surrounding code hides the primitive, \
+         or itself runs faster with the extra copy.",
     ),
     verdict(
         "NonAdditive",

@@ -234,7 +234,7 @@ fn multiprocessors(found: &Asynchrony) -> Option<Part> {
     };
     let axes = (Axis::count("block", 0.0, blocks + 1.0), Axis::count("multiprocessor", 0.0, most + 1.0));
     let legend = [(0, "launch 1"), (1, "launch 2")];
-    let chart = Chart::rectangles("Multiprocessor of each block", axes, &legend, rows().map(mark).collect());
+    let chart = Chart::rectangles("Multiprocessor on which each block ran", axes, &legend, rows().map(mark).collect());
     Some(Part::Charts(vec![chart.high(320)]))
 }
 

@@ -60,7 +60,7 @@ fn waits(timeline: &Timeline) -> Option<Claim> {
         .map(|(snippet, ratio)| format!("{snippet} takes {ratio:.2} times the naive figure when corrected"))
         .collect();
     (!ratios.is_empty()).then(|| Claim {
-        statement: "Loads have a variable latency: a closing clock read that waits for none of them times only \
+        statement: "Loads have a variable latency: if the closing clock read waits for none of them, it times only \
                     their issue.",
         place: "the post's explanation of barriers in machine code",
         truth: Some(!early.is_empty()).into(),

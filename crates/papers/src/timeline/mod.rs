@@ -125,11 +125,11 @@ impl Snippet {
     /// What is between the clock reads.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::SharedMemory => "shared memory: write, block barrier, read",
-            Self::GlobalAtomic => "global memory: atomic addition whose result is used",
+            Self::SharedMemory => "write to shared memory, block barrier, read",
+            Self::GlobalAtomic => "atomic addition on global memory whose result is used",
             Self::LateWarp => "block barrier with one late warp, then a read of what it wrote",
             Self::GridBarrier => "grid barrier with one late block, then a read of what it wrote",
-            Self::ProducerConsumer => "mbarrier: one warp writes and arrives, the others wait and read",
+            Self::ProducerConsumer => "one warp writes and arrives at an mbarrier, the others wait and read",
             Self::Own => "the region of the file",
         }
     }

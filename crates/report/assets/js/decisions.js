@@ -262,7 +262,7 @@ export function drawDecisions() {
     el(
       "p",
       { class: "lead" },
-      `${SEVERAL ? "Each" : "This"} run answers common questions about parallel programs. A choice that the intervals cannot settle is undecided.`,
+      `${SEVERAL ? "Each" : "This"} run answers common questions about parallel programs. A choice is undecided if the intervals are too wide to tell.`,
     ),
     cards,
   );

@@ -113,8 +113,8 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
     others.retain(|name| !measured.contains(name));
     let listed = |names: Vec<&str>, what| (!names.is_empty()).then(|| format!("{what} {}.", names.join("; ")));
     let parts = [
-        listed(measured, "Grey ticks mark stored runs on the following machines:"),
-        listed(others, "Dotted ticks mark figures without an interval from the following machines:"),
+        listed(measured, "Grey ticks mark stored runs, measured on:"),
+        listed(others, "Dotted ticks mark values without an interval, measured on:"),
         (!marks.is_empty()).then(|| {
             "All ticks of a line mark the same operation at the same size, and with the same instructions where both runs recorded \
              them. Select a tick to see its run and figure."

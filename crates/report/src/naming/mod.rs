@@ -183,7 +183,7 @@ pub(crate) fn capitalized(text: &str) -> String {
 }
 
 /// `a, b and c`.
-pub(crate) fn enumeration(words: &[String]) -> String {
+pub fn enumeration(words: &[String]) -> String {
     joined(words, "and")
 }
 

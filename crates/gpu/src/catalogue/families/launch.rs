@@ -76,7 +76,7 @@ fn kind(case: &Case) -> String {
 /// of the device that starts them. While longer kernels run, the host gets ahead; a launch then costs what the device needs
 /// between the end of one grid and the start of the next.
 const LAUNCH: Entry = Entry {
-    operation: "one more kernel, with the total work unchanged",
+    operation: "one additional kernel launch; the total work stays the same",
     definitions: |case| vec![kind(case)],
     // Empty kernels must contain their end, those that sweep their stores, others the reading of the clock by which they last.
     expected: |case| {
@@ -165,7 +165,7 @@ const WHOLE: [PlanRow; 3] = [
 
 /// How the host waits for a kernel, by its length: where it sleeps, the CPU that it leaves to others is in the details.
 const HOST_WAIT: Entry = Entry {
-    operation: "one more kernel and one more wait, with the total work unchanged",
+    operation: "launching one additional kernel and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamSynchronize and CU_CTX_SCHED_SPIN, YIELD, BLOCKING_SYNC",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     plan: &[row(STANDARD, COMPARED, &[(KERNEL_US, &[5, 50])]), row(PAPER, COMPARED, &[(KERNEL_US, &[5, 50, 500])])],
@@ -177,7 +177,7 @@ const DEPENDENT: Entry = Entry { plan: LENGTHS, ..LAUNCH };
 
 /// A launch with the attribute that lets the kernel start before the one before has ended.
 const PROGRAMMATIC: Entry = Entry {
-    operation: "one more kernel, with the total work unchanged; the cost includes delays to other work",
+    operation: "one additional kernel launch; the total work stays the same, and the cost includes delays to other work",
     source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
     method: Method::Launch(Launching::Programmatic),
     // The wait for the kernel before.
@@ -226,13 +226,13 @@ entries! {
 
     /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of one more kernel and a wait for its stream",
-    operation: "one more kernel and one more wait, with the total work unchanged",
+    operation: "launching one additional kernel and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync);
 
     "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, followed by an event and a wait for the event",
-    operation: "one more kernel, event and wait, with the total work unchanged",
+    operation: "launching one additional kernel, recording an event and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuEventSynchronize",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync);
@@ -321,7 +321,7 @@ entries! {
     /// In theory: the barrier of `gpu.grid.cooperative`, and what it costs that blocks wait for the slowest one.
     "gpu.launch.grid_sync" like PROGRAMMATIC:
     "One more grid_group::sync() between parts of one kernel, timed like one more kernel",
-    operation: "one more barrier instead of one more kernel, with the total work unchanged",
+    operation: "passing one additional barrier instead of launching one additional kernel; the total work stays the same",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync",
     facts: Facts { role: Role::BarrierInKernel, ..FACTS },
     method: Method::Launch(Launching::Within),
@@ -335,21 +335,21 @@ entries! {
     /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
     "gpu.launch.wait_value" like DEPENDENT:
     "Launch of one more kernel in the second of two streams, which waits until the first has written a value to memory",
-    operation: "one more kernel, value write and wait, with the total work unchanged",
+    operation: "launching one additional kernel, writing a value and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
     /// In theory: as with a value in memory; the driver chooses what an event is.
     "gpu.launch.event_wait" like DEPENDENT:
     "Launch of one more kernel in the second of two streams, which waits for an event in the first",
-    operation: "one more kernel, event record and wait, with the total work unchanged",
+    operation: "launching one additional kernel, recording an event and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait);
 
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
     "One more iteration of a loop in a graph, built as a conditional node whose kernel decides whether to continue",
-    operation: "one more kernel and one more decision, with the total work unchanged",
+    operation: "running one additional kernel and deciding whether to continue; the total work stays the same",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
     definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec();
@@ -357,7 +357,7 @@ entries! {
     /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
     /// (tail launch).
     "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph from the device: its own kernel requests the next launch, which starts once the graph ends",
-    operation: "one more kernel, in a graph launched by the previous kernel, with the total work unchanged",
+    operation: "launching a graph of one additional kernel from the previous kernel; the total work stays the same",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),
     definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec();

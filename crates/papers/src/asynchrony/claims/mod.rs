@@ -2,6 +2,7 @@
 
 use syncscope_core::stats::Proportion;
 use syncscope_core::words;
+use syncscope_report::naming::enumeration;
 use syncscope_report::{Truth, Finding, Outcome, Paper, grouped};
 
 use super::arrival::{NeighbourRow, OrderSummary, summary};
@@ -324,7 +325,7 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
     let is_control = variant.is_some_and(Variant::is_control);
     let counted: Vec<&ClaimRow> = rows.iter().filter(|row| row.in_paper || is_control).collect();
     let of = |verdict| counted.iter().filter(move |row| row.verdict == verdict).filter_map(|row| row.block_threads);
-    let named = |verdict| of(verdict).map(|size| size.to_string()).collect::<Vec<_>>().join(", ");
+    let named = |verdict| enumeration(&of(verdict).map(|size| size.to_string()).collect::<Vec<_>>());
     // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
     let words = [
         (Truth::Holds, "holds for blocks of"),
@@ -333,8 +334,8 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
     ];
     let found = words.iter().filter(|(verdict, _)| of(*verdict).next().is_some());
     let verdict = found.clone().next_back().map_or(Truth::Holds, |(verdict, _)| *verdict);
-    let mut parts: Vec<String> = found.map(|(verdict, text)| format!("{text} {}", named(*verdict))).collect();
-    parts.extend(shares(&counted.iter().copied().filter(|row| row.verdict == verdict).collect::<Vec<_>>()));
+    let mut parts: Vec<String> = found.map(|(verdict, text)| format!("{text} {} threads", named(*verdict))).collect();
+    parts.extend(shares(claim, &counted.iter().copied().filter(|row| row.verdict == verdict).collect::<Vec<_>>()));
     let together = (!counted.is_empty()).then(|| ClaimRow {
         variant,
         in_paper: !is_control,
@@ -344,15 +345,21 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
 }
 
 /// The range of the shares of the sizes that decide, in words; `None` if no share is known.
-fn shares(rows: &[&ClaimRow]) -> Option<String> {
+fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
+    let (what, of) = match claim {
+        Claim::IncreasingOrder => ("the lower block arrived first in", "neighbouring pairs"),
+        Claim::FirstComponentOnly => ("inconsistencies at the last component in", "executions"),
+        _ => ("such inconsistencies in", "executions"),
+    };
     let known = || rows.iter().filter_map(|row| row.share);
     let most = known().map(|known| known.share).reduce(f64::max)?;
     if most <= 0.0 {
         let bound = known().map(|known| known.interval.high).reduce(f64::max)?;
-        return Some(format!("never seen; at most {} of executions are affected (95 %)", percent(bound)));
+        return Some(format!("never observed: at most {} of {of} are affected (95 % confidence)", percent(bound)));
     }
     let least = known().map(|known| known.share).reduce(f64::min)?;
-    Some(if least < most { format!("{} to {}", percent(least), percent(most)) } else { percent(most) })
+    let range = if least < most { format!("{} to {}", percent(least), percent(most)) } else { percent(most) };
+    Some(format!("{what} {range} of {of}"))
 }
 
 /// `12.34 %`; what is too small for that in parts per million. Only nothing is `0`, and only all is `100 %`.

@@ -102,7 +102,7 @@ export function withoutLoneFigures(spec) {
   return {
     ...spec,
     series,
-    note: [spec.note, said.length ? `The following have a figure at only one size: ${said.join("; ")}.` : null].flat(),
+    note: [spec.note, said.length ? `Figures at only one size: ${said.join("; ")}.` : null].flat(),
   };
 }
 

@@ -297,7 +297,7 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
     };
     let part = |[narrow, wide]: [Dtype; 2]| {
         let (Ok(narrow), Ok(wide)) = (drop_of(narrow)?, drop_of(wide)?) else {
-            let open = "the intervals do not show at which size a shuffle begins to cost more";
+            let open = "the intervals are too wide to tell at which size a shuffle begins to cost more";
             return Some(Outcome::open(open.to_owned()));
         };
         let half = wide.row.case.threads.map(|threads| 2 * threads) == narrow.row.case.threads;

@@ -102,7 +102,7 @@ fn outcome(verdict: Truth, mut sentence: String, doubt: &str, rows: impl IntoIte
     Outcome::of(verdict, sentence).on(unique(rows))
 }
 
-const UNDECIDED: &str = "; the intervals do not decide this";
+const UNDECIDED: &str = "; the intervals are too wide to tell";
 
 /// The rows of the pair that is shown, then those of all.
 fn rows_of(shown: &Pair<'_>, pairs: &[Pair<'_>]) -> Vec<usize> {

@@ -46,7 +46,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let pairs = critical(data);
         let ((few_section, few_update), (section, update)) = (pairs.first()?, pairs.last()?);
         (few_section.row.case.threads < section.row.case.threads)
-            .then(|| grows_more(("the critical section", section, few_section), ("the atomic update", update, few_update)))
+            .then(|| grows_more(("the cost of a critical section", section, few_section), ("that of an atomic update", update, few_update)))
     };
     "burtchell.openmp.flush_harmless", "section V-A5, recommendation 6; figure 6",
         "Flushes have no major performance impact; without false sharing, it is minimal",

@@ -236,16 +236,22 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let with_rate = |team: u32| Some((team, of(team, true)?));
     let (fewest, few) = teams.iter().copied().find_map(with_rate)?;
     let (most, all) = teams.iter().rev().copied().find_map(with_rate).filter(|(most, _)| *most > fewest)?;
-    let team = if fewest == 1 { "One CPU thread adds".to_owned() } else { format!("{fewest} CPU threads add") };
+    let team = if fewest == 1 { "One CPU thread performs".to_owned() } else { format!("{fewest} CPU threads perform") };
     let contended = if let Some(times) = beyond(&few, &all) {
-        format!("{team} to one variable {times} as often as {most} threads together ({few} against {all} a second)")
+        format!(
+            "{team} {times} as many additions per second on one variable as {most} threads combined ({few} against {all})"
+        )
     } else if let Some(times) = beyond(&all, &few) {
-        format!("{most} CPU threads together add to one variable {times} as often as {fewest}")
+        format!("{most} CPU threads combined perform {times} as many additions per second on one variable as {fewest}")
     } else {
-        format!("It is undecided whether {most} CPU threads add to one variable more often than {fewest}")
+        format!(
+            "It is undecided whether {most} CPU threads combined perform more additions per second on one variable than \
+             {fewest}"
+        )
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
-    let apart = apart.map(|times| format!(". On separate cache lines, the same {most} threads add {times} as often"));
+    let apart =
+        apart.map(|times| format!(". On separate cache lines, the same {most} threads perform {times} as many"));
     Some(format!("{contended}{}.", apart.unwrap_or_default()))
 }
 
@@ -343,12 +349,14 @@ mod tests {
         };
         assert_eq!(
             sentence("decide-atomics", rows(44e6)),
-            "One CPU thread adds to one variable 3.6 times as often as 16 threads together (160 million against 44.0 \
-             million a second). On separate cache lines, the same 16 threads add 57 times as often."
+            "One CPU thread performs 3.6 times as many additions per second on one variable as 16 threads combined (160 \
+             million against 44.0 million). On separate cache lines, the same 16 threads perform 57 times as many."
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
-            text.starts_with("It is undecided whether 16 CPU threads add to one variable more often than 1."),
+            text.starts_with(
+                "It is undecided whether 16 CPU threads combined perform more additions per second on one variable than 1."
+            ),
             "{text}"
         );
     }

@@ -21,7 +21,7 @@ fn waking(data: &RunData) -> Option<Outcome> {
     let awake = rungs.find_map(|id| on_rung(data, id, Basis::Machine))?;
     // The figure is that of the first one. Another may have none, or a larger one.
     let ways = match asleep.names.as_slice() {
-        [first, others @ ..] if !others.is_empty() => format!("{first}; {} may be as cheap", either(others)),
+        [first, others @ ..] if !others.is_empty() => format!("{first}; {} may be equally cheap", either(others)),
         _ => asleep.note.clone().unwrap_or_default(),
     };
     let (is_certain, figure, headline, ratio) = if let Some(median) = asleep.median_ns {
@@ -83,8 +83,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     });
     let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
     let medians = rows.iter().any(|index| single(data, *index).is_some()).then(|| {
-        "If a waiter may sleep, the mark is the median of single hand-offs, because most hand-offs in a loop find \
-         the thread awake."
+        "For waiters that may sleep, the mark is the median of hand-offs timed one by one, because in a loop the waiter \
+         is usually still awake."
             .to_owned()
     });
     let spin = "The two CPU threads are placed close together. Hand-offs are one-way; the flag between CPU and GPU \
@@ -194,7 +194,7 @@ mod tests {
         assert!(sentence.starts_with("Waking a sleeping thread takes 4.54 µs (park, median)"), "{sentence}");
         let park = &series(&found.charts[0])[1].points[0];
         assert_eq!((park.x, park.bar, park.most), (Some(4540.0), None, Some(9000.0)));
-        assert!(found.note.unwrap().contains("is the median of single hand-offs"));
+        assert!(found.note.unwrap().contains("is the median of hand-offs timed one by one"));
         // The marks are the figures of the sentence, also where single hand-offs were timed.
         run.details
             .insert(run.rows[0].case.id(), vec![Detail::of_case("p50_ns", 47.6), Detail::of_case("p99_ns", 90.0)]);
@@ -234,6 +234,6 @@ mod tests {
         assert_eq!(said_of(waking, &run), Some(Ok(sentence.into())), "not the 4.54 µs of the hand-off");
         run.rows.push(within(row(case("cpu.wake.futex", 2), 3200.0, 0.1), 3050.0, 3350.0));
         let sentence = said_of(waking, &run).unwrap().unwrap();
-        assert!(sentence.contains("takes 3.10 µs (park; futex may be as cheap), 43 times"), "{sentence}");
+        assert!(sentence.contains("takes 3.10 µs (park; futex may be equally cheap), 43 times"), "{sentence}");
     }
 }

@@ -23,7 +23,9 @@ fn placement(data: &RunData) -> Option<Outcome> {
     }
     let matrix = matrix::matrix(&data.run, &data.rows)?;
     if let Some(doubt) = matrix.doubt {
-        return Some(Outcome::open(format!("whether some pairs of CPUs hand over faster than others ({doubt})")));
+        return Some(Outcome::open(format!(
+            "whether hand-offs between some pairs of CPUs are faster than between others ({doubt})"
+        )));
     }
     let alike = matrix.alike?;
     let (pairs, measured, possible) = (alike.pairs, matrix.pairs.len(), matrix.possible);
@@ -226,7 +228,8 @@ mod tests {
                         hand-off takes 101 ns to 104 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
-        let question = "whether some pairs of CPUs hand over faster than others (1 of 3 pairs has no figure)";
+        let question =
+            "whether hand-offs between some pairs of CPUs are faster than between others (1 of 3 pairs has no figure)";
         assert_eq!(said(placement, rows), Some(Err(question.into())));
     }
 }
