@@ -56,7 +56,7 @@ pub(crate) fn without_libraries(folder: &Path) -> Command {
     }
     let mut command = Command::new(program);
     command.current_dir(folder).env("PATH", "").stdin(std::process::Stdio::null());
-    for variable in ["HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH"] {
+    for variable in ["HOME", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH"] {
         command.env_remove(variable);
     }
     command
