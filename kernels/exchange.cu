@@ -100,7 +100,7 @@ struct Operation {
         const Packet *const own = packets + threadIdx.x;
         u64 data = 0, found;
         if constexpr (!RELEASED) {
-            limit.wait_for([&] {
+            limit.wait_for_answer([&] {
                 asm volatile("{.reg .b128 both; ld.relaxed.sys.global.b128 both, [%2]; mov.b128 {%0, %1}, both;}"
                              : "=l"(data), "=l"(found)
                              : "l"(own)
@@ -109,7 +109,7 @@ struct Operation {
             });
         } else {
             if (threadIdx.x == 0) {
-                limit.wait_for([&] {
+                limit.wait_for_answer([&] {
                     asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(found) : "l"(&packets->turn) : "memory");
                     return found == turn;
                 });

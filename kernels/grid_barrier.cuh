@@ -72,10 +72,11 @@ static_assert(sizeof(PhaseCounts) == 32 && sizeof(Exchange) == 256 && sizeof(Dev
 
 __constant__ DeviceTable device_table;
 
-constexpr u32 POLLS_OF_A_ROUND = 4;
+// Polls between two readings of the clock. A reading takes about as long as a poll, so the limit costs a thousandth.
+constexpr u32 POLLS = 1024;
 
-// Rounds between two readings of the clock. A reading takes about as long as a poll, so the limit costs a thousandth.
-constexpr u32 ROUNDS = 256;
+// Polls of an answer between two tests of their count.
+constexpr u32 POLLS_OF_A_ROUND = 4;
 
 // Tests whether a wait must end: its limit has passed, another thread gave up, or the host requests it. Not inlined, so
 // that the timed code has one call that is never taken, and no second clock. Returns the time at which the wait must
@@ -92,24 +93,43 @@ __device__ __noinline__ u64 check_deadline(const volatile u32 *abort, u64 deadli
 // The limit of the waits of one thread. A thread that gave up never waits again, so that the kernel ends.
 struct WaitLimit {
     const volatile u32 *abort;
-    u32 rounds = ROUNDS;  // 1: this thread gave up
+    bool expired = false;
 
     __device__ __forceinline__ explicit WaitLimit(const volatile u32 *abort) : abort(abort) {}
 
     template <typename Condition>
     __device__ __forceinline__ void wait_for(Condition holds) {
         u64 deadline = 0;
-        for (u32 left = rounds;;) {
-            // The way out of a poll is that of a program's own loop: the count stands behind several polls.
+        while (!expired) {
+            // As a program would poll, with a count. One branch, as each further one would take part of a poll.
+            u32 left = POLLS, goes_on;
+#pragma unroll 1
+            do {
+                goes_on = (u32)!holds() & (u32)(--left != 0);
+                asm volatile("" : "+r"(goes_on));
+            } while (goes_on);
+            if (left != 0) return;
+            deadline = check_deadline(abort, deadline);
+            expired = deadline == 0;
+        }
+    }
+
+    // The same of two that answer each other, where the way out of a poll counts: it is that of a program's own loop,
+    // because the count stands behind several polls.
+    template <typename Condition>
+    __device__ __forceinline__ void wait_for_answer(Condition holds) {
+        u64 deadline = 0;
+        for (u32 left = expired ? 1 : POLLS / POLLS_OF_A_ROUND;;) {
 #pragma unroll
             for (u32 poll = 0; poll < POLLS_OF_A_ROUND; poll++) {
                 if (holds()) return;
             }
             if (--left != 0) continue;
-            if (rounds == 1) return;
+            if (expired) return;
             deadline = check_deadline(abort, deadline);
-            left = rounds = deadline == 0 ? 1 : ROUNDS;
-            if (deadline == 0) return;
+            left = POLLS / POLLS_OF_A_ROUND;
+            expired = deadline == 0;
+            if (expired) return;
         }
     }
 };

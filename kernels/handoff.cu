@@ -110,7 +110,7 @@ struct Operation {
     __device__ __forceinline__ u32 receive(u32 awaited) {
         const u32 *const flag = choice.in + FLAG;
         u32 data = awaited;
-        limit.wait_for([&] {
+        limit.wait_for_answer([&] {
             if constexpr (KIND == PACKED) {
                 u64 low, high;
                 asm volatile("{.reg .b128 both; ld.relaxed.gpu.global.b128 both, [%2]; mov.b128 {%0, %1}, both;}"
@@ -134,14 +134,14 @@ struct Operation {
 
     // A line of the ring must have been read before it is written again.
     __device__ __forceinline__ void produce() {
-        limit.wait_for([&] { return reached(load_relaxed_gpu(choice.in + FLAG) + LINES, turn); });
+        limit.wait_for_answer([&] { return reached(load_relaxed_gpu(choice.in + FLAG) + LINES, turn); });
         store_plain(choice.out + RING + turn % LINES * 32 + threadIdx.x % 32, turn);
         __syncwarp();
         if (threadIdx.x == 0) store_release_gpu(choice.out + FLAG, turn);
     }
 
     __device__ __forceinline__ void consume() {
-        limit.wait_for([&] { return reached(load_acquire_gpu(choice.in + FLAG), turn); });
+        limit.wait_for_answer([&] { return reached(load_acquire_gpu(choice.in + FLAG), turn); });
         wrong |= load_plain(choice.in + RING + turn % LINES * 32 + threadIdx.x % 32) ^ turn;
         __syncwarp();
         if (threadIdx.x == 0) store(choice.out + FLAG, turn);
