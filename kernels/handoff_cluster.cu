@@ -8,8 +8,8 @@ using Arguments = RegisterArguments;
 
 enum Kind { RELAXED, RELEASE, ASYNC };
 
-// Polls of a wait: more than a second, where a turn takes a microsecond.
-constexpr u32 POLLS = 1 << 26;
+// Polls of a wait: more than a second, where a turn takes a microsecond. A poll of a barrier object may wait by itself.
+constexpr u32 POLLS = KIND == ASYNC ? 1 << 20 : 1 << 26;
 
 struct Operation {
     u32 rank, turn = 0, wrong = 0;

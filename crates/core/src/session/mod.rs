@@ -31,6 +31,7 @@ use std::time::{Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::model::detail::Details;
+use crate::model::own::is_own;
 use crate::run::directory::WriteLock;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
@@ -274,7 +275,8 @@ impl Session {
         limits: &Limits,
         observer: &mut dyn Observer,
     ) -> Result<Status, SessionError> {
-        let mut passes = Passes { session: self, limits, observer, listings: HashSet::new() };
+        let has_own = self.plan.cases().any(|case| is_own(&case.primitive));
+        let mut passes = Passes { session: self, limits, observer, listings: HashSet::new(), has_own };
         Ok(passes.measure(laboratories)?)
     }
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use crate::engine::profile::{self, Phase};
-use crate::model::own::is_own;
 use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
@@ -63,6 +62,8 @@ pub(super) struct Passes<'a> {
     pub(super) observer: &'a mut dyn Observer,
     /// Names of the disassemblies that are written.
     pub(super) listings: HashSet<String>,
+    /// Whether the plan has code that a user wrote.
+    pub(super) has_own: bool,
 }
 
 impl Passes<'_> {
@@ -303,8 +304,7 @@ impl Passes<'_> {
                 reason.push_str("; if its threads wait for each other, measure it with --check barrier");
             }
         }
-        let is_beside_own = self.session.plan.parts.iter().flatten().any(|case| is_own(&case.primitive));
-        if is_beside_own && pending.case.is_on_cpus() {
+        if self.has_own && pending.case.is_on_cpus() {
             group_by_layout(&mut found.observations);
         }
         pending.add_block(found);

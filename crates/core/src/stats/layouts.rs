@@ -1,5 +1,4 @@
-//! Code that a user wrote is measured at many places in memory, because the position of its loops decides what some of
-//! them cost: an
+//! Code that a user wrote is measured at many places in memory, because their position decides what some loops cost: an
 //! untimed function in front of a scan of flags moved it by 48 bytes, and it took 1.17 times as long.
 //!
 //! Each pass over the cases has a layout, in which a function has its place by its name. Two operations are compared in the same
