@@ -377,9 +377,7 @@ impl Experiment for KernelExperiment<'_> {
             let samples: Option<Vec<Sample>> = timings.iter().zip(shots.iter().zip(&windows)).map(sample).collect();
             samples.ok_or_else(|| ExperimentError::Failed("a grid without threads".to_owned()))
         })?;
-        let unequal =
-            samples.iter().filter(|sample| sample.slowest.0 as f64 > UNEQUAL * sample.fastest.0 as f64).count();
-        self.is_unequal = 2 * unequal > samples.len();
+        self.is_unequal = is_unequal(shots, &samples);
         mark_clock_changes(shots, &mut samples);
         Ok(samples)
     }
@@ -487,6 +485,16 @@ impl Experiment for KernelExperiment<'_> {
     }
 }
 
+/// Whether most samples of a loop served their threads unequally. Each loop is asked alone: where a fence is near to some threads'
+/// memory and far from others', the baseline without it serves all of them alike.
+fn is_unequal(shots: &[Shot], samples: &[Sample]) -> bool {
+    let is_so = |sample: &Sample| sample.slowest.0 as f64 > UNEQUAL * sample.fastest.0 as f64;
+    [Side::Baseline, Side::Test, Side::Double].into_iter().any(|side| {
+        let of_side = || shots.iter().zip(samples).filter(|(shot, _)| shot.side == side);
+        2 * of_side().filter(|(_, sample)| is_so(sample)).count() > of_side().count()
+    })
+}
+
 /// Cycles of one run of the loop in a window, for a warp of the mean rate; 0 without warps.
 fn chunk_of(timing: &Timing) -> f64 {
     let rates: f64 = timing.warps.iter().map(|warp| CHUNKS_OF_SAMPLE as f64 / warp.slowest.max(1) as f64).sum();
@@ -537,7 +545,7 @@ mod tests {
     use crate::launch::arguments::UNROLL;
     use crate::launch::headers::headers;
     use std::fmt::Write as _;
-    use syncscope_core::{Case, Layout, Scope};
+    use syncscope_core::{Case, Layout, Scope, Ticks};
 
     #[test]
     fn later_blocks_know_the_range_of_clocks() {
@@ -546,6 +554,26 @@ mod tests {
             carried.note(hertz);
         }
         assert_eq!(carried.clocks, Some((1.5e9, 2e9)));
+    }
+
+    #[test]
+    fn an_operation_that_serves_unequally_is_noticed_beside_an_equal_baseline() {
+        let sample =
+            |fastest, slowest| Sample::of_actors(&mut [Ticks(fastest), Ticks(slowest)], 1.0).unwrap_or_default();
+        let of = |baseline: &[(u64, u64)], test: &[(u64, u64)]| {
+            let pairs = baseline.iter().zip(test).enumerate();
+            let each = pairs.flat_map(|(pair, (&baseline, &test))| {
+                [(Side::Baseline, baseline), (Side::Test, test)].map(|(side, (fastest, slowest))| {
+                    (Shot { side, iterations: 1, pair: pair as u64 }, sample(fastest, slowest))
+                })
+            });
+            let (shots, samples): (Vec<Shot>, Vec<Sample>) = each.unzip();
+            is_unequal(&shots, &samples)
+        };
+        let (alike, apart) = ((100, 102), (100, 130));
+        assert!(of(&[alike; 3], &[apart; 3]) && of(&[apart; 3], &[alike; 3]), "one side alone");
+        assert!(!of(&[alike; 3], &[alike; 3]) && !of(&[alike; 3], &[apart, alike, alike]), "one sample of several");
+        assert!(!is_unequal(&[], &[]));
     }
 
     #[test]
