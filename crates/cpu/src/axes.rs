@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Layout, MemoryOrder, Mode, Placement, Preset, Primitive};
 
+use crate::primitives::Access;
 use syncscope_machine::nearness::CpuGroups;
 use syncscope_machine::placement::where_it_differs;
 use syncscope_machine::topology::{HardwareThread, Topology};
@@ -12,6 +13,8 @@ use syncscope_machine::topology::{HardwareThread, Topology};
 /// The values that primitives vary. Each primitive uses the axes that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axes {
+    /// That of the machine.
+    pub(crate) architecture: String,
     /// The placement of teams where nothing else is asked: one thread on each core. Where cores have one hardware thread,
     /// `close` is the same and has the name.
     pub(crate) usual: Placement,
@@ -141,6 +144,7 @@ impl Axes {
         };
         let processes = powers_of_two(cpus.clamp(2, MOST_PROCESSES)).into_iter().filter(|count| *count > 1).collect();
         Self {
+            architecture: topology.architecture.clone(),
             usual,
             threads,
             addition,
@@ -157,6 +161,11 @@ impl Axes {
             sleeps_us: if preset == Preset::Quick { SLEEPS_US[..2].to_vec() } else { SLEEPS_US.to_vec() },
             chain_threads,
         }
+    }
+
+    /// The orderings that are different instructions on the machine.
+    pub(crate) fn orders(&self, access: Access) -> &'static [MemoryOrder] {
+        access.orders(&self.architecture)
     }
 
     /// The cases of an operation that depends on the one before, on one shared variable.
@@ -191,7 +200,9 @@ impl Axes {
         for sweep in &sweeps {
             cases.extend(sweep.clone().dtypes(&variants.dtypes).layouts(&[Layout::Shared]).orders(orders).cases());
         }
-        for sweep in &sweeps {
+        for (sweep, (placement, _)) in sweeps.iter().zip(&self.threads) {
+            // The paper whose threads the system places has OpenMP's operations, which are relaxed.
+            let orders = if *placement == Placement::None { &orders[..1] } else { orders };
             for dtype in &variants.private_dtypes {
                 let strides = variants.strides_of(*dtype).into_iter().map(|stride| Layout::Private { stride });
                 let layouts: Vec<Layout> = strides.collect();

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
 use std::collections::BTreeMap;
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
 use syncscope_core::machine::{CpuMachine, Environment};
@@ -12,6 +15,7 @@ use syncscope_core::{
     Row, Side, Verdict,
 };
 use syncscope_core::{Group, Settings};
+use syncscope_cpu::bench::{barrier, handoff, lock, operation};
 use syncscope_cpu::primitives::{Executed, Operation, Workload, workload_of};
 use syncscope_cpu::{CpuLaboratory, catalogue};
 use syncscope_machine::studies::core_to_core;
@@ -250,4 +254,66 @@ fn the_environment_is_described() {
     assert!(environment.libraries["rust"].starts_with("rustc 1."));
     assert!(cfg!(not(target_env = "gnu")) || environment.libraries["glibc"].starts_with("2."));
     assert!(!laboratory.machine().model.is_empty());
+}
+
+/// What a program measures of its own. One thread, as a holder that a busy machine stops lets the others of a team time out.
+#[test]
+fn each_kind_of_a_bench_does_its_work() {
+    let spin = lock(
+        "spin",
+        |_| AtomicBool::new(false),
+        |lock, me| {
+            while lock.swap(true, Ordering::Acquire) {
+                spin_loop();
+            }
+            me.count();
+            lock.store(false, Ordering::Release);
+        },
+    );
+    let std = lock(
+        "std",
+        |_| Mutex::new(()),
+        |lock, me| {
+            let _held = lock.lock();
+            me.count();
+        },
+    );
+    let forgets = lock("forgets", |_| (), |(), _| ());
+    let add = operation(
+        "add",
+        |_| AtomicU64::new(0),
+        |x, _| {
+            x.fetch_add(1, Ordering::Relaxed);
+        },
+    );
+    let waits = barrier(
+        "waits",
+        |threads| Barrier::new(threads as usize),
+        |barrier, _| {
+            barrier.wait();
+        },
+    );
+    let short = Duration::from_millis(20);
+    let found = &spin.against(std).against(add).against(waits).measure(&[1], short).unwrap()[0];
+    assert!(found.costs.iter().all(|(_, one)| !one.verdict.is_failure()), "{found}");
+    assert_eq!((found.costs.len(), found.ratios.len()), (4, 3));
+    assert!(
+        format!("{:?}", found.costs[2].1.evidence).contains("lock ") || cfg!(not(target_arch = "x86_64")),
+        "{found:?}"
+    );
+    let found = &forgets.measure(&[1], short).unwrap()[0];
+    let (_, forgets) = &found.costs[0];
+    assert!(forgets.verdict.is_failure() || forgets.estimate.is_none(), "it counts nothing: {found}");
+    let pass = handoff(
+        "pass",
+        |_| AtomicUsize::new(0),
+        |token, me| {
+            while token.load(Ordering::Acquire) != me.thread() {
+                spin_loop();
+            }
+            me.count();
+            token.store(1 - me.thread(), Ordering::Release);
+        },
+    );
+    assert!(pass.measure(&[1], short).unwrap_err().contains("--threads 2"));
 }

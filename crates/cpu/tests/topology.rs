@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::process::Command;
+use std::sync::Mutex;
 
 use syncscope_core::{Case, Group, Laboratory, Placement, Preset, Refusal};
 use syncscope_cpu::{CpuLaboratory, Topology};
@@ -34,15 +35,17 @@ fn print_topology() {
 
 /// What the process prints about the machine `description` after `label`.
 fn ask(description: &str, label: &str) -> Result<String, String> {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "--nocapture", "print_topology"])
-        .env("HWLOC_SYNTHETIC", description)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    // Planning for a thousand CPUs takes a while.
+    static SAID: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+    let mut said = SAID.lock().unwrap();
+    let text = said.entry(description.to_owned()).or_insert_with(|| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--exact", "--nocapture", "print_topology"]).env("HWLOC_SYNTHETIC", description);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    });
     match text.split_once(label) {
         Some((_, json)) => Ok(json.lines().next().unwrap().to_owned()),
-        None => Err(text),
+        None => Err(text.clone()),
     }
 }
 

@@ -55,6 +55,7 @@ pub(crate) fn load() -> Option<Topology> {
         |os: u32| threads.iter().filter(|thread| thread.numa_node == Some(os)).map(|thread| thread.os).collect();
     let topology = Topology {
         this_system,
+        architecture: std::env::consts::ARCH.to_owned(),
         numa_nodes: nodes.into_iter().map(|os| NumaNode { os, cpus: cpus_of(os) }).collect(),
         threads,
         caches,

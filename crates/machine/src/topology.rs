@@ -1,6 +1,7 @@
 //! What the machine is made of: packages, NUMA nodes, caches, cores and hardware threads, as plain data.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::env::consts::ARCH;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,8 @@ pub struct NumaNode {
 pub struct Topology {
     /// Whether this describes the machine that the program runs on. hwloc's variables, such as `HWLOC_XMLFILE`, describe others.
     pub this_system: bool,
+    /// `x86_64`, `aarch64`: which operations differ there. That of this program where nothing else is known.
+    pub architecture: String,
     /// The hardware threads, allowed or not, in topology order.
     pub threads: Vec<HardwareThread>,
     /// The NUMA nodes.
@@ -107,9 +110,15 @@ impl Topology {
 
     /// The machine of a description: as it was recorded, or a regular one with its counts where only these are known.
     pub fn described(machine: &CpuMachine) -> Self {
-        if let Some(recorded) = recorded(machine) {
-            return recorded;
+        let mut topology = recorded(machine).unwrap_or_else(|| Self::of_counts(machine));
+        if !machine.architecture.is_empty() {
+            topology.architecture.clone_from(&machine.architecture);
         }
+        topology
+    }
+
+    /// A machine of which only the numbers of its parts are recorded.
+    fn of_counts(machine: &CpuMachine) -> Self {
         let all = machine.cores.clamp(1, MOST_CORES);
         let packages = machine.packages.clamp(1, all);
         let nodes = (machine.numa_nodes / packages).clamp(1, all / packages);
@@ -340,7 +349,15 @@ pub fn regular(packages: u32, nodes: u32, caches: u32, cores: u32, siblings: u32
             cpus: cpus_where(&|thread| thread.last_level_cache == Some(index)),
         })
         .collect();
-    Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None, kind_names: Vec::new() }
+    Topology {
+        this_system: false,
+        architecture: ARCH.to_owned(),
+        threads,
+        numa_nodes,
+        caches,
+        memory_bytes: None,
+        kind_names: Vec::new(),
+    }
 }
 
 /// A machine by its recorded clusters; `None` where none, or damaged ones, are recorded.
@@ -385,7 +402,16 @@ fn recorded(machine: &CpuMachine) -> Option<Topology> {
     let caches = caches.into_values().map(cache).collect();
     let kind_names = machine.core_kinds.iter().map(|kind| kind.name.clone()).collect();
     let is_known = !threads.is_empty();
-    is_known.then_some(Topology { this_system: false, threads, numa_nodes, caches, memory_bytes: None, kind_names })
+    let architecture = ARCH.to_owned();
+    is_known.then_some(Topology {
+        this_system: false,
+        architecture,
+        threads,
+        numa_nodes,
+        caches,
+        memory_bytes: None,
+        kind_names,
+    })
 }
 
 #[cfg(test)]
@@ -465,9 +491,11 @@ pub(crate) mod tests {
             let machine = CpuMachine {
                 clusters: topology.clusters(),
                 core_kinds: topology.core_kinds(),
+                architecture: "riscv64".to_owned(),
                 ..CpuMachine::default()
             };
             let again = Topology::described(&machine);
+            assert_eq!((&*topology.architecture, &*again.architecture), (ARCH, "riscv64"));
             assert_eq!(again.threads, topology.threads);
             assert_eq!(again.clusters(), machine.clusters);
         }

@@ -1,5 +1,7 @@
 //! An entry of the catalogue: a primitive and how it is measured.
 
+use std::env::consts::ARCH;
+
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Primitive, Waits};
 
@@ -54,6 +56,8 @@ pub(crate) struct Entry {
     pub(crate) studies: &'static [Participation],
     /// What the quick preset plans of it.
     pub(crate) in_quick: InQuick,
+    /// The architecture whose instruction it is; others have no cases of it.
+    pub(super) instruction_of: Option<&'static str>,
     /// What it needs of the system.
     pub(super) requirement: fn() -> Result<(), String>,
     /// The architectures on which it is no instruction, each with why.
@@ -82,6 +86,7 @@ impl Entry {
             },
             studies: &[],
             in_quick: InQuick::All,
+            instruction_of: None,
             requirement: || Ok(()),
             elided_by_nature: &[],
         }
@@ -130,6 +135,17 @@ impl Entry {
         Self { requirement, ..self }
     }
 
+    /// The same for an instruction of one architecture (`std::env::consts::ARCH`).
+    pub(super) const fn only_on(self, architecture: &'static str) -> Self {
+        Self { instruction_of: Some(architecture), ..self }
+    }
+
+    /// Whether processors of this architecture have cases of it. Of instructions that some lack, this machine's has those that it
+    /// has.
+    pub(crate) fn has_cases_on(&self, architecture: &str) -> bool {
+        self.instruction_of.is_none_or(|own| own == architecture && (own != ARCH || self.unavailable().is_none()))
+    }
+
     /// The same for a primitive that is no instruction on these architectures (`std::env::consts::ARCH`), each with why.
     pub(super) const fn elided_by_nature(self, architectures: &'static [(&'static str, &'static str)]) -> Self {
         Self { elided_by_nature: architectures, ..self }
@@ -142,6 +158,7 @@ impl Entry {
 
     /// Why the primitive cannot be measured on this system, and what to do about it.
     pub(crate) fn unavailable(&self) -> Option<String> {
-        (self.requirement)().err()
+        let elsewhere = self.instruction_of.filter(|architecture| *architecture != ARCH);
+        elsewhere.map(|name| format!("an instruction of {name} only")).or_else(|| (self.requirement)().err())
     }
 }

@@ -12,7 +12,6 @@ use syncscope_host::futex::{self, Scope};
 use crate::primitives::prelude::*;
 
 use super::fence::{IN_THE_KERNEL, bare};
-use super::find;
 
 /// The family, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] =
@@ -36,28 +35,14 @@ const ARM: &str = "Arm Architecture Reference Manual, C6.2";
 
 /// One thread; what its sibling takes from it is the study of siblings.
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let is_here = find(primitive.id).is_some_and(|entry| entry.unavailable().is_none());
-    if is_here { axes.in_usual_places(primitive, &[1]).cases() } else { Vec::new() }
+    axes.in_usual_places(primitive, &[1]).cases()
 }
 
-const ON_SIBLINGS: &[Participation] = &[Participation {
-    study: &Smt,
-    templates: |primitive, _| {
-        let is_here = find(primitive.id).is_some_and(|entry| entry.unavailable().is_none());
-        is_here.then(|| Case::new(primitive.id)).into_iter().collect()
-    },
-    reports_missing: false,
-}];
+const ON_SIBLINGS: &[Participation] = &[Participation::plain(&Smt)];
 
 /// An instruction, executed alone and on both hardware threads of a core.
 const fn instruction(id: &'static str, summary: &'static str, source: &'static str, workload: MakeWorkload) -> Entry {
     entry(id, summary, source, cases, workload).in_studies(ON_SIBLINGS)
-}
-
-/// Whether this is an architecture of that name.
-fn only_on(architecture: &str) -> Result<(), String> {
-    let is_here = std::env::consts::ARCH == architecture;
-    if is_here { Ok(()) } else { Err(format!("an instruction of {architecture} only")) }
 }
 
 /// An assembler instruction as a function, which does nothing on other architectures: there it has no cases.
@@ -79,7 +64,7 @@ static PAUSE: Entry =
     instruction("cpu.wait.pause", "PAUSE, which std::hint::spin_loop compiles to on x86-64", INTEL, |_| {
         Some(bare(std::hint::spin_loop, Expected::once(&["pause"], &["isb"])))
     })
-    .requiring(|| only_on("x86_64"));
+    .only_on("x86_64");
 
 /// In theory: the core would enter a light sleep state until a deadline; as the deadline has passed, it is what the instruction
 /// costs beyond its wait.
@@ -88,6 +73,7 @@ static TPAUSE: Entry =
         let tpause = instruction_of!("x86_64", "tpause {:e}", in(reg) 1_u32, in("eax") 0_u32, in("edx") 0_u32);
         Some(bare(tpause, Expected::once(&["tpause"], &[])))
     })
+    .only_on("x86_64")
     .requiring(waits_in_user_mode)
     .beyond_quick();
 
@@ -103,12 +89,12 @@ static UMWAIT: Entry = instruction(
         Some(bare(umwait, Expected::once(&["umwait"], &[])))
     },
 )
+.only_on("x86_64")
 .requiring(waits_in_user_mode)
 .beyond_quick();
 
 /// Whether the processor has TPAUSE and UMWAIT, and its host allows them.
 fn waits_in_user_mode() -> Result<(), String> {
-    only_on("x86_64")?;
     #[cfg(target_arch = "x86_64")]
     #[allow(unused_unsafe, reason = "`__cpuid_count` became safe after the oldest supported compiler")]
     // SAFETY: every x86-64 processor has CPUID; a leaf beyond the last one is answered with other bits, so it is asked first.
@@ -124,7 +110,7 @@ static YIELD: Entry =
     instruction("cpu.wait.yield", "YIELD, AArch64's hint for cores with several hardware threads", ARM, |_| {
         Some(bare(instruction_of!("aarch64", "yield"), Expected::once(&[], &["yield"])))
     })
-    .requiring(|| only_on("aarch64"));
+    .only_on("aarch64");
 
 /// In theory: the pipeline is flushed, some 20 to 60 cycles: a delay, though no hint, which is why runtimes took it for PAUSE.
 static ISB: Entry = instruction(
@@ -133,7 +119,7 @@ static ISB: Entry = instruction(
     "Arm Architecture Reference Manual, C6.2; rust-lang/rust #84725",
     |_| Some(bare(instruction_of!("aarch64", "isb"), Expected::once(&[], &["isb"]))),
 )
-.requiring(|| only_on("aarch64"));
+.only_on("aarch64");
 
 /// In theory: later instructions wait until earlier ones are no longer speculative, without the refetch of an ISB.
 static SB: Entry = instruction(
@@ -143,8 +129,8 @@ static SB: Entry = instruction(
     // As a number: assemblers know the name for processors that have it.
     |_| Some(bare(instruction_of!("aarch64", ".inst 0xd50330ff"), Expected::once(&[], &["sb"]))),
 )
+.only_on("aarch64")
 .requiring(|| {
-    only_on("aarch64")?;
     #[cfg(target_arch = "aarch64")]
     let has = std::arch::is_aarch64_feature_detected!("sb");
     #[cfg(not(target_arch = "aarch64"))]
@@ -158,7 +144,7 @@ static WFE: Entry =
     instruction("cpu.wait.wfe", "SEVL, then WFE, which finds the event set and does not wait", ARM, |_| {
         Some(bare(instruction_of!("aarch64", "sevl", "wfe"), Expected::once(&[], &["wfe"])))
     })
-    .requiring(|| only_on("aarch64"));
+    .only_on("aarch64");
 
 /// In theory: a system call that asks the scheduler for another thread. Where none waits for this CPU, the caller goes on.
 static SCHED_YIELD: Entry = entry(

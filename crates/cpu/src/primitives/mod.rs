@@ -48,6 +48,7 @@ pub(crate) use self::entry::{Entry, InQuick};
 pub(crate) use self::lines::room_for;
 pub(crate) use self::openmp::FAMILY as OPENMP;
 pub use self::operation::{Executed, Operation, SLOTS, UNROLL};
+pub(crate) use self::orders::Access;
 pub(crate) use self::workload::Blocking;
 pub use self::workload::Workload;
 

@@ -1,48 +1,41 @@
 //! Memory orderings: which of them differ in machine code, and orderings as types for the loops.
 
+use std::env::consts::ARCH;
 use std::sync::atomic::Ordering;
 
 use syncscope_core::MemoryOrder;
 
 /// What an operation does with memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
+pub(crate) enum Access {
     Load,
     Store,
     ReadModifyWrite,
 }
 
 impl Access {
-    /// The orderings that are different instructions on this architecture. The others are the same as one of these.
+    /// The orderings that are different instructions on an architecture ([`ARCH`]). The others are the same as one of these.
     ///
     /// x86-64 orders everything but a store followed by a load, and locked instructions order all (Intel SDM volume 3,
     /// 9.2): only a sequentially consistent store is special, an `xchg`. AArch64 has `ldar`, `stlr` and their like,
     /// which are sequentially consistent among themselves, so that acquire and release are already the strongest.
-    pub(super) const fn orders(self) -> &'static [MemoryOrder] {
+    pub(crate) fn orders(self, architecture: &str) -> &'static [MemoryOrder] {
         use MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-        if cfg!(target_arch = "x86_64") {
-            match self {
-                Self::Load | Self::ReadModifyWrite => &[Relaxed],
-                Self::Store => &[Relaxed, SeqCst],
-            }
-        } else if cfg!(target_arch = "aarch64") {
-            match self {
-                Self::Load => &[Relaxed, Acquire],
-                Self::Store => &[Relaxed, Release],
-                Self::ReadModifyWrite => &[Relaxed, AcqRel],
-            }
-        } else {
-            match self {
-                Self::Load => &[Relaxed, Acquire, SeqCst],
-                Self::Store => &[Relaxed, Release, SeqCst],
-                Self::ReadModifyWrite => &[Relaxed, AcqRel, SeqCst],
-            }
+        match (architecture, self) {
+            ("x86_64", Self::Load | Self::ReadModifyWrite) => &[Relaxed],
+            ("x86_64", Self::Store) => &[Relaxed, SeqCst],
+            ("aarch64", Self::Load) => &[Relaxed, Acquire],
+            ("aarch64", Self::Store) => &[Relaxed, Release],
+            ("aarch64", Self::ReadModifyWrite) => &[Relaxed, AcqRel],
+            (_, Self::Load) => &[Relaxed, Acquire, SeqCst],
+            (_, Self::Store) => &[Relaxed, Release, SeqCst],
+            (_, Self::ReadModifyWrite) => &[Relaxed, AcqRel, SeqCst],
         }
     }
 
-    /// Whether an operation of this kind is measured with the ordering.
+    /// Whether an operation of this kind is measured with the ordering here.
     pub(super) fn has(self, order: MemoryOrder) -> bool {
-        self.orders().contains(&order)
+        self.orders(ARCH).contains(&order)
     }
 }
 
@@ -121,7 +114,9 @@ mod tests {
     #[test]
     fn every_access_is_measured_relaxed_and_with_no_impossible_ordering() {
         for access in [Access::Load, Access::Store, Access::ReadModifyWrite] {
-            assert_eq!(access.orders()[0], MemoryOrder::Relaxed);
+            for architecture in ["x86_64", "aarch64", "riscv64"] {
+                assert_eq!(access.orders(architecture)[0], MemoryOrder::Relaxed);
+            }
         }
         assert!(!Access::Load.has(MemoryOrder::Release) && !Access::Store.has(MemoryOrder::AcqRel));
     }

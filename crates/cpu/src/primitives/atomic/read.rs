@@ -31,8 +31,8 @@ pub(super) static ENTRY: Entry = Entry::of(
 );
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let independent = axes.cases_on_variables(primitive, &axes.other_atomics.shared(), Access::Load.orders());
-    independent.into_iter().chain(axes.chains(primitive, &[Dtype::U64], Access::Load.orders())).collect()
+    let independent = axes.cases_on_variables(primitive, &axes.other_atomics.shared(), axes.orders(Access::Load));
+    independent.into_iter().chain(axes.chains(primitive, &[Dtype::U64], axes.orders(Access::Load))).collect()
 }
 
 pub(super) fn workload(case: &Case) -> Option<Workload> {

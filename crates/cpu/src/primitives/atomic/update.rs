@@ -16,7 +16,7 @@ pub(super) static ADD: Entry = atomic::entry(
     "Atomic addition with an unused result; floating point uses compare-and-swap",
     "one increment by each thread",
     "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
-    |primitive, axes| axes.cases_on_variables(primitive, &axes.addition, Access::ReadModifyWrite.orders()),
+    |primitive, axes| axes.cases_on_variables(primitive, &axes.addition, axes.orders(Access::ReadModifyWrite)),
     atomic::workload::<Add>,
 )
 .in_studies(&[

@@ -35,7 +35,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 );
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
-    let mut cases = axes.cases_on_variables(primitive, &axes.other_atomics.shared(), Access::Store.orders());
+    let mut cases = axes.cases_on_variables(primitive, &axes.other_atomics.shared(), axes.orders(Access::Store));
     // The preset that leaves the placement to the operating system, too, as papers do.
     if axes.threads.iter().any(|(placement, _)| *placement == Placement::None) {
         let of_paper =
