@@ -143,7 +143,7 @@ impl Selection {
             let mut own = listing.iter().filter(|listing| glob.matches(listing.primitive.id));
             let is_skipped = |listing: &Listing| self.skip.iter().any(|skip| skip.matches(listing.primitive.id));
             if own.clone().all(is_skipped) {
-                return "--skip leaves all of it out".to_owned();
+                return "--skip leaves out everything selected".to_owned();
             }
             let reason = own.find_map(|listing| listing.unavailable.clone());
             reason.unwrap_or_else(|| "no case has the parameters asked for".to_owned())

@@ -267,7 +267,7 @@ fn a_source_that_ends_the_compiler_fails_alone() {
     for (behaviour, reason) in [
         ("nvrtcCompileProgram:crashes", "the compiler ended (signal: 11 (SIGSEGV)"),
         ("nvrtcCompileProgram:exits", "the compiler ended (exit status: 0) on shuffle.cu"),
-        ("nvrtcCompileProgram:talks", "the compiler wrote something that is no answer on shuffle.cu"),
+        ("nvrtcCompileProgram:talks", "the compiler wrote something that is not an answer on shuffle.cu"),
         ("nvrtcCompileProgram:hangs", "shuffle.cu was not compiled within 1 s"),
         ("nvrtcCompileProgram:11", "nvrtcCompileProgram: error 11"),
     ] {

@@ -260,7 +260,7 @@ impl Arguments {
                 None => (word.clone(), None),
             };
             if !OPTIONS.contains(&option.as_str()) {
-                return Err(format!("{option} is no option"));
+                return Err(format!("{option} is not an option"));
             }
             let value = value.or_else(|| words.next());
             let value = value.ok_or_else(|| format!("{option} has no value"))?;

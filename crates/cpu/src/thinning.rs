@@ -131,7 +131,8 @@ pub(crate) fn within_time(preset: Preset, topology: &Topology, mut cases: Vec<Ca
 pub(crate) fn note(left_out: &[&str], preset: Preset) -> Option<String> {
     (!left_out.is_empty()).then(|| {
         format!(
-            "{preset} leaves out on so many CPUs, to end in time: {}; --only and --threads measure any of it",
+            "on this many CPUs, {preset} leaves out the following, to end in time: {}; --only and --threads measure \
+             them",
             left_out.join("; ")
         )
     })

@@ -268,7 +268,7 @@ impl Results {
             differences.sort_by(f64::total_cmp);
             let median = differences.get(differences.len() / 2).map(|median| {
                 let (count, percent) = (differences.len(), median * 100.0);
-                format!("; the {count} figures that are not used differ from these by {percent:.1} % in the median")
+                format!("; the {count} unused figures differ from these by a median of {percent:.1} %")
             });
             warnings.push(format!(
                 "OpenMP threads count as unbound (placement none), even those of programs named _close and _spread, \
@@ -394,10 +394,7 @@ mod tests {
             "the program without a placement"
         );
         let warnings = results.warnings();
-        assert!(
-            warnings[1].contains("the 2 figures that are not used differ from these by 2.2 % in the median"),
-            "{warnings:?}"
-        );
+        assert!(warnings[1].contains("the 2 unused figures differ from these by a median of 2.2 %"), "{warnings:?}");
         let (results, found) = barriers(true);
         assert!(results.repeated.is_empty() && results.warnings().len() == 1, "{:?}", results.warnings());
         assert_eq!(found.len(), 4, "{found:?}");

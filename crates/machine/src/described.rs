@@ -125,8 +125,8 @@ impl Description {
             return None;
         }
         let (name, more) = match self {
-            Self::Files(_) => ("HWLOC_FSROOT", "see what `lstopo` says of it"),
-            Self::Registers(_) => ("HWLOC_CPUID_PATH", "see what `lstopo` says of it"),
+            Self::Files(_) => ("HWLOC_FSROOT", "see what `lstopo` says about it"),
+            Self::Registers(_) => ("HWLOC_CPUID_PATH", "see what `lstopo` says about it"),
             Self::Synthetic => {
                 ("HWLOC_SYNTHETIC", "HWLOC_SYNTHETIC_VERBOSE=1 shows why; try 'pack:2 [numa] l3:1 core:8 pu:2'")
             }

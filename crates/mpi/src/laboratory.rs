@@ -120,7 +120,7 @@ impl Laboratory for MpiLaboratory {
         };
         let slot = self.slot(team)?;
         let Some(member) = member(&self.process.slots, slot) else {
-            return Err(Refusal::Failed("rank 0 is no member of the team".to_owned()));
+            return Err(Refusal::Failed("rank 0 is not a member of the team".to_owned()));
         };
         let Self { process, proofs, .. } = self;
         let sharing = process.world.sharing(&process.world.members(team).unwrap_or_default());

@@ -94,8 +94,7 @@ pub(crate) struct Shim {
 /// # Errors
 /// What is missing, what the compiler says, or that it did not end.
 pub(crate) fn shim(family: Family, cancel: &Cancel) -> Result<Shim, String> {
-    let folder =
-        cache_folder().ok_or("there is no home for the compiled MPI shim: name a folder in SYNCSCOPE_CACHE")?;
+    let folder = cache_folder().ok_or("there is no folder for the compiled MPI shim: name one in SYNCSCOPE_CACHE")?;
     let mut refused = String::new();
     for wrapper in wrappers(family)? {
         match shim_of(&wrapper, family, &folder.join("mpi"), cancel) {

@@ -61,7 +61,7 @@ pub fn ptx_as_c(ptx: &str, kernels: &[(String, String)], span: Span, files: &[St
     let devices = if span == Span::System { "me->threads" } else { "1" };
     let mut text = format!("{HEAD}#define OUR_BLOCK {block}\n#define OUR_DEVICES {devices}\n");
     for (kernel, function) in kernels {
-        let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler left nothing of it")?;
+        let start = ptx.find(&format!(".entry {kernel}(")).ok_or("the compiler removed all of it")?;
         let body = ptx[start..].find("\n}").map_or(&ptx[start..], |end| &ptx[start..start + end]);
         text += &Function { span, files: &files, kernel, registers: BTreeSet::new(), code: String::new() }
             .of(body, function)?;

@@ -28,7 +28,7 @@ pub enum SassError {
     #[error("kernel {0} has no loop between two reads of a clock ({1} reads found)")]
     NoTimedLoop(String, usize),
     /// Several loops, each between clock reads of its own; where two of them start.
-    #[error("kernel {0} times several loops, at {1:#06x} and at {2:#06x}; which one is meant is unclear")]
+    #[error("kernel {0} times several loops, at {1:#06x} and at {2:#06x}; it is unclear which one is meant")]
     SeveralTimedLoops(String, u64, u64),
 }
 

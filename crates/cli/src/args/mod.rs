@@ -94,7 +94,7 @@ pub(crate) struct ListArguments {
     /// List only primitives with all of these words, or whose id matches, such as mutex, atomicAdd or 'gpu.vote.*'
     #[arg(value_name = "WORD")]
     pub(crate) words: Vec<String>,
-    /// List only primitives whose id matches one of these, as `run` takes them (repeatable, or with commas)
+    /// List only primitives whose id matches one of these globs, as in `run` (repeatable, or with commas)
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Output format

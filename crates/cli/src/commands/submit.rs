@@ -55,7 +55,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     }
     let run = directory.read_run()?;
     if run.preset == IMPORTED || run.experiment().is_some() {
-        return Err(Failure::Usage(format!("{} is no run of `syncscope run`", path.display())));
+        return Err(Failure::Usage(format!("{} was not written by `syncscope run`", path.display())));
     }
     let out = out.map_or_else(|| PathBuf::from(format!("{}.json.gz", data.name)), Path::to_owned);
     output::check(&out, [path])?;

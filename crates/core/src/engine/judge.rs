@@ -54,9 +54,11 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
             Verdict::Resolved => {
                 beyond_limit(costs, basis).unwrap_or_else(|| of_blocks(observations, basis.fewest_blocks))
             }
-            Verdict::BelowResolution(_) if starved > 0 => {
-                Verdict::Noisy("nothing bounds the cost of a thread that completes no operation in a window".to_owned())
-            }
+            Verdict::BelowResolution(_) if starved > 0 => Verdict::Noisy(
+                "the cost has no upper bound, because a thread completed no operation in a \
+                                window"
+                    .to_owned(),
+            ),
             other => other,
         },
         _ if observations.iter().all(|pair| pair.excluded.is_none()) => {
@@ -74,7 +76,10 @@ fn beyond_limit(costs: &Costs, basis: &Basis) -> Option<Verdict> {
     let Limit { least_cycles, name } = basis.limit.as_ref()?;
     let high = costs.cycles.as_ref()?.interval(Level::P95)?.high;
     (high < CERTAINLY_BELOW * least_cycles).then(|| {
-        let found = format!("at most {high:.2} cycles per operation, below the {least_cycles:.2} of {name}");
+        let found = format!(
+            "at most {high:.2} cycles per operation, less than the {least_cycles:.2} that the \
+                             hardware needs ({name})"
+        );
         Verdict::NotTogether(format!(
             "{found}, so either the threads did not run at the same time or the loop hides part of the cost"
         ))

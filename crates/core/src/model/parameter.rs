@@ -142,7 +142,7 @@ pub static PARAMETERS: [&Parameter; 17] = [
         ..of_field!(group, FIRST)
     },
     &Parameter {
-        meaning: "how the primitive stands in the source ([forms](METHOD.md#forms)); empty: as people write it",
+        meaning: "form of the primitive in the source ([forms](METHOD.md#forms)); empty: as people usually write it",
         ..of_field!(form, LATER)
     },
     &Parameter { meaning: "elements of the reduced vector", ..count_of_field!(elements, LATER, MOST_ELEMENTS) },

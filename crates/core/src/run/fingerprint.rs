@@ -100,7 +100,7 @@ impl StateOfClass {
         if differ(1.0, *factor, LEAST_CHANGE) {
             return format!("{class} at {factor:.2} times the usual cost");
         }
-        format!("{class} at a mean cost that differed by 10 % or more (the median by less)")
+        format!("{class} at a mean cost 10 % or more off the usual one (the median is closer)")
     }
 }
 
@@ -323,6 +323,6 @@ mod tests {
             found.matches("the usual state for 70 % of the run").count() == 1 && found.matches(" %").count() == 4,
             "{found}"
         );
-        assert!(found.contains("0.78 times") && found.ends_with("(the median by less) for 10 %"), "{found}");
+        assert!(found.contains("0.78 times") && found.ends_with("(the median is closer) for 10 %"), "{found}");
     }
 }

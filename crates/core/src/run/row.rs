@@ -434,7 +434,7 @@ row! {
         pub population: Option<Population> => [
             word!(
                 population,
-                "samples that `ns` stands for: `alone` (the threads had their cores for themselves), `all`"
+                "samples that `ns` covers: `alone` (the threads had their cores for themselves), `all`"
             ),
         ];
         /// Share of the samples of actors with SMT interference, 0 to 1; `None` where it is not detected.

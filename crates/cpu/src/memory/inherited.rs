@@ -165,6 +165,6 @@ mod tests {
             Inherited::adopt(&[1_048_576, 1, 1, 1, 1, 1, 1], false).is_err_and(|reason| reason.contains("1048576"))
         );
         assert!(Inherited::adopt(&[0], false).is_err_and(|reason| reason.contains("seven")));
-        assert!(ends().is_none(), "this process is no worker");
+        assert!(ends().is_none(), "this process is not a worker");
     }
 }

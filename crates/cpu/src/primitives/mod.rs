@@ -12,7 +12,7 @@
 //!
 //! To add a primitive, write a `static NAME: Entry` in a file of its family and name it in the list `ENTRIES` there.
 
-#![allow(clippy::inline_always, reason = "an operation must stand in the timed loop itself, whatever its size")]
+#![allow(clippy::inline_always, reason = "an operation must be in the timed loop itself, whatever its size")]
 
 mod atomic;
 mod barrier;

@@ -13,7 +13,7 @@
 //! [`visit_locks`] and [`visit_barriers`] list them for the tests: `tests.rs` runs real threads, `tests/loom.rs` tries
 //! every interleaving of two or three threads, and weakens one ordering after the other.
 
-#![allow(clippy::inline_always, reason = "these operations are themselves measured and must stand in the timed loop")]
+#![allow(clippy::inline_always, reason = "these operations are themselves measured and must be in the timed loop")]
 
 mod barriers;
 #[cfg(not(loom))]

@@ -5,7 +5,7 @@
 //! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded. It decides how their threads
 //! wait, and so what their primitives cost.
 
-#![allow(clippy::inline_always, reason = "these calls are themselves measured and must stand in the timed loop")]
+#![allow(clippy::inline_always, reason = "these calls are themselves measured and must be in the timed loop")]
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::process::Command;

@@ -119,7 +119,8 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
     let copies = if copies.is_empty() { String::new() } else { format!("; copies of one run: {}", copies.join(", ")) };
     let all = fleet.primitives.len();
     format!(
-        "{nodes} nodes, {} primitives: {differ} from the median node by more than {} in the median of a primitive's cases{lacking}{}",
+        "{nodes} nodes, {} primitives: {differ} from the median node by more than {} (median over a primitive's \
+         cases){lacking}{}",
         if compared == all { all.to_string() } else { format!("{compared} of {all}") },
         percent(fleet.threshold),
         copies

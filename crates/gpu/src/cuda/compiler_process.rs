@@ -194,7 +194,7 @@ impl CompilerProcess {
     fn fate(&mut self) -> String {
         match child_process::wait_within(&mut self.child, Duration::from_secs(5)) {
             Ok(Some(status)) => format!("ended ({status})"),
-            Ok(None) => "wrote something that is no answer".to_owned(),
+            Ok(None) => "wrote something that is not an answer".to_owned(),
             Err(error) => format!("is lost ({error})"),
         }
     }

@@ -154,7 +154,7 @@ impl ClosingRead {
         if counts.is_empty() {
             return "the closing clock read waits for every result, or there is none to wait for".to_owned();
         }
-        let so = if self.drops_out() { "the same in both loops, so the difference has none of it" } else { OF_A_RATE };
+        let so = if self.drops_out() { "the same in both loops, so it cancels in the difference" } else { OF_A_RATE };
         format!("the closing clock read does not wait for {counts}: {so}")
     }
 }

@@ -71,7 +71,9 @@ fn found(entry: &Entry, case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     let [baseline, test] = &match regions(&cubin) {
         // The clock is read on both sides of nothing.
         Err(SassError::NoTimedLoop(_, 2)) => {
-            let summary = "the loop is gone: the compiler removed the operation, whose result nothing uses".to_owned();
+            let summary = "the loop is gone: the compiler removed the operation, because nothing uses its \
+                           result"
+                .to_owned();
             return Ok(Evidence::Elided { summary, listing: String::new() });
         }
         Err(error) if is_own => {

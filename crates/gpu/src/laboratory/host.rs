@@ -151,7 +151,7 @@ const fn link(carries_atomics: bool) -> &'static str {
     if carries_atomics {
         "the link between CPU and device carries atomic operations natively, according to the driver"
     } else {
-        "the link between CPU and device does not carry atomic operations natively, according to the driver"
+        "according to the driver, the link between CPU and device has no native atomics"
     }
 }
 
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn additions_of_both_sides_need_a_link_with_atomic_operations() {
-        let reason = "additions by CPU and GPU at once lose updates here: the link between CPU and device does not carry \
-                      atomic operations natively, according to the driver";
+        let reason = "additions by CPU and GPU at once lose updates here: according to the driver, the link between \
+                      CPU and device has no native atomics";
         assert_eq!(no_lost_updates(Sides::Both, false), Err(Refusal::Skipped(reason.to_owned())));
         for (sides, native) in [(Sides::Both, true), (Sides::Gpu, false), (Sides::Cpu, false)] {
             assert_eq!(no_lost_updates(sides, native), Ok(()));

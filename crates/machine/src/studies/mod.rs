@@ -36,7 +36,8 @@ pub const MISSING: [(&str, &str); 4] = [
     (core_kinds::BOTH, "the system reports one kind of cores among those this process may use"),
     (
         numa::LINE_ON_A_NODE,
-        "the CPUs this process may use are next to one NUMA node, or they are one core: there is no other place for the line",
+        "the CPUs this process may use are all next to one NUMA node or on one core, so there is no other place for \
+         the line",
     ),
 ];
 

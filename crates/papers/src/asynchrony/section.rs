@@ -188,8 +188,9 @@ fn apart(ns: f64) -> String {
 fn assignments(found: &Asynchrony) -> Option<Part> {
     let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
     let text = format!(
-        "In {} launches, blocks were assigned to multiprocessors in {assignments} different ways. Each draw launches \
-         a grid that oversubscribes the device and then the observed grid several times. In {} of {} draws, two \
+        "In {} launches, blocks were assigned to multiprocessors in {assignments} different ways. Each draw first \
+         launches a grid that oversubscribes the device, then launches the observed grid several times. In {} of {} \
+         draws, two \
          assignments alternate.",
         grouped(launches),
         grouped(alternating_draws),

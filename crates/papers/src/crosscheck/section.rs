@@ -32,8 +32,9 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     Section {
         name: super::NAME,
         title: "Crosscheck: one cost by two clocks",
-        lead: "A chain of one operation is timed with few and with many repetitions, by one clock inside and one \
-               outside the processor. The cost is the difference between the times, divided by the difference in \
+        lead: "Each operation is timed in a chain, with few and with many repetitions, by one clock inside the \
+               processor and one outside it. The cost is the difference between the times, divided by the difference \
+               in \
                repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of Synchronization Methods in Modern GPUs, \
                sections 3.2 and 3.3, table 1.",
         answers: Vec::new(),

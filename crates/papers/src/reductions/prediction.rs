@@ -259,12 +259,15 @@ fn why_not(variant: &Measured<'_>, reference: &Measured<'_>) -> Option<&'static 
         return Some("the difference is below 2 % of the time, and the time to read the vector varies by as much");
     }
     if variant.class == Class::Device && variant.row.case.blocks != reference.row.case.blocks {
-        return Some("the grids differ because clusters are whole, so the time to read the vector differs, too");
+        return Some(
+            "the grid sizes differ because a grid consists of whole clusters, so the time to read the vector \
+                     differs, too",
+        );
     }
     match (variant.class, variant.name) {
         (Class::Cpu, "lock" | "openmp_critical") => Some(
-            "the cost was measured in a loop, in which a thread often retakes the lock at once; here every thread \
-             takes the lock once, all at the same moment, and waiters sleep",
+            "the cost was measured in a loop, in which a thread often retakes the lock at once; here all threads \
+             take the lock once, at the same moment, and waiters sleep",
         ),
         (Class::Cpu, _) if variant.elements > CACHED_ELEMENTS => {
             Some("the threads finish reading at different moments and wait in the barrier for the last one")
@@ -279,8 +282,9 @@ fn why_not(variant: &Measured<'_>, reference: &Measured<'_>) -> Option<&'static 
              hides it if the host waits",
         ),
         (Class::Device, name) if !name.ends_with("_queued") && !name.ends_with("_chain") => Some(
-            "the host queues these kernels while they run, so one more costs the time that the host needs for two \
-             different kernels with these arguments; variants queued first cost only device time",
+            "the host queues these kernels while earlier ones run, so an additional kernel costs the host's time to \
+             launch two different kernels with these arguments; variants that queue all kernels first cost only \
+             device time",
         ),
         _ => None,
     }
@@ -363,7 +367,7 @@ mod tests {
         );
         let grid = of(&found, "grid_cooperative");
         assert_eq!(grid.agreement(), Agreement::Outside);
-        assert!(grid.why_not().unwrap().contains("queues these kernels while they run"));
+        assert!(grid.why_not().unwrap().contains("queues these kernels while earlier ones run"));
     }
 
     #[test]

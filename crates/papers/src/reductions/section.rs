@@ -98,7 +98,7 @@ fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
 fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
         "Either a second kernel merges the blocks' partial results, or the same kernel does after a grid \
-         barrier. The figures show how much longer that takes than one atomic operation per block, launched in the \
+         barrier. The figures show how much longer each takes than one atomic operation per block launched in the \
          same way. These figures include the host's launch time if kernels are queued while earlier ones run, but \
          not if all are queued before the first one starts.",
     );

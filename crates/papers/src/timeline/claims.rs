@@ -1,12 +1,13 @@
 //! Tests the statements of the source on the figures of this device.
 
+use syncscope_report::naming::enumeration;
 use syncscope_report::{Finding, Paper, Truth};
 
 use super::{Snippet, Timeline, Version};
 use crate::Claim;
 
 /// The figures of the source, on a Turing GPU.
-const SOURCE: &str = "378 to 384 cycles naive, 56 to 58 corrected";
+const SOURCE: &str = "378 to 384 cycles naive and 56 to 58 corrected";
 
 /// "Something else": the corrected figure is below this fraction of the naive one. The source has 15 %.
 const SOMETHING_ELSE: f64 = 0.5;
@@ -24,7 +25,7 @@ fn shared_memory(timeline: &Timeline) -> Claim {
     let claim = |truth, figures| Claim {
         statement: "The naive clock reads of the shared-memory snippet time something else; corrected reads give \
                     less than half of it.",
-        place: "figures of the post, 378 to 384 and 56 to 58 cycles",
+        place: "the post's figures",
         truth,
         figures,
     };
@@ -36,8 +37,8 @@ fn shared_memory(timeline: &Timeline) -> Claim {
             let why =
                 if holds { "" } else { "; the machine code below shows where the compiler waits for the addresses" };
             let figures = format!(
-                "naive reads give {:.0} to {:.0} cycles and corrected ones {:.0} to {:.0} ({:.0} %), against \
-                 {SOURCE} in the post{why}",
+                "naive reads give {:.0} to {:.0} cycles and corrected ones {:.0} to {:.0} ({:.0} %); the post has \
+                 {SOURCE}{why}",
                 naive.shortest_cycles,
                 naive.longest_cycles,
                 corrected.shortest_cycles,
@@ -57,14 +58,15 @@ fn waits(timeline: &Timeline) -> Option<Claim> {
     let early: Vec<String> = ratios
         .iter()
         .filter(|(_, ratio)| *ratio > 1.0)
-        .map(|(snippet, ratio)| format!("{snippet} takes {ratio:.2} times the naive figure when corrected"))
+        .enumerate()
+        .map(|(at, (snippet, ratio))| format!("{ratio:.2} times {}{snippet}", if at == 0 { "the naive one for " } else { "for " }))
         .collect();
     (!ratios.is_empty()).then(|| Claim {
         statement: "Loads have a variable latency: if the closing clock read waits for none of them, it times only \
                     their issue.",
         place: "the post's explanation of barriers in machine code",
         truth: Some(!early.is_empty()).into(),
-        figures: early.join("; "),
+        figures: if early.is_empty() { String::new() } else { format!("the corrected figure is {}", enumeration(&early)) },
     })
 }
 

@@ -231,10 +231,12 @@ fn clock(timeline: &Timeline) -> Option<Part> {
     let text = format!(
         "The warps of a multiprocessor share its cycle counter. The counters of the {} multiprocessors are up to \
          {:.3} million \
-         cycles apart. The counters form {} groups, in which they are at most {spread:.0} cycles apart. To align its \
+         cycles apart. The counters form {} groups; within a group they are at most {spread:.0} cycles apart. To \
+         align its \
          counter with the global timer, each block records the cycle count at which it sees the timer advance, \
-         before and after the snippet; the earliest is used. Alignments by even and by odd timer steps differ by at \
-         most {disagreement:.1} cycles, which limits the resolution of comparisons between multiprocessors. This \
+         before and after the snippet; the earliest is used. Aligning by even and by odd timer steps gives results \
+         at most {disagreement:.1} cycles apart; times on different multiprocessors can be compared no more finely. \
+         This \
          method cannot show whether \
          timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),

@@ -152,9 +152,9 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
         };
         let names: Vec<String> = found.iter().filter(is_certain).map(Pair::words).collect();
         match names.len() {
-            0 => "none is".to_owned(),
-            1 => format!("1 ({}) is", names[0]),
-            count => format!("{count} ({}) are", names.join("; ")),
+            0 => None,
+            1 => Some(format!("1 ({}) is", names[0])),
+            count => Some(format!("{count} ({}) are", names.join("; "))),
         }
     };
     let (slower, faster) = (certain(|pair| [pair.own, pair.stored]), certain(|pair| [pair.stored, pair.own]));
@@ -164,10 +164,14 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
         several => format!("{several} operations"),
     };
     let (percent, hardware) = (100.0 * USUAL_THRESHOLD, hardware.into_iter().collect::<Vec<_>>().join("; "));
-    Some(format!(
-        "Stored runs on hardware of the same name ({hardware}) share {count} with this run, of which {slower} more than \
-         {percent:.0} % slower here and {faster} more than {percent:.0} % faster."
-    ))
+    let more = format!("more than {percent:.0} %");
+    let found = match (slower, faster) {
+        (None, None) => format!("none is {more} slower or faster here"),
+        (Some(slower), None) => format!("{slower} {more} slower here, and none is {more} faster"),
+        (None, Some(faster)) => format!("{faster} {more} faster here, and none is {more} slower"),
+        (Some(slower), Some(faster)) => format!("{slower} {more} slower here, and {faster} {more} faster"),
+    };
+    Some(format!("Of {count} that stored runs on hardware of the same name ({hardware}) share with this run, {found}."))
 }
 
 /// A row of a run and the stored figure for the same primitive.
@@ -404,17 +408,14 @@ mod tests {
             against_equal_hardware(&data).unwrap()
         };
         let same = with(38.4, 0.01);
-        assert!(same.contains("share 1 operation with") && same.contains("(NVIDIA H200)"), "{same}");
-        assert!(
-            same.contains("none is more than 5 % slower here") && same.ends_with("none is more than 5 % faster."),
-            "{same}"
-        );
+        assert!(same.starts_with("Of 1 operation that") && same.contains("(NVIDIA H200)"), "{same}");
+        assert!(same.ends_with("none is more than 5 % slower or faster here."), "{same}");
         let slower = with(60.0, 0.01);
         assert!(
             slower.contains("1 (Block, Barrier, 1,024 threads: 60.0 ns here, 38.4 ns stored) is more than 5 % slower"),
             "{slower}"
         );
         assert!(with(60.0, 0.4).contains("none is more than 5 % slower"), "an interval of 40 % makes nothing certain");
-        assert!(with(20.0, 0.01).contains("and 1 ("), "cheaper");
+        assert!(with(20.0, 0.01).contains("is more than 5 % faster here, and none"), "cheaper");
     }
 }

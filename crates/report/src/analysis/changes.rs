@@ -4,33 +4,37 @@ use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Row, Verdict};
 
 use super::compare::{Change, ComparedCase, Comparison};
-use crate::figure::{self, percent};
+use crate::figure::{self, grouped, percent};
 use crate::grid::Grid;
 use crate::naming;
 use crate::reading::{self, Reading};
 
-/// `31 of the 416 common cases are slower, 9 faster, 350 the same within 5 % and 26 undecided; 3 more are only in A`.
+/// `of the 416 common cases, 31 are slower, 9 are faster, 350 are the same within 5 % and 26 are undecided; 3 are only in A`.
 pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     let (all, threshold) = (comparison.cases.len(), percent(comparison.threshold));
     let [slower, faster, same, undecided] =
         [Change::Slower, Change::Faster, Change::Same, Change::Undecided].map(|change| comparison.count(change));
-    let others = [
+    let alike = format!("the same within {threshold}");
+    let counts = [
+        (slower, "slower"),
+        (faster, "faster"),
+        (same, &*alike),
+        (undecided, "undecided"),
         (comparison.count(Change::AnotherState), "in another machine state"),
         (comparison.count(Change::NotComparable), "not comparable"),
     ];
-    let others = others.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-    let first = format!(
-        "{slower} of the {} {} slower",
-        naming::plural(all, "common case"),
-        if slower == 1 { "is" } else { "are" }
-    );
-    let same = format!("{same} the same within {threshold}");
-    let parts = [first, format!("{faster} faster"), same, format!("{undecided} undecided")];
-    let parts: Vec<String> = parts.into_iter().chain(others).collect();
-    let only = [(comparison.only_a, "A"), (comparison.only_b, "B")];
-    let only = only.iter().filter(|(count, _)| *count > 0);
-    let only: Vec<String> = only.map(|(count, side)| format!("; only {side} has {count} more")).collect();
-    format!("{}{}", naming::enumeration(&parts), only.concat())
+    let is_said = |(count, _): &&(usize, &str)| *count > 0;
+    let in_words = |(count, words): &(usize, &str)| {
+        format!("{} {} {words}", grouped(*count), if *count == 1 { "is" } else { "are" })
+    };
+    let none =
+        (slower == 0).then(|| if faster == 0 { "none is slower or faster" } else { "none is slower" }.to_owned());
+    let parts: Vec<String> = none.into_iter().chain(counts.iter().filter(is_said).map(in_words)).collect();
+    let only = [(comparison.only_a, "only in A"), (comparison.only_b, "only in B")];
+    let only: Vec<String> = only.iter().filter(is_said).map(in_words).collect();
+    let only = if only.is_empty() { String::new() } else { format!("; {}", naming::enumeration(&only)) };
+    let cases = if all == 1 { "common case" } else { "common cases" };
+    format!("of the {} {cases}, {}{only}", grouped(all), naming::enumeration(&parts))
 }
 
 /// The clocks of the cores, where both runs measured them.
@@ -108,7 +112,7 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
         cases.sort_by(|one, other| least(other).total_cmp(&least(one)));
         (!cases.is_empty()).then(|| Changes {
             title: format!("{title}: {}", naming::plural(cases.len(), "case")),
-            order: "sorted by the smallest ratio that would count as slower, largest first".to_owned(),
+            order: "sorted by the smallest slowdown that would have been detected, largest first".to_owned(),
             grid: rows_of(cases.iter().copied().take(most), true),
             left_out: cases.len().saturating_sub(most),
         })
@@ -121,7 +125,7 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     format!(
-        "Each interval covers only its own case. Verdicts are corrected for testing {tested} cases, so a \
+        "Each interval covers only its own case. Verdicts are stricter, because {tested} cases are tested at once: a \
          case can be undecided even though its interval lies beyond the threshold."
     )
 }

@@ -26,15 +26,17 @@ const STUDIES: [Study; 2] = [
         SMT,
         "decide-smt",
         |data| data.run.machine.cpu.hardware_threads > data.run.machine.cpu.cores,
-        "every core shows one hardware thread (a virtual machine may hide others). Where cores have several, a card compares one \
-         thread on each core with all hardware threads, and a hand-off on one core with one between cores; see \
+        "every core appears to have one hardware thread (a virtual machine may hide others). On machines with more, \
+         a card compares one thread on each core with all hardware threads, and a hand-off within a core with one \
+         between cores; see \
          results/core-to-core (Ryzen 5950X) and results/published-system1",
     ),
     (
         PLACES,
         "decide-levels",
         |data| data.run.machine.cpu.numa_nodes.max(data.run.machine.cpu.packages) > 1,
-        "there is one NUMA node and one socket. Where there are several, a card compares hand-offs, teams and lines of memory \
+        "the machine has one NUMA node and one socket. On machines with several, a card compares hand-offs, teams \
+         and lines of memory \
          within and across them; see results/core-to-core (EPYC 7742, two sockets)",
     ),
 ];
@@ -48,9 +50,9 @@ pub(crate) fn topics(data: &RunData, decided: &[&'static str]) -> Vec<Topic> {
         let text = match figure {
             Some(_) => "The study is here:".to_owned(),
             None if has_parts(data) => {
-                "The machine allows this study, but the run did not make it; `syncscope run` does.".to_owned()
+                "The machine allows this comparison, but the run did not measure it; `syncscope run` does.".to_owned()
             }
-            None => format!("This run has no such study because {without}."),
+            None => format!("There is nothing to compare here: {without}."),
         };
         Topic { words, text, figure }
     };
@@ -72,6 +74,6 @@ mod tests {
         data.run.machine.cpu.hardware_threads = 32;
         let [smt, _] = &topics(&data, &["decide-smt"])[..] else { panic!("two studies") };
         assert_eq!(smt.figure, Some("decide-smt"));
-        assert!(topics(&data, &[])[0].text.contains("the run did not make it"));
+        assert!(topics(&data, &[])[0].text.contains("the run did not measure it"));
     }
 }

@@ -43,7 +43,7 @@ pub fn trust(data: &RunData) -> Option<String> {
         )
     });
     let states = data.run.fingerprint.as_ref().and_then(Fingerprint::sentence);
-    let states = states.map(|states| format!("The machine was in more than one state: {states}."));
+    let states = states.map(|states| format!("The machine changed state during the run: {states}."));
     joined([Some(known), states, shared], " ")
 }
 

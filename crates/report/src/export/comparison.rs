@@ -43,14 +43,15 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     }));
     parts.extend(directions.first().map(|_| wrapped(&about_intervals(comparison), "")));
     parts.extend(comparison.remarks.iter().map(|remark| wrapped(&format!("note: {remark}"), "  ")));
-    parts.push(wrapped(&summary(comparison), "  "));
+    parts.push(wrapped(&naming::capitalized(&summary(comparison)), "  "));
     parts.join("\n\n")
 }
 
 /// As Markdown, with all certain changes.
 pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let changes: Vec<String> = comparison.changes.iter().map(|text| format!("\n- {}", grid::markdown(text))).collect();
-    let mut parts = vec![format!("**{}**", summary(comparison)), changes.concat().trim_start().to_owned()];
+    let mut parts =
+        vec![format!("**{}**", naming::capitalized(&summary(comparison))), changes.concat().trim_start().to_owned()];
     parts.push(runs(comparison).as_markdown());
     parts.extend(differences(comparison).map(|grid| format!("### Differences\n\n{}", grid.as_markdown())));
     let states: Vec<String> = states(comparison).iter().map(|line| format!("\n- {}", grid::markdown(line))).collect();
@@ -225,8 +226,8 @@ mod tests {
             "",
             "What changed",
             "  some cases are slower in B: gpu.cluster costs 1.50 times as much (1 of 1 case)",
-            "  half of the 2 other cases (same or undecided) would have revealed a change of 1.07-fold",
-            "    or more",
+            "  in half of the 2 other cases (same or undecided), these runs would have detected a",
+            "    change by a factor of 1.07 or more",
             "",
             "Differences",
             "  what  A   B",
@@ -242,17 +243,18 @@ mod tests {
             "   B/A  95 % interval       A       B  case",
             "  1.50  1.48 to 1.52   200 ns  300 ns  gpu.cluster.sync 1024 threads",
             "",
-            "Same within 5 %: 2 cases, sorted by the smallest ratio that would count as slower,",
+            "Same within 5 %: 2 cases, sorted by the smallest slowdown that would have been detected,",
             "largest first",
             "   B/A  95 % interval  seen from        A        B  case",
             "  1.00  0.986 to 1.01       1.07  10.0 ns  10.0 ns  gpu.shuffle.idx 32 threads",
             "  1.00  0.986 to 1.01       1.07  12.0 ns  12.0 ns  gpu.shuffle.xor i32 32 threads",
             "",
-            "Each interval covers only its own case. Verdicts are corrected for testing 3 cases, so a",
-            "case can be undecided even though its interval lies beyond the threshold.",
+            "Each interval covers only its own case. Verdicts are stricter, because 3 cases are",
+            "tested at once: a case can be undecided even though its interval lies beyond the",
+            "threshold.",
             "",
-            "1 of the 4 common cases is slower, 0 faster, 2 the same within 5 %, 0 undecided and 1",
-            "  not comparable; only B has 1 more",
+            "Of the 4 common cases, 1 is slower, 2 are the same within 5 % and 1 is not comparable; 1",
+            "  is only in B",
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }
@@ -281,7 +283,7 @@ mod tests {
         a.name = "<before>|".to_owned();
         let comparison = compare(&a, &b, 0.05);
         let markdown = as_markdown(&comparison);
-        assert!(markdown.starts_with("**1 of the 4 common cases is slower,"), "{markdown}");
+        assert!(markdown.starts_with("**Of the 4 common cases, 1 is slower,"), "{markdown}");
         for line in [
             "| A | &lt;before&gt;\\| | EPYC + X1 | standard | 4 | 2026-11-21T07:00:00Z |",
             "| GPU | X1 | X2 |",

@@ -25,7 +25,7 @@ pub(super) fn compared(runs: &[RunData]) -> Option<Comparison<'_>> {
 /// The section; empty without a comparison.
 pub(super) fn section(found: Option<&Comparison<'_>>, labels: &[String]) -> String {
     let (Some(found), [label_a, label_b]) = (found, labels) else { return String::new() };
-    let lead = format!("From A ({label_a}) to B ({label_b}), {}.", changes::summary(found));
+    let lead = format!("From A ({label_a}) to B ({label_b}): {}.", changes::summary(found));
     section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(found)))], false)
 }
 
@@ -116,7 +116,7 @@ mod tests {
         let html = html(&[run("<a>", &[100.0, 200.0, 300.0]), run("b", &[100.0, 400.0, 300.0])]);
         assert!(
             html.contains(
-                "From A (&lt;a&gt;) to B (b), 1 of the 3 common cases is slower, 0 faster, 2 the same within 5 %"
+                "From A (&lt;a&gt;) to B (b): of the 3 common cases, 1 is slower and 2 are the same within 5 %"
             ),
             "{html}"
         );

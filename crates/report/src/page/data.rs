@@ -290,7 +290,8 @@ fn primitives(runs: &[RunData]) -> Vec<Value> {
 
 /// What one operation is: `one sum`, or `each thread adds 1`.
 fn meaning(operation: &str) -> String {
-    format!("{} {operation}.", if operation.starts_with("one ") { "One operation is" } else { "In one operation," })
+    let is_named = operation.split(' ').next().is_some_and(|word| word == "one" || word.ends_with("ing"));
+    format!("{} {operation}.", if is_named { "One operation is" } else { "In one operation," })
 }
 
 /// Rows of one run are compared by their intervals within it, rows of several runs by those from run to run.

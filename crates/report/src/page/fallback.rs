@@ -27,9 +27,11 @@ fn table((data, label): (&RunData, &String)) -> String {
         more => format!("<p>{} more cases are in measurements.csv.</p>", grouped(more)),
     };
     format!(
-        "<h2>{label}</h2><p>{origin}: {status}, with {count} of {planned} planned cases finished.</p>{warnings}\
+        "<h2>{label}</h2><p>{origin}: {status}; {} of {} planned cases are finished.</p>{warnings}\
          <div class=\"scroll\"><table><thead><tr><th>Case</th><th>Cost</th><th>95 % interval</th><th>Cycles</th>\
-         <th>Verdict</th></tr></thead><tbody>{lines}</tbody></table></div>{more}"
+         <th>Verdict</th></tr></thead><tbody>{lines}</tbody></table></div>{more}",
+        grouped(count),
+        grouped(planned),
     )
 }
 

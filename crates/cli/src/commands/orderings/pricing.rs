@@ -79,7 +79,7 @@ pub(super) fn tests(
 ) -> Vec<Test> {
     let Some((first, others)) = operations.split_first() else { return Vec::new() };
     if first.checked().is_none() {
-        return operations.iter().map(|_| Test::Cannot("nothing of it is checked".to_owned())).collect();
+        return operations.iter().map(|_| Test::Cannot("nothing about it is checked".to_owned())).collect();
     }
     let mut arguments = arguments.clone();
     let place = folder.join(format!("{}-under-stress", first.id));

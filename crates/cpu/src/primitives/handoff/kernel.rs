@@ -44,7 +44,7 @@ impl Counters for OpenedEvents {
 
 impl Counters for Inherited {
     fn counters(&self) -> &[EventFd; 2] {
-        &or_fail(inherited::ends().ok_or("this process is no worker"), "no eventfd").events
+        &or_fail(inherited::ends().ok_or("this process is not a worker"), "no eventfd").events
     }
 }
 
@@ -111,7 +111,7 @@ impl BothPipes for OpenedPipes {
 
 impl BothPipes for Inherited {
     fn pipes(&self) -> &[(PipeReader, PipeWriter); 2] {
-        &or_fail(inherited::ends().ok_or("this process is no worker"), "no pipe").pipes
+        &or_fail(inherited::ends().ok_or("this process is not a worker"), "no pipe").pipes
     }
 }
 

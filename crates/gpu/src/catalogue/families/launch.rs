@@ -206,72 +206,73 @@ const LOOPED: Entry = Entry {
 };
 
 entries! {
-    "gpu.launch.stream" like LAUNCH: "Launch of one more kernel into a stream",
+    "gpu.launch.stream" like LAUNCH: "Launch of an additional kernel into a stream",
     source: "CUDA Driver API, cuLaunchKernel; Zhang et al., IPDPS 2020, implicit barriers",
     method: Method::Launch(Launching::Stream),
     plan: LENGTHS;
 
     "gpu.launch.cooperative" like LAUNCH:
-    "Cooperative launch of one more kernel: its blocks are guaranteed to run at the same time",
+    "Cooperative launch of an additional kernel, whose blocks are guaranteed to run at the same time",
     source: "CUDA Driver API, cuLaunchCooperativeKernel; Zhang et al., IPDPS 2020, implicit barriers",
     facts: Facts { role: Role::CooperativeLaunch, ..FACTS },
     method: Method::Launch(Launching::Cooperative);
 
     /// In theory: one launch by the host starts all kernels, so they follow each other as fast as the device can start them.
-    "gpu.launch.graph" like LAUNCH: "One more kernel in a chain replayed as a graph",
+    "gpu.launch.graph" like LAUNCH: "An additional kernel in a chain replayed as a graph",
     source: "CUDA Driver API, cuGraphLaunch",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::Graph),
     plan: LENGTHS;
 
     /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
-    "gpu.launch.stream_sync" like LAUNCH: "Launch of one more kernel and a wait for its stream",
+    "gpu.launch.stream_sync" like LAUNCH: "Launch of an additional kernel, then a wait for its stream",
     operation: "launching one additional kernel and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync);
 
-    "gpu.launch.event_sync" like LAUNCH: "Launch of one more kernel, followed by an event and a wait for the event",
+    "gpu.launch.event_sync" like LAUNCH: "Launch of an additional kernel, then a wait for an event recorded after it",
     operation: "launching one additional kernel, recording an event and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuEventSynchronize",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync);
 
-    "gpu.launch.sync_spin" like HOST_WAIT: "Launch of one more kernel; the driver spins until its stream is done",
+    "gpu.launch.sync_spin" like HOST_WAIT: "Launch of an additional kernel; the driver spins until its stream is done",
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Spins)));
 
     "gpu.launch.sync_yield" like HOST_WAIT:
-    "Launch of one more kernel; the driver yields the CPU until its stream is done",
+    "Launch of an additional kernel; the driver yields the CPU until its stream is done",
     facts: Facts { waits: Waits::Yields, ..HOST_WAIT.facts },
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Yields)));
 
     /// In theory: an interrupt of the device and the wake-up of a thread.
-    "gpu.launch.sync_block" like HOST_WAIT: "Launch of one more kernel; the thread sleeps until its stream is done",
+    "gpu.launch.sync_block" like HOST_WAIT: "Launch of an additional kernel; the thread sleeps until its stream is \
+     done",
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
 
     "gpu.launch.event_block" like HOST_WAIT:
-    "Launch of one more kernel and an event; the thread sleeps until the event is reached",
+    "Launch of an additional kernel and an event; the thread sleeps until the event is reached",
     source: "CUDA Driver API, CU_EVENT_BLOCKING_SYNC",
     method: Method::Launch(Launching::Waiting(HostWait::BlockingEvent));
 
-    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of one more kernel; the host polls until it is done",
+    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of an additional kernel; the host polls until it is done",
     source: "CUDA Driver API, cuStreamQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingStream));
 
     "gpu.launch.ask_event" like HOST_WAIT:
-    "Launch of one more kernel and an event; the host polls until the event is reached",
+    "Launch of an additional kernel and an event; the host polls until the event is reached",
     source: "CUDA Driver API, cuEventQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
 
     /// In theory: no call of the driver while the host waits; the word comes over the link.
     "gpu.launch.ask_word" like HOST_WAIT:
-    "Launch of one more kernel; the stream then writes a word of host memory, which the host polls",
+    "Launch of an additional kernel; the stream then writes a word of host memory, which the host polls",
     source: "CUDA Driver API, cuStreamWriteValue32",
     method: Method::Launch(Launching::Waiting(HostWait::Word));
 
     /// In theory: an interrupt, the wake-up of the driver's thread, and its answer.
     "gpu.launch.host_function" like HOST_WAIT:
-    "Launch of one more kernel, then a host function; the host spins until the function has run",
+    "Launch of an additional kernel, then a host function; the host spins until the function has run",
     source: "CUDA Driver API, cuLaunchHostFunc",
     method: Method::Launch(Launching::Waiting(HostWait::Function));
 
@@ -279,7 +280,7 @@ entries! {
     /// blocks. But these blocks are on other multiprocessors than those of the kernel before, away from what these read, and
     /// a kernel that is launched behind them empties the cache of constants while they wait (docs/notes/kernel-boundaries.md).
     "gpu.launch.programmatic" like PROGRAMMATIC:
-    "Programmatic dependent launch of one more kernel: each kernel triggers the next at its start \
+    "Programmatic dependent launch of an additional kernel: each kernel triggers the next at its start \
      (cudaTriggerProgrammaticLaunchCompletion) and waits for the previous one (cudaGridDependencySynchronize)",
     definitions: |case| waiting(case, "AT_START"),
     plan: LENGTHS;
@@ -287,40 +288,41 @@ entries! {
     /// In theory: as at the start, with less time for the next grid to come. Where the blocks of this one end at different times,
     /// two blocks of the next one share a multiprocessor.
     "gpu.launch.programmatic_end" like PROGRAMMATIC:
-    "Programmatic dependent launch of one more kernel: each kernel waits for the previous one and triggers the next \
+    "Programmatic dependent launch of an additional kernel: each kernel waits for the previous one and triggers the \
+     next \
      at its end",
     definitions: |case| waiting(case, "AT_END");
 
     /// In theory: the next grid starts when the blocks of this one have ended; the wait for what they wrote is in the kernel
     /// instead of before it.
     "gpu.launch.programmatic_wait" like PROGRAMMATIC:
-    "Programmatic dependent launch of one more kernel: each kernel waits for the previous one, and none triggers",
+    "Programmatic dependent launch of an additional kernel: each kernel waits for the previous one, and none triggers",
     definitions: |case| waiting(case, "NEVER");
 
     /// In theory: as with the wait. The kernel may begin before the writes of the previous kernel are visible.
     "gpu.launch.programmatic_attribute" like PROGRAMMATIC:
-    "Programmatic dependent launch of one more kernel without trigger or wait: the programming guide promises no \
+    "Programmatic dependent launch of an additional kernel without trigger or wait: the programming guide promises no \
      visibility of its writes",
     facts: Facts { role: Role::UnorderedLaunch, orders_memory: false, ..FACTS },
     expected: LAUNCH.expected;
 
     /// In theory: as in a stream, without the host's launches.
     "gpu.launch.programmatic_graph" like PROGRAMMATIC:
-    "One more kernel in a graph with programmatic edges: each kernel triggers the next at its start and waits for \
+    "An additional kernel in a graph with programmatic edges: each kernel triggers the next at its start and waits for \
      the previous one",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
     definitions: |case| waiting(case, "AT_START");
 
     "gpu.launch.programmatic_graph_wait" like PROGRAMMATIC:
-    "One more kernel in a graph with programmatic edges: each kernel waits for the previous one, and none triggers",
+    "An additional kernel in a graph with programmatic edges: each kernel waits for the previous one, and none triggers",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
     definitions: |case| waiting(case, "NEVER");
 
     /// In theory: the barrier of `gpu.grid.cooperative`, and what it costs that blocks wait for the slowest one.
     "gpu.launch.grid_sync" like PROGRAMMATIC:
-    "One more grid_group::sync() between parts of one kernel, timed like one more kernel",
+    "An additional grid_group::sync() between parts of one kernel, timed like an additional kernel",
     operation: "passing one additional barrier instead of launching one additional kernel; the total work stays the same",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync",
     facts: Facts { role: Role::BarrierInKernel, ..FACTS },
@@ -334,21 +336,22 @@ entries! {
     /// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
     /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
     "gpu.launch.wait_value" like DEPENDENT:
-    "Launch of one more kernel in the second of two streams, which waits until the first has written a value to memory",
+    "Launch of an additional kernel in the second of two streams, which waits until the first has written a value to \
+     memory",
     operation: "launching one additional kernel, writing a value and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
     /// In theory: as with a value in memory; the driver chooses what an event is.
     "gpu.launch.event_wait" like DEPENDENT:
-    "Launch of one more kernel in the second of two streams, which waits for an event in the first",
+    "Launch of an additional kernel in the second of two streams, which waits for an event in the first",
     operation: "launching one additional kernel, recording an event and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait);
 
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
-    "One more iteration of a loop in a graph, built as a conditional node whose kernel decides whether to continue",
+    "An additional iteration of a loop in a graph, built as a conditional node whose kernel decides whether to continue",
     operation: "running one additional kernel and deciding whether to continue; the total work stays the same",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),

@@ -127,7 +127,7 @@ impl Kernel<'_> {
         for (begins, name) in &marks {
             if !is_word(name) {
                 return Err(format!(
-                    "`{name}` of `{}` is no name of a region: use letters, digits and _",
+                    "`{name}` of `{}` is not a valid region name: use letters, digits and _",
                     self.short_name()
                 ));
             }

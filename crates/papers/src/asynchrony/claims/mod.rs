@@ -207,10 +207,11 @@ fn none_inside<'a>(rows: &ClassRows<'a>) -> Judged<'a> {
     let inside = rows.most(&[Inside]);
     let (count, executions) = (rows.count(&[Inside]), grouped(rows.first().executions));
     let (verdict, found) = if count > 0 {
-        let threads = inside.map(|row| row.threads.replace(' ', ", ")).unwrap_or_default();
-        (Truth::Fails, format!("{} inside a warp, at threads {threads} of the block", grouped(count)))
+        let threads: Vec<String> =
+            inside.iter().flat_map(|row| row.threads.split(' ')).map(str::to_owned).collect();
+        (Truth::Fails, format!("{} inside a warp, at threads {} of the block", grouped(count), enumeration(&threads)))
     } else if rows.count(PositionClass::ALL) == 0 {
-        (Truth::Open, format!("none in {executions} executions anywhere; no two updates were seen apart"))
+        (Truth::Open, format!("none anywhere in {executions} executions: all updates seemed simultaneous"))
     } else {
         (Truth::Holds, format!("none inside a warp in {executions} executions"))
     };
@@ -313,8 +314,8 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
         _ => Truth::Fails,
     };
     let found = format!(
-        "{orders} orders, {assignments} assignments in {launches} launches; two alternate in {alternating_draws} of \
-             {draws} draws"
+        "{orders} orders and {assignments} assignments in {launches} launches; two assignments alternate in \
+         {alternating_draws} of {draws} draws"
     );
     Some(ClaimRow::without_share(Claim::EightOrders, verdict, found))
 }
@@ -329,7 +330,7 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
     // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
     let words = [
         (Truth::Holds, "holds for blocks of"),
-        (Truth::Open, "open for blocks of"),
+        (Truth::Open, "undecided for blocks of"),
         (Truth::Fails, "does not hold for blocks of"),
     ];
     let found = words.iter().filter(|(verdict, _)| of(*verdict).next().is_some());
@@ -348,8 +349,8 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
 fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
     let (what, of) = match claim {
         Claim::IncreasingOrder => ("the lower block arrived first in", "neighbouring pairs"),
-        Claim::FirstComponentOnly => ("inconsistencies at the last component in", "executions"),
-        _ => ("such inconsistencies in", "executions"),
+        Claim::FirstComponentOnly => ("inconsistencies occur at the last component in", "executions"),
+        _ => ("such inconsistencies occur in", "executions"),
     };
     let known = || rows.iter().filter_map(|row| row.share);
     let most = known().map(|known| known.share).reduce(f64::max)?;

@@ -66,7 +66,7 @@ function leadersOf({ series, y }) {
 }
 
 const leadersNote = ({ y }) =>
-  `In colour: the ${LEADING.length} ${isCost(y) ? "lowest" : "highest"} lines at the largest size at which threads share no CPU. Hover over a grey line to see its name.`;
+  `Coloured: the ${LEADING.length} ${isCost(y) ? "lowest" : "highest"} lines at the largest size where each thread has its own CPU. Hover over a grey line to see its name.`;
 
 /** Grey lines lie below the others. */
 const greyFirst = (series) =>

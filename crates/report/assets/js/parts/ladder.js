@@ -113,7 +113,7 @@ export function ladderSection() {
       "p",
       { class: "lead" },
       DATA.compared
-        ? "The cost of one synchronization operation in both runs, with the ratio B/A; ~ marks an undecided ratio, and – cases that differ."
+        ? "The cost of one synchronization operation in both runs, with the ratio B/A; ~ marks an undecided ratio and – rows of different cases."
         : "The cost of one synchronization operation at each level of the machine, on a logarithmic axis.",
     ),
     card,

@@ -82,19 +82,19 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     seen.sort_by(f64::total_cmp);
     let at = |share: usize| seen.get((share * seen.len()).div_ceil(10).saturating_sub(1)).copied();
     let (half, most) = (at(5)?, at(9)?);
-    let none = "no change at all";
-    let from = |factor: f64| Some(format!("of {}-fold or more", figure::ratio(factor))).filter(|_| factor.is_finite());
+    let from =
+        |factor: f64| Some(format!("a factor of {} or more", figure::ratio(factor))).filter(|_| factor.is_finite());
     let rest = match from(most) {
         _ if seen.len() < 3 => String::new(),
-        Some(most) => format!(", and nine in ten one {most}"),
-        None => format!(", and more than one in ten {none}"),
+        Some(most) => format!("; in nine in ten, one by {most}"),
+        None => "; in more than one in ten, none".to_owned(),
     };
-    let shown = from(half).map_or(none.to_owned(), |from| format!("a change {from}{rest}"));
+    let shown = from(half).map_or("no change at all".to_owned(), |from| format!("a change by {from}{rest}"));
     let whose = match seen.len() {
         1 => "the other case".to_owned(),
-        all => format!("half of the {all} other cases"),
+        all => format!("half of the {} other cases", figure::grouped(all)),
     };
-    Some(format!("{whose} (same or undecided) would have revealed {shown}"))
+    Some(format!("in {whose} (same or undecided), these runs would have detected {shown}"))
 }
 
 /// Figures without an interval have ratios, and no verdict.
@@ -161,8 +161,8 @@ mod tests {
         let faster = "some cases are faster in B: gpu.launch.programmatic costs 0.400 times as much (1 of 1 case), gpu.cluster \
                       0.490 times (2 of 2 cases) and gpu.fence 0.800 times (1 of 2 cases)";
         assert_eq!(found[1], faster);
-        let open = "half of the 3 other cases (same or undecided) would have revealed a change of 1.40-fold or more, and more \
-                    than one in ten no change at all";
+        let open = "in half of the 3 other cases (same or undecided), these runs would have detected a change by a factor of 1.40 \
+                    or more; in more than one in ten, none";
         assert_eq!(found[2..], [open]);
     }
 

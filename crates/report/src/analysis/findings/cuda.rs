@@ -371,8 +371,8 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
         let (median, [low, high]) = (unit.cost(&median), [no, unsure].map(|share| format!("{:.0}", 100.0 * share)));
         let share = figure::range(&low, &high);
         format!(
-            "{name} has a median of {median}, from which {share} % of {all} cases differ by more than \
-             a factor of {ALIKE}"
+            "the median of {name} is {median}; {share} % of its {all} cases differ from it by more than a factor of \
+             {ALIKE}"
         )
     };
     let sentence = format!("{}; {}", said("__threadfence_system()", system), said("__threadfence()", device));

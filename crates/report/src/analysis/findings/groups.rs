@@ -188,8 +188,8 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
     let farthest = all.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let unit = Unit::of([&farthest.row]);
     let sentence = format!(
-        "the line starts at {} and rises by {} with each warp of a multiprocessor; costs are within a factor of \
-         {ALIKE} of it {}; the farthest is {}, where the line has {}",
+        "the fitted line starts at {} and rises by {} per warp on a multiprocessor; costs are within a factor of \
+         {ALIKE} of it {}; the farthest is {}, where the line gives {}",
         figure::time(base),
         figure::time(slope),
         tally.in_words("sizes"),

@@ -161,7 +161,7 @@ impl Unit {
 /// known: a thread may have been starved.
 const WIDE: f64 = 10.0;
 
-const NO_RATIO: &str = "no ratio is known";
+const NO_RATIO: &str = "the ratio is unknown";
 
 /// The larger cost in units of the smaller one: `a factor of 3.55 (3.25 to 4.01)`; without intervals `a factor of 3.55`; where a
 /// cost has no figure `a factor of 2.10 to 9.30`, or only the certain end of more than [`WIDE`]; where the interval is narrower
@@ -231,7 +231,8 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     };
     let pair = pairs.iter().rfind(shows).or(pairs.last())?;
     let sentence = format!(
-        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons and more expensive by as much in {worse}; for example, {}",
+        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons and more expensive by more than that in {}; for example, {}",
+        if worse == 0 { "none".to_owned() } else { worse.to_string() },
         with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
@@ -270,7 +271,9 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     let unit = Unit::of([lowest, highest]);
     let sentence = match unit.cost(lowest) {
         cost if cost == unit.cost(highest) => format!("{cost} in all {} cases", rows.len()),
-        _ => format!("from {} to {} in {} cases", unit.sized(lowest), unit.sized(highest), rows.len()),
+        _ => {
+            format!("the lowest of {} costs is {}, the highest {}", rows.len(), unit.sized(lowest), unit.sized(highest))
+        }
     };
     let all = [lowest, highest].into_iter().chain(rows).map(|row| row.index);
     Some(outcome(verdict, sentence, UNDECIDED, all))
@@ -348,7 +351,7 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
     let apart = |(a, b): &Pair<'_>| (a.ns / b.ns).max(b.ns / a.ns);
     let worst = pairs.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let shown = two(test, ("", &worst.0), ("", &worst.1)).sentence;
-    let sentence = format!("{words} {}; the pair farthest apart has {shown}", tally.in_words("pairs"));
+    let sentence = format!("{words} {}; the largest difference is {shown}", tally.in_words("pairs"));
     Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 
@@ -422,7 +425,7 @@ mod tests {
             let known = |at| Known::of(&data, at, Basis::Run);
             known(0).zip(known(2)).map(|(a, b)| times(&a, &b))
         };
-        assert_eq!(of(-1e6, 1e6).unwrap(), "no ratio is known");
+        assert_eq!(of(-1e6, 1e6).unwrap(), "the ratio is unknown");
         assert_eq!(of(-20.0, 60.0).unwrap(), "a factor below 6.06");
         assert_eq!(of(30.0, 1e6).unwrap(), "a factor above 2.97");
         assert_eq!(of(-60.0, -20.0), None, "hidden: no cost at all");

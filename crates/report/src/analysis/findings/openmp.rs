@@ -284,11 +284,11 @@ fn read_free(data: &RunData) -> Option<Outcome> {
             let range = figure::range(&figure::ratio(*least), &figure::ratio(*most));
             format!("{range} cycles in {}{of_all} cases", figures.len())
         }
-        _ => "no figure in cycles".to_owned(),
+        _ => "no case has a figure in cycles".to_owned(),
     };
     let most = figure::ratio(highest_bounds.high);
     let sentence =
-        format!("{measured}; the highest interval ends at {most} cycles, and a plain load takes up to {LOAD_CYCLES}");
+        format!("{measured}; the intervals reach up to {most} cycles, and a plain load takes up to {LOAD_CYCLES}");
     let ends = figures.first().into_iter().chain(figures.last()).map(|(_, index)| *index);
     let rows = ends.chain([highest.index]).chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome::of(verdict, sentence).on(unique(rows)))

@@ -250,8 +250,12 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
         )
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
-    let apart =
-        apart.map(|times| format!(". On separate cache lines, the same {most} threads perform {times} as many"));
+    let apart = apart.map(|times| {
+        format!(
+            ". On separate cache lines, the same {most} threads perform {times} as many \
+                                   additions"
+        )
+    });
     Some(format!("{contended}{}.", apart.unwrap_or_default()))
 }
 
@@ -350,7 +354,8 @@ mod tests {
         assert_eq!(
             sentence("decide-atomics", rows(44e6)),
             "One CPU thread performs 3.6 times as many additions per second on one variable as 16 threads combined (160 \
-             million against 44.0 million). On separate cache lines, the same 16 threads perform 57 times as many."
+             million against 44.0 million). On separate cache lines, the same 16 threads perform 57 times as many \
+             additions."
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(

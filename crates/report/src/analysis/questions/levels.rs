@@ -126,7 +126,7 @@ fn cohort(data: &RunData) -> Option<Outcome> {
     let words = both.figures()?;
     let (threads, best) = (size_and_place(data, peers.like)?, &best.name);
     let text = format!(
-        "At {threads} the cohort lock, which stays within a group of CPUs, takes {words} for {best}, the cheapest \
+        "At {threads}, the cohort lock, which stays within a group of CPUs, takes {words} for {best}, the cheapest \
          other lock."
     );
     Some(Outcome::holds(text, both.rows).headed(both.costs()?.more))
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_lock_of_the_groups_is_compared_with_the_cheapest_other() {
         let run = two_nodes(vec![lock("cohort", 16, 900.0), lock("mcs", 16, 1500.0), lock("ticket", 16, 4000.0)]);
-        let sentence = "At 16 threads the cohort lock, which stays within a group of CPUs, takes 900 ns instead of \
+        let sentence = "At 16 threads, the cohort lock, which stays within a group of CPUs, takes 900 ns instead of \
                         1.50 µs for mcs, the cheapest other lock.";
         assert_eq!(said_of(cohort, &run), Some(Ok(sentence.into())));
     }

@@ -74,7 +74,7 @@ fn does_more(win: &Win<'_, '_>) -> Option<String> {
 fn keeps(data: &RunData, row: &Row) -> Option<String> {
     let times = data.detail(&row.case, Detail::ACQUISITIONS_PER_HANDOVER).filter(|times| *times >= 1.5)?;
     let digits = usize::from(times < 10.0);
-    Some(format!("a thread takes it {times:.digits$} times before another thread gets it"))
+    Some(format!("on average, a thread takes it {times:.digits$} times before another thread gets it"))
 }
 
 /// The detail with Jain's fairness index of the threads' acquisitions (Jain, Chiu, Hawe, 1984).
@@ -283,7 +283,7 @@ mod tests {
         let mut unknown = rows();
         unknown[2].verdict = Verdict::Interfered("too many".into());
         let text = sentence("decide-lock", unknown);
-        assert!(text.ends_with(". At 16 threads, 1 of 2 has no figure: ticket."), "{text}");
+        assert!(text.ends_with(". At 16 threads, 1 of the 2 has no figure: ticket."), "{text}");
         assert!(!text.contains("at 16 ("), "{text}");
     }
 
@@ -294,7 +294,7 @@ mod tests {
         run.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 2), ("cpu.lock.mcs".to_owned(), 2)].into();
         assert_eq!(
             text(&decision("decide-lock", &run).unwrap()),
-            "The cheapest measured lock is ticket at 1 thread (9.00 ns). At 16 threads, 1 of 2 is not measured yet: mcs."
+            "The cheapest measured lock is ticket at 1 thread (9.00 ns). At 16 threads, 1 of the 2 is not measured yet: mcs."
         );
     }
 
@@ -302,13 +302,13 @@ mod tests {
     fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
         let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
         let found = decision("decide-lock", &data(rows)).unwrap();
-        let reason = "At 16 threads, 1 of 3 has no figure: mcs";
+        let reason = "At 16 threads, 1 of the 3 has no figure: mcs";
         assert!(!found.is_decided && found.note.unwrap().contains(reason), "one line says what is open");
         let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
             .map(|name| noisy(lock(name, 16, 100.0), 40.0, 160.0))
             .to_vec();
         let text = sentence("decide-lock", many);
-        assert!(text.contains("5 of 5 have no figure: std_mutex, pthread_spin, ttas and 2 more"), "{text}");
+        assert!(text.contains("5 of the 5 have no figure: std_mutex, pthread_spin, ttas and 2 more"), "{text}");
     }
 
     #[test]
@@ -352,8 +352,8 @@ mod tests {
             run.details.insert(id, vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, times)]);
             said_of(cheapest, &run).unwrap().unwrap()
         };
-        let kept =
-            "of the 2 measured locks; a thread takes it 17 times before another thread gets it. The next, ticket,";
+        let kept = "of the 2 measured locks; on average, a thread takes it 17 times before another thread gets it. The \
+             next, ticket,";
         assert!(sentence(17.2).contains(kept), "{}", sentence(17.2));
         assert!(sentence(3.46).contains("takes it 3.5 times before"), "{}", sentence(3.46));
         assert!(sentence(1.1).contains("of the 2 measured locks. The next"), "{}", sentence(1.1));
@@ -418,7 +418,7 @@ mod tests {
         let plan = ["pthread_mutex", "ticket", "mcs", "ttas", "std_mutex"];
         run.run.planned_by_primitive = plan.map(|name| (format!("cpu.lock.{name}"), 1)).into();
         let question =
-            "which lock is the cheapest at 16 threads (3 of 5 are not measured yet: std_mutex, ttas and mcs)";
+            "which lock is the cheapest at 16 threads (3 of the 5 are not measured yet: std_mutex, ttas and mcs)";
         assert_eq!(said_of(cheapest, &run), Some(Err(question.into())));
         run.run.planned_by_primitive.retain(|id, _| id.ends_with("ticket") || id.ends_with("pthread_mutex"));
         let sentence = said_of(cheapest, &run).unwrap().unwrap();

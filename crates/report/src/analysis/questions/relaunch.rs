@@ -95,7 +95,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
     let is_barrier = |name: &str| name.starts_with("a grid barrier");
     let in_words = |(along, what): &(Along<'_>, &str), is: &str| {
-        let cheapest = along.in_words(|range| format!("at a kernel length of {range} µs"));
+        let cheapest = along.in_words(|range| format!("for kernels of {range} µs"));
         // The cheapest barrier stands for all of them.
         let mut dearer = along.dearer();
         let first = dearer.iter().position(|(name, _)| is_barrier(name));
@@ -411,7 +411,8 @@ mod tests {
         assert_eq!(
             sentence,
             "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is a graph (690 \
-             ns) at a kernel length of 1 to 5 µs; programmatic launch with an early trigger (500 ns) at a kernel length of 100 µs. \
+             ns) for kernels of 1 to 5 µs; programmatic launch with an early trigger (500 ns) for kernels of \
+             100 µs. \
              The following are slower at every measured length: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
              that waits for a value (1.50 µs) and a stream that waits for an event (1.50 µs)."
         );
@@ -421,13 +422,10 @@ mod tests {
     fn the_intervals_for_another_run_decide_and_an_open_length_names_all_candidates() {
         let near = vec![kernel("graph", 700.0), grid("counter", 806.0, 0.2), kernel("stream", 1530.0)];
         let open = said(kernel_or_grid_barrier, near.clone()).unwrap().unwrap_err();
-        assert!(
-            open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) at a kernel length of 5 µs"),
-            "{open}"
-        );
+        assert!(open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) for kernels of 5 µs"), "{open}");
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
-        assert!(sentence.contains("a graph (700 ns) at a kernel length of 5 µs, the only one measured"), "{sentence}");
+        assert!(sentence.contains("a graph (700 ns) for kernels of 5 µs, the only length measured"), "{sentence}");
         let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
         let open = said(kernel_or_grid_barrier, [near, vec![unknown]].concat()).unwrap().unwrap_err();
         assert!(open.contains("a grid barrier (lock_free, no figure)"), "{open}");
@@ -470,7 +468,7 @@ mod tests {
         let busy = [("stream", 2270.0), (early, 1710.0), (none, 1180.0)].map(|(way, ns)| swept(kernel(way, 1.0), ns));
         let all = [idle.clone(), busy.to_vec(), vec![barrier.clone()]].concat();
         let sentence = said(kernel_or_grid_barrier, all.clone()).unwrap().unwrap();
-        let [access_none, sweep] = ["early trigger (530 ns) at", "without a trigger (1.18 µs) at"];
+        let [access_none, sweep] = ["early trigger (530 ns) for", "without a trigger (1.18 µs) for"];
         let [first, second] = [access_none, sweep].map(|text| sentence.find(text).expect(text));
         assert!(sentence[..second].contains("Between kernels that read and write the L2 cache"), "{sentence}");
         assert!(sentence[..first].contains("Between kernels that access no memory"), "{sentence}");

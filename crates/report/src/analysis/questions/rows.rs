@@ -133,7 +133,9 @@ pub(super) fn cheapest_in_words(
     let contest = peers.contest(Basis::Run);
     let win = match contest.outcome()? {
         Ok(win) => win,
-        Err(open) => return Some(Outcome::open(format!("which {noun} is the cheapest at {threads} threads ({open})"))),
+        Err(open) => {
+            return Some(Outcome::open(format!("which {noun} is the cheapest at {threads} threads ({open})")));
+        }
     };
     let (Entrant { name: next, .. }, next_cost) = win.next()?;
     let (of_winner, others) = more(&win, &next_cost);
@@ -252,7 +254,8 @@ impl<'a> Along<'a> {
             }
         }
         let range = |from: u32, to: u32| if from == to { from.to_string() } else { format!("{from} to {to}") };
-        let only = if self.stops.len() == 1 { ", the only one measured (--preset standard measures more)" } else { "" };
+        let only =
+            if self.stops.len() == 1 { ", the only length measured (--preset standard measures more)" } else { "" };
         let words =
             stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}{only}", at(&range(from, to)))));
         joined(words, "; ").unwrap_or_default()

@@ -351,17 +351,15 @@ fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
     let summed = Total::written(data, default).filter(|_| default != index);
     let summed = summed.map_or_else(String::new, |total| {
         let times = total.over(&cpu);
-        let times = if is_gpu && total.is_above(&cpu) { format!(", {times} as many") } else { String::new() };
-        format!(" Where the compiler sums each warp first, the GPU does {total} a second{times}.")
+        let times = if is_gpu && total.is_above(&cpu) { format!(", {times} the CPU's rate") } else { String::new() };
+        format!(" Where the compiler sums each warp first, the GPU performs {total} a second{times}.")
     });
     let (winner, loser) =
         if is_gpu { ("the whole GPU", "all CPU threads") } else { ("all CPU threads", "the whole GPU") };
-    let verb = if is_gpu { "does" } else { "do" };
     let (many, few) = (figure::grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
     let text = format!(
-        "On one variable, {winner} {verb} {ratio} as many atomic adds as {loser}: {many} GPU threads add {gpu} \
-         times a second, \
-         {few} CPU threads {cpu} times.{summed}"
+        "Atomic adds to one variable are {ratio} as fast on {winner} as on {loser}: {many} GPU threads perform {gpu} \
+         a second, {few} CPU threads {cpu}.{summed}"
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
     Some(Outcome::holds(text, rows).headed(ratio))
@@ -387,18 +385,18 @@ mod tests {
             Row { ns_within: None, ns_interval: None, ..with_rate(bare, rate) }
         };
         let gpu = with_rate(of(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
-        let sentence = "On one variable, the whole GPU does 31 times as many atomic adds as all CPU threads: \
-                        135,168 GPU threads add \
-                        1.37 billion times a second, 16 CPU threads 43.8 million times.";
+        let sentence = "Atomic adds to one variable are 31 times as fast on the whole GPU as on all CPU threads: \
+                        135,168 GPU threads perform \
+                        1.37 billion a second, 16 CPU threads 43.8 million.";
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
         let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
         let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
         let Some(Outcome { sentence: text, rows, .. }) = contended_on_both_sides(&run) else { panic!("no answer") };
-        assert!(text.starts_with("On one variable, the whole GPU does 9.1 times as many atomic adds"), "{text}");
+        assert!(text.starts_with("Atomic adds to one variable are 9.1 times as fast on the whole GPU"), "{text}");
         assert!(
             text.ends_with(
-                "Where the compiler sums each warp first, the GPU does 1.37 billion a second, 31 times as many."
+                "Where the compiler sums each warp first, the GPU performs 1.37 billion a second, 31 times the CPU's rate."
             ),
             "{text}"
         );
@@ -410,16 +408,16 @@ mod tests {
         let imports = |rate| vec![published(&cpu, 43.8e6), published(&gpu, rate)];
         assert!(said(contended_on_both_sides, imports(80e6)).unwrap().is_err(), "points differ by less than a factor");
         let sentence = said(contended_on_both_sides, imports(1.37e9)).unwrap().unwrap();
-        assert!(sentence.starts_with("On one variable, the whole GPU does 31 times"), "{sentence}");
+        assert!(sentence.starts_with("Atomic adds to one variable are 31 times as fast"), "{sentence}");
         let noisy = |half: f64| {
             let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
             vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
         };
         let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
-        assert!(sentence.ends_with("16 CPU threads ~43.8 million times."), "{sentence}");
+        assert!(sentence.ends_with("16 CPU threads ~43.8 million."), "{sentence}");
         let sentence = said(contended_on_both_sides, noisy(150.0)).unwrap().unwrap();
-        assert!(sentence.starts_with("On one variable, the whole GPU does at least 18 times"), "{sentence}");
-        assert!(sentence.ends_with("16 CPU threads 31.1 million to 74.2 million times."), "a range: {sentence}");
+        assert!(sentence.starts_with("Atomic adds to one variable are at least 18 times as fast"), "{sentence}");
+        assert!(sentence.ends_with("16 CPU threads 31.1 million to 74.2 million."), "a range: {sentence}");
         assert_eq!(said(contended_on_both_sides, noisy(250.0)), None, "the table has no figure");
     }
 
