@@ -46,7 +46,12 @@ fn a_cost_below_a_limit_of_the_hardware_is_no_figure() {
     let beyond = limited(13.0);
     let reason = beyond.verdict.reason();
     assert_eq!((beyond.verdict.name(), beyond.estimate.is_none()), ("NotTogether", true), "{reason}");
-    assert!(reason.contains("cycles per operation, less than the 13.00 that the hardware needs (4 instructions issued per clock"), "{reason}");
+    assert!(
+        reason.contains(
+            "cycles per operation, less than the 13.00 that the hardware needs (4 instructions issued per clock"
+        ),
+        "{reason}"
+    );
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn named((primitive, cell): (&str, &FleetCell)) -> Value {
     value
 }
 
-/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 % in the median of a primitive's cases`, with
+/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 % (median over a primitive's cases)`, with
 /// `7 of 9 primitives` where the
 /// others are on too few nodes. A fleet without comparable cases gets another sentence.
 pub fn summary(fleet: &ExaminedFleet) -> String {
@@ -226,8 +226,8 @@ mod tests {
         assert!(lines[at("gpu.grid")].ends_with("2 of 2  0.30 %     0.500    1.300       2"), "{text}");
         assert_eq!(
             *lines.last().unwrap(),
-            "3 nodes, 3 primitives: 2 nodes differ from the median node by more than 5 % in the median of a primitive's \
-             cases; 1 node lacks cases that most have; copies of one run: cn1 and cn4"
+            "3 nodes, 3 primitives: 2 nodes differ from the median node by more than 5 % (median over a primitive's \
+             cases); 1 node lacks cases that most have; copies of one run: cn1 and cn4"
         );
     }
 

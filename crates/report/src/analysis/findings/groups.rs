@@ -72,7 +72,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         part("a converged warp", "converged").or_else(|| {
             let other = divergent()?;
             let sentence =
-                format!("the barrier of a converged warp was not measured or was compiled to nothing; instead, {}", other.sentence);
+                format!("the barrier of a converged warp was not measured or compiled to nothing; instead, {}", other.sentence);
             Some(Outcome { verdict: Truth::Open, sentence, ..other })
         })
     };
@@ -272,6 +272,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     let verdict = Truth::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
     let evidence = least.row.evidence.as_deref().map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
+    let group = group.replace("coalesced ", "a coalesced group of ");
     let which = match known.len() {
         1 => "the only coalesced group that was measured".to_owned(),
         count => format!("the cheapest of {count} coalesced groups"),

@@ -81,8 +81,11 @@ impl Tally {
 
     /// `in 68 of 70 pairs but not in 2`, `in none of 4 pairs`.
     pub(super) fn in_words(&self, noun: &str) -> String {
-        if self.no == self.all {
-            return format!("in none of {} {noun}", self.all);
+        match (self.yes, self.all) {
+            (1, 1) => return format!("in the only {}", noun.trim_end_matches('s')),
+            (yes, all) if yes == all => return format!("in all {all} {noun}"),
+            (_, all) if self.no == all => return format!("in none of {all} {noun}"),
+            _ => {}
         }
         let against = if self.no > 0 { format!(" but not in {}", self.no) } else { String::new() };
         format!("in {} of {} {noun}{against}", self.yes, self.all)
@@ -289,9 +292,10 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let Tally { yes, no, all } = tally;
     let unit = Unit::of([least, median, most]);
     let (middle, [low, high]) = (unit.cost(median), [least, most].map(|end| unit.sized(end)));
+    let outside = if no > 0 { format!(" and {no} are outside") } else { String::new() };
     let sentence = format!(
-        "the median is {middle}; {yes} of {all} cases are within a factor of {LARGELY} of it and {no} are outside; costs range from \
-         {low} to {high}"
+        "the median is {middle}; {yes} of {all} cases are within a factor of {LARGELY} of it{outside}; costs range \
+         from {low} to {high}"
     );
     let all = [median, least, most].into_iter().chain(rows).map(|row| row.index);
     Some(outcome(tally.reaches(GENERALLY), sentence, "", all))

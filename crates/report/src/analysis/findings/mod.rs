@@ -91,7 +91,7 @@ fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
 /// Published programs whose loops hold no such instruction, by the beginnings of their primitives, and why: nobody stored their
 /// machine code, so their rows have no evidence.
 const WITHOUT_EFFECT: [(&str, &str); 2] = [
-    ("gpu.warp.syncwarp", "the converged-warp barrier of the published program is compiled to nothing"),
+    ("gpu.warp.syncwarp", "the published program's converged-warp barrier compiles to nothing"),
     ("gpu.vote.", "the published program repeats additions of a vote's result instead of the vote"),
 ];
 

@@ -272,7 +272,7 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let separate = separate.map(|rate| format!(" ({} where the compiler does not sum each warp first)", count(rate)));
     let separate = separate.unwrap_or_default();
     let threads = grouped(most.known.row.case.actors());
-    Some(format!("{threads} GPU threads do {most} additions a second on one variable{separate}."))
+    Some(format!("{threads} GPU threads perform {most} additions a second on one variable{separate}."))
 }
 
 const CPU_STORE: &str = "cpu.atomic.write";
@@ -405,7 +405,7 @@ mod tests {
         assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, not aggregated"]);
         assert_eq!(
             text(&found),
-            "135,168 GPU threads do 47.4 billion additions a second on one variable (1.47 billion where the compiler \
+            "135,168 GPU threads perform 47.4 billion additions a second on one variable (1.47 billion where the compiler \
              does not sum each warp first)."
         );
     }

@@ -39,7 +39,7 @@ fn block_barriers(data: &RunData) -> Option<Outcome> {
         Some((format!("{name} ({more}) {ratio} as much"), more.index))
     };
     let (texts, rows): (Vec<String>, Vec<usize>) = BLOCK_BARRIERS.into_iter().filter_map(in_words).unzip();
-    let text = format!("In a block of 1,024 threads __syncthreads costs {plain}, {}.", enumerated(texts)?);
+    let text = format!("In a block of 1,024 threads, __syncthreads costs {plain}, {}.", enumerated(texts)?);
     Some(Outcome::holds(text, std::iter::once(plain.index).chain(rows)).headed(plain))
 }
 
@@ -68,7 +68,7 @@ mod tests {
     fn syncthreads_is_compared_with_the_other_barriers_of_a_block() {
         let block = |name: &str, ns| row(on_blocks(&format!("gpu.block.{name}"), 1, 1024), ns, 0.3);
         let rows = vec![block("syncthreads", 38.4), block("mbarrier", 100.0), block("syncthreads_count", 75.8)];
-        let sentence = "In a block of 1,024 threads __syncthreads costs 38.4 ns, an mbarrier (100 ns) 2.6 times as much and \
+        let sentence = "In a block of 1,024 threads, __syncthreads costs 38.4 ns, an mbarrier (100 ns) 2.6 times as much and \
                         __syncthreads_count (75.8 ns) 2.0 times as much.";
         assert_eq!(said(block_barriers, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(block_barriers, rows[..1].to_vec()), None);

@@ -225,9 +225,8 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
         let has_cell = lines.iter().flat_map(|line| &line.cells).any(Option::is_some);
         Spec::table(&amount(outside, "outside"), &columns, lines).filter(|_| has_cell)
     };
-    let text = "Each cell names the lock with the lowest time per acquisition, work included, or the candidates for \
-                it."
-    .to_owned();
+    let text =
+        "Each cell names the lock with the lowest time per acquisition, work included, or all candidates.".to_owned();
     let note = "Work given as a time is a loop of additions without memory accesses; work given as a size changes a \
                 word in each cache line.";
     let otherwise = "The cheapest lock is undecided in this run.";
