@@ -64,6 +64,9 @@ pub struct Protocol {
     /// How long that window is, where the operations in it are counted instead of timed: the ticks of a sample are then what
     /// its iterations take at each actor's rate in the window.
     pub counted_for: Option<Duration>,
+    /// Whether each sample runs in before it is timed. Otherwise a block first takes a pair that does not count, which pays for
+    /// its cold caches.
+    pub runs_in: bool,
     /// The samples that the figure covers, the same for all cases of a sweep. Where samples do not say which actors
     /// had SMT interference, the figure covers all samples, whatever this field says.
     pub population: Population,
@@ -92,6 +95,7 @@ impl Protocol {
             actors_run_together: true,
             in_window: false,
             counted_for: None,
+            runs_in: false,
             population: Population::All,
             has_double: false,
             is_own_context: true,

@@ -41,6 +41,49 @@ impl Experiment for Asked {
     }
 }
 
+/// Counts its samples, which may run in by themselves.
+struct Cold {
+    fake: FakeExperiment,
+    runs_in: bool,
+    samples: u32,
+}
+
+impl Experiment for Cold {
+    fn ruler(&self) -> Ruler {
+        self.fake.ruler()
+    }
+    fn operations(&self, side: Side, iterations: u64) -> u64 {
+        self.fake.operations(side, iterations)
+    }
+    fn sample(&mut self, shot: Shot) -> Result<Sample, ExperimentError> {
+        self.samples += 1;
+        self.fake.sample(shot)
+    }
+    fn protocol(&self) -> Protocol {
+        Protocol { runs_in: self.runs_in, ..self.fake.protocol() }
+    }
+    fn check(&mut self) -> Check {
+        self.fake.check()
+    }
+    fn evidence(&mut self) -> Evidence {
+        self.fake.evidence()
+    }
+}
+
+#[test]
+fn a_later_block_pays_for_its_cold_caches_unless_each_sample_runs_in() {
+    let engine = Engine::new(Settings { blocks: BlockCount { min: 2, max: 5 }, ..settings() }, Cancel::new());
+    let samples_of_second = |runs_in| {
+        let mut experiment = Cold { fake: FakeExperiment::new(5.0, 1), runs_in, samples: 0 };
+        let first = engine.measure_block(&mut experiment, None, 42).unwrap();
+        let of_first = std::mem::take(&mut experiment.samples);
+        let both = engine.measure_block(&mut experiment, Some(first), 42).unwrap();
+        assert_eq!((both.pairs, both.verdict), (24, Verdict::Resolved));
+        (of_first > 24, experiment.samples)
+    };
+    assert_eq!([true, false].map(samples_of_second), [(true, 2 * 12), (true, 2 * 13)]);
+}
+
 /// Contexts of a device, in three of twelve of which a launch is cheaper.
 #[test]
 fn the_usual_level_of_the_blocks_is_the_figure_and_the_other_one_is_named() {

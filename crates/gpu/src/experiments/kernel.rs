@@ -424,6 +424,7 @@ impl Experiment for KernelExperiment<'_> {
             clock_tolerance: Some(CLOCK_CHANGE),
             actor: Actor::Mean,
             in_window: true,
+            runs_in: true,
             has_double: self.setup.third.is_some(),
             is_own_context: *is_own_context,
             share_of_time: sampling.share_of_time,
