@@ -322,11 +322,7 @@ fn join(request: &RepeatRequest, status: Status) -> Result<RunDirectory, Failure
     let other =
         |(_, other): &(RunDirectory, Run)| provenance::another_environment(&run.environment, &other.environment);
     let changed = runs.iter().find_map(other);
-    for warning in runs.iter().flat_map(|(_, run)| &run.warnings).chain(&changed) {
-        if !joined.warnings.contains(warning) {
-            joined.warnings.push(warning.clone());
-        }
-    }
+    joined.warnings = repeats::merged(runs.iter().flat_map(|(_, run)| &run.warnings).chain(&changed));
     let (mut details, of_runs) = (first.read_details()?, repeats::details(&rows));
     for (case, of_runs) in of_runs.into_iter().filter(|(_, of_runs)| !of_runs.is_empty()) {
         let of_case = details.entry(case).or_default();

@@ -248,7 +248,7 @@ fn report_complete(arguments: &RunArguments, path: &Path) -> Result<Outcome, Fai
 
 /// Says before a run how well it can know what it measures, where no earlier run of the machine says it better.
 fn note_expected(request: &RunRequest, laboratories: &mut Laboratories, plan: &Plan, progress: &mut Progress) {
-    if request.own.is_some() || laboratories.are_fake() {
+    if request.own.is_some() || laboratories.are_fake() || request.arguments.no_history {
         return;
     }
     let run = new_run(request, laboratories, plan);

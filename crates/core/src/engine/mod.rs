@@ -170,11 +170,7 @@ impl Engine {
         let number = self.block.unwrap_or_else(|| earlier.as_ref().map_or(0, |earlier| earlier.blocks) + 1);
         let known = earlier.map_or_else(Vec::new, |earlier| earlier.observations);
         let protocol = experiment.protocol();
-        let rule = self
-            .settings
-            .rule
-            .with_share_of_time(protocol.share_of_time)
-            .divided_by(self.settings.blocks.max);
+        let rule = self.settings.rule.with_share_of_time(protocol.share_of_time).divided_by(self.settings.blocks.max);
         let mut block = MeasurementBlock::new(experiment, rule, &calibration, known, seed);
         // Nothing of a case that another process calibrated has run in this one.
         block.is_cold = !protocol.runs_in && (block.is_cold || self.calibration.is_some());

@@ -54,6 +54,49 @@ pub fn details(runs: &[Vec<Row>]) -> Details {
     details
 }
 
+/// The warnings of all runs, each once: those that differ by their numbers alone become one, with the least and the largest.
+pub fn merged<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut kinds: Vec<(Vec<&str>, Vec<Vec<&str>>)> = Vec::new();
+    for warning in warnings {
+        let (words, numbers) = words_and_numbers(warning);
+        match kinds.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, all)) => all.push(numbers),
+            None => kinds.push((words, vec![numbers])),
+        }
+    }
+    let merged = |(words, all): (Vec<&str>, Vec<Vec<&str>>)| {
+        let number_at = |place: usize| {
+            let mut values: Vec<&str> = all.iter().filter_map(|numbers| numbers.get(place).copied()).collect();
+            values.sort_by(|one, other| value_of(one).total_cmp(&value_of(other)));
+            match (values.first(), values.last()) {
+                (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+                (least, _) => least.copied().unwrap_or_default().to_owned(),
+            }
+        };
+        words.iter().enumerate().map(|(place, text)| (*text).to_owned() + &number_at(place)).collect()
+    };
+    kinds.into_iter().map(merged).collect()
+}
+
+/// The text before each number and behind the last one, and the numbers.
+fn words_and_numbers(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let (mut words, mut numbers, mut rest) = (Vec::new(), Vec::new(), text);
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from_number) = rest.split_at(start);
+        let end = from_number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(from_number.len());
+        let number = from_number[..end].trim_end_matches('.');
+        words.push(before);
+        numbers.push(number);
+        rest = &from_number[number.len()..];
+    }
+    words.push(rest);
+    (words, numbers)
+}
+
+fn value_of(number: &str) -> f64 {
+    number.parse().unwrap_or_default()
+}
+
 /// The rows with the verdict that most rows of a case have.
 fn agreeing<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     let count = |row: &Row| rows.iter().filter(|other| other.verdict.name() == row.verdict.name()).count();
@@ -174,6 +217,15 @@ fn family_of(row: &Row) -> String {
 mod tests {
     use super::*;
     use crate::model::case::Case;
+
+    #[test]
+    fn warnings_that_differ_by_their_numbers_alone_are_one() {
+        let warning = |share: &str, device: u32| format!("others had {share} % of CPU 3 beside device {device}.");
+        let all = [warning("84", 0), "a guest".to_owned(), warning("9.5", 0), warning("81", 0), "a guest".to_owned()];
+        assert_eq!(merged(all.iter()), ["others had 9.5 to 84 % of CPU 3 beside device 0.", "a guest"]);
+        let other = ["load 4 on 16 CPUs".to_owned(), "load 4 on 16 GPUs".to_owned()];
+        assert_eq!(merged(other.iter()), other, "not the same text");
+    }
 
     fn joined_rows(runs: &[Vec<Row>]) -> Vec<Row> {
         join(runs, &Catalogue::default(), &[])

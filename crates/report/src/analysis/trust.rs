@@ -5,7 +5,7 @@ use syncscope_core::run::between_rows::frequent_smt_interference;
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::machine::Environment;
 use syncscope_core::run::provenance::{SessionRecord, StolenTime};
-use syncscope_core::run::{Run, another_run, guests};
+use syncscope_core::run::{another_run, guests};
 
 use crate::RunData;
 use crate::analysis::contest::is_absent;
@@ -35,7 +35,7 @@ pub fn trust(data: &RunData) -> Option<String> {
         0 => format!("{disturbed}{} of {} costs are resolved{rough}.", grouped(resolved), grouped(existing)),
         _ => format!("{} of {} figures are imported, without intervals.", grouped(imported), grouped(existing)),
     };
-    let history = history(&data.run);
+    let history = history(data);
     let shared = (!shared.is_empty()).then(|| {
         format!(
             "The ± of each CPU row includes run-to-run shifts that all rows of its kind share: {shared}. \
@@ -48,12 +48,17 @@ pub fn trust(data: &RunData) -> Option<String> {
 }
 
 /// What the half widths of rows measured by several processes rest on.
-fn history(run: &Run) -> String {
+fn history(data: &RunData) -> String {
+    let (run, joined) = (&data.run, data.rows.iter().filter_map(|row| row.runs).max().filter(|runs| *runs > 1));
+    let is_guest = !guests::usual(&run.machine).is_empty();
     match run.between_runs.iter().map(|between| between.runs).max() {
-        Some(runs) => format!("The ± is based on {runs} runs of this machine"),
-        None if guests::usual(&run.machine).is_empty() => {
-            "The ± covers only the processes of this run; runs may differ more".to_owned()
+        // They follow each other, so they differ by less than the next run does.
+        _ if let Some(runs) = joined => {
+            let others = if is_guest { " and on how far runs differ on other virtual machines" } else { "" };
+            format!("The ± is based on the {runs} runs joined here{others}")
         }
+        Some(runs) => format!("The ± is based on {runs} runs of this machine"),
+        None if !is_guest => "The ± covers only the processes of this run; runs may differ more".to_owned(),
         None => "The ± of a first run is wide, because it also covers how far runs differ on other virtual machines; \
                  `syncscope run --repeat 3` measures how far they differ here"
             .to_owned(),
@@ -151,6 +156,20 @@ mod tests {
         assert!(trust(&data).unwrap().starts_with(loop_of_one_cpu), "{:?}", trust(&data));
         data.run.environment.emulator = Some("QEMU TCG".into());
         assert!(trust(&data).unwrap().starts_with("Every instruction was emulated (QEMU TCG)"), "{:?}", trust(&data));
+    }
+
+    #[test]
+    fn joined_runs_are_not_called_a_first_run() {
+        let said = |runs, hypervisor: Option<&str>| {
+            let mut data = data(vec![Row { runs, ..row(case("cpu.atomic.add", 1), 10.0, 0.1) }]);
+            data.run.machine.cpu.hypervisor = hypervisor.map(Into::into);
+            data.run.machine.cpu.architecture = "x86_64".to_owned();
+            history(&data)
+        };
+        assert!(said(None, Some("KVM")).starts_with("The ± of a first run is wide"), "{}", said(None, Some("KVM")));
+        let guests = "The ± is based on the 3 runs joined here and on how far runs differ on other virtual machines";
+        assert_eq!(said(Some(3), Some("KVM")), guests);
+        assert_eq!(said(Some(3), None), "The ± is based on the 3 runs joined here");
     }
 
     #[test]
