@@ -81,7 +81,7 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
     };
     let claims = [
         claim(
-            "Of the first four reductions, 3 is the fastest, followed by 4 and 1, and 2 is the slowest.",
+            "Of the first four reductions, reduction 3 is the fastest, followed by 4, 1 and 2.",
             each_is_longer([(fourth, third), (first, fourth), (second, first)]),
             format!("{elements} elements: (1) {one}, (2) {two}, (3) {three}, (4) {four}"),
         ),

@@ -23,8 +23,8 @@ pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
 
 fn shared_memory(timeline: &Timeline) -> Claim {
     let claim = |truth, figures| Claim {
-        statement: "The naive clock reads of the shared-memory snippet time something else; corrected reads give \
-                    less than half of it.",
+        statement: "In the shared-memory snippet, the naive clock reads time something else; corrected reads give \
+                    less than half as many cycles.",
         place: "the post's figures",
         truth,
         figures,
@@ -62,7 +62,7 @@ fn waits(timeline: &Timeline) -> Option<Claim> {
         .map(|(at, (snippet, ratio))| format!("{ratio:.2} times {}{snippet}", if at == 0 { "the naive one for " } else { "for " }))
         .collect();
     (!ratios.is_empty()).then(|| Claim {
-        statement: "Loads have a variable latency: if the closing clock read waits for none of them, it times only \
+        statement: "Loads have a variable latency: if the closing clock read does not wait for them, it times only \
                     their issue.",
         place: "the post's explanation of barriers in machine code",
         truth: Some(!early.is_empty()).into(),

@@ -36,18 +36,18 @@ impl Claim {
     /// The claim as a sentence.
     pub(super) const fn statement(self) -> &'static str {
         match self {
-            Self::NoneInsideWarp => "Components of one warp show no inconsistencies.",
-            Self::AtBlockBorders => "Inconsistencies occur at block boundaries.",
-            Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at warp boundaries.",
+            Self::NoneInsideWarp => "Components of one warp show no inconsistencies",
+            Self::AtBlockBorders => "Inconsistencies occur at block boundaries",
+            Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at warp boundaries",
             Self::FirstComponentOnly => "All inconsistencies are at the first component of a block or warp and none \
-                                         at the last.",
-            Self::LastComponentToo => "Inconsistencies also occur at the last component of a warp.",
+                                         at the last",
+            Self::LastComponentToo => "Inconsistencies also occur at the last component of a warp",
             Self::SideFollowsLoads => {
-                "Inconsistencies occur on the side of the neighbour that is read last, whichever block started first."
+                "Inconsistencies occur on the side of the neighbour that is read last, whichever block started first"
             }
-            Self::IncreasingOrder => "Blocks are scheduled in increasing order where possible.",
+            Self::IncreasingOrder => "Blocks are scheduled in increasing order where possible",
             Self::EightOrders => {
-                "Blocks are assigned to multiprocessors in one of eight orders with two variants each."
+                "Blocks are assigned to multiprocessors in one of eight orders with two variants each"
             }
         }
     }
@@ -104,7 +104,7 @@ impl ClaimRow {
             id: format!("anzt.{}{}", self.claim, variant(&|variant| format!(".{variant}"))),
             paper: Paper::Anzt,
             place: self.claim.source().to_owned(),
-            text: format!("{}{}", self.claim.statement(), variant(&|variant| format!(" Kernel {variant}."))),
+            text: format!("{}{}.", self.claim.statement(), variant(&|variant| format!(" (kernel {variant})"))),
             outcome: Outcome::of(self.verdict, self.found.clone()),
             measured: true,
         }

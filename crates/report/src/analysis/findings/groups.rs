@@ -223,8 +223,7 @@ fn first_gap(data: &RunData) -> Option<Outcome> {
         all.min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))
     };
     let (two_devices, grid) = (cheapest(Role::DeviceBarrier, 2)?, cheapest(Role::GridBarrier, 1)?);
-    let of_two = format!("{} on two devices", two_devices.name());
-    let best = two(Test::AtLeast(ALIKE), (&of_two, &two_devices), (&format!("{} on one", grid.name()), &grid));
+    let best = two(Test::AtLeast(ALIKE), (&two_devices.name(), &two_devices), (&grid.name(), &grid));
     let relaxed = |primitive: &str, devices| {
         rows(data, primitive, |case| {
             case.form.is_none()

@@ -83,6 +83,7 @@ impl Tally {
     pub(super) fn in_words(&self, noun: &str) -> String {
         match (self.yes, self.all) {
             (1, 1) => return format!("in the only {}", noun.trim_end_matches('s')),
+            (2, 2) => return format!("in both {noun}"),
             (yes, all) if yes == all => return format!("in all {all} {noun}"),
             (_, all) if self.no == all => return format!("in none of {all} {noun}"),
             _ => {}

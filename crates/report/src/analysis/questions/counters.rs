@@ -52,7 +52,8 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
     Some((on, format!("{}{blocks}, {dtype}", naming::size(like)), decision))
 }
 
-const ONE_BLOCK: &str = "for one block only: the run has no such rows for the whole grid, where the answer may reverse";
+const ONE_BLOCK: &str =
+    "for one block only; the run did not measure the whole grid, where the answer may be the opposite";
 const SHARED: &str = "one shared counter";
 const BY_BLOCK: &str = "a counter for each block, in shared memory";
 
