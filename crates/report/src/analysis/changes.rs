@@ -125,8 +125,8 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     format!(
-        "Each interval covers only its own case. Verdicts are stricter, because {tested} cases are tested at once: a \
-         case can be undecided even though its interval lies beyond the threshold."
+        "Each interval covers only its own case. Because {tested} cases are tested at once, verdicts are stricter \
+         than these intervals: a case can be undecided even though its interval lies beyond the threshold."
     )
 }
 

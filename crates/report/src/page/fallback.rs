@@ -38,7 +38,7 @@ fn table((data, label): (&RunData, &String)) -> String {
 fn line(row: &Row) -> String {
     let verdict = match row.explanation() {
         reason if reason.is_empty() => row.verdict.name().to_owned(),
-        reason => format!("{}: {reason}", row.verdict.name()),
+        reason => format!("{}: {}", row.verdict.name(), reason.trim_start_matches("imported; ")),
     };
     let [figure, interval, cycles] = Reading::of(row).cells();
     let cells = [row.case.to_string(), figure, interval, cycles, verdict];
