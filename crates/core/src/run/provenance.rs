@@ -12,7 +12,7 @@ records! {
         pub commit?: Option<String>,
         /// Whether tracked files differed from that commit.
         pub modified?: Option<bool>,
-        /// The 64-bit FNV-1a hash of the program's file. It identifies the program, it does not authenticate it.
+        /// A hash of the program's file. It identifies the program, it does not authenticate it.
         pub binary?: Option<String>,
     }
 
