@@ -14,6 +14,9 @@ use syncscope_orderings::{Model, Step, changed, find};
 /// Processor time; the first execution that fails ends it.
 const TIME: Duration = Duration::from_secs(5);
 
+/// The same for what has no execution that fails.
+const TIME_OF_THE_RIGHT: Duration = Duration::from_millis(300);
+
 fn operation(file: &str, text: &str, functions: &[&str]) -> OwnOperation {
     OwnOperation {
         id: "cpu.own.tried".to_owned(),
@@ -93,7 +96,7 @@ fn the_model_refutes_what_loom_refutes() {
                     let Some((name, text, functions)) = left.lock().unwrap().pop() else { break };
                     let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
                     let is_weaker = name.contains('→');
-                    let time = if is_weaker { TIME } else { Duration::from_millis(300) };
+                    let time = if is_weaker { TIME } else { TIME_OF_THE_RIGHT };
                     let model = asked(&trials, "form.c", &text, &functions, time);
                     if matches!(model, Model::Refuted(_)) != is_weaker || matches!(model, Model::Cannot(_)) {
                         wrong.lock().unwrap().push(format!("{name}: {}", model.in_words("x")));
@@ -108,8 +111,9 @@ fn the_model_refutes_what_loom_refutes() {
 /// What Dekker's lock needs: a store before a load of another variable, by a fence or by sequential consistency.
 #[test]
 fn a_store_before_a_load_needs_sequential_consistency() {
-    let dekker = |store: &str, load: &str, fence: &str| {
-        lock(&format!(
+    let trials = Trials::new(None).unwrap();
+    let dekker = |store: &str, load: &str, fence: &str, time: Duration| {
+        let text = format!(
             "struct flags {{ atomic_int wants[16]; }};\n\
              void acquire(struct thread *me) {{\n struct flags *const flags = me->memory;\n for (int others = 1; others;) {{\n\
              atomic_store_explicit(&flags->wants[me->number], 1, memory_order_{store});\n {fence}\n others = 0;\n\
@@ -118,27 +122,29 @@ fn a_store_before_a_load_needs_sequential_consistency() {
              if (others) atomic_store_explicit(&flags->wants[me->number], 0, memory_order_release); }} }}\n\
              void release(struct thread *me) {{ struct flags *const flags = me->memory;\n\
              atomic_store_explicit(&flags->wants[me->number], 0, memory_order_release); }}\n"
-        ))
+        );
+        asked(&trials, "mine.c", &text, &["acquire", "release"], time)
     };
     let holds = |model: &Model| matches!(model, Model::NotRefuted(_));
     let fence = |order: &str| format!("atomic_thread_fence(memory_order_{order});");
     for (store, load, fence) in [("seq_cst", "seq_cst", ""), ("relaxed", "acquire", &*fence("seq_cst"))] {
-        assert!(holds(&dekker(store, load, fence)), "{store} {load} {fence}");
+        assert!(holds(&dekker(store, load, fence, 2 * TIME_OF_THE_RIGHT)), "{store} {load} {fence}");
     }
     for (store, load, fence) in
         [("release", "acquire", ""), ("seq_cst", "acquire", ""), ("relaxed", "acquire", &*fence("acq_rel"))]
     {
-        assert!(matches!(dekker(store, load, fence), Model::Refuted(_)), "{store} {load} {fence}");
+        assert!(matches!(dekker(store, load, fence, TIME), Model::Refuted(_)), "{store} {load} {fence}");
     }
 }
 
 /// Messages by a flag, in all forms in which C and C++ write atomic accesses.
 #[test]
 fn a_message_needs_release_and_acquire() {
+    let trials = Trials::new(None).unwrap();
     let sent = |send: &str, receive: &str| {
         let text =
             format!("void send(struct thread *me) {{ {send} }}\nvoid receive(struct thread *me) {{ {receive} }}\n");
-        asked(&Trials::new(None).unwrap(), "mine.c", &text, &["send", "receive"], Duration::from_millis(500))
+        asked(&trials, "mine.c", &text, &["send", "receive"], Duration::from_millis(500))
     };
     let fence = |order: &str| format!("__atomic_thread_fence(__ATOMIC_{order});");
     let store = |order: &str| format!("__atomic_store_n((int *)me->x, (int)me->sent, __ATOMIC_{order});");

@@ -117,7 +117,7 @@ fn orderings_of_a_barrier_of_the_grid_are_modelled() {
                    }\n\
                    __syncthreads();\n}\n";
     fs::write(folder.path().join("bar.cuh"), barrier).unwrap();
-    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90"]);
+    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90", "--budget", "2s"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let table = stdout(&output);
     for (line, variant, answer) in [
@@ -135,7 +135,7 @@ fn orderings_of_a_barrier_of_the_grid_are_modelled() {
     assert!(table.contains("refutes: line 5: __threadfence_system() → __threadfence (not measured)"), "{table}");
     let weak = barrier.replace("__threadfence_system();", "");
     fs::write(folder.path().join("bar.cuh"), weak).unwrap();
-    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90"]);
+    let output = measure(folder.path(), &["--gpu", "bar.cuh", "--sass", "sm_90", "--budget", "2s"]);
     assert!(stdout(&output).contains("the model refutes the code as it is"), "{}", stdout(&output));
 }
 
@@ -201,7 +201,7 @@ fn locks_and_barriers_of_the_catalogue_are_asked_by_id() {
         ("gpu.lock.ticket", "8 ld.acquire.gpu.global.u32 → ld.relaxed.gpu.global.u32"),
         ("gpu.grid.hierarchical:near_counters", "58 fence.acquire.gpu → left out"),
     ] {
-        let table = tables(folder.path(), &["--gpu", id, "--sass", "sm_90"]);
+        let table = tables(folder.path(), &["--gpu", id, "--sass", "sm_90", "--budget", "2s"]);
         assert!(table.contains("the model does not refute the code as it is"), "{id}: {table}");
         assert!(row(&table, begin).contains("the memory model requires it"), "{id}: {table}");
         assert_eq!(table.matches("the model does not refute the code as it is").count(), 1, "{id}: one operation");
@@ -211,7 +211,7 @@ fn locks_and_barriers_of_the_catalogue_are_asked_by_id() {
 /// What the command of an example answers. Needs NVRTC, but no GPU.
 fn of_example(name: &str, words: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    tables(folder.path(), &[&["--gpu", &example(name), "--sass", "sm_90"][..], words].concat())
+    tables(folder.path(), &[&["--gpu", &example(name), "--sass", "sm_90", "--budget", "2s"][..], words].concat())
 }
 
 #[test]

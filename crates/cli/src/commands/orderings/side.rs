@@ -61,17 +61,19 @@ impl<'a> Side<'a> {
                 .map_err(|error| Failure::CouldNot(error.to_string()))?;
             Kind::Gpu { arguments, folder, inspector: Box::new(inspector), codes }
         };
-        let count = variants.len() as u32 + 1;
+        let share = |all: Duration, most| {
+            (arguments.budget.map_or(all, |budget| all.min(budget)) / (variants.len() as u32 + 1)).min(most)
+        };
         let mut side = Self {
             kind,
             trials: Trials::new(dtype).map_err(Failure::CouldNot)?,
             subject: subject.to_owned(),
             original: String::new(),
-            model_time: (MODEL_TIME / count).min(LONGEST_MODEL),
+            model_time: share(MODEL_TIME, LONGEST_MODEL),
             test_time: if is_cpu {
-                (TEST_TIME / count).min(LONGEST_TEST)
+                share(TEST_TIME, LONGEST_TEST)
             } else {
-                (TEST_TIME_OF_GPU / count).min(LONGEST_TEST_OF_GPU)
+                share(TEST_TIME_OF_GPU, LONGEST_TEST_OF_GPU)
             },
         };
         side.original = side.code(own).map_err(|error| Failure::CouldNot(format!("{}: {error}", own.id)))?;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use syncscope_core::{Dtype, OwnCheck, OwnOperation};
@@ -63,6 +63,8 @@ pub struct Trials {
     dtype: Dtype,
     /// What was compiled, by its text and function.
     known: Mutex<HashMap<TextAndFunction, Result<String, String>>>,
+    /// Whether its compiler is for another processor, once it has compiled something.
+    is_foreign: OnceLock<bool>,
 }
 
 type TextAndFunction = (String, Option<String>);
@@ -90,7 +92,7 @@ impl Trials {
     /// That there is no place for the programs.
     pub fn new(dtype: Option<Dtype>) -> Result<Self, String> {
         let folder = temporary_folder().map_err(|error| error.to_string())?;
-        Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32), known: Mutex::default() })
+        Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32), known: Mutex::default(), is_foreign: OnceLock::new() })
     }
 
     /// The code of an operation in a timed loop and in its test, as assembly without names: equal for those that execute the same.
@@ -188,7 +190,8 @@ impl Trials {
         time: Duration,
         sizes: [(u32, u32); 2],
     ) -> Result<(String, BTreeMap<i32, Option<String>>), String> {
-        let is_foreign = self.assembly(own).is_ok_and(|assembly| Self::foreign(&assembly).is_some());
+        let seen = |assembly: String| *self.is_foreign.get_or_init(|| Self::foreign(&assembly).is_some());
+        let is_foreign = self.is_foreign.get().copied().unwrap_or_else(|| self.assembly(own).is_ok_and(seen));
         let compiler = compiler_among(own, self.dtype, false, !is_foreign)?;
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
         let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-Wno-tsan"];
