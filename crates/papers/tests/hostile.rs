@@ -360,8 +360,9 @@ const MARKUP: &str = "<img src=x onerror=alert(1)>";
 fn strings() {
     let hostile = Hostile::new();
     let long = "long ".repeat(50_000);
-    let payloads =
-        ["\u{1b}]0;x\u{7}\u{9b}31m\u{202e}", "=HYPERLINK(\"http://x\")", MARKUP, &long, "</script><!--", "__proto__"];
+    // A formula is one at the begin of a cell, markup anywhere.
+    let formula = format!("=HYPERLINK(\"http://x\")</script><!--{MARKUP}");
+    let payloads = ["\u{1b}]0;x\u{7}\u{9b}31m\u{202e}", &formula, &long, "__proto__"];
     let mut found = Vec::new();
     places(&hostile.run, Value::is_string, "", &mut found);
     assert!(found.len() > 30, "{found:?}");
