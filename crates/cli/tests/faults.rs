@@ -301,4 +301,8 @@ fn an_architecture_that_is_not_verified_is_no_success() {
     let last = text.lines().last().unwrap_or_default();
     assert_eq!(output.status.code(), Some(3), "{text} {}", stderr(&output));
     assert!(last.starts_with("NOT CHECKED: sm_75, sm_80, ") && last.contains("NVRTC"), "{text}");
+    // Who asks for nothing of a GPU has all that was asked for.
+    let output = without_libraries(folder.path()).args(["verify", "--only", "cpu.fence.seq_cst"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && !text.contains("NOT CHECKED"), "{text} {}", stderr(&output));
 }

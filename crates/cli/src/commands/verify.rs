@@ -90,7 +90,12 @@ fn examine(
     selection.check(&laboratories.listing())?;
     let mut unchecked = Unchecked::new();
     let mut verifiers = Vec::new();
-    let archs = if arguments.arch.is_empty() { VERIFIED.map(str::to_owned).to_vec() } else { arguments.arch.clone() };
+    let on_gpu = syncscope_gpu::verify::programs(|case| selection.selects(case));
+    let archs = match &arguments.arch[..] {
+        [] if on_gpu.is_empty() => Vec::new(),
+        [] => VERIFIED.map(str::to_owned).to_vec(),
+        asked => asked.to_vec(),
+    };
     for arch in archs {
         match Verifier::new(&arch) {
             Ok(verifier) => verifiers.push((arch, verifier)),
@@ -102,7 +107,6 @@ fn examine(
     }
     let mut programs = laboratories.cpu.as_mut().map(|cpu| on_cpu(cpu, selection)).unwrap_or_default();
     progress.suspend(|| show(&programs))?;
-    let on_gpu = syncscope_gpu::verify::programs(|case| selection.selects(case));
     let families = in_groups(on_gpu.into_iter().map(|one| (family_of(&one.0).to_owned(), one)));
     for (family, of_family) in BTreeMap::from_iter(families) {
         let mut found = Vec::new();
