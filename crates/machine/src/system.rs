@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use syncscope_core::machine::{CpuSignature, LoadedLibrary, SystemSettings};
 #[cfg(target_arch = "x86_64")]
 use syncscope_host::scheduling::{self, AffinityGuard};
-use syncscope_host::{cpu_list, file_hash, is_emulator};
+use syncscope_host::{content_hash, cpu_list, is_emulator};
 
 use super::arm;
 
@@ -346,7 +346,8 @@ pub fn loaded_library(system: &System, name: &str) -> Option<LoadedLibrary> {
     // `1.0.0` of `libgomp.so.1.0.0`
     let in_name = || Some(file_name.split_once(".so.")?.1.to_owned());
     let version = package_version(system, name, &path).or_else(in_name);
-    let hash = file_hash(&system.root().join(path.trim_start_matches('/')));
+    let content = fs::read(system.root().join(path.trim_start_matches('/')));
+    let hash = content.ok().map(|bytes| content_hash(&bytes));
     Some(LoadedLibrary { name: name.to_owned(), file: if is_systems { path } else { file_name }, version, hash })
 }
 

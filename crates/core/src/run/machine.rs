@@ -273,7 +273,7 @@ records! {
         pub file: String,
         /// Version of the package that installed it, where the system lists it; else the one in the file's name.
         pub version?: Option<String>,
-        /// A hash of the file.
+        /// The 64-bit FNV-1a hash of the file.
         pub hash?: Option<String>,
     }
 
