@@ -35,6 +35,9 @@ impl Header {
         if let Some(missing) = NEEDED.iter().find(|needed| !names.clone().any(|name| name == **needed)) {
             return Err(format!("its header has no `{missing}`"));
         }
+        if names.clone().any(|name| name.ends_with('\r')) {
+            return Err("it has other line endings".to_owned());
+        }
         let column = |name: &str| COLUMNS.iter().find(|column| column.name == name);
         if let Some(twice) = COLUMNS.iter().find(|one| names.clone().filter(|name| *name == one.name).count() > 1) {
             return Err(format!("its header has `{}` twice", twice.name));
@@ -75,11 +78,13 @@ impl Header {
         row.mode = row.case.mode;
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
-            if !self.unknown().is_empty() && row.case.id().0 != id {
-                return Err(format!(
-                    "`case_id` {id} belongs to another case: an unknown column holds one of its \
-                                    parameters"
-                ));
+            if row.case.id().0 != id {
+                let why = if self.unknown().is_empty() {
+                    "a cell with a parameter was changed"
+                } else {
+                    "an unknown column holds one of its parameters"
+                };
+                return Err(format!("`case_id` {id} belongs to another case: {why}"));
             }
         }
         Ok(row)
@@ -100,6 +105,22 @@ impl Cells for CellsOfLine<'_> {
 mod tests {
     use super::*;
     use crate::model::parameter::PARAMETERS;
+
+    /// A spreadsheet that sorts one column, or writes lines as it likes, makes no other case of a row.
+    #[test]
+    fn a_changed_parameter_is_not_another_case() {
+        let case = crate::Case { threads: Some(2), ..crate::Case::new("cpu.lock.ticket") };
+        let row = Row::unmeasured(case, crate::Verdict::Elided(String::new()));
+        let (record, threads) = (row.to_record(), names().iter().position(|name| *name == "threads").unwrap());
+        assert_eq!(Header::default().row(&record).unwrap().case, row.case);
+        let cell = |(at, cell): (usize, &str)| if at == threads { "1".to_owned() } else { cell.to_owned() };
+        let changed: StringRecord = record.iter().enumerate().map(cell).collect();
+        let error = Header::default().row(&changed).unwrap_err();
+        assert!(error.contains("belongs to another case: a cell"), "{error}");
+        let last = format!("{}\r", names().last().unwrap());
+        let windows = names().into_iter().rev().skip(1).rev().chain([last.as_str()]).collect::<Vec<_>>();
+        assert!(Header::of(windows.iter().copied()).unwrap_err().contains("other line endings"));
+    }
 
     #[test]
     fn the_table_holds_every_parameter_and_no_name_twice() {
