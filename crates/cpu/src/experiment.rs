@@ -361,11 +361,14 @@ impl Experiment for TeamExperiment<'_> {
         self.defect.clone().map_or(Check::Ok, Check::Failed)
     }
 
-    /// Runs the proof that needs a loop of its own, then the follow-up.
+    fn prove(&mut self) -> Result<(), ExperimentError> {
+        let Some(proof) = self.workload.proof.clone() else { return Ok(()) };
+        self.run_untimed(Purpose::Proof, &proof, self.workload.proofs)?;
+        self.defect.clone().map_or(Ok(()), |defect| Err(ExperimentError::Failed(defect)))
+    }
+
+    /// Runs more windows, then the follow-up.
     fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
-        if let Some(proof) = self.workload.proof.clone() {
-            self.run_untimed(Purpose::Proof, &proof, self.workload.proofs)?;
-        }
         let mut found = self.of_windows()?;
         found.extend(self.of_long_windows()?);
         let follow_up = self.workload.follow_up.as_ref().map(|make| make(self.clock));

@@ -57,7 +57,7 @@ fn check_of((mut laboratory, case): (CpuLaboratory, Case)) -> Check {
     let mut try_once = || {
         let mut experiment = laboratory.experiment(&case).unwrap();
         let shot = Shot { side: Side::Test, iterations: 2, pair: 0 };
-        match experiment.sample(shot).and_then(|_| experiment.details()) {
+        match experiment.sample(shot).and_then(|_| experiment.prove()).and_then(|()| experiment.details()) {
             Ok(_) => Some(experiment.check()),
             Err(ExperimentError::Interfered(_)) => None,
             Err(defect) => Some(Check::Failed(defect.to_string())),

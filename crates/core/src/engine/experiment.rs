@@ -190,8 +190,17 @@ pub trait Experiment {
         None
     }
 
-    /// What else can be measured of the case: percentiles, fairness, a proof that takes a loop of its own. Called once,
-    /// after the last sample and its check; may take some milliseconds.
+    /// Proves in a loop of its own that the primitive does its work. Called after the first block, before there is a row: a
+    /// cost without this proof is none.
+    ///
+    /// # Errors
+    /// When the primitive did not do its work; [`ExperimentError::Interfered`] when other programs did not let it.
+    fn prove(&mut self) -> Result<(), ExperimentError> {
+        Ok(())
+    }
+
+    /// What else can be measured of the case: percentiles, fairness. Called once, after the last sample and its check; may take
+    /// some milliseconds.
     ///
     /// # Errors
     /// When the primitive did not do its work meanwhile; [`ExperimentError::Interfered`] when other programs did not let it.

@@ -152,6 +152,11 @@ impl Engine {
         !self.is_final && (blocks < self.settings.blocks.min || may_improve)
     }
 
+    /// Whether the proof follows this block: the first, and in a fresh process, whose code the first process proved, the last.
+    const fn proves(&self, blocks: u32, is_unfinished: bool) -> bool {
+        if self.calibration.is_none() { blocks == 1 } else { !is_unfinished }
+    }
+
     /// Takes the pairs of one block. `None` if someone asked to stop.
     fn take_pairs(
         &self,
@@ -192,7 +197,7 @@ impl Engine {
         let is_unfinished = self.is_unfinished(blocks, stop);
         let (check, details) = match self.trial {
             Some(_) => (Check::NotApplicable, Vec::new()),
-            None => examine(experiment, is_unfinished)?,
+            None => examine(experiment, self.proves(blocks, is_unfinished), is_unfinished)?,
         };
         let basis = Basis {
             formula: CostFormula::new(experiment, iterations),
@@ -285,13 +290,21 @@ fn tried(experiment: &mut dyn Experiment, time: Duration) -> Measurement {
     Measurement { pairs, check, ..Measurement::without_figure(experiment, verdict, evidence) }
 }
 
-/// Asks for the check. After the last block it asks for the details too, whose runs may fail the check.
-fn examine(experiment: &mut dyn Experiment, is_unfinished: bool) -> Result<(Check, Vec<Detail>), ExperimentError> {
+/// Asks for the check and the proof. After the last block it asks for the details too, whose runs may fail the check.
+fn examine(
+    experiment: &mut dyn Experiment,
+    proves: bool,
+    is_unfinished: bool,
+) -> Result<(Check, Vec<Detail>), ExperimentError> {
     let check = profile::time(Phase::Check, || experiment.check());
-    if is_unfinished || matches!(check, Check::Failed(_)) {
+    if matches!(check, Check::Failed(_)) {
         return Ok((check, Vec::new()));
     }
-    match profile::time(Phase::Details, || experiment.details()) {
+    let proof = if proves { profile::time(Phase::Check, || experiment.prove()) } else { Ok(()) };
+    let found = proof.and_then(|()| {
+        if is_unfinished { Ok(Vec::new()) } else { profile::time(Phase::Details, || experiment.details()) }
+    });
+    match found {
         Ok(found) => Ok((check, found.into_iter().filter(|detail| detail.value.is_finite()).collect())),
         Err(error @ (ExperimentError::Interfered(_) | ExperimentError::Prevented(_))) => Err(error),
         Err(error) => Ok((Check::Failed(error.to_string()), Vec::new())),

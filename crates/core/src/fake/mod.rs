@@ -54,6 +54,8 @@ pub enum Fault {
     ClockSinks,
     /// The check fails.
     Miscounts,
+    /// The proof does not end, because other programs hold the processors.
+    Unproved,
     /// The primitive is not in the machine code.
     Elided,
     /// The laboratory is lost with it.
@@ -215,6 +217,11 @@ impl Experiment for FakeExperiment {
 
     fn check(&mut self) -> Check {
         if self.fault == Fault::Miscounts { Check::Failed("expected 2, found 1".to_owned()) } else { Check::Ok }
+    }
+
+    fn prove(&mut self) -> Result<(), ExperimentError> {
+        let taken = || Err(ExperimentError::Interfered("the processors were taken".to_owned()));
+        if self.fault == Fault::Unproved { taken() } else { Ok(()) }
     }
 
     fn evidence(&mut self) -> Evidence {

@@ -42,6 +42,8 @@ pub(super) struct PendingCase {
     /// Its course once it is finished.
     pub(super) finished_course: Vec<Stage>,
     pub(super) found: Option<Measurement>,
+    /// Why the last block that other programs prevented has no pairs.
+    pub(super) prevented: Option<String>,
     pub(super) recorded: Recorded,
     /// The pairs that it had when its cost was last shown.
     pub(super) shown: usize,
@@ -62,6 +64,7 @@ impl PendingCase {
             earlier_pairs: None,
             finished_course: Vec::new(),
             found: None,
+            prevented: None,
             recorded: Recorded::Nothing,
             shown: 0,
             spent: Duration::ZERO,
@@ -74,7 +77,10 @@ impl PendingCase {
     pub(super) fn add_block(&mut self, found: Measurement) {
         let is_prevented = found.stop.is_none() && matches!(found.verdict, Verdict::Interfered(_));
         self.found = match self.found.take() {
-            Some(earlier) if is_prevented => Some(Measurement { blocks: found.blocks, ..earlier }),
+            Some(earlier) if is_prevented => {
+                self.prevented = Some(found.verdict.reason().to_owned());
+                Some(Measurement { blocks: found.blocks, ..earlier })
+            }
             _ => Some(found),
         };
     }
@@ -135,7 +141,11 @@ impl PendingCase {
 
     /// Its row for what was `found`.
     pub(super) fn row(&self, found: &Measurement) -> Row {
-        let row = Row::measured(self.case.clone(), self.facts.as_ref(), found);
+        let mut row = Row::measured(self.case.clone(), self.facts.as_ref(), found);
+        if let Some(reason) = &self.prevented {
+            let remark = format!("a block of pairs is missing: {reason}");
+            row.remark = Some(row.remark.map_or(remark.clone(), |known| format!("{known}; {remark}")));
+        }
         let lacks_processes = matches!(self.apart, MeasuredApart::Asked | MeasuredApart::GivenUp);
         Row { provisional: !self.is_finished || lacks_processes, ..row }
     }
@@ -247,6 +257,8 @@ mod tests {
         let (_, pairs, _, _) = take(Fault::None);
         assert_eq!(take(Fault::Interfered), (2, pairs, "Noisy", true), "too few blocks yet");
         assert_eq!(take(Fault::TimesOut), (3, 0, "TimedOut", false), "that is the primitive's doing");
+        let row = pending.row(pending.found.as_ref().unwrap());
+        assert!(row.remark.unwrap().contains("is missing: the processors were taken"), "the row says so");
         pending.found = None;
         let mut experiment = FakeExperiment::new(5.0, 1).with_fault(Fault::Interfered);
         pending.add_block(engine.measure_block(&mut experiment, None, 1).unwrap());

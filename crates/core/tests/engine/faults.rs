@@ -75,6 +75,9 @@ fn faults_become_verdicts() {
     assert_eq!(verdict(Fault::Fails("no memory".into())), Verdict::Failed("no memory".into()));
     assert_eq!(verdict(Fault::Miscounts), Verdict::Failed("check failed: expected 2, found 1".into()));
     assert_eq!(verdict(Fault::Elided).name(), "Elided");
+    let unproved = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::Unproved));
+    assert_eq!(unproved.verdict, Verdict::Interfered("the processors were taken".into()), "no figure without a check");
+    assert!(unproved.estimate.is_none() && unproved.check == Check::NotApplicable);
 }
 
 #[test]
