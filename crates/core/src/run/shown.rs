@@ -9,6 +9,9 @@ use crate::{Cycles, Interval, Nanoseconds, Row, Settings, Verdict};
 /// The widest half interval, relative to the cost, of a rough figure.
 pub const ROUGH_UP_TO: f64 = 0.25;
 
+/// Why a cost that was cut short is rough: the processes of the run that did not measure it may have found another one.
+const MISSES_BLOCKS: &str = "planned measurement blocks are missing, so the interval is too narrow";
+
 /// A wider interval says too little to be written at all.
 pub const RANGE_UP_TO: f64 = 0.5;
 
@@ -49,6 +52,7 @@ impl Row {
             (Verdict::Resolved, Some(width)) if width > Settings::NOISY_ABOVE => {
                 Verdict::Noisy(why_wide(width, cycles))
             }
+            (Verdict::Resolved, Some(_)) if self.provisional => Verdict::Noisy(MISSES_BLOCKS.to_owned()),
             (Verdict::Noisy(_), Some(width)) if width <= Settings::NOISY_ABOVE && joins_runs => Verdict::Resolved,
             (verdict, _) => verdict,
         };
@@ -93,6 +97,8 @@ mod tests {
         assert_eq!(judged(8.3).verdict, Verdict::Noisy(reason.into()));
         assert_eq!([8.3, 24.0, 26.0].map(|half| judged(half).has_figure()), [true, true, false]);
         assert_eq!([24.0, 26.0].map(|half| judged(half).ops_per_s_total), [Some(1e7), None]);
+        let cut = Row { provisional: true, ..row(Verdict::Resolved, 1.0) }.judged();
+        assert!(matches!(&cut.verdict, Verdict::Noisy(why) if why.contains("are missing")) && cut.has_figure());
         let imported = Row { ns_within: None, ns_interval: None, ..row(Verdict::Resolved, 1.0) };
         assert_eq!(imported.judged().verdict, Verdict::Resolved, "without an interval nothing is judged");
     }

@@ -334,8 +334,10 @@ impl Session {
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
         let details = self.directory.details_of(&rows)?;
         // Whatever this process was to measure: the run is done when it has what it planned.
-        if self.run.status == Status::Done && !self.run.is_complete_with(&rows) {
-            self.run.status = Status::Interrupted;
+        if !self.run.is_complete_with(&rows) {
+            if self.run.status == Status::Done {
+                self.run.status = Status::Interrupted;
+            }
             let reason = self.without_processes.take();
             self.run.warnings.extend(reason.map(|reason| format!("{WITHOUT_PROCESSES}: {reason}")));
         }
