@@ -97,10 +97,11 @@ impl Function<'_> {
                 let mut numbers = place.split_whitespace().map_while(|number| number.parse::<u32>().ok());
                 if let (Some(file), Some(line @ 1..)) = (numbers.next(), numbers.next()) {
                     let name = self.files.get(&file).unwrap_or(&HARNESS);
-                    let _ = writeln!(self.code, "#line {line} \"{name}\"");
+                    // What follows stays in this one line.
+                    let _ = write!(self.code, "\n#line {line} \"{name}\"\n");
                 }
             } else if let Some(label) = line.strip_suffix(':') {
-                let _ = writeln!(self.code, "{}: ;", identifier(label));
+                let _ = write!(self.code, "{}: ; ", identifier(label));
             } else if !line.is_empty() && !line.starts_with('.') {
                 for instruction in line.split(';').map(str::trim).filter(|one| !one.is_empty()) {
                     self.instruction(instruction)?;
@@ -132,7 +133,7 @@ impl Function<'_> {
             (Some(register), _) => format!("if (!{}) ", self.value(register)),
             (None, false) => format!("if ({}) ", self.value(guard)),
         };
-        let _ = writeln!(self.code, "{guard}{{ {statement} }}");
+        let _ = write!(self.code, "{guard}{{ {statement} }} ");
         Ok(())
     }
 
@@ -421,6 +422,14 @@ mod tests {
             body("\t.loc 1 7 5, function_name $L1, inlined_at 1 9 1\n\tbar.sync 0;\n\t.loc 2 8 1\n\tret;", Span::Block);
         let text = text.unwrap();
         assert!(text.contains("#line 7 \"modelled.c\"") && text.contains("#line 8 \"harness\""), "{text}");
+        let several =
+            body("\t.loc 1 7 5\n\tmembar.gl;\n$L2:\n\tmembar.gl;\n\tmembar.gl;\n\t.loc 1 8 1\n\tret;", Span::Grid);
+        let several = several.unwrap();
+        let of_seven = several.split("modelled.c\"\n").nth(1).unwrap().split("#line").next().unwrap();
+        assert!(
+            of_seven.matches("__atomic_thread_fence").count() == 3 && of_seven.trim().lines().count() == 1,
+            "{several}"
+        );
         for unknown in ["shfl.sync.down.b32 %r1, %r2, 1, 31, -1;", "ld.global.v4.u32 {%r1, %r2}, [%rd1];", "{", "frob;"]
         {
             assert!(body(unknown, Span::Grid).unwrap_err().starts_with("it has `"), "{unknown}");
