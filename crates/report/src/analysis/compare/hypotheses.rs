@@ -134,10 +134,10 @@ fn not_comparable(a: &Row, b: &Row) -> Option<String> {
     }
     let actors = a.actor.zip(b.actor).filter(|(of_a, of_b)| a.case.actors() > 1 && of_a != of_b);
     if let Some((of_a, of_b)) = actors {
-        return Some(format!("A shows the cost of the {of_a} thread, B that of the {of_b} thread"));
+        return Some(format!("the cost of the {of_a} thread in A, of the {of_b} thread in B"));
     }
     let (of_a, of_b) = a.population.zip(b.population).filter(|(of_a, of_b)| of_a != of_b)?;
-    Some(format!("A shows the population `{of_a}`, B `{of_b}` (SMT interference)"))
+    Some(format!("the population is `{of_a}` in A, `{of_b}` in B (SMT interference)"))
 }
 
 /// The ratio of what equal work costs in both, and its ends; `None` where it is the ratio of the means.
