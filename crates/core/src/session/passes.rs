@@ -299,6 +299,7 @@ impl Passes<'_> {
             if let Verdict::TimedOut(reason) = &mut found.verdict
                 && pending.case.threads > Some(1)
                 && !own.is_barrier()
+                && !own.is_wait_for()
                 && own.launch.is_none()
             {
                 reason.push_str("; if its threads wait for each other, measure it with --check barrier");
