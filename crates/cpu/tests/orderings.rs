@@ -30,7 +30,7 @@ fn operation(file: &str, text: &str, functions: &[&str]) -> OwnOperation {
 
 /// What the model says of a text with these functions.
 fn asked(trials: &Trials, file: &str, text: &str, functions: &[&str], time: Duration) -> Model {
-    let said = trials.model(&operation(file, text, functions), time, SIZES);
+    let said = trials.model(&operation(file, text, functions), time, &SIZES);
     said.map_or_else(Model::Cannot, |(lines, files)| Model::parse(&lines, &files))
 }
 
@@ -213,7 +213,7 @@ fn what_cannot_be_modelled_is_said() {
 fn threads_of_this_machine_see_what_is_broken() {
     let tested = |text: &str| {
         let trials = Trials::new(None).unwrap();
-        trials.stress(&operation("mine.c", text, &["acquire", "release"]), Duration::from_millis(500), &[]).unwrap()
+        trials.stress(&operation("mine.c", text, &["acquire", "release"]), Duration::from_millis(500), &[], 2).unwrap()
     };
     let release = "void release(struct thread *me) { atomic_store_explicit(me->x, 0, memory_order_release); }";
     let good = tested(&format!(

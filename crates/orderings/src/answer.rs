@@ -244,7 +244,10 @@ impl Test {
             ["hangs", ..] => Self::Hangs(format!("hangs after {} uses", number(1))),
             ["failed", kind, ..] => {
                 let what = match kind {
-                    "lost" => format!("{} changes of {subject} are lost", number(2).wrapping_sub(number(3))),
+                    "lost" => match number(2).wrapping_sub(number(3)) {
+                        1 => format!("a change of {subject} is lost"),
+                        lost => format!("{lost} changes of {subject} are lost"),
+                    },
                     "check" => "check() returned 0".to_owned(),
                     "early" => format!("{subject}: {} where {} is due", number(3), number(2)),
                     _ => format!("{subject}: {} and {} seen together", number(2), number(3)),
@@ -293,6 +296,8 @@ mod tests {
             Test::parse("failed lost 2000 1998 1234\n", "the data"),
             Test::Failed("2 changes of the data are lost, after 1234 uses".to_owned())
         );
+        let one = Test::parse("failed lost 2000 1999 1234\n", "the data");
+        assert_eq!(one, Test::Failed("a change of the data is lost, after 1234 uses".to_owned()));
         assert_eq!(Test::parse("hangs 7", "x"), Test::Hangs("hangs after 7 uses".to_owned()));
         assert!(matches!(Test::parse("", "x"), Test::Cannot(_)));
     }

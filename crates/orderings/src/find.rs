@@ -176,7 +176,7 @@ impl Finder<'_> {
         }
         if let Some((name, weaker)) = FENCES.iter().find(|(name, _)| *name == word && is_called) {
             let change = |(step, to): (Step, &str)| {
-                let words = to.split(['(', ',']).next().unwrap_or_default().to_owned();
+                let words = to.split_once([',']).map_or(to, |(first, _)| first).to_owned();
                 Change { step, words, edits: vec![(source.tokens[token].range.clone(), to.to_owned())] }
             };
             let left_out =

@@ -157,6 +157,11 @@ impl Price {
         }
     }
 
+    /// Whether it certainly saves something in a case.
+    fn is_shown_to_save(&self) -> bool {
+        matches!(self, Self::Measured(savings) if savings.iter().any(|saving| saving.saved_low_ns > Some(0.0)))
+    }
+
     /// `311 ns`, of several cases the first; empty where no difference is shown.
     pub fn headline(&self) -> String {
         let Self::Measured(savings) = self else { return String::new() };
@@ -191,6 +196,11 @@ impl Saving {
             return format!("no difference shown (±{} ns)", rounded(size));
         }
         let word = if *saved_ns > 0.0 { "less" } else { "more" };
+        // As of all costs: the interval alone where it is wide.
+        if size > saved_ns.abs() / 4.0 {
+            let (near, far) = if *low > 0.0 { (*low, *high) } else { (-high, -low) };
+            return format!("{} to {} ns {word}", rounded(near), rounded(far));
+        }
         format!("{} ns {word} (±{:.0} %)", rounded(saved_ns.abs()), size / saved_ns.abs() * 100.0)
     }
 }
@@ -253,7 +263,8 @@ impl Table {
         let (changes, price) = (changes.join(", "), price.in_words());
         // Of code that the model refutes or cannot run, it judges no form.
         let judges = if matches!(self.model, Some(Model::NotRefuted(_))) { "no test and no model" } else { "no test" };
-        Some(format!("{}: the cheapest form that {judges} refutes: {changes} ({price})", self.operation))
+        let form = if self.cheapest.as_ref()?.price.is_shown_to_save() { "the cheapest form" } else { "a weaker form" };
+        Some(format!("{}: {form} that {judges} refutes: {changes} ({price})", self.operation))
     }
 
     /// For the terminal.
@@ -307,8 +318,12 @@ impl Table {
         match &self.model {
             Some(Model::Refuted(refuted)) => {
                 let story = refuted.story(&self.subject).join("\n  ");
+                let for_two = refuted.threads > 2 && self.operation.starts_with("cpu.");
+                let for_two = if for_two { " (if it is for two threads alone: --threads 2)" } else { "" };
                 lines.push(format!(
-                    "the model refutes the code as it is, so that it says nothing of its variants:\n  {story}"
+                    "the model refutes the code as it is with {} threads{for_two}, so that it says nothing of its \
+                     variants:\n  {story}",
+                    refuted.threads
                 ));
             }
             Some(model @ Model::NotRefuted(_)) => {
@@ -390,6 +405,26 @@ mod tests {
         assert_eq!(saving(300.0, 320.0).in_words(), "310 ns less (±3 %)");
         assert_eq!(saving(-0.5, 0.5).in_words(), "no difference shown (±0.50 ns)");
         assert_eq!(saving(-3.0, -2.0).in_words(), "2.50 ns more (±20 %)");
+        assert_eq!(saving(-130.0, -25.0).in_words(), "25.0 to 130 ns more", "no ± that seems to reach zero");
+        let answer = |price| {
+            let cheapest = Some(Together { price, ..Together::default() });
+            let (operation, subject) = ("cpu.own.x".to_owned(), String::new());
+            let (rows, not_tried) = (Vec::new(), Vec::new());
+            let table = Table {
+                operation,
+                subject,
+                cheapest,
+                model: None,
+                test: None,
+                rows,
+                not_tried,
+                without_any: None,
+                against: None,
+            };
+            table.answer().unwrap()
+        };
+        assert!(answer(saving(300.0, 320.0)).contains("the cheapest form that"));
+        assert!(answer(saving(-0.5, 0.6)).contains("a weaker form that"), "nothing shows that it is cheaper");
     }
 
     #[test]

@@ -162,6 +162,29 @@ fn orderings_of_included_headers_are_tried() {
     );
 }
 
+/// Code for two threads is asked of two, by the model and by the test, where two are asked for.
+#[test]
+fn code_for_two_threads_is_asked_of_two() {
+    let folder = tempfile::tempdir().unwrap();
+    // Peterson's lock.
+    let text = "struct state { _Atomic int wants[2], turn; };\n\
+                void acquire(struct thread *me) {\n struct state *s = me->memory;\n\
+                const int mine = me->number & 1, other = 1 - mine;\n\
+                atomic_store(&s->wants[mine], 1);\n\
+                atomic_store(&s->turn, other);\n\
+                while (atomic_load(&s->wants[other]) && atomic_load(&s->turn) == other) syncscope_pause();\n}\n\
+                void release(struct thread *me) {\n struct state *s = me->memory;\n\
+                atomic_store_explicit(&s->wants[me->number & 1], 0, memory_order_release);\n}\n";
+    fs::write(folder.path().join("a.c"), text).unwrap();
+    let table = tables(folder.path(), &["--cpu", "a.c", "--threads", "2", "--budget", "40s"]);
+    assert!(table.contains("the model does not refute the code as it is: 2 threads"), "{table}");
+    assert!(!table.contains("3 threads"), "{table}");
+    let release = row(&table, "11 atomic_store_explicit release → relaxed");
+    assert!(release.contains("the memory model requires it"), "{table}");
+    let output = measure(folder.path(), &["--cpu", "a.c", "--threads", "1,3", "--budget", "1s"]);
+    assert!(!stdout(&output).contains("does not refute"), "three break it: {}", stdout(&output));
+}
+
 /// A variant that waits for ever ends, is named, and costs the others nothing; two operations are compared, each with its table.
 #[test]
 fn a_variant_that_hangs_is_named_and_operations_are_compared() {

@@ -39,7 +39,10 @@ impl Study {
             let savings = request.savings(&data, &directory, [first, id])?;
             let reason = || {
                 let reason = data.rows.iter().find(|row| row.case.primitive == *id).map(|row| row.verdict.reason());
-                Price::NotMeasured(reason.filter(|reason| !reason.is_empty()).unwrap_or("no figure").to_owned())
+                let reason = reason.filter(|reason| !reason.is_empty());
+                Price::NotMeasured(
+                    reason.map_or_else(|| "no figure".to_owned(), |of| format!("no figure; the variant: {of}")),
+                )
             };
             let price = if savings.is_empty() { reason() } else { Price::Measured(savings) };
             match priced {

@@ -32,6 +32,8 @@ pub(super) struct Side<'a> {
 enum Kind<'a> {
     Cpu {
         cpus: Vec<u32>,
+        /// The most threads that share memory: the code may be for so many alone.
+        most: u32,
     },
     /// With the machine code of the variants, which are compiled all at a time.
     Gpu {
@@ -53,7 +55,8 @@ impl<'a> Side<'a> {
         let dtype = arguments.axes.dtype.first().copied();
         let is_cpu = own.id.starts_with(Domain::Cpu.as_str());
         let kind = if is_cpu {
-            Kind::Cpu { cpus: allowed_cpus() }
+            let most = arguments.axes.threads.iter().copied().max().filter(|most| *most > 1).unwrap_or(u32::MAX);
+            Kind::Cpu { cpus: allowed_cpus(), most }
         } else {
             let all = std::iter::once(own).chain(variants.iter().map(|variant| &variant.own));
             let codes = listings(&all.collect::<Vec<_>>(), arguments).map_err(Failure::CouldNot)?;
@@ -153,7 +156,10 @@ impl<'a> Side<'a> {
             })
         };
         let inspector = match &self.kind {
-            Kind::Cpu { .. } => return parse(self.trials.model(own, self.model_time, SIZES)),
+            Kind::Cpu { most, .. } => {
+                let sizes: Vec<_> = SIZES.into_iter().filter(|(threads, _)| threads <= most).collect();
+                return parse(self.trials.model(own, self.model_time, &sizes));
+            }
             Kind::Gpu { inspector, .. } => inspector,
         };
         // Of several devices: the blocks of one of them, and blocks of different ones.
@@ -161,7 +167,7 @@ impl<'a> Side<'a> {
         let mut bounds = Vec::new();
         for span in spans {
             let said = modelled(own, inspector, *span)
-                .and_then(|(own, sizes)| self.trials.model(&own, self.model_time / spans.len() as u32, sizes));
+                .and_then(|(own, sizes)| self.trials.model(&own, self.model_time / spans.len() as u32, &sizes));
             match parse(said) {
                 Model::NotRefuted(more) => bounds.extend(more),
                 other => return other,
@@ -178,9 +184,9 @@ impl<'a> Side<'a> {
     /// What the check finds under stress, of each operation.
     pub(super) fn tests(&self, operations: &[&OwnOperation]) -> Vec<Test> {
         match &self.kind {
-            Kind::Cpu { cpus } => {
+            Kind::Cpu { cpus, most } => {
                 let test = |own: &&OwnOperation| {
-                    let said = self.trials.stress(own, self.test_time, cpus);
+                    let said = self.trials.stress(own, self.test_time, cpus, *most as usize);
                     said.map_or_else(Test::Cannot, |line| Test::parse(&line, &self.subject))
                 };
                 operations.iter().map(test).collect()

@@ -724,21 +724,21 @@ static void open_model(void) {
 
 // The sizes of the model: seconds, then threads and times of each.
 int main(int count, char **words) {
-    enum { SIZES = 2 };
     static struct { unsigned threads, times, is_complete, deviations; uint64_t executions; } *sizes;
     const struct rlimit memory = {1 << 30, 1 << 30}, core = {0, 0};
     setrlimit(RLIMIT_AS, &memory), setrlimit(RLIMIT_CORE, &core);
-    if (count != 2 + 2 * SIZES) return 2;
-    sizes = pages(SIZES * sizeof *sizes);
+    const int number = count / 2 - 1;
+    if (number < 1 || count % 2 != 0) return 2;
+    sizes = pages((size_t)number * sizeof *sizes);
     // Processor time; where other programs have the CPUs, it ends before whoever waits for it gives up.
     const double seconds = atof(words[1]), latest = now(CLOCK_MONOTONIC) + 3 * seconds;
     open_model();
-    for (int size = 0; size < SIZES; size++)
+    for (int size = 0; size < number; size++)
         sizes[size].threads = (unsigned)atoi(words[2 + 2 * size]), sizes[size].times = (unsigned)atoi(words[3 + 2 * size]);
     volatile int is_late = 0, is_open = 1;
     for (volatile unsigned deviations = 0; is_open && !is_late; deviations++) {
         is_open = 0;
-        for (volatile int size = 0; size < SIZES && !is_late; size++) {
+        for (volatile int size = 0; size < number && !is_late; size++) {
             if (sizes[size].is_complete) continue;
             all->threads = sizes[size].threads, all->times = sizes[size].times;
             all->deviations = deviations, all->known = 0, all->was_cut = 0;
@@ -754,7 +754,7 @@ int main(int count, char **words) {
             is_open |= all->was_cut;
         }
     }
-    for (int size = 0; size < SIZES; size++)
+    for (int size = 0; size < number; size++)
         fprintf(stderr, "held %u %u %d %u %llu\n", sizes[size].threads, sizes[size].times, sizes[size].executions > 0 ? (int)sizes[size].deviations : -1,
                 sizes[size].is_complete, (unsigned long long)sizes[size].executions);
     return 0;

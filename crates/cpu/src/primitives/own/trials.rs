@@ -53,7 +53,7 @@ pub const FORMS: [(&str, &str); 17] = forms! {
     "cpu.barrier.futex" "futex.c",
 };
 
-/// The usual sizes of the model.
+/// The usual sizes of the model: threads, and how often each uses the operation.
 pub const SIZES: [(u32, u32); 2] = [(2, 2), (3, 1)];
 
 /// Programs of one operation and its variants.
@@ -179,7 +179,7 @@ impl Trials {
         Ok(refusal?.is_none())
     }
 
-    /// What the model says of an operation within a time, for two sizes: threads, and how often each uses it. The lines of
+    /// What the model says of an operation within a time, for some sizes: threads, and how often each uses it. The lines of
     /// `explore.c`, with the numbers of the user's files. Which processor it is for does not matter: it runs on this one.
     ///
     /// # Errors
@@ -188,7 +188,7 @@ impl Trials {
         &self,
         own: &OwnOperation,
         time: Duration,
-        sizes: [(u32, u32); 2],
+        sizes: &[(u32, u32)],
     ) -> Result<(String, BTreeMap<i32, Option<String>>), String> {
         let seen = |assembly: String| *self.is_foreign.get_or_init(|| Self::foreign(&assembly).is_some());
         let is_foreign = self.is_foreign.get().copied().unwrap_or_else(|| self.assembly(own).is_ok_and(seen));
@@ -207,18 +207,18 @@ impl Trials {
         Ok((said, files_of(&assembly, own)))
     }
 
-    /// What threads on these CPUs see of an operation within a time: the line of `stress.c`.
+    /// What threads on these CPUs, at most so many, see of an operation within a time: the line of `stress.c`.
     ///
     /// # Errors
     /// Why it cannot be run.
-    pub fn stress(&self, own: &OwnOperation, time: Duration, cpus: &[u32]) -> Result<String, String> {
+    pub fn stress(&self, own: &OwnOperation, time: Duration, cpus: &[u32], most: usize) -> Result<String, String> {
         trial_of(own, Program::Stress)?;
         let (compiler, assembly) = (compiler_of(own, self.dtype, false)?, self.assembly(own)?);
         if let Some(target) = Self::foreign(&assembly) {
             return Err(format!("its code is for {target}"));
         }
         let program = self.linked(&compiler, &assembly, Program::Stress)?;
-        let threads = cpus.len().clamp(2, MOST_THREADS);
+        let threads = cpus.len().min(most).clamp(2, MOST_THREADS);
         let mut command = Command::new(program.path().join("trial"));
         command.args([time.as_secs_f64().to_string(), threads.to_string()]);
         run(command.args(cpus.iter().take(threads).map(u32::to_string)), time)
