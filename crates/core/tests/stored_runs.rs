@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use syncscope_core::run::Status;
 use syncscope_core::run::columns::{COLUMNS, Header};
 use syncscope_core::run::plain::read_text;
+use syncscope_core::run::provenance::StolenTime;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Preset, Row, stored_run};
@@ -33,13 +34,15 @@ fn every_stored_run_is_read() {
         assert_eq!(rows.len() as u64, read.planned, "{name}");
         for row in &rows {
             let defect = if read.preset == "imported" { defect_of_imported(row) } else { row.defect() };
-            assert_eq!(defect, None, "{name}: {}", row.case);
+            assert_eq!(defect, None, "{name}: {} {:?}", row.case, row.verdict);
         }
         let cases: HashSet<_> = rows.iter().map(|row| row.case.id()).collect();
         let details = run.read_details().unwrap();
         assert!(details.keys().all(|case| cases.contains(case)), "{name}");
         for (listing, path) in run.evidence_files().unwrap() {
-            assert!(read_text(&path).unwrap().lines().count() > 1, "{name}: {listing}");
+            let text = read_text(&path).unwrap();
+            // A library's code is not disassembled.
+            assert!(text.lines().count() > 1 || text.starts_with("library call "), "{name}: {listing}");
         }
     }
 }
@@ -57,13 +60,12 @@ fn planned_times_are_those_of_stored_runs() {
         let planned = [parts.0, parts.1].iter().map(|cases| preset.planned_time(cases).as_secs_f64()).sum::<f64>();
         let has_experiments = run.command.iter().any(|word| word == "--experiments");
         let planned = planned + if has_experiments { EXPERIMENTS } else { 0.0 };
+        let planned = planned * f64::from(run.repeat.unwrap_or(1));
         let took: f64 = run.sessions.iter().map(|session| session.seconds).sum();
         let name = directory.path().file_name().unwrap().display().to_string();
-        // Where the hypervisor always has one of the CPUs, threads wait for one that does not run.
-        let stolen = run
-            .sessions
-            .iter()
-            .any(|session| session.stolen.as_ref().is_some_and(|stolen| stolen.seconds > session.seconds));
+        // Where the hypervisor takes CPUs away, so often that the run warns of it, teams wait for threads that do not run.
+        let is_taken = |stolen: &StolenTime| stolen.share > StolenTime::LARGEST_SHARE;
+        let stolen = run.sessions.iter().any(|session| session.stolen.as_ref().is_some_and(is_taken));
         let is_near = (planned / took - 1.0).abs() < 0.25 || (stolen && (1.0..3.0).contains(&(took / planned)));
         assert!(is_near, "{name}: planned {planned:.0} s, took {took:.0} s");
         compared.push((name, planned.round(), took.round()));
@@ -105,6 +107,7 @@ fn what_follows_from_other_columns_is_not_read() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["h200", "h100-paper", "published-system1"] {
         let run = RunDirectory::open(&results().join(name)).unwrap();
+        let joins_runs = run.read_run().unwrap().repeat.is_some();
         let (_, bytes) = run.measurement_bytes().unwrap();
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -114,11 +117,12 @@ fn what_follows_from_other_columns_is_not_read() {
         for record in reader.records() {
             let cells = record.unwrap();
             let column = |name: &str| COLUMNS.iter().find(|column| column.name == name).unwrap();
-            let cells = names.iter().map(column).zip(&cells).map(|(column, cell)| match column.is_derived(false) {
-                true if column.is_number => "1e-9",
-                true => "anything",
-                false => cell,
-            });
+            let cells =
+                names.iter().map(column).zip(&cells).map(|(column, cell)| match column.is_derived(joins_runs) {
+                    true if column.is_number => "1e-9",
+                    true => "anything",
+                    false => cell,
+                });
             writer.write_record(cells).unwrap();
             altered += 1;
         }
@@ -199,7 +203,32 @@ fn each_disassembly_is_stored_once_and_used() {
 }
 
 /// The primitives whose loops have changed since a stored run.
-const CHANGED: [&str; 2] = ["cpu.lock.mcs", "cpu.lock.reciprocating"];
+const CHANGED: [&str; 24] = [
+    "cpu.fence.acq_rel",
+    "cpu.fence.acquire",
+    "cpu.fence.release",
+    "cpu.lock.mcs",
+    "cpu.lock.reciprocating",
+    "gpu.block.mbarrier",
+    "gpu.block.mbarrier_transaction",
+    "gpu.block.named_barrier",
+    "gpu.cluster.mbarrier_remote",
+    "gpu.grid.counter",
+    "gpu.grid.hierarchical",
+    "gpu.grid.lock_free",
+    "gpu.launch.conditional",
+    "gpu.launch.cooperative",
+    "gpu.launch.device_graph",
+    "gpu.launch.event_sync",
+    "gpu.launch.event_wait",
+    "gpu.launch.graph",
+    "gpu.launch.programmatic",
+    "gpu.launch.stream",
+    "gpu.launch.stream_sync",
+    "gpu.launch.wait_value",
+    "gpu.multi.counter",
+    "gpu.multi.flags",
+];
 
 #[test]
 fn runs_on_one_architecture_timed_the_same_loops() {

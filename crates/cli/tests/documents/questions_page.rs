@@ -176,7 +176,7 @@ const QUESTIONS: [Question; 20] = [
     cost(
         "Should a phase of the whole GPU end in a grid barrier or in the next kernel?",
         "advise results/h200 --need end-gpu-phase",
-        "gpu.launch.programmatic",
+        "gpu.launch.programmatic_wait",
         &[("blocks", "132")],
         "undecided",
     ),

@@ -204,7 +204,7 @@ fn of_two_gpus_of_one_generation_the_cluster_barrier_differs_most() {
     for case in of_devices.take(4) {
         assert_eq!(case["family"], "cluster", "{case}");
         assert!(case["ratio"].as_f64().unwrap() < 0.6, "{case}");
-        assert_eq!(case["remark"], "", "the same instructions: {case}");
+        assert!(!case["remark"].as_str().unwrap().contains("instructions"), "the same instructions: {case}");
     }
     let differences: Vec<&str> =
         json["differences"].as_array().unwrap().iter().map(|one| one["what"].as_str().unwrap()).collect();
