@@ -63,7 +63,7 @@ fn ten_questions_of_a_reader() {
     // 2. How does atomicAdd scale with threads? A line from one warp to all threads of the device, and one of CPU threads.
     let on_device = &series(&page, "decide-atomics", 1)[0]["points"];
     assert!(on_device.as_array().unwrap().len() >= 4, "{on_device}");
-    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads perform 43.8 billion additions a second"));
+    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads perform 43.7 billion additions a second"));
 
     // 3. Which lock at 16 threads? A sentence, a line for each lock, and how fair each is.
     assert!(
@@ -94,7 +94,8 @@ fn ten_questions_of_a_reader() {
     // has a section of its own, and the foot of the page names `syncscope compare`.
     let changed = page["changed"].as_str().unwrap();
     assert!(
-        changed.contains("same name (Intel Xeon (Emerald Rapids), 16 CPUs (KVM))") && changed.contains("% slower here"),
+        changed.contains("same name (Intel Xeon (Emerald Rapids), 16 CPUs (KVM))")
+            && changed.contains("more than 5 % faster here"),
         "{changed}"
     );
     let two = page::render(&[data.clone(), stored("h100")]).replace('\u{a0}', " ");
@@ -111,7 +112,7 @@ fn ten_questions_of_a_reader() {
     // 9. Is this figure good, and for my machine? What disturbed the run is below the answers; the ladder has the figures of
     // other machines behind its own, each with what it is worth.
     let trust = page["runs"][0]["answers"]["trust"].as_str().unwrap();
-    assert!(trust.contains("of 553 costs are resolved"), "{trust}");
+    assert!(trust.contains("of 563 costs are resolved"), "{trust}");
     let rungs = page["ladder"].as_array().unwrap();
     let compared = rungs.iter().filter(|rung| rung["anchors"].as_array().is_some_and(|anchors| !anchors.is_empty()));
     assert!(2 * compared.count() > rungs.len(), "most rungs have the figure of another machine");
@@ -123,7 +124,7 @@ fn ten_questions_of_a_reader() {
     // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
     assert!(text.contains("At 1 ns each, a thousand operations take 1 µs"));
     assert!(
-        text.contains("<b>714\u{a0}ns</b> barrier of the grid (hierarchical near_counters)"),
+        text.contains("<b>736\u{a0}ns</b> barrier of the grid (hierarchical near_counters)"),
         "0.7 ms for a thousand"
     );
 }
@@ -186,14 +187,14 @@ fn a_cell_of_both_sides_leads_to_its_rows() {
             const said = cell.querySelector('b').textContent;
             cell.click();
             const rows = [...page.querySelectorAll('#rows tbody tr')].map(({ textContent }) => textContent);
-            const isRatio = /times$/.test(said);
+            const isRatio = /times$|^undecided$/.test(said);
             const sides = ['cpu.', 'gpu.'].map((side) => rows.find((row) => row.startsWith(side)));
             return isRatio ? rows.length !== 2 || !sides.every(Boolean) : rows.length !== 1 || !rows[0].includes(said);
         });
         root.dataset.cells = cells.length;
         root.dataset.wrong = wrong.map(({ textContent }) => textContent).join('|');";
     let Some((counts, _)) = open_undrawn(&[stored("h200")], 1280, script, "") else { return };
-    assert_eq!((number(&counts, "cells"), counts["wrong"].as_str()), (50, ""), "{counts:?}");
+    assert_eq!((number(&counts, "cells"), counts["wrong"].as_str()), (49, ""), "{counts:?}");
 }
 
 #[test]
@@ -265,5 +266,5 @@ fn the_decisions_of_several_runs_stand_together() {
         root.dataset.machines = page.querySelectorAll('.machine').length;";
     let Some((counts, _)) = open_and(&[stored("h200"), stored("h100")], 1280, script) else { return };
     assert_eq!(counts.get("errors"), None, "{counts:?}");
-    assert_eq!((number(&counts, "groups"), number(&counts, "locks"), number(&counts, "machines")), (10, 2, 2));
+    assert_eq!((number(&counts, "groups"), number(&counts, "locks"), number(&counts, "machines")), (11, 2, 2));
 }

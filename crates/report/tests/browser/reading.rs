@@ -67,14 +67,17 @@ fn the_state_of_the_explorer_is_in_the_address_and_survives_a_reload() {
         await new Promise((resolve) => (frame.onload = resolve));
         frame.onload = null;
         [page, root] = [frame.contentDocument, frame.contentDocument.documentElement];
-        await wait(500);
+        const waited = async (condition) => {
+            for (let tries = 0; tries < 40 && !condition(); tries += 1) await wait(500);
+        };
+        await waited(() => page.querySelector('.explored svg.chart'));
         const after = [page.defaultView.location.hash, state(), charts()];
         const filter = page.getElementById('explore-filter');
         Object.assign(document.documentElement.dataset, { hash: before[0], state: before[1], drawn: before[2].split(';').length });
         document.documentElement.dataset.same = String(JSON.stringify(before) === JSON.stringify(after));
         filter.value = 'lock ticket';
         filter.dispatchEvent(new Event('input'));
-        await wait(500);
+        await waited(() => page.defaultView.location.hash.includes('lock'));
         document.documentElement.dataset.filtered = page.defaultView.location.hash;
         page.querySelector('[data-question=\"cpu.barrier\"]').click();
         document.documentElement.dataset.asked = page.defaultView.location.hash + ' ' + filter.value;";

@@ -457,10 +457,12 @@ mod tests {
             "fences",
             "handoff",
             "wait",
+            "host-wait",
             "placement",
             "sides",
         ];
-        let without_gpu: Vec<&str> = all.into_iter().filter(|id| !["sides", "relaunch"].contains(id)).collect();
+        let of_gpus = ["sides", "relaunch", "host-wait"];
+        let without_gpu: Vec<&str> = all.into_iter().filter(|id| !of_gpus.contains(id)).collect();
         let mut of_cpus = stored("h200");
         of_cpus.run.machine.gpus.clear();
         of_cpus.rows.retain(|row| row.case.is_on_cpus());
