@@ -10,6 +10,9 @@ use syncscope_core::sets::in_groups;
 pub(super) const SENTENCES: Sentences =
     &[sentence(kernel_or_grid_barrier, &[]), sentence(programmatic, &[On::Size, On::Kernels])];
 
+/// Of many dearer ways, so many are named, the cheapest first.
+const MOST_DEARER: usize = 3;
+
 /// Each way to launch kernels of this work that has one of these rows, in the order of the catalogue. The charts show the
 /// same rows.
 fn launches(data: &RunData, rows: &[usize], work: &Group) -> Vec<(&'static str, usize)> {
@@ -103,13 +106,15 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let mut at = 0..;
         dearer.retain(|(name, _)| at.next() == first || !is_barrier(name));
         let is_one = dearer.len() == 1;
-        let dearer = enumerated(dearer.iter().map(|(name, cost)| with_cost(name, cost)));
-        let slower = |names: String| {
-            if is_one {
-                format!(". At every measured length, {names} is slower")
-            } else {
-                format!(". The following are slower at every measured length: {names}")
-            }
+        let shown = if dearer.len() > MOST_DEARER + 1 { MOST_DEARER } else { dearer.len() };
+        let others = dearer.len() - shown;
+        let nearest = dearer.iter().take(shown).map(|(name, cost)| with_cost(name, cost));
+        let dearer = enumerated(nearest.chain((others > 0).then(|| format!("{others} more"))));
+        let slower = |names: String| match (is_one, along.is_one_stop()) {
+            (true, true) => format!(". {} is slower", capitalized(&names)),
+            (true, false) => format!(". At every measured length, {names} is slower"),
+            (false, true) => format!(". The following are slower: {names}"),
+            (false, false) => format!(". The following are slower at every measured length: {names}"),
         };
         let dearer = dearer.map(slower).unwrap_or_default();
         Some(format!("{what}{is} {cheapest}{dearer}"))
@@ -130,7 +135,9 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
     let first = format!(", the cheapest way to synchronize a grid of {size} is");
-    let text = format!("{}.", capitalized(&text(&first, ", it is", ". Between kernels that ")?));
+    let is_one_length = found.iter().all(|(along, _)| along.is_one_stop());
+    let measured = if is_one_length { " No other length was measured (--preset standard measures more)." } else { "" };
+    let text = format!("{}.{measured}", capitalized(&text(&first, ", it is", ". Between kernels that ")?));
     let first = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
     Some(Outcome::holds(text, rows).headed(first))
 }
@@ -425,7 +432,8 @@ mod tests {
         assert!(open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) for kernels of 5 µs"), "{open}");
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
-        assert!(sentence.contains("a graph (700 ns) for kernels of 5 µs, the only length measured"), "{sentence}");
+        assert!(sentence.contains("a graph (700 ns) for kernels of 5 µs. The following are slower: a"), "{sentence}");
+        assert!(sentence.ends_with("No other length was measured (--preset standard measures more)."), "{sentence}");
         let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
         let open = said(kernel_or_grid_barrier, [near, vec![unknown]].concat()).unwrap().unwrap_err();
         assert!(open.contains("a grid barrier (lock_free, no figure)"), "{open}");

@@ -223,6 +223,11 @@ impl<'a> Along<'a> {
         self.stops.iter().map(|(_, contest)| contest.candidates()).any(|names| !names.is_empty() && of(&names))
     }
 
+    /// Whether there is one number alone.
+    pub(super) fn is_one_stop(&self) -> bool {
+        self.stops.len() == 1
+    }
+
     /// The least cost at the first of the numbers.
     pub(super) fn least(&self) -> Option<Known<'a>> {
         self.stops.first().and_then(|(_, contest)| contest.least()).map(|(_, known)| known)
@@ -254,10 +259,7 @@ impl<'a> Along<'a> {
             }
         }
         let range = |from: u32, to: u32| if from == to { from.to_string() } else { format!("{from} to {to}") };
-        let only =
-            if self.stops.len() == 1 { ", the only length measured (--preset standard measures more)" } else { "" };
-        let words =
-            stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}{only}", at(&range(from, to)))));
+        let words = stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}", at(&range(from, to)))));
         joined(words, "; ").unwrap_or_default()
     }
 
