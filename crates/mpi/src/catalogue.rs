@@ -36,7 +36,7 @@ static ENTRIES: [Entry; 4] = [
         primitive: Primitive {
             id: "mpi.barrier.blocking",
             summary: "`MPI_Barrier` of processes",
-            operation: "one barrier of all processes of the case",
+            operation: "one barrier across all processes of the case",
             source: "MPI 4.1, 6.3 Barrier Synchronization",
             facts: FACTS,
         },

@@ -64,7 +64,7 @@ pub struct Primitive {
     pub id: &'static str,
     /// What it is, in one line without a full stop.
     pub summary: &'static str,
-    /// What one operation is, that `ns` is the cost of: "each thread adds 1".
+    /// What one operation is, that `ns` is the cost of: "every thread adds 1 and gets the old value back".
     pub operation: &'static str,
     /// The paper, manual section or library it comes from.
     pub source: &'static str,

@@ -50,7 +50,7 @@ fn full(primitive: &Primitive, axes: &Axes) -> Sweep {
 /// In theory: threads that spin meet as at `cpu.barrier.openmp`; threads that sleep cost a system call each, and a wake-up.
 static BARRIER: Entry = by_policy(
     "cpu.openmp.barrier",
-    ["#pragma omp barrier under each OpenMP wait policy", "one barrier passed by all threads"],
+    ["#pragma omp barrier under each OpenMP wait policy", "one barrier across all threads"],
     FACTS,
     |primitive, axes| openmp::with_every_policy(&full(primitive, axes).cases(), ""),
     |case| Some(workload_of_runtime(case)?.by_policy(openmp::policy_of(case)?, case)),
@@ -59,7 +59,7 @@ static BARRIER: Entry = by_policy(
 /// In theory: as `cpu.lock.openmp_critical`; a policy changes how long a thread spins before it sleeps.
 static CRITICAL: Entry = by_policy(
     "cpu.openmp.critical",
-    ["#pragma omp critical under each OpenMP wait policy", "each thread adds to a counter in the critical section"],
+    ["#pragma omp critical under each OpenMP wait policy", "every thread adds to a counter in the critical section"],
     Facts { at_once: OperationsAtOnce::OfEach, ..FACTS },
     |primitive, axes| {
         let sweep = full(primitive, axes).dtypes(&[Dtype::U64]).layouts(&[Layout::Shared]);

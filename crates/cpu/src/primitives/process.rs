@@ -21,13 +21,13 @@ const UPDATE: Facts = Facts { role: Role::Update, orders_memory: false, ..LOCK.w
 
 kinds! {
     /// A lock that several processes map.
-    locked: "each process adds to a counter under the lock", LOCK;
+    locked: "every process adds to a counter under the lock", LOCK;
     /// A barrier that several processes map.
-    passed: "one barrier passed by all processes", BARRIER;
+    passed: "one barrier across all processes", BARRIER;
     /// A hand-off between two processes.
     handed_off: "one hand-off from one process to the other: half a round trip", HANDOFF;
     /// An update of a variable that several processes map.
-    updated: "one increment of the variable by each process", UPDATE;
+    updated: "one increment of the variable per process", UPDATE;
 }
 
 /// Numbers of processes.

@@ -200,7 +200,7 @@ fn refuse_waves(
     Err(Refusal::Skipped(match at_once {
         0 if cluster > 0 => format!("the device holds no cluster of {cluster} blocks with {threads} threads each"),
         1.. if blocks > at_once => {
-            format!("only {at_once} of the {blocks} blocks run at a time: they cannot be timed together")
+            format!("only {at_once} of the {blocks} blocks fit on the device at once, so they cannot be timed together")
         }
         _ => return Ok(()),
     }))

@@ -288,10 +288,10 @@ fn primitives(runs: &[RunData]) -> Vec<Value> {
     numbered.filter(|(id, _)| used.contains(id)).map(|(_, primitive)| primitive).collect()
 }
 
-/// What one operation is: `one sum`, or `each thread adds 1`.
+/// What one operation is: `one sum`, or `every thread adds 1`.
 fn meaning(operation: &str) -> String {
     let is_named = operation.split(' ').next().is_some_and(|word| word == "one" || word.ends_with("ing"));
-    format!("{} {operation}.", if is_named { "One operation is" } else { "In one operation," })
+    format!("{} {operation}.", if is_named { "One operation is" } else { "In each operation," })
 }
 
 /// Rows of one run are compared by their intervals within it, rows of several runs by those from run to run.

@@ -22,7 +22,7 @@ pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.read",
         summary: "Atomic read of a variable that no thread writes, after a plain read of the same variable",
-        operation: "one atomic read by each thread",
+        operation: "one atomic read per thread",
         source: "OpenMP 5.2, 15.8.4 (atomic read); Burtchell and Burtscher, IISWC 2024, V.A.2",
         facts: Facts { role: Role::Access, ..atomic::FACTS },
     },

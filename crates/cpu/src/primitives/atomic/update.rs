@@ -14,7 +14,7 @@ use crate::primitives::prelude::*;
 pub(super) static ADD: Entry = atomic::entry(
     "cpu.atomic.add",
     "Atomic addition with an unused result; floating point uses compare-and-swap",
-    "one increment by each thread",
+    "one increment per thread",
     "OpenMP 5.2, 15.8.4 (atomic update); C++20 [atomics.types.int], fetch_add",
     |primitive, axes| axes.cases_on_variables(primitive, &axes.addition, axes.orders(Access::ReadModifyWrite)),
     atomic::workload::<Add>,
@@ -82,7 +82,7 @@ impl Update for Add {
 pub(super) static ADD_CAPTURE: Entry = atomic::entry(
     "cpu.atomic.add_capture",
     "Atomic addition that returns the old value; floating point uses compare-and-swap",
-    "each thread adds 1 and gets the old value",
+    "every thread adds 1 and gets the old value back",
     "OpenMP 5.2, 15.8.4 (atomic capture); C++20 [atomics.types.int], fetch_add",
     atomic::cases_and_chains,
     atomic::workload_and_chains::<AddCapture>,
@@ -126,7 +126,7 @@ impl Update for AddCapture {
 pub(super) static EXCHANGE: Entry = atomic::entry(
     "cpu.atomic.exchange",
     "Atomic exchange of a value",
-    "one exchange by each thread",
+    "one exchange per thread",
     "C++20 [atomics.types.operations], exchange; OpenMP 5.2, 15.8.4 (v = x; x = expr)",
     atomic::cases_and_chains,
     atomic::workload_and_chains::<Exchange>,
@@ -175,7 +175,7 @@ impl Update for Exchange {
 pub(super) static CAS_PASS: Entry = atomic::entry(
     "cpu.atomic.cas_pass",
     "Atomic compare-and-swap that always succeeds",
-    "one successful compare-and-swap by each thread",
+    "one successful compare-and-swap per thread",
     "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     |primitive, axes| integers(atomic::cases_and_chains(primitive, axes)),
     atomic::workload_and_chains::<Pass>,
@@ -187,7 +187,7 @@ pub(super) static CAS_PASS: Entry = atomic::entry(
 pub(super) static CAS_FAIL: Entry = atomic::entry(
     "cpu.atomic.cas_fail",
     "Atomic compare-and-swap that always fails",
-    "one failing compare-and-swap by each thread",
+    "one failing compare-and-swap per thread",
     "C++20 [atomics.types.operations], compare_exchange_strong; Burtchell and Burtscher, IISWC 2024, V.B.2",
     |primitive, axes| integers(atomic::cases(primitive, axes)),
     atomic::workload::<Fail>,
@@ -261,7 +261,7 @@ impl Update for Fail {
 pub(super) static MAX: Entry = atomic::entry(
     "cpu.atomic.max",
     "Atomic maximum; on x86 and for floating point, it uses compare-and-swap",
-    "each thread takes the maximum of the variable and a growing number",
+    "every thread updates the variable to the maximum of its value and a growing number",
     "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
     atomic::cases,
     atomic::workload::<Max>,

@@ -26,7 +26,7 @@ pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.write",
         summary: "Atomic writes that alternate between two shared variables on different cache lines",
-        operation: "one write by each thread",
+        operation: "one write per thread",
         source: "OpenMP 5.2, 15.8.4 (atomic write); Burtchell and Burtscher, IISWC 2024, V.A.2",
         facts: Facts { role: Role::Access, ..atomic::FACTS },
     },

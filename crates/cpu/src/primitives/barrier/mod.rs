@@ -21,7 +21,7 @@ const FACTS: Facts =
     Facts { run_effect: facts::between_threads, at_once: OperationsAtOnce::One, ..Facts::of(Role::ThreadBarrier) };
 
 /// What `ns` is the cost of, for every barrier.
-const OPERATION: &str = "one barrier passed by all threads";
+const OPERATION: &str = "one barrier across all threads";
 
 kinds! {
     /// A barrier whose waiters spin.

@@ -26,13 +26,13 @@ const FACTS: Facts = Facts {
 
 kinds! {
     /// A fence.
-    entry: "one fence by each thread", FACTS;
+    entry: "one fence per thread", FACTS;
 }
 
 /// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor
 /// stores with stores or older loads).
 const ORDER_IS_KEPT: &str =
-    "no instruction on x86-64, which keeps this order anyway: the fence constrains only the compiler";
+    "no instruction on x86-64, which preserves this order anyway: the fence constrains only the compiler";
 
 /// What such a fence is: on AArch64 a barrier of this kind.
 const fn for_the_compiler_or(aarch64: Beginnings) -> Expected {

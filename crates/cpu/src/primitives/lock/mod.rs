@@ -41,7 +41,7 @@ const READING: Facts = Facts { role: Role::ReadLock, ..FACTS.waiting(Waits::Spin
 const WRITING: Facts = Facts { role: Role::WriteLock, ..READING };
 
 /// What `ns` is the cost of, for most locks.
-const OPERATION: &str = "each thread adds to a counter under the lock";
+const OPERATION: &str = "every thread adds to a counter under the lock";
 
 kinds! {
     /// A lock whose waiters spin.
@@ -53,7 +53,7 @@ kinds! {
     /// A lock of the OpenMP runtimes, each of which is another implementation.
     of_openmp: OPERATION, Facts { has_designs: true, ..FACTS.waiting(Waits::AsConfigured) };
     /// A lock that all threads take for reading.
-    reading: "each thread adds the value read under the lock to a private sum", READING;
+    reading: "every thread adds the value read under the lock to a private sum", READING;
     /// A lock for readers that all threads take for writing.
     writing: OPERATION, WRITING;
 }

@@ -93,12 +93,12 @@ pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
         operation: if source.is_wait_for() {
             budget::OPERATION
         } else if source.admits_several() {
-            "each thread reads a word under the lock; with readers and writers, each thread in the role named by \
+            "every thread reads a word under the lock; with readers and writers, every thread in the role named by \
              the group does one operation"
         } else if source.is("acquire") {
-            "each thread adds to a counter under the lock"
+            "every thread adds to a counter under the lock"
         } else {
-            "one execution by each thread"
+            "one execution per thread"
         },
         source: "the user",
         facts: facts_of(source),

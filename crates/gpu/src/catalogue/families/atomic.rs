@@ -51,7 +51,7 @@ macro_rules! atomics {
         pub(crate) static ENTRIES: &[&Entry] = &[$(&Entry {
             id: $id,
             summary: $summary,
-            operation: concat!("each thread ", $what),
+            operation: concat!("every thread ", $what),
             source: concat!("CUDA C++ Programming Guide, ", stringify!($function) $(, "; ", $paper)?),
             definitions: |case| definitions(case, stringify!($function)),
             expected: |case| {
@@ -116,44 +116,44 @@ impl Combines {
 }
 
 atomics! {
-    "gpu.atomic.add": "Atomic addition", operation: "adds its number",
+    "gpu.atomic.add": "Atomic addition", operation: "adds its own number to the variable",
     function: atomicAdd "Burtchell and Burtscher, IISWC 2024",
     types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], combines: Sums,
     instruction: "ADD";
 
     // Compiled to an addition of the negative number.
-    "gpu.atomic.sub": "Atomic subtraction", operation: "subtracts its number",
+    "gpu.atomic.sub": "Atomic subtraction", operation: "subtracts its own number from the variable",
     function: atomicSub, types: &[Dtype::I32, Dtype::U32], combines: Sums, instruction: "ADD";
 
-    "gpu.atomic.min": "Atomic minimum", operation: "takes the minimum of the variable and its own number",
+    "gpu.atomic.min": "Atomic minimum", operation: "updates the variable to the minimum of its value and the thread's own number",
     function: atomicMin, types: INTEGERS, combines: Values, instruction: "MIN";
 
-    "gpu.atomic.max": "Atomic maximum", operation: "takes the maximum of the variable and its own number",
+    "gpu.atomic.max": "Atomic maximum", operation: "updates the variable to the maximum of its value and the thread's own number",
     function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
     types: INTEGERS, combines: Values, instruction: "MAX";
 
-    "gpu.atomic.and": "Atomic AND", operation: "ANDs in its own number",
+    "gpu.atomic.and": "Atomic AND", operation: "ANDs its own number into the variable",
     function: atomicAnd, types: INTEGERS, combines: Values, instruction: "AND";
 
-    "gpu.atomic.or": "Atomic OR", operation: "ORs in its own number",
+    "gpu.atomic.or": "Atomic OR", operation: "ORs its own number into the variable",
     function: atomicOr, types: INTEGERS, combines: Values, instruction: "OR";
 
-    "gpu.atomic.xor": "Atomic exclusive OR", operation: "XORs in its own number",
+    "gpu.atomic.xor": "Atomic exclusive OR", operation: "XORs its own number into the variable",
     function: atomicXor, types: INTEGERS, combines: Values, instruction: "XOR";
 
-    "gpu.atomic.exchange": "Atomic exchange", operation: "swaps its number into the variable",
+    "gpu.atomic.exchange": "Atomic exchange", operation: "swaps its own number with the variable",
     function: atomicExch "Burtchell and Burtscher, IISWC 2024",
     types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], combines: Nothing, instruction: "EXCH",
     each_changes_it: true;
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always succeeds",
-    operation: "replaces zero with zero",
+    operation: "successfully replaces zero with zero",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS",
     each_changes_it: true;
 
     "gpu.atomic.cas_fail": "Atomic compare-and-swap that always fails",
-    operation: "expects one but finds zero",
+    operation: "expects one but finds zero, so nothing is written",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS";
 }

@@ -14,7 +14,7 @@ const FACTS: Facts = Facts {
 /// names no memory space, so a warp pays for ten reductions of PTX (H200: 58 cycles, `red` 6). There is no instruction for a single
 /// number: a compare-and-swap loop on the word around it, whose two lanes contend.
 const HALF: Entry = Entry {
-    operation: "each thread adds one",
+    operation: "every thread adds 1 to the variable",
     source: "CUDA Math API, atomicAdd of __half and __nv_bfloat16; PTX ISA, atom.add.noftz",
     definitions: |case| vec![kind_of(case)],
     sampling: |_| SamplingPolicy::USUAL,

@@ -43,7 +43,7 @@ entries! {
     /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
     /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
     "gpu.block.syncthreads" like BARRIER: "Block-wide barrier",
-    operation: "one barrier passed by all threads of the block",
+    operation: "one barrier across all threads of the block",
     source: "CUDA C++ Programming Guide, Synchronization Functions; PTX ISA, bar.sync",
     definitions: |_| whole_block("PLAIN"),
     expected: |_| ExpectedInstructions::of(&["BAR.SYNC"]),
@@ -72,7 +72,7 @@ entries! {
     "gpu.block.named_barrier" like BARRIER:
     "Barrier for part of a block, which is split either into parts with one barrier each or into producers and \
      consumers that pass a buffer back and forth through two barriers",
-    operation: "one barrier passed by all threads of the part, or one buffer handed over and back",
+    operation: "one barrier across all threads of the part, or one buffer handed over and back",
     source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
     definitions: |case| {
         let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };

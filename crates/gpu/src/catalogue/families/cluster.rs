@@ -46,7 +46,7 @@ const ADDITIONS: &[PlanRow] = &[
 pub(crate) use super::group_size as size_of;
 
 const CLUSTER: Entry = Entry {
-    operation: "one barrier passed by all threads of the cluster",
+    operation: "one barrier across all threads of the cluster",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     method: Method::Cluster,
     needs: (9, 0),
@@ -67,7 +67,7 @@ entries! {
     /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
     "gpu.cluster.arrive_wait" like CLUSTER:
     "Split cluster barrier with 16 dependent multiplications between arrive and wait",
-    operation: "one arrive and one wait around the multiplications; the baseline has only the multiplications",
+    operation: "one arrive and one wait with the multiplications between them; the baseline has only the multiplications",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.
@@ -76,7 +76,7 @@ entries! {
     /// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
     /// one block the addition stays in the multiprocessor.
     "gpu.cluster.dsmem_atomic" like CLUSTER: "Atomic addition to the shared memory of the cluster's next block",
-    operation: "one addition by every thread",
+    operation: "one addition per thread",
     source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
     facts: Facts {
         role: Role::Update,

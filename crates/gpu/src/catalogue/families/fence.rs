@@ -27,7 +27,7 @@ fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstr
 /// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
-    operation: "one fence by each thread between updates of two elements; it waits until the first update reaches \
+    operation: "one fence per thread between updates of two elements; it waits until the first update reaches \
                 the L2 cache, then invalidates the L1 cache for the second",
     unroll,
     arrays: 2,
@@ -85,7 +85,7 @@ const fn plan(scope: &'static [Scope]) -> [PlanRow; 7] {
 
 entries! {
     "gpu.fence.block" like FENCE: "Fence that orders a thread's memory accesses for the threads of its block",
-    operation: "one fence by each thread between updates of two elements; it waits until the first update is \
+    operation: "one fence per thread between updates of two elements; it waits until the first update is \
                 visible to the whole block",
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", "BLOCK"),
@@ -122,7 +122,7 @@ entries! {
 
 /// It orders no ordinary accesses for each other, so its check tests the updates alone.
 const PROXY: Entry = Entry {
-    operation: "one fence by each thread between updates of two elements",
+    operation: "one fence per thread between updates of two elements",
     source: "PTX ISA, fence.proxy.async",
     facts: Facts { role: Role::ProxyFence, orders_memory: false, ..FACTS },
     expected: |case| expected(case, &["FENCE.VIEW.ASYNC"]),

@@ -70,7 +70,7 @@ const HIERARCHICAL: &[PlanRow] = &[
 ];
 
 const BARRIER: Entry = Entry {
-    operation: "one barrier passed by all threads of the grid",
+    operation: "one barrier across all threads of the grid",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     plan: HEAT_MAP,
     method: Method::GridBarrier,

@@ -296,7 +296,8 @@ entries! {
     /// In theory: the next grid starts when the blocks of this one have ended; the wait for what they wrote is in the kernel
     /// instead of before it.
     "gpu.launch.programmatic_wait" like PROGRAMMATIC:
-    "Programmatic dependent launch of an additional kernel: each kernel waits for the previous one, and none triggers",
+    "Programmatic dependent launch of an additional kernel: each kernel waits for the previous one, and none triggers \
+     programmatic launch completion",
     definitions: |case| waiting(case, "NEVER");
 
     /// In theory: as with the wait. The kernel may begin before the writes of the previous kernel are visible.
@@ -315,7 +316,8 @@ entries! {
     definitions: |case| waiting(case, "AT_START");
 
     "gpu.launch.programmatic_graph_wait" like PROGRAMMATIC:
-    "An additional kernel in a graph with programmatic edges: each kernel waits for the previous one, and none triggers",
+    "An additional kernel in a graph with programmatic edges: each kernel waits for the previous one, and none triggers \
+     programmatic launch completion",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
     definitions: |case| waiting(case, "NEVER");

@@ -46,7 +46,7 @@ const PLAN: &[PlanRow] = &[
 ];
 
 const BARRIER: Entry = Entry {
-    operation: "one barrier passed by all threads of the grids on all devices",
+    operation: "one barrier across all threads of the grids on all devices",
     plan: PLAN,
     method: Method::GridBarrier,
     unroll: |_| UNROLL,
@@ -64,7 +64,7 @@ fn exchange(case: &Case, is_released: bool) -> Vec<String> {
 
 /// One warp of each device.
 const EXCHANGE: Entry = Entry {
-    operation: "one exchange, after which every device has the data that all others wrote in this turn",
+    operation: "one exchange, after which every device has the data that all the others wrote in this turn",
     facts: Facts { role: Role::DeviceExchange, has_designs: false, ..FACTS },
     kernel: Kernel::of("exchange.cu", ArgumentKind::GridBarrier),
     definitions: |case| exchange(case, false),
@@ -133,14 +133,14 @@ entries! {
 
     /// In theory: one way over the link and a poll of the own memory, with no fence: a store of 16 bytes arrives as a whole.
     "gpu.multi.exchange" like EXCHANGE:
-    "Each device writes a few bytes to all others, with the data and the turn number in one 16-byte store, and waits \
+    "Each device writes a few bytes to all the others, with the data and the turn number in one 16-byte store, and waits \
      for theirs",
     source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]).times(POLLS);
 
     /// In theory: the same behind a fence for the whole system.
     "gpu.multi.exchange_released" like EXCHANGE:
-    "Each device writes a few bytes and then a releasing flag to all others, and waits for theirs",
+    "Each device writes a few bytes and then a releasing flag to all the others, and waits for theirs",
     source: "PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| exchange(case, true),
     expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]).times(POLLS);

@@ -81,7 +81,7 @@ entries! {
     /// issue slots.
     "gpu.warp.syncwarp" like BARRIER:
     "Warp barrier across a converged warp, across half of it, or in each half on divergent paths",
-    operation: "one barrier passed by the threads that take part",
+    operation: "one barrier across the participating threads",
     source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     definitions: |case| {
         let (kind, paths) = match case.group_word() {
@@ -108,7 +108,7 @@ entries! {
 
     /// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
     "gpu.warp.tile" like BARRIER: "One barrier for each tile of a warp, all at the same time",
-    operation: "one barrier passed by the threads of each tile",
+    operation: "one barrier across the threads of each tile",
     source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",
     definitions: |case| definitions(case, "TILE", group_size(case), 0),
     expected: |case| {
@@ -127,7 +127,7 @@ entries! {
     /// Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*, table 4, measured each size; their example
     /// is a group of every fourth thread.)
     "gpu.warp.coalesced" like BARRIER: "Warp barrier across the threads that took the same branch",
-    operation: "one barrier passed by the threads that took the branch",
+    operation: "one barrier across the threads that took the branch",
     source: "CUDA C++ Programming Guide, Cooperative Groups, coalesced_group::sync; Zhang, Wahib, Matsuoka, table 4",
     definitions: |case| {
         let kind = if case.in_group(EVERY_FOURTH) { "EVERY_FOURTH" } else { "COALESCED" };

@@ -17,7 +17,7 @@ const FACTS: Facts =
 
 /// Each step of a figure reads one value of another thread.
 const SUM: Entry = Entry {
-    operation: "one sum by each warp",
+    operation: "one sum reduction per warp",
     source: "Zhang, Wahib and Matsuoka, figures 3 and 4",
     definitions: |case| vec![format!("METHOD={}", name_of(case).trim_start_matches("warp_").to_uppercase())],
     expected: |_| ExpectedInstructions::of(&["LDS"]).times(5),

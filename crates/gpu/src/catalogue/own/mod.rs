@@ -143,9 +143,9 @@ fn entry(own: &'static OwnEntry) -> Entry {
         id: kernel.file,
         summary: "An operation that a user wrote; run.json has its source",
         operation: if is_lock {
-            "a thread of each warp adds to a counter under the lock"
+            "one thread of every warp adds to a counter under the lock"
         } else {
-            "one execution by each thread"
+            "one execution per thread"
         },
         source: "the user",
         arrays: if source.uses(OwnUse::Element) { 2 } else { 1 },

@@ -124,7 +124,7 @@ fn a_primitive_says_what_it_is() {
         root.dataset.listed = page.getElementById('is:cpu.atomic.add').nextSibling.textContent;";
     let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
     for text in [&counts["shown"], &counts["listed"]] {
-        for part in ["Atomic addition", "one increment by each thread", "C++20 [atomics.types.int], fetch_add"] {
+        for part in ["Atomic addition", "one increment per thread", "C++20 [atomics.types.int], fetch_add"] {
             assert!(text.contains(part), "no `{part}` in {text}");
         }
     }
