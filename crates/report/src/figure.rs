@@ -69,6 +69,21 @@ pub fn grouped(number: impl Display) -> String {
     grouped
 }
 
+/// So many of all, and whether a verb after it is singular: `all 340 cases`, `both cases`, `neither of the 2 cases`, `3 of 9 cases`.
+pub fn share(count: usize, all: usize, noun: &str) -> (String, bool) {
+    let [shown, grouped_all] = [count, all].map(grouped);
+    let text = match (count, all) {
+        (0, 1) => format!("no {noun}"),
+        (0, 2) => format!("neither of the 2 {noun}s"),
+        (0, _) => format!("none of the {grouped_all} {noun}s"),
+        (1, 1) => format!("the only {noun}"),
+        (2, 2) => format!("both {noun}s"),
+        _ if count == all => format!("all {grouped_all} {noun}s"),
+        _ => format!("{shown} of {grouped_all} {noun}s"),
+    };
+    (text, count <= 1)
+}
+
 /// `5 %`, `2.5 %`.
 pub fn percent(share: f64) -> String {
     let rounded = (share * 1e6).round() / 1e4;
@@ -115,6 +130,14 @@ pub(crate) fn range(low: &str, high: &str) -> String {
     if low == high { low.to_owned() } else { format!("{low} to {high}") }
 }
 
+/// A range in words with a dash instead of "to", and one unit where both ends have the same: `6.40–22.7 µs`.
+pub(crate) fn dashed(range: &str) -> String {
+    let Some((low, high)) = range.split_once(" to ") else { return range.to_owned() };
+    let unit = high.find(' ').map_or("", |at| &high[at..]);
+    let low = if unit.is_empty() { low } else { low.strip_suffix(unit).unwrap_or(low) };
+    format!("{low}–{high}")
+}
+
 /// The least and the largest of these numbers; `None` without any.
 pub fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let wider = |(low, high): (f64, f64), (least, most): (f64, f64)| (low.min(least), high.max(most));
@@ -159,6 +182,19 @@ mod tests {
     }
 
     #[test]
+    fn a_range_between_from_and_to_has_a_dash() {
+        for (words, text) in [
+            ("6.40 µs to 22.7 µs", "6.40–22.7 µs"),
+            ("164 to 354 ns", "164–354 ns"),
+            ("900 ns to 1.20 µs", "900 ns–1.20 µs"),
+            ("a factor of 29.0 to 121", "a factor of 29.0–121"),
+            ("~395 ns", "~395 ns"),
+        ] {
+            assert_eq!(dashed(words), text);
+        }
+    }
+
+    #[test]
     fn thousands_of_cycles_have_a_separator() {
         for (value, text) in [(33.84, "33.8 cycles"), (837.0, "837 cycles"), (69_638.4, "69,638 cycles")] {
             assert_eq!(cycles(value), text);
@@ -170,6 +206,22 @@ mod tests {
         let texts = ["7", "135168", "1000000", "100", "-837", "-1234.5678", "0.0001", "12345.", ""].map(grouped);
         assert_eq!(texts, ["7", "135,168", "1,000,000", "100", "-837", "-1,234.5678", "0.0001", "12,345.", ""]);
         assert_eq!(grouped(u64::MAX), "18,446,744,073,709,551,615");
+    }
+
+    #[test]
+    fn shares_are_words_where_all_or_none_is_meant() {
+        for (count, all, text, is_singular) in [
+            (0, 1, "no case", true),
+            (0, 2, "neither of the 2 cases", true),
+            (0, 96, "none of the 96 cases", true),
+            (1, 1, "the only case", true),
+            (1, 2, "1 of 2 cases", true),
+            (2, 2, "both cases", false),
+            (3, 4060, "3 of 4,060 cases", false),
+            (340, 340, "all 340 cases", false),
+        ] {
+            assert_eq!(share(count, all, "case"), (text.to_owned(), is_singular));
+        }
     }
 
     #[test]

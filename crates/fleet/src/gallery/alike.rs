@@ -30,7 +30,8 @@ pub(super) fn sentence(column: &Column<'_, '_>) -> Option<String> {
     let (runs, count) = (column.runs.len(), apart.len());
     let which = if apart.is_empty() { String::new() } else { format!(": {}", apart.join(", ")) };
     let text = format!(
-        "The newest of {runs} runs on machines of this model differs from all others in {count} of {compared} operations{which}."
+        "The newest of {runs} runs on machines of this model differs from all the others in {}{which}.",
+        figure::share(count, compared, "operation").0
     );
     (compared > 0 && !column.is_published).then_some(text)
 }
@@ -67,10 +68,10 @@ mod tests {
         assert_eq!(said(&[10.0]), None, "alone");
         let alike = said(&[10.0, 11.0, 10.4]).unwrap();
         assert!(
-            alike.ends_with("of 3 runs on machines of this model differs from all others in 0 of 1 operations."),
+            alike.ends_with("of 3 runs on machines of this model differs from all the others in no operation."),
             "{alike}"
         );
         let apart = said(&[10.0, 11.0, 21.0]).unwrap();
-        assert!(apart.contains("in 1 of 1 operations: ") && apart.contains("(2.00 times the median"), "{apart}");
+        assert!(apart.contains("in the only operation: ") && apart.contains("(2.00 times the median"), "{apart}");
     }
 }

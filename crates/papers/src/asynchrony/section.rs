@@ -2,7 +2,7 @@
 
 use syncscope_core::stats::Proportion;
 use syncscope_report::section::{Column, Part, Section};
-use syncscope_report::{Axis, Chart, Finding, Rectangle, grouped};
+use syncscope_report::{Axis, Chart, Finding, Rectangle, figure, grouped};
 
 use super::arrival::{LaunchRow, NeighbourRow, OrderSummary, summary};
 use super::claims::{ClaimRow, claims, percent};
@@ -157,7 +157,7 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
         fixed.into_iter().chain(rows.iter().map(|row| row.share.map_or("–".to_owned(), percent))).collect()
     };
     let same = |one: &ClassRow, next: &ClassRow| (one.variant, one.block_threads) == (next.variant, next.block_threads);
-    let note = "share of executions in which at least one component of the class remained one";
+    let note = "share of executions in which at least one component of the class was left at 1";
     Part::about(rows, "Executions with an inconsistency, by position", note, |rows| {
         vec![Part::table(&headings, rows.chunk_by(same).map(of_size).collect())]
     })
@@ -189,12 +189,10 @@ fn assignments(found: &Asynchrony) -> Option<Part> {
     let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
     let text = format!(
         "In {} launches, blocks were assigned to multiprocessors in {assignments} different ways. Each draw first \
-         launches a grid that oversubscribes the device, then launches the observed grid several times. In {} of {} \
-         draws, two \
+         launches a grid that oversubscribes the device, then launches the observed grid several times. In {}, two \
          assignments alternate.",
         grouped(launches),
-        grouped(alternating_draws),
-        grouped(draws)
+        figure::share(alternating_draws as usize, draws as usize, "draw").0,
     );
     let charts: Vec<Part> = [sequence(&found.launches), multiprocessors(found)].into_iter().flatten().collect();
     let content = [vec![Part::paragraph(text)], charts].concat();

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use syncscope_core::Row;
-use syncscope_report::{Finding, Outcome, Paper, Ratio, Truth, grouped, has_figure, time};
+use syncscope_report::{Finding, Outcome, Paper, Ratio, Truth, figure, grouped, has_figure, time};
 
 use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
@@ -142,9 +142,10 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
     let undecided = (open > 0).then(|| format!("; {open} {} too close to call", if open == 1 { "is" } else { "are" }));
     let text = format!(
-        "Primitive costs alone predict the fastest variant in {right} of {problems} problems, among variants whose \
+        "Primitive costs alone predict the fastest variant in {}, among variants whose \
          primitives were all measured{}{}. \
          {within} of {known} predicted differences are within 20 %.",
+        figure::share(right, problems, "reduction problem").0,
         undecided.unwrap_or_default(),
         elsewhere.unwrap_or_default(),
     );

@@ -3,7 +3,7 @@
 use syncscope_core::stats::Proportion;
 use syncscope_core::words;
 use syncscope_report::naming::enumeration;
-use syncscope_report::{Truth, Finding, Outcome, Paper, grouped};
+use syncscope_report::{Truth, Finding, Outcome, Paper, figure, grouped};
 
 use super::arrival::{NeighbourRow, OrderSummary, summary};
 use super::counted::PositionClass::{BlockFirst, BlockLast, Inside, WarpFirst, WarpLast};
@@ -287,7 +287,7 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
         };
         let correlation = row.rank_correlation.map(|correlation| format!("; rank correlation {correlation:.2}"));
         let found = format!(
-            "the lower block arrived first in {} of {} neighbouring pairs{}",
+            "the lower-numbered block arrived first in {} of {} neighbouring pairs{}",
             grouped(row.lower_first),
             grouped(row.pairs),
             correlation.unwrap_or_default()
@@ -314,8 +314,9 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
         _ => Truth::Fails,
     };
     let found = format!(
-        "{orders} orders and {assignments} assignments in {launches} launches; two assignments alternate in \
-         {alternating_draws} of {draws} draws"
+        "{orders} orders and {assignments} assignments in {} launches; two assignments alternate in {}",
+        grouped(launches),
+        figure::share(alternating_draws as usize, draws as usize, "draw").0
     );
     Some(ClaimRow::without_share(Claim::EightOrders, verdict, found))
 }
@@ -348,7 +349,7 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
 /// The range of the shares of the sizes that decide, in words; `None` if no share is known.
 fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
     let (what, of) = match claim {
-        Claim::IncreasingOrder => ("the lower block arrived first in", "neighbouring pairs"),
+        Claim::IncreasingOrder => ("the lower-numbered block arrived first in", "neighbouring pairs"),
         Claim::FirstComponentOnly => ("inconsistencies occur at the last component in", "executions"),
         _ => ("such inconsistencies occur in", "executions"),
     };

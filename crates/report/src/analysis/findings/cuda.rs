@@ -35,7 +35,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let most = multiprocessors(data).map(|count| 2 * count);
         let rows = blocks(data, SYNCTHREADS, |case| most.is_none() || case.blocks <= most);
         let (one, more): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.row.case.blocks == Some(1));
-        every(Test::Within(ALIKE), "the costs in one block and in several are about the same", &by_threads(&more, &one))
+        every(Test::Within(ALIKE), "the costs in one block and in several agree within a factor of 1.25", &by_threads(&more, &one))
     };
     "burtchell.cuda.syncwarp_constant", "section V-B5, recommendation 2",
         "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
@@ -50,7 +50,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         doubled.retain(|row| row.row.case.threads < Some(1024));
         let single = |threads: Option<u32>| at(&rows, (count, 2 * threads?));
         let found: Vec<_> = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?))).collect();
-        generally(Test::Within(ALIKE), "two blocks cost as much as one of twice the size", &found)
+        generally(Test::Within(ALIKE), "two blocks and one of twice the size cost the same within a factor of 1.25", &found)
     };
     "burtchell.cuda.shuffle_kinds", "section V-B4",
         "The up, down and xor variants of the shuffle show no performance difference",
@@ -80,7 +80,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let found = pairs(&converged(data), &votes(data, "gpu.vote.all"));
         let lower = generally(Test::Below, "the barrier costs less", &found)?;
         // "Slightly": the vote costs less than ten times as much.
-        all([lower, generally(Test::AtLeast(0.1), "the difference is less than tenfold", &found)?])
+        all([lower, generally(Test::AtLeast(0.1), "the vote costs at most ten times as much as the barrier", &found)?])
     };
     "burtchell.cuda.ballot", "section V-B4",
         "The ballot, which could not be recorded, is expected to behave like the other votes",
@@ -210,7 +210,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "__threadfence_system() is close in behavior to its device-wide counterpart",
         needs "fences of the device and of the system in the same cases" => |data| {
         let found = pairs_by(&fences(data, "gpu.fence.system"), &fences(data, "gpu.fence.device"), place);
-        generally(Test::Within(MUCH), "both fences cost about the same, within a factor of two,", &found)
+        generally(Test::Within(MUCH), "both fences cost the same within a factor of two", &found)
     };
     "burtchell.cuda.fence_system_varies", "section V-B3",
         "__threadfence_system() is more erratic than __threadfence(), since it involves the CPU",
@@ -226,7 +226,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         // A figure without an interval may be noise, so not every one of these counts.
         let is_known = |(a, b): &Pair<'_>| a.row.ns_within.is_some() && b.row.ns_within.is_some();
         let judge = if pairs.iter().all(is_known) { every } else { generally };
-        judge(Test::Within(ALIKE), "the fence costs as much for several threads of a warp as for one", &pairs)
+        judge(Test::Within(ALIKE), "the fence costs the same within a factor of 1.25 for several threads of a warp and for one", &pairs)
     };
     "burtchell.cuda.fence_block_hidden", "section V-B3",
         "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",
@@ -407,7 +407,7 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     let (percent, open) = (100.0 * NEAR_ZERO, all - yes - no);
     let sentence = format!(
         "{yes} of {all} cases are hidden by surrounding code or cost at most {percent:.0} % of the device-wide \
-         fence, {no} cost more, and {open} are undecided"
+         fence, {no} cost more, and {open} are too close to call"
     );
     let verdict = Tally { yes, no, all }.reaches(MANY);
     Some(Outcome::of(verdict, sentence).on(found.into_iter().map(|(_, index)| index).collect()))

@@ -144,7 +144,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
     "zhang.multi_alike", "section 4.3.2, figure 11",
         "Multi-grid synchronization performs similarly on 2 to 5 GPUs",
         needs "barriers of two and of three to five devices" => |data| {
-        generally(Test::Within(ALIKE), "more devices cost as much as two", &devices(data, &[3, 4, 5], 2))
+        generally(Test::Within(ALIKE), "barriers of more devices and of two cost the same within a factor of 1.25", &devices(data, &[3, 4, 5], 2))
     };
     "zhang.multi_second_gap", "figure 11", "There is a performance gap between 5 GPUs and 6 GPUs",
         needs "barriers of five and of six devices" => |data| {
@@ -192,7 +192,7 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
          {ALIKE} of it {}; the farthest is {}, where the line gives {}",
         figure::time(base),
         figure::time(slope),
-        tally.in_words("sizes"),
+        tally.in_words("size"),
         unit.sized(&farthest.row),
         figure::time(at(farthest)),
     );
@@ -311,6 +311,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
     let said = |rate: &(Known<'_>, f64, f64, f64)| {
         let threads = rate.0.row.case.threads.unwrap_or_default();
         let figure = if rate.0.has_figure() { figure::ratio(rate.2) } else { figure::ends(Some(rate.1), Some(rate.3)) };
+        let figure = figure::dashed(&figure);
         format!("{figure} warp-sync/ns in blocks of {threads} threads")
     };
     let sentence =

@@ -79,17 +79,24 @@ impl Tally {
         Truth::of(self.yes as f64 >= needed, ((self.all - self.no) as f64) < needed)
     }
 
-    /// `in 68 of 70 pairs but not in 2`, `in none of 4 pairs`.
+    const fn open(&self) -> usize {
+        self.all - self.yes - self.no
+    }
+
+    /// `in 68 of 70 pairs but not in 2`, `in none of the 4 pairs`.
     pub(super) fn in_words(&self, noun: &str) -> String {
-        match (self.yes, self.all) {
-            (1, 1) => return format!("in the only {}", noun.trim_end_matches('s')),
-            (2, 2) => return format!("in both {noun}"),
-            (yes, all) if yes == all => return format!("in all {all} {noun}"),
-            (_, all) if self.no == all => return format!("in none of {all} {noun}"),
-            _ => {}
-        }
+        let found = format!("in {}", figure::share(self.yes, self.all, noun).0);
         let against = if self.no > 0 { format!(" but not in {}", self.no) } else { String::new() };
-        format!("in {} of {} {noun}{against}", self.yes, self.all)
+        let open = match self.open() {
+            0 => String::new(),
+            open => format!(", with {open} too close to call"),
+        };
+        match self {
+            Self { yes: 0, no, all } if no == all => found,
+            Self { yes: 0, no: 0, .. } => format!("{found} for certain"),
+            Self { yes: 0, no, .. } => format!("{found} for certain, and certainly not in {no}"),
+            _ => format!("{found}{against}{open}"),
+        }
     }
 
     /// Whether all of them are true.
@@ -142,6 +149,11 @@ impl Unit {
         }
     }
 
+    /// The same with a dash where it is a range, between "from" and "to": `164–354 ns with 16 threads`.
+    fn sized_as_end(self, known: &Known<'_>) -> String {
+        format!("{} with {}", figure::dashed(&self.cost(known)), naming::size(&known.row.case))
+    }
+
     /// `1.40 µs with 16 threads`.
     pub(super) fn sized(self, known: &Known<'_>) -> String {
         format!("{} with {}", self.cost(known), naming::size(&known.row.case))
@@ -154,10 +166,21 @@ impl Unit {
         format!("{}{name}{size}", self.cost(known))
     }
 
-    /// `1.40 µs for a barrier against 20 ns for a fence with 16 threads`.
+    /// `1.40 µs for a barrier against 20 ns for a fence with 16 threads`, `16.0 cycles both with 2 threads and with 4 threads`.
     fn both(self, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> String {
         let differ = naming::size(&a.row.case) != naming::size(&b.row.case);
-        format!("{} against {}", self.named(name_a, a, differ), self.named(name_b, b, true))
+        if self.cost(a) != self.cost(b) {
+            return format!("{} against {}", self.named(name_a, a, differ), self.named(name_b, b, true));
+        }
+        let size = |known: &Known<'_>| naming::size(&known.row.case);
+        let (cost, of_a, of_b) = (self.cost(a), size(a), size(b));
+        match (name_a, name_b) {
+            ("", "") if !differ => format!("{cost} for both with {of_b}"),
+            ("", "") => format!("{cost} both with {of_a} and with {of_b}"),
+            (name, "") => format!("{cost} for {name} both with {of_a} and with {of_b}"),
+            _ if !differ => format!("{cost} both for {name_a} and for {name_b} with {of_b}"),
+            _ => format!("{cost} both for {name_a} with {of_a} and for {name_b} with {of_b}"),
+        }
     }
 }
 
@@ -193,10 +216,24 @@ fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     }
 }
 
+/// Costs are written as the same where their ratio is this close to 1 and the interval of the ratio is this close.
+const SAME: [f64; 2] = [1.02, 1.05];
+
+fn are_same(a: &Known<'_>, b: &Known<'_>) -> bool {
+    let ratio = a.over(b);
+    let is_within = |most: f64, value: f64| (1.0 / most..=most).contains(&value);
+    is_within(SAME[0], ratio.point) && [ratio.low, ratio.high].into_iter().flatten().all(|end| is_within(SAME[1], end))
+}
+
 /// A statement about two costs; the names say what they are.
 pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> Outcome {
-    let (costs, ratio) = (Unit::of([a, b]).both((name_a, a), (name_b, b)), times(a, b));
-    let sentence = format!("{costs}{} {ratio}", if ratio == NO_RATIO { ";" } else { "," });
+    let unit = Unit::of([a, b]);
+    let (costs, ratio) = (unit.both((name_a, a), (name_b, b)), times(a, b));
+    let sentence = if unit.cost(a) == unit.cost(b) && are_same(a, b) {
+        costs
+    } else {
+        format!("{costs}{} {ratio}", if ratio == NO_RATIO { ";" } else { "," })
+    };
     outcome(test.of(a, b), sentence, UNDECIDED, [a.index, b.index])
 }
 
@@ -207,13 +244,24 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
-    let sentence = format!("{words} {}; for example, {}", tally.in_words("comparisons"), with_different_names(pair));
+    let shows = match test.of(&pair.0, &pair.1) {
+        Truth::Fails if tally.yes > 0 && tally.no == 1 => "the exception is".to_owned(),
+        Truth::Fails if tally.yes > 0 => format!("one of the {} is", tally.no),
+        Truth::Open => match tally.open() {
+            1 if tally.all > 1 => "that one is".to_owned(),
+            1 => "the only one is".to_owned(),
+            open if open < tally.all => format!("one of the {open} is"),
+            _ => "all are too close to call; for example,".to_owned(),
+        },
+        _ => "for example,".to_owned(),
+    };
+    let sentence = format!("{words} {}; {shows} {}", tally.in_words("comparison"), with_different_names(pair));
     Some(outcome(verdict, sentence, "; too few comparisons are decided", rows_of(pair, pairs)))
 }
 
-/// Both of most pairs cost about the same.
+/// Both of most pairs cost the same within [`ALIKE`].
 pub(super) fn alike(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
-    generally(Test::Within(ALIKE), &format!("{words} cost about the same"), pairs)
+    generally(Test::Within(ALIKE), &format!("{words} cost the same within a factor of {ALIKE}"), pairs)
 }
 
 /// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
@@ -234,9 +282,14 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
         tested == Truth::Holds
     };
     let pair = pairs.iter().rfind(shows).or(pairs.last())?;
+    let opposite = match worse {
+        _ if cheaper == all => String::new(),
+        0 => " and more expensive by that much in none".to_owned(),
+        _ => format!(" and more expensive by that much in {worse}"),
+    };
     let sentence = format!(
-        "{words} cheaper by more than a factor of {ALIKE} in {cheaper} of {all} comparisons and more expensive by more than that in {}; for example, {}",
-        if worse == 0 { "none".to_owned() } else { worse.to_string() },
+        "{words} cheaper by a factor of at least {ALIKE} in {}{opposite}; for example, {}",
+        figure::share(cheaper, all, "comparison").0,
         with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
@@ -274,7 +327,8 @@ pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     let verdict = Truth::of(high <= factor * low, highest.bounds.low > factor * lowest.bounds.high);
     let unit = Unit::of([lowest, highest]);
     let sentence = match unit.cost(lowest) {
-        cost if cost == unit.cost(highest) => format!("{cost} in all {} cases", rows.len()),
+        cost if cost == unit.cost(highest) => format!("{cost} in {}", figure::share(rows.len(), rows.len(), "case").0),
+        _ if rows.len() == 2 => format!("the costs are {} and {}", unit.sized(lowest), unit.sized(highest)),
         _ => {
             format!("the lowest of {} costs is {}, the highest {}", rows.len(), unit.sized(lowest), unit.sized(highest))
         }
@@ -292,10 +346,12 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let tally = Tally::of(rows.iter().map(|row| Test::Within(LARGELY).of(row, median)));
     let Tally { yes, no, all } = tally;
     let unit = Unit::of([least, median, most]);
-    let (middle, [low, high]) = (unit.cost(median), [least, most].map(|end| unit.sized(end)));
+    let (middle, [low, high]) = (unit.cost(median), [least, most].map(|end| unit.sized_as_end(end)));
+    let (inside, is_singular) = figure::share(yes, all, "case");
+    let inside = format!("{inside} {}", if is_singular { "is" } else { "are" });
     let outside = if no > 0 { format!(" and {no} are outside") } else { String::new() };
     let sentence = format!(
-        "the median is {middle}; {yes} of {all} cases are within a factor of {LARGELY} of it{outside}; costs range \
+        "the median is {middle}; {inside} within a factor of {LARGELY} of it{outside}; costs range \
          from {low} to {high}"
     );
     let all = [median, least, most].into_iter().chain(rows).map(|row| row.index);
@@ -308,7 +364,7 @@ pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     let falls = |(a, b): &(&Known<'_>, &Known<'_>)| Test::Below.of(b, a) == Truth::Holds && b.ns < a.ns;
     let mut outcome = if let Some((a, b)) = rows.iter().zip(&rows[1..]).find(falls) {
         let unit = Unit::of([a, b]);
-        let sentence = format!("the cost falls from {} to {}", unit.sized(a), unit.sized(b));
+        let sentence = format!("the cost falls from {} to {}", unit.sized_as_end(a), unit.sized_as_end(b));
         Outcome::of(Truth::Fails, sentence).on(vec![a.index, b.index])
     } else {
         let is_shown =
@@ -345,7 +401,12 @@ fn grown(certain: Truth, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     let rows = [a.1, a.2, b.1, b.2];
     let unit = Unit::of(rows);
     let grows = |(name, most, few): Growth<'_, '_>| {
-        format!("{name} grows from {} to {}, {}", unit.sized(few), unit.sized(most), times(most, few))
+        if are_same(most, few) {
+            return format!("{name} stays the same ({} and {})", unit.sized(few), unit.sized(most));
+        }
+        let changes = if most.ns < few.ns { "falls" } else { "grows" };
+        let [from, to] = [few, most].map(|end| unit.sized_as_end(end));
+        format!("{name} {changes} from {from} to {to}, {}", figure::dashed(&times(most, few)))
     };
     outcome(certain, format!("{}; {}", grows(a), grows(b)), UNDECIDED, rows.map(|row| row.index))
 }
@@ -356,7 +417,8 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
     let apart = |(a, b): &Pair<'_>| (a.ns / b.ns).max(b.ns / a.ns);
     let worst = pairs.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let shown = two(test, ("", &worst.0), ("", &worst.1)).sentence;
-    let sentence = format!("{words} {}; the largest difference is {shown}", tally.in_words("pairs"));
+    let what = if are_same(&worst.0, &worst.1) { "for example," } else { "the largest difference is" };
+    let sentence = format!("{words} {}; {what} {shown}", tally.in_words("pair"));
     Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 
