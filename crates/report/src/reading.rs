@@ -210,8 +210,8 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "Overlapped",
         "bound",
         "overlapped",
-        "The loop runs faster with the primitive than without it, because surrounding code hides the primitive, \
-         or itself runs faster with the extra copy.",
+        "The loop runs faster with the primitive than without it: either surrounding code hides the primitive's \
+         cost, or that code itself runs faster next to the extra copy.",
     ),
     verdict(
         "NonAdditive",
@@ -257,7 +257,7 @@ pub(crate) const SIGNS: [Sign; 7] = [
     Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
     Sign { text: "not additive", meaning: "a second copy does not cost the same as the first" },
     Sign { text: PROVISIONAL, meaning: "some planned measurement blocks are missing" },
-    Sign { text: KERNEL_LENGTH, meaning: "length of the launched kernels (not included in the cost)" },
+    Sign { text: KERNEL_LENGTH, meaning: "duration of the launched kernels (not included in the cost)" },
 ];
 
 impl Sign {

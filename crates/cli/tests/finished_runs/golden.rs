@@ -256,7 +256,7 @@ fn a_lock_that_was_never_measured_before_wins_everywhere() {
     data.rows.push(resolved(Case { primitive: "cpu.lock.spin_park".to_owned(), group, ..like.clone() }, 110.0));
     let all = all_of(&data);
     for part in [
-        "At 16 threads, spin_park spin 10 µs (110 ns) is the cheapest of the 12 measured locks. The next, pthread_mutex,",
+        "At 16 threads, spin_park spin 10 µs (110 ns) is the cheapest of the 12 measured locks. The next cheapest, pthread_mutex,",
         "spin_park spin 10 µs at 16 threads (110 ns).",
         ", spin_park spin 10 µs (1)",
         "Lock, contended, best: spin_park spin 10 µs: cpu.lock.spin_park",

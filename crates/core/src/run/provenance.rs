@@ -87,7 +87,7 @@ impl StolenTime {
     fn warning(&self) -> Option<String> {
         (self.share > Self::LARGEST_SHARE).then(|| {
             format!(
-                "the hypervisor took {:.1} % of the CPU time during the run ({:.1} s): other guests were active; \
+                "the hypervisor took {:.1} % of the run's CPU time (steal time {:.1} s): other guests were active; \
                  measure on the host or on a dedicated instance, or at another time",
                 100.0 * self.share,
                 self.seconds

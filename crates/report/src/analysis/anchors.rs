@@ -139,39 +139,44 @@ fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Itera
 /// A third of a cycle at 3 GHz. Less is noise of a figure that has no interval.
 const PLAUSIBLE_NS: f64 = 0.1;
 
-/// What changed on this hardware, in a sentence: the rungs of the ladder against stored runs on hardware of the same name.
+/// What changed on this hardware, in sentences: the rungs of the ladder against stored runs on hardware of the same name.
 /// Both intervals are those for another run. `None` where no stored run has one of the rungs.
 pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     let found = pairs_on_equal_hardware(data);
     let hardware: BTreeSet<&str> = found.iter().map(|pair| pair.anchor.hardware.as_str()).collect();
     let level = 0.025 / (found.len().max(1) as f64);
-    let certain = |costs: fn(&Pair<'_>) -> [UncertainCost; 2]| {
+    let certain = |costs: fn(&Pair<'_>) -> [UncertainCost; 2]| -> Vec<String> {
         let is_certain = |pair: &&Pair<'_>| {
             let [more, less] = costs(pair);
             p_at_most(&more, 1.0 + USUAL_THRESHOLD, &less) <= level
         };
-        let names: Vec<String> = found.iter().filter(is_certain).map(Pair::words).collect();
-        match names.len() {
-            0 => None,
-            1 => Some(format!("1 ({}) is", names[0])),
-            count => Some(format!("{count} ({}) are", names.join("; "))),
-        }
+        found.iter().filter(is_certain).map(Pair::words).collect()
+    };
+    let sentence = |change: &str, names: &[String]| {
+        let them = match (found.len(), names.len()) {
+            (1, 0) => "It is not".to_owned(),
+            (1, _) => "It is".to_owned(),
+            (_, 0) => "None of them is".to_owned(),
+            (_, 1) => "1 of them is".to_owned(),
+            (_, count) => format!("{count} of them are"),
+        };
+        let names = if names.is_empty() { String::new() } else { format!(": {}", names.join("; ")) };
+        format!("{them} more than {:.0} % {change} here{names}.", 100.0 * USUAL_THRESHOLD)
     };
     let (slower, faster) = (certain(|pair| [pair.own, pair.stored]), certain(|pair| [pair.stored, pair.own]));
-    let count = match found.len() {
+    let changes = match (slower.as_slice(), faster.as_slice()) {
+        ([], []) => sentence("slower or faster", &[]),
+        (slower, []) if found.len() == 1 => sentence("slower", slower),
+        ([], faster) if found.len() == 1 => sentence("faster", faster),
+        (slower, faster) => format!("{} {}", sentence("slower", slower), sentence("faster", faster)),
+    };
+    let shared = match found.len() {
         0 => return None,
-        1 => "1 operation".to_owned(),
-        several => format!("{several} operations"),
+        1 => "1 operation of this run was".to_owned(),
+        several => format!("{several} operations of this run were"),
     };
-    let (percent, hardware) = (100.0 * USUAL_THRESHOLD, hardware.into_iter().collect::<Vec<_>>().join("; "));
-    let more = format!("more than {percent:.0} %");
-    let found = match (slower, faster) {
-        (None, None) => format!("none is {more} slower or faster here"),
-        (Some(slower), None) => format!("{slower} {more} slower here, and none is {more} faster"),
-        (None, Some(faster)) => format!("{faster} {more} faster here, and none is {more} slower"),
-        (Some(slower), Some(faster)) => format!("{slower} {more} slower here, and {faster} {more} faster"),
-    };
-    Some(format!("Of {count} that stored runs on hardware of the same name ({hardware}) share with this run, {found}."))
+    let hardware = hardware.into_iter().collect::<Vec<_>>().join("; ");
+    Some(format!("{shared} also measured by stored runs on hardware of the same name ({hardware}). {changes}"))
 }
 
 /// A row of a run and the stored figure for the same primitive.
@@ -184,10 +189,10 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// `Cluster, Barrier, 8 blocks: 405 ns here, 167 ns stored`.
+    /// `Cluster, Barrier, 8 blocks (405 ns here, 167 ns stored)`.
     fn words(&self) -> String {
         let (own, stored) = (Reading::of(self.row).figure, figure::time(self.stored.ns));
-        format!("{}, {}: {own} here, {stored} stored", self.rung.level, self.rung.title.trim_end_matches(", best"))
+        format!("{}, {} ({own} here, {stored} stored)", self.rung.level, self.rung.title.trim_end_matches(", best"))
     }
 }
 
@@ -408,14 +413,19 @@ mod tests {
             against_equal_hardware(&data).unwrap()
         };
         let same = with(38.4, 0.01);
-        assert!(same.starts_with("Of 1 operation that") && same.contains("(NVIDIA H200)"), "{same}");
-        assert!(same.ends_with("none is more than 5 % slower or faster here."), "{same}");
+        assert!(
+            same.starts_with("1 operation of this run was also measured") && same.contains("(NVIDIA H200)"),
+            "{same}"
+        );
+        assert!(same.ends_with(" It is not more than 5 % slower or faster here."), "{same}");
         let slower = with(60.0, 0.01);
         assert!(
-            slower.contains("1 (Block, Barrier, 1,024 threads: 60.0 ns here, 38.4 ns stored) is more than 5 % slower"),
+            slower.ends_with(
+                " It is more than 5 % slower here: Block, Barrier, 1,024 threads (60.0 ns here, 38.4 ns stored)."
+            ),
             "{slower}"
         );
-        assert!(with(60.0, 0.4).contains("none is more than 5 % slower"), "an interval of 40 % makes nothing certain");
-        assert!(with(20.0, 0.01).contains("is more than 5 % faster here, and none"), "cheaper");
+        assert!(with(60.0, 0.4).contains("not more than 5 % slower"), "an interval of 40 % makes nothing certain");
+        assert!(with(20.0, 0.01).contains(" It is more than 5 % faster here: Block"), "cheaper");
     }
 }

@@ -9,7 +9,8 @@ use crate::grid::Grid;
 use crate::naming;
 use crate::reading::{self, Reading};
 
-/// `of the 416 common cases, 31 are slower, 9 are faster, 350 are the same within 5 % and 26 are undecided; 3 are only in A`.
+/// `of the 416 common cases, 31 are slower, 9 are faster, 350 are the same within 5 % and 26 are undecided; 3 cases appear only in
+/// A`, `all 12 common cases are undecided`, `none of the 416 common cases is comparable`.
 pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     let (all, threshold) = (comparison.cases.len(), percent(comparison.threshold));
     let [slower, faster, same, undecided] =
@@ -24,17 +25,29 @@ pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
         (comparison.count(Change::NotComparable), "not comparable"),
     ];
     let is_said = |(count, _): &&(usize, &str)| *count > 0;
+    let only = [(comparison.only_a, "A"), (comparison.only_b, "B")];
+    let only = only.iter().filter(is_said).enumerate().map(|(at, (count, run))| match (at, *count) {
+        (0, 1) => format!("1 case appears only in {run}"),
+        (0, count) => format!("{} cases appear only in {run}", grouped(count)),
+        (_, count) => format!("{} only in {run}", grouped(count)),
+    });
+    let only = naming::enumeration(&only.collect::<Vec<_>>());
+    let only = if only.is_empty() { only } else { format!("; {only}") };
+    if let Some((_, words)) = counts.iter().find(|(count, _)| *count == all && all > 0) {
+        return match (all, *words) {
+            (1, words) => format!("the only common case is {words}{only}"),
+            (_, "not comparable") => format!("none of the {} common cases is comparable{only}", grouped(all)),
+            (2, words) => format!("both common cases are {words}{only}"),
+            (_, words) => format!("all {} common cases are {words}{only}", grouped(all)),
+        };
+    }
     let in_words = |(count, words): &(usize, &str)| {
         format!("{} {} {words}", grouped(*count), if *count == 1 { "is" } else { "are" })
     };
     let none =
         (slower == 0).then(|| if faster == 0 { "none is slower or faster" } else { "none is slower" }.to_owned());
     let parts: Vec<String> = none.into_iter().chain(counts.iter().filter(is_said).map(in_words)).collect();
-    let only = [(comparison.only_a, "only in A"), (comparison.only_b, "only in B")];
-    let only: Vec<String> = only.iter().filter(is_said).map(in_words).collect();
-    let only = if only.is_empty() { String::new() } else { format!("; {}", naming::enumeration(&only)) };
-    let cases = if all == 1 { "common case" } else { "common cases" };
-    format!("of the {} {cases}, {}{only}", grouped(all), naming::enumeration(&parts))
+    format!("of the {} common cases, {}{only}", grouped(all), naming::enumeration(&parts))
 }
 
 /// The clocks of the cores, where both runs measured them.

@@ -460,13 +460,16 @@ fn few(names: &[String]) -> String {
 }
 
 impl fmt::Display for Open {
-    /// `3 of the 8 have no figure: ttas, ticket and mcs`.
+    /// `3 of the 8 candidates have no figure: ttas, ticket and mcs`, `none of the 8 candidates has a figure`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counted = |out: &mut fmt::Formatter<'_>, names: &[String], of: &usize, what: [&str; 2]| {
             let what = what[usize::from(names.len() > 1)];
-            write!(out, "{} of the {of} {what}: {}", names.len(), few(names))
+            write!(out, "{} of the {of} candidates {what}: {}", names.len(), few(names))
         };
         match self {
+            Self::NoNumber { names, of } if names.len() == *of => {
+                write!(out, "none of the {of} candidates has a figure")
+            }
             Self::Pending { names, of } => counted(out, names, of, ["is not measured yet", "are not measured yet"]),
             Self::NoNumber { names, of } => counted(out, names, of, ["has no figure", "have no figure"]),
             Self::Overlap { names, others, .. } | Self::Unordered { names, others } => {
@@ -569,7 +572,10 @@ mod tests {
         run.run.status = syncscope_core::run::Status::BudgetSpent;
         run.run.planned_by_primitive = [("cpu.lock.clh".to_owned(), 1)].into();
         assert_eq!((of(&run).0, of(&run).1), (vec!["clh".to_owned()], all - 5));
-        assert_eq!(contest(&run).outcome().unwrap().unwrap_err().to_string(), "1 of the 5 is not measured yet: clh");
+        assert_eq!(
+            contest(&run).outcome().unwrap().unwrap_err().to_string(),
+            "1 of the 5 candidates is not measured yet: clh"
+        );
     }
 
     #[test]
@@ -577,7 +583,10 @@ mod tests {
         let noisy = |row: Row, low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) };
         let with = |other: Row| outcome(vec![lock("ticket", 100.0), lock("mcs", 200.0), other]);
         assert_eq!(with(lock("ttas", 300.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
-        assert_eq!(with(noisy(lock("ttas", 300.0), 90.0, 900.0)), Some(Err("1 of the 3 has no figure: ttas".into())));
+        assert_eq!(
+            with(noisy(lock("ttas", 300.0), 90.0, 900.0)),
+            Some(Err("1 of the 3 candidates has no figure: ttas".into()))
+        );
         assert_eq!(with(noisy(lock("ttas", 300.0), 150.0, 900.0)), Some(Ok("ticket 100 ns, 2 rivals".into())));
         assert_eq!(with(noisy(lock("ttas", 60.0), 40.0, 80.0)), Some(Ok("ttas 40 to 80 ns, 2 rivals".into())));
         let rivals = "the intervals of ttas and ticket overlap; the other one costs more";
@@ -585,10 +594,10 @@ mod tests {
         let open = Verdict::Interfered("too many".into());
         assert_eq!(
             with(Row { verdict: open, ..lock("ttas", 9.0) }),
-            Some(Err("1 of the 3 has no figure: ttas".into()))
+            Some(Err("1 of the 3 candidates has no figure: ttas".into()))
         );
         let small = Row { verdict: Verdict::BelowResolution("at most".into()), ..lock("ttas", 9.0) };
-        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of the 3 has no figure: ttas".into())));
+        assert_eq!(with(within(small, -50.0, 90.0)), Some(Err("1 of the 3 candidates has no figure: ttas".into())));
         let overlap = "the intervals of ticket and ttas overlap; the other one costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");

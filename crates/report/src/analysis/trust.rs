@@ -11,7 +11,7 @@ use crate::RunData;
 use crate::analysis::contest::is_absent;
 use crate::analysis::phrases::joined;
 use crate::analysis::placements::list_length;
-use crate::figure::grouped;
+use crate::figure::{self, grouped};
 use crate::naming::{capitalized, plural};
 use crate::reading::State;
 
@@ -29,11 +29,21 @@ pub fn trust(data: &RunData) -> Option<String> {
     let disturbed = joined(disturbed, "; ").map(|parts| format!("{}. ", capitalized(&parts))).unwrap_or_default();
     let shared = another_run::sentence(&data.run.shared);
     let rough = data.rows.iter().filter(|row| State::of(row) == State::Rough).count();
-    let rough = if rough > 0 { format!("; {} more are rough (~)", grouped(rough)) } else { String::new() };
+    let rough = match rough {
+        0 => String::new(),
+        rough => {
+            let more = if resolved > 0 { " more" } else { "" };
+            format!("; {}{more} {} rough (~)", grouped(rough), if rough == 1 { "is" } else { "are" })
+        }
+    };
     let imported = data.rows.iter().filter(|row| matches!(row.verdict, Verdict::Imported(_))).count();
+    let said = |count, noun, what: &str| {
+        let (share, is_singular) = figure::share(count, existing, noun);
+        format!("{} {} {what}", capitalized(&share), if is_singular { "is" } else { "are" })
+    };
     let known = match imported {
-        0 => format!("{disturbed}{} of {} costs are resolved{rough}.", grouped(resolved), grouped(existing)),
-        _ => format!("{} of {} figures are imported, without intervals.", grouped(imported), grouped(existing)),
+        0 => format!("{disturbed}{}{rough}.", said(resolved, "cost", "resolved")),
+        _ => said(imported, "figure", "imported, without intervals."),
     };
     let history = history(data);
     let shared = (!shared.is_empty()).then(|| {
@@ -126,7 +136,7 @@ mod tests {
         let skipped = Row::unmeasured(case("cpu.lock.mcs", 1), Verdict::Skipped("none".into()));
         let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..row(case("cpu.atomic.add", 8), 10.0, 0.5) };
         let mut data = data(vec![alone, noisy, skipped]);
-        assert_eq!(trust(&data).unwrap(), "1 of 2 costs are resolved.");
+        assert_eq!(trust(&data).unwrap(), "1 of 2 costs is resolved.");
         data.run.machine.cpu.hypervisor = Some("KVM".into());
         let session = |seconds, share| SessionRecord {
             seconds,
@@ -134,7 +144,7 @@ mod tests {
             ..SessionRecord::default()
         };
         data.run.sessions = vec![session(30.0, 0.008), session(10.0, 0.0)];
-        assert_eq!(trust(&data).unwrap(), "The machine is virtual (KVM). 1 of 2 costs are resolved.");
+        assert_eq!(trust(&data).unwrap(), "The machine is virtual (KVM). 1 of 2 costs is resolved.");
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
         let start = "The hypervisor took 1.5 % of the CPU time; the machine is virtual (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));

@@ -254,7 +254,7 @@ mod tests {
             "beyond the threshold.",
             "",
             "Of the 4 common cases, 1 is slower, 2 are the same within 5 % and 1 is not comparable; 1",
-            "  is only in B",
+            "  case appears only in B",
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     }

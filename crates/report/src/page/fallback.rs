@@ -3,7 +3,7 @@
 use syncscope_core::Row;
 
 use crate::RunData;
-use crate::figure::grouped;
+use crate::figure::{self, grouped};
 use crate::html::escape;
 use crate::naming;
 use crate::reading::Reading;
@@ -26,12 +26,12 @@ fn table((data, label): (&RunData, &String)) -> String {
         0 => String::new(),
         more => format!("<p>{} more cases are in measurements.csv.</p>", grouped(more)),
     };
+    let (finished, is_singular) = figure::share(count, planned as usize, "planned case");
+    let verb = if is_singular { "is" } else { "are" };
     format!(
-        "<h2>{label}</h2><p>{origin}: {status}; {} of {} planned cases are finished.</p>{warnings}\
+        "<h2>{label}</h2><p>{origin}: {status}; {finished} {verb} finished.</p>{warnings}\
          <div class=\"scroll\"><table><thead><tr><th>Case</th><th>Cost</th><th>95 % interval</th><th>Cycles</th>\
-         <th>Verdict</th></tr></thead><tbody>{lines}</tbody></table></div>{more}",
-        grouped(count),
-        grouped(planned),
+         <th>Verdict</th></tr></thead><tbody>{lines}</tbody></table></div>{more}"
     )
 }
 

@@ -138,7 +138,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         }),
         unreliable(data, &all),
     ];
-    let otherwise = "It is undecided how additions scale, because too few rows of this run have a reliable rate.";
+    let otherwise = "The run does not show how additions scale, because too few rows have a reliable rate.";
     let text = joined([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)], " ");
     Some(Picture::of(charts, otherwise, sentences)?.saying(text))
 }
@@ -245,7 +245,7 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
         format!("{most} CPU threads combined perform {times} as many additions per second on one variable as {fewest}")
     } else {
         format!(
-            "It is undecided whether {most} CPU threads combined perform more additions per second on one variable than \
+            "The run does not show whether {most} CPU threads combined perform more additions per second on one variable than \
              {fewest}"
         )
     };
@@ -360,7 +360,7 @@ mod tests {
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
             text.starts_with(
-                "It is undecided whether 16 CPU threads combined perform more additions per second on one variable than 1."
+                "The run does not show whether 16 CPU threads combined perform more additions per second on one variable than 1."
             ),
             "{text}"
         );

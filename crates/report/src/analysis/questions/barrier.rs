@@ -31,7 +31,7 @@ fn cheapest_of_threads(data: &RunData) -> Option<Outcome> {
         let used = |name: &str, words: &str| {
             let mut rivals = win.rivals.iter().filter(|(_, cost)| cost.index != next.index);
             let (_, own) = rivals.find(|(_, cost)| short_name(&cost.row.case.primitive) == name)?;
-            Some(format!("{words} {}", win.ratio(own)))
+            Some(format!("{words} costs {} as much", win.ratio(own)))
         };
         (
             None,
@@ -300,9 +300,9 @@ mod tests {
             barrier("tree", 1290.0),
             barrier("openmp", 1370.0),
         ];
-        let sentence = "At 16 threads, dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next, \
-                        tree, costs 1.3 times as much; \
-                        OpenMP's barrier 1.4 times and Rust's std::sync::Barrier 35 times.";
+        let sentence = "At 16 threads, dissemination (1.00 µs) is the cheapest of the 4 measured barriers. The next \
+                        cheapest, tree, costs 1.3 times as much; \
+                        OpenMP's barrier costs 1.4 times as much and Rust's std::sync::Barrier costs 35 times as much.";
         assert_eq!(said(cheapest_of_threads, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = within(rows[2].clone(), 990.0, 1500.0);
         assert!(said(cheapest_of_threads, rows.clone()).unwrap().is_err(), "overlap");

@@ -146,7 +146,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("one addition in a chain", Unit::Time),
         series(data, &chains, |_| "addition".to_owned(), core, Point::cost),
     );
-    Picture::of([table, speeds], "The cost of each kind of core is undecided in this run.", [note])
+    Picture::of([table, speeds], "The run does not show what each kind of core costs.", [note])
 }
 
 #[cfg(test)]

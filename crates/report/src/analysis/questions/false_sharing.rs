@@ -63,7 +63,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
             .to_owned()
     });
     let chart = chart.ruled(rules.into_iter().collect());
-    let otherwise = "It is undecided where false sharing ends, because too few strides of this run have a reliable \
+    let otherwise = "The run does not show where false sharing ends, because too few strides have a reliable \
                      figure.";
     Some(Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?.saying(said))
 }
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(rules.iter().map(|rule| rule.x).collect::<Vec<_>>(), [64.0]);
         let blurred: Vec<Row> = rows.into_iter().map(|row| noisy(row, 10.0, 400.0)).collect();
         let found = decision("decide-false-sharing", &data(blurred)).unwrap();
-        assert!(found.claim[0].starts_with("It is undecided where false sharing ends"), "{:?}", found.claim);
+        assert!(found.claim[0].starts_with("The run does not show where false sharing ends"), "{:?}", found.claim);
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
                 makes a round trip.";
     let advice = "A waiter that spins for as long as a wake-up takes and then sleeps pays at most twice the optimum \
                   (Karlin et al., SOSP 1991).";
-    let otherwise = "The cost of waking a sleeping thread is undecided, because this run saw no thread asleep.";
+    let otherwise = "The run does not show what waking a sleeping thread costs, because it saw no thread asleep.";
     Picture::of([Some(chart)], otherwise, [Some(spin.to_owned()), medians, Some(advice.to_owned())])
 }
 
@@ -185,7 +185,7 @@ mod tests {
         let close = |name: &str| Case { placement: Some(Placement::Close), ..case(&format!("cpu.handoff.{name}"), 2) };
         let mut run = data(vec![row(close("cas_pingpong"), 71.5, 0.1), row(close("park"), 133.0, 0.1)]);
         let text = text(&decision("decide-handoff", &run).unwrap());
-        assert!(text.starts_with("The cost of waking a sleeping thread is undecided"), "{text}");
+        assert!(text.starts_with("The run does not show what waking a sleeping thread costs"), "{text}");
         let details = [("p50_ns", 4540.0), ("p90_ns", 5000.0), ("p99_ns", 9000.0)];
         run.details.insert(run.rows[1].case.id(), details.map(|(name, ns)| Detail::of_case(name, ns)).to_vec());
         let found = decision("decide-handoff", &run).unwrap();

@@ -167,7 +167,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let confirmed = (!nodes.is_empty()).then(|| {
         "The system confirmed the line's node for each row (move_pages); unconfirmed rows are left out.".to_owned()
     });
-    Picture::of(charts, "The cost of crossing a cache, node or socket is undecided in this run.", [confirmed])
+    Picture::of(charts, "The run does not show what crossing a cache, node or socket costs.", [confirmed])
 }
 
 /// Where the CPUs of a pair are: `CPUs 0,1 of node 0`.

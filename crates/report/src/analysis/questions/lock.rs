@@ -21,7 +21,8 @@ fn cheapest(data: &RunData) -> Option<Outcome> {
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
     cheapest_in_words(data, &peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
-        let last = last.map(|(last, cost)| format!("the most expensive, {}, {}", last.name, win.ratio(cost)));
+        let last =
+            last.map(|(last, cost)| format!("the most expensive, {}, costs {} as much", last.name, win.ratio(cost)));
         let of_winner = joined([keeps(data, win.cost.row), does_more(win)], "; ");
         (of_winner, last.into_iter().collect())
     })
@@ -229,7 +230,7 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
         "Each cell names the lock with the lowest time per acquisition, work included, or all candidates.".to_owned();
     let note = "Work given as a time is a loop of additions without memory accesses; work given as a size changes a \
                 word in each cache line.";
-    let otherwise = "The cheapest lock is undecided in this run.";
+    let otherwise = "The run does not show which lock is the cheapest.";
     let outsides: BTreeSet<Option<Work>> = places.keys().map(|(outside, _, _)| *outside).collect();
     Some(Picture::of(outsides.into_iter().map(map), otherwise, [Some(note.to_owned())])?.saying(Some(text)))
 }
@@ -270,7 +271,7 @@ mod tests {
         };
         assert_eq!(
             sentence("decide-lock", rows()),
-            "At 16 threads, pthread_mutex (1.20 µs) is the cheapest of the 2 measured locks. The next, ticket, costs 5.0 times as much. \
+            "At 16 threads, pthread_mutex (1.20 µs) is the cheapest of the 2 measured locks. The next cheapest, ticket, costs 5.0 times as much. \
              The cheapest measured lock is ticket at 1 thread (9.00 ns) and pthread_mutex at 2 threads (90.0 ns), at 16 (1.20 µs) and at 32 (1.30 \
              µs). With 16 threads, the cheapest spinning lock (ticket, 6.00 µs) takes 5.0 times as long as the cheapest \
              sleeping lock (pthread_mutex, 1.20 µs). Measured with one addition under the lock."
@@ -282,7 +283,7 @@ mod tests {
         let mut unknown = rows();
         unknown[2].verdict = Verdict::Interfered("too many".into());
         let text = sentence("decide-lock", unknown);
-        assert!(text.ends_with(". At 16 threads, 1 of the 2 has no figure: ticket."), "{text}");
+        assert!(text.ends_with(". At 16 threads, 1 of the 2 candidates has no figure: ticket."), "{text}");
         assert!(!text.contains("at 16 ("), "{text}");
     }
 
@@ -293,7 +294,7 @@ mod tests {
         run.run.planned_by_primitive = [("cpu.lock.ticket".to_owned(), 2), ("cpu.lock.mcs".to_owned(), 2)].into();
         assert_eq!(
             text(&decision("decide-lock", &run).unwrap()),
-            "The cheapest measured lock is ticket at 1 thread (9.00 ns). At 16 threads, 1 of the 2 is not measured yet: mcs."
+            "The cheapest measured lock is ticket at 1 thread (9.00 ns). At 16 threads, 1 of the 2 candidates is not measured yet: mcs."
         );
     }
 
@@ -301,13 +302,13 @@ mod tests {
     fn a_lower_estimate_of_a_noisy_row_is_no_winner() {
         let rows = vec![lock("ticket", 16, 100.0), noisy(lock("mcs", 16, 60.0), 20.0, 400.0), lock("ttas", 16, 900.0)];
         let found = decision("decide-lock", &data(rows)).unwrap();
-        let reason = "At 16 threads, 1 of the 3 has no figure: mcs";
+        let reason = "At 16 threads, 1 of the 3 candidates has no figure: mcs";
         assert!(!found.is_decided && found.note.unwrap().contains(reason), "one line says what is open");
         let many: Vec<Row> = ["ticket", "mcs", "ttas", "std_mutex", "pthread_spin"]
             .map(|name| noisy(lock(name, 16, 100.0), 40.0, 160.0))
             .to_vec();
         let text = sentence("decide-lock", many);
-        assert!(text.contains("5 of the 5 have no figure: std_mutex, pthread_spin, ttas and 2 more"), "{text}");
+        assert!(text.contains("none of the 5 candidates has a figure"), "{text}");
     }
 
     #[test]
@@ -336,10 +337,12 @@ mod tests {
         ];
         assert_eq!(
             said(cheapest, rows),
-            Some(Ok("At 16 threads, pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next, \
+            Some(Ok(
+                "At 16 threads, pthread_mutex (1.20 µs) is the cheapest of the 4 measured locks. The next cheapest, \
                  std_mutex, costs 2.2 times as \
-                     much; the most expensive, ticket, 5.1 times."
-                .into()))
+                     much; the most expensive, ticket, costs 5.1 times as much."
+                    .into()
+            ))
         );
     }
 
@@ -352,7 +355,7 @@ mod tests {
             said_of(cheapest, &run).unwrap().unwrap()
         };
         let kept = "of the 2 measured locks; on average, a thread takes it 17 times before another thread gets it. The \
-             next, ticket,";
+             next cheapest, ticket,";
         assert!(sentence(17.2).contains(kept), "{}", sentence(17.2));
         assert!(sentence(3.46).contains("takes it 3.5 times before"), "{}", sentence(3.46));
         assert!(sentence(1.1).contains("of the 2 measured locks. The next"), "{}", sentence(1.1));
@@ -416,8 +419,7 @@ mod tests {
         run.run.status = Status::BudgetSpent;
         let plan = ["pthread_mutex", "ticket", "mcs", "ttas", "std_mutex"];
         run.run.planned_by_primitive = plan.map(|name| (format!("cpu.lock.{name}"), 1)).into();
-        let question =
-            "which lock is the cheapest at 16 threads (3 of the 5 are not measured yet: std_mutex, ttas and mcs)";
+        let question = "which lock is the cheapest at 16 threads (3 of the 5 candidates are not measured yet: std_mutex, ttas and mcs)";
         assert_eq!(said_of(cheapest, &run), Some(Err(question.into())));
         run.run.planned_by_primitive.retain(|id, _| id.ends_with("ticket") || id.ends_with("pthread_mutex"));
         let sentence = said_of(cheapest, &run).unwrap().unwrap();

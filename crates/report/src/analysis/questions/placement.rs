@@ -67,7 +67,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Spec::dots(time("time per operation"), bound)
             .map(|chart| chart.titled("The same threads in different placements")),
     ];
-    let otherwise = "It is undecided whether placement matters, because the run has only one class of CPU pairs.";
+    let otherwise = "The run does not show whether placement matters, because it has only one class of CPU pairs.";
     Picture::of(charts, otherwise, [missing(data)])
 }
 

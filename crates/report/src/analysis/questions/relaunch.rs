@@ -193,7 +193,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let why = "The cost of a new kernel is the gap between two kernels or, if kernels are shorter than a host \
                launch, the time the host takes to launch one.";
     let all: Vec<usize> = rows.iter().chain(&launches).copied().collect();
-    let otherwise = "It is undecided whether a new kernel is cheaper than a grid barrier, because one of the two has \
+    let otherwise = "The run does not show whether a new kernel is cheaper than a grid barrier, because one of the two has \
                      no figure.";
     let sentences = [Some(shape), Some(why.to_owned()), missing(data), unreliable(data, &all)];
     Picture::of(charts, otherwise, sentences)
@@ -237,7 +237,7 @@ fn by_length(data: &RunData, barriers: &Barriers<'_>, launches: &[usize], length
         let points = ends.map(|x| Point::cost(row, index, f64::from(*x))).collect();
         series.push(Series { label: label(data, &row.case), primitive: None, colour: None, points });
     }
-    Spec::lines(Axis::log("length of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
+    Spec::lines(Axis::log("duration of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }
 
 /// The ways that this run could not measure, with the reason that its rows give.

@@ -85,7 +85,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     };
     let lines: Vec<Line> = mixes(data).iter().map(line).collect();
     let table = Spec::table("Each role", &["a read", "99th percentile", "a write", "99th percentile"], lines)?;
-    Picture::of([Some(table)], "The costs of reads and writes are undecided in this run.", [None::<String>])
+    Picture::of([Some(table)], "The run does not show what reads and writes cost.", [None::<String>])
 }
 
 #[cfg(test)]

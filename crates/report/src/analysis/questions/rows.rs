@@ -97,7 +97,9 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
         words.chunk_by(|one, other| one == other).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))),
         ", ",
     )?;
-    Some(format!("{} of {} cases have only an approximate figure or none ({counted}).", words.len(), rows.len()))
+    let (which, is_singular) = figure::share(words.len(), rows.len(), "case");
+    let verb = if is_singular { "has" } else { "have" };
+    Some(format!("{} {verb} only an approximate figure or none ({counted}).", naming::capitalized(&which)))
 }
 
 /// Two charts with one vertical axis, side by side as one picture: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
@@ -121,7 +123,7 @@ pub(super) fn each_costs_more(known: &[(&str, Known<'_>)]) -> bool {
     known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1))
 }
 
-/// `At 16 threads, mcs (1.10 µs) is the cheapest lock. The next, clh, costs 1.2 times as much; ...`, with what else is to be said
+/// `At 16 threads, mcs (1.10 µs) is the cheapest lock. The next cheapest, clh, costs 1.2 times as much; ...`, with what else is to be said
 /// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
 pub(super) fn cheapest_in_words(
     data: &RunData,
@@ -144,7 +146,7 @@ pub(super) fn cheapest_in_words(
     let (threads, cheapest, times) = (size_and_place(data, peers.like)?, contest.cheapest(noun), win.ratio(&next_cost));
     let Win { name, cost, .. } = &win;
     let text = format!(
-        "At {threads}, {name} ({cost}) is the {cheapest}{of_winner}. The next, {next}, costs {times} as much{others}."
+        "At {threads}, {name} ({cost}) is the {cheapest}{of_winner}. The next cheapest, {next}, costs {times} as much{others}."
     );
     Some(Outcome::holds(text, win.rows()).headed(cost))
 }
@@ -198,7 +200,9 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
         in_groups(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
     match (certain.is_empty(), open.is_empty()) {
         (true, true) => None,
-        (true, false) => Some(Outcome::open(format!("The cheapest {noun} is undecided. {}", open.join(" ")))),
+        (true, false) => {
+            Some(Outcome::open(format!("The run does not show which {noun} is the cheapest. {}", open.join(" "))))
+        }
         (false, _) => {
             let first = format!("The cheapest {measured}{noun} is {}.", enumeration(&certain));
             Some(Outcome::holds([&[first], &open[..]].concat().join(" "), []))

@@ -140,7 +140,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         ),
         Spec::table("Two threads that meet", &["two cores", "one core", "one core against two"], meeting),
     ];
-    let otherwise = "The cost of a busy SMT sibling is undecided in this run.";
+    let otherwise = "The run does not show what a busy SMT sibling costs.";
     Picture::of(tables, otherwise, [by_points(data), Some(WHAT_THEY_ARE.to_owned())])
 }
 

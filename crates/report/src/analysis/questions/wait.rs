@@ -162,13 +162,13 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     );
     let reactions = reactions.map(|chart| chart.ruled(rule.into_iter().collect()));
     let teams = Spec::lines(
-        Axis::log("threads, one of which wakes all others", Unit::Count),
+        Axis::log("threads, one of which wakes all the others", Unit::Count),
         Axis::log("from the call until the last one runs", Unit::Time),
         series(data, &woken, name, team, Point::cost),
     );
     let about = "The two CPU threads are placed close together, and a spinning waiter keeps its CPU. Hints are \
                  timed on one thread.";
-    let otherwise = "It is undecided whether to spin or to sleep, because the run has no wake-ups or no spinning \
+    let otherwise = "The run does not show whether to spin or to sleep, because it has no wake-ups or no spinning \
                      waiters.";
     Picture::of(
         [reactions, costs, teams],

@@ -104,7 +104,7 @@ fn overlapping_rows_decide_nothing() {
         ..lock("mcs", 16, 3000.0)
     };
     let noisy = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 1500.0), wide]);
-    assert!(undecided(&asked(&noisy, Need::Protect, None)).starts_with("1 of the 3 has no figure: mcs"));
+    assert!(undecided(&asked(&noisy, Need::Protect, None)).starts_with("1 of the 3 candidates has no figure: mcs"));
     let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..lock("mcs", 16, 900.0) };
     let narrow = run(vec![lock("ticket", 16, 1000.0), noisy.clone()]);
     assert!(choice(&asked(&narrow, Need::Protect, None)).cost.is_rough);
@@ -123,7 +123,7 @@ fn a_cost_that_the_table_does_not_show_is_not_taken() {
         ..lock(name, 16, ns)
     };
     let cheapest = run(vec![unresolved("ticket", 100.0), lock("std_mutex", 16, 1000.0), lock("mcs", 16, 2000.0)]);
-    assert_eq!(undecided(&asked(&cheapest, Need::Protect, None)), "1 of the 3 has no figure: ticket");
+    assert_eq!(undecided(&asked(&cheapest, Need::Protect, None)), "1 of the 3 candidates has no figure: ticket");
     let range = Row { ns_within: Some(Interval { low: 70.0, high: 130.0 }), ..unresolved("ticket", 100.0) };
     let known = run(vec![range, lock("std_mutex", 16, 1000.0)]);
     assert_eq!(choice(&asked(&known, Need::Protect, None)).name, "ticket", "a range is known");
@@ -135,7 +135,7 @@ fn a_cost_that_the_table_does_not_show_is_not_taken() {
 fn what_has_no_interval_may_be_the_cheapest() {
     let failed = Row { verdict: Verdict::Interfered("too many".into()), ..lock("mcs", 16, 1.0) };
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), failed]);
-    assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("1 of the 3 has no figure: mcs"));
+    assert!(undecided(&asked(&data, Need::Protect, None)).starts_with("1 of the 3 candidates has no figure: mcs"));
     // Imported figures have none at all.
     let imported = |name, ns| Row {
         verdict: Verdict::Imported(String::new()),
@@ -159,7 +159,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
         ..lock("mcs", 16, 300.0)
     };
     let data = run(vec![lock("ticket", 16, 1000.0), below]);
-    assert_eq!(undecided(&asked(&data, Need::Protect, None)), "1 of the 2 has no figure: mcs");
+    assert_eq!(undecided(&asked(&data, Need::Protect, None)), "1 of the 2 candidates has no figure: mcs");
 }
 
 #[test]
@@ -170,7 +170,10 @@ fn what_is_yet_to_be_measured_may_be_the_cheapest() {
     data.run.status = Status::Interrupted;
     let plan = [("ticket", 2), ("std_mutex", 1), ("mcs", 2), ("clh", 1)];
     data.run.planned_by_primitive = plan.map(|(name, count)| (format!("cpu.lock.{name}"), count)).into();
-    assert_eq!(undecided(&asked(&data, Need::Protect, None)), "2 of the 4 are not measured yet: mcs and clh");
+    assert_eq!(
+        undecided(&asked(&data, Need::Protect, None)),
+        "2 of the 4 candidates are not measured yet: mcs and clh"
+    );
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     let (columns, lines) = used(&names, &lines);
     let table = Spec::table("atomicAdd by order and scope, one warp", &columns, lines)?;
     let about = "Acquire waits for the old value; release waits for earlier writes.".to_owned();
-    Picture::of([Some(table)], "The cost of memory orders is undecided in this run.", [Some(about)])
+    Picture::of([Some(table)], "The run does not show what memory orders cost.", [Some(about)])
 }
 
 #[cfg(test)]

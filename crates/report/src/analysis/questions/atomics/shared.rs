@@ -75,7 +75,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     let lines: Vec<Line> = numbers(data).into_iter().flat_map(of_bins).chain(exchange).collect();
     let lines: Vec<Line> = lines.into_iter().filter(|line| line.cells.iter().any(Option::is_some)).collect();
     let table = Spec::table("Cost of one operation", &["shared memory", "without"], lines)?;
-    Picture::of([Some(table)], "It is undecided in this run whether shared memory pays off.", [None::<String>])
+    Picture::of([Some(table)], "The run does not show whether shared memory pays off.", [None::<String>])
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         Axis::log("time of one exchange", Unit::Time),
         series(data, &between, of_devices, bytes, Point::cost),
     );
-    let otherwise = "The cheapest hand-off between GPU blocks is undecided in this run.";
+    let otherwise = "The run does not show which hand-off between GPU blocks is the cheapest.";
     Picture::of([costs, devices], otherwise, [unreliable(data, &[rows, between].concat())])
 }
 

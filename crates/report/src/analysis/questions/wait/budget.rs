@@ -165,7 +165,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         ),
     ];
     let all = [idle, beside, openmp].concat();
-    Picture::of(charts, "It is undecided in this run how long to spin.", [unreliable(data, &all)])
+    Picture::of(charts, "The run does not show how long to spin.", [unreliable(data, &all)])
 }
 
 #[cfg(test)]

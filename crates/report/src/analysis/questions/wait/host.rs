@@ -73,7 +73,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     let columns = lengths.iter().flat_map(|us| [format!("kernel of {us} µs"), "of a CPU".to_owned()]);
     let table =
         Spec::table("From the end of the kernel", &columns.collect::<Vec<_>>(), names.iter().map(line).collect());
-    let otherwise = "The best way to wait for a kernel is undecided in this run.";
+    let otherwise = "The run does not show the best way to wait for a kernel.";
     Picture::of([table], otherwise, [unreliable(data, &rows)])
 }
 
