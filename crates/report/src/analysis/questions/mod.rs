@@ -463,10 +463,10 @@ mod tests {
         ];
         let of_gpus = ["sides", "relaunch", "host-wait"];
         let without_gpu: Vec<&str> = all.into_iter().filter(|id| !of_gpus.contains(id)).collect();
-        let mut of_cpus = stored("h200");
-        of_cpus.run.machine.gpus.clear();
-        of_cpus.rows.retain(|row| row.case.is_on_cpus());
-        for (data, expected) in [(stored("h200"), all.as_slice()), (of_cpus, &without_gpu)] {
+        let mut cpus_alone = stored("h200");
+        cpus_alone.run.machine.gpus.clear();
+        cpus_alone.rows.retain(|row| row.case.is_on_cpus());
+        for (data, expected) in [(stored("h200"), all.as_slice()), (cpus_alone, &without_gpu)] {
             let found = decisions(&data, &answers(&data));
             let ids: Vec<&str> = found.iter().filter_map(|one| one.id.strip_prefix("decide-")).collect();
             assert_eq!(ids, expected, "{} devices", data.run.machine.gpus.len());
