@@ -121,7 +121,8 @@ fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Corre
             made.push(Correction { offset: at, change: format!("{instruction} now stalls 2 cycles, {why}") });
         }
         edit.set_wait(offset(read), barrier)?;
-        let change = format!("the clock read now waits for barrier {barrier}, which {instruction} at {at:#06x} sets");
+        let change =
+            format!("the clock read now waits on scoreboard barrier {barrier}, set by {instruction} at {at:#06x}");
         made.push(Correction { offset: compiled(edit, read), change });
     }
     Ok(())

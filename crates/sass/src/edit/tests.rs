@@ -53,7 +53,7 @@ fn the_clock_reads_are_corrected_as_in_the_source() {
     let moved: Vec<u64> =
         made.iter().filter(|found| found.change.contains(" was moved before ")).map(|found| found.offset).collect();
     assert_eq!(moved, [0x60, 0x70, 0x80]);
-    let change = format!("the clock read now waits for barrier 1, which LDS at {LOAD:#06x} sets");
+    let change = format!("the clock read now waits on scoreboard barrier 1, set by LDS at {LOAD:#06x}");
     assert!(made.contains(&Correction { offset: CLOSING, change }), "{made:?}");
     // Corrected twice is corrected once.
     let words: Vec<u128> = edit.words().collect();

@@ -122,7 +122,7 @@ function winnerKeys(maps, cells) {
   const keys = [...names].map(([primitive, name]) =>
     el("span", { class: "key", style: `--c: ${faint(primitive)}` }, el("i", { class: "swatch" }), name),
   );
-  keys.push(el("span", { class: "key" }, "number: cost of the next one relative to the cheapest"));
+  keys.push(el("span", { class: "key" }, "number: cost of the second cheapest relative to the cheapest"));
   if (cells.some(({ text }) => text === "≈")) keys.push(el("span", { class: "key" }, "≈ not distinguished"));
   return el("p", { class: "keys" }, keys);
 }

@@ -131,7 +131,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
         let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
         let pairs = types.map(|(integer, float)| by_threads(&padded(integer), &padded(float)));
-        generally(Test::Below, "with padded elements, the integer costs less", &pairs.concat())
+        generally(Test::Below, "with padded elements, the integer type costs less", &pairs.concat())
     };
     "burtchell.openmp.own_lines", "figure 3d",
         "Without false sharing, the throughput per thread is largely constant: the operations are embarrassingly \
@@ -146,7 +146,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         needs "atomic updates of one variable of integer and floating-point types" => |data| {
         let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
         let pairs = types.map(|(integer, float)| between(data, CPU_ADD, integer, float));
-        generally(Test::Below, "the integer costs less", &pairs.concat())
+        generally(Test::Below, "the integer type costs less", &pairs.concat())
     };
     "burtchell.openmp.word_size", "figure 2", "The word size (32 or 64 bits) does not affect the atomic update",
         needs "atomic updates of one variable of 32 and of 64 bits" => |data| {

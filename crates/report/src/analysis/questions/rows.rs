@@ -93,10 +93,11 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| !verdict.has_cost());
     let mut words: Vec<&str> = verdicts.map(|verdict| reading::words(verdict.name())).collect();
     words.sort_unstable();
-    let counted = joined(
-        words.chunk_by(|one, other| one == other).map(|alike| Some(format!("{} {}", alike.len(), alike[0]))),
-        ", ",
-    )?;
+    let kinds: Vec<&[&str]> = words.chunk_by(|one, other| one == other).collect();
+    let counted = match kinds[..] {
+        [only] => (*only.first()?).to_owned(),
+        _ => joined(kinds.iter().map(|alike| Some(format!("{} {}", alike.len(), alike.first()?))), ", ")?,
+    };
     let (which, is_singular) = figure::share(words.len(), rows.len(), "case");
     let verb = if is_singular { "has" } else { "have" };
     Some(format!("{} {verb} only an approximate figure or none ({counted}).", naming::capitalized(&which)))
