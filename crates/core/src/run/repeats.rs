@@ -54,7 +54,8 @@ pub fn details(runs: &[Vec<Row>]) -> Details {
     details
 }
 
-/// The warnings of all runs, each once: those that differ by their numbers alone become one, with the least and the largest.
+/// The warnings of all runs, each once: those that differ by shares and seconds alone become one, with the least and the largest.
+/// Other numbers name things, such as a CPU or a version.
 pub fn merged<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
     let mut kinds: Vec<(Vec<&str>, Vec<Vec<&str>>)> = Vec::new();
     for warning in warnings {
@@ -78,18 +79,21 @@ pub fn merged<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
     kinds.into_iter().map(merged).collect()
 }
 
-/// The text before each number and behind the last one, and the numbers.
+/// The text before each share or time and behind the last one, and these numbers.
 fn words_and_numbers(text: &str) -> (Vec<&str>, Vec<&str>) {
-    let (mut words, mut numbers, mut rest) = (Vec::new(), Vec::new(), text);
-    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-        let (before, from_number) = rest.split_at(start);
-        let end = from_number.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(from_number.len());
-        let number = from_number[..end].trim_end_matches('.');
-        words.push(before);
-        numbers.push(number);
-        rest = &from_number[number.len()..];
+    let (mut words, mut numbers, mut begin, mut at) = (Vec::new(), Vec::new(), 0, 0);
+    while let Some(start) = text[at..].find(|c: char| c.is_ascii_digit()).map(|found| at + found) {
+        at = text[start..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(text.len(), |length| start + length);
+        let rest = &text[at..];
+        let is_quantity = rest.starts_with(" %")
+            || rest.strip_prefix(" s").is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()));
+        if is_quantity {
+            words.push(&text[begin..start]);
+            numbers.push(&text[start..at]);
+            begin = at;
+        }
     }
-    words.push(rest);
+    words.push(&text[begin..]);
     (words, numbers)
 }
 
@@ -219,12 +223,13 @@ mod tests {
     use crate::model::case::Case;
 
     #[test]
-    fn warnings_that_differ_by_their_numbers_alone_are_one() {
-        let warning = |share: &str, device: u32| format!("others had {share} % of CPU 3 beside device {device}.");
-        let all = [warning("84", 0), "a guest".to_owned(), warning("9.5", 0), warning("81", 0), "a guest".to_owned()];
-        assert_eq!(merged(all.iter()), ["others had 9.5 to 84 % of CPU 3 beside device 0.", "a guest"]);
-        let other = ["load 4 on 16 CPUs".to_owned(), "load 4 on 16 GPUs".to_owned()];
-        assert_eq!(merged(other.iter()), other, "not the same text");
+    fn warnings_that_differ_by_shares_and_times_alone_are_one() {
+        let warning = |share: &str, s: u32, cpu: u32| format!("others took {share} % ({s} s) of CPU {cpu}, v1.0.2.");
+        let guest = || "a guest with 2 slow CPUs".to_owned();
+        let all = [warning("84", 7, 3), guest(), warning("9.5", 7, 3), warning("81", 12, 3), guest()];
+        assert_eq!(merged(all.iter()), ["others took 9.5 to 84 % (7 to 12 s) of CPU 3, v1.0.2.", &guest()]);
+        let other = [warning("84", 7, 3), warning("84", 7, 5), "load 4 on 16 CPUs".to_owned()];
+        assert_eq!(merged(other.iter()), other, "of another CPU");
     }
 
     fn joined_rows(runs: &[Vec<Row>]) -> Vec<Row> {
