@@ -15,6 +15,9 @@ pub fn names() -> Vec<&'static str> {
 /// Without these a line says nothing of a case.
 const NEEDED: [&str; 3] = ["case_id", "primitive", "verdict"];
 
+/// What is wrong with a table of a program that ends lines as Windows does.
+pub(crate) const CR_LF: &str = "its lines end with CR LF";
+
 /// Which column each cell of a line is of, as the header of the table says.
 #[derive(Debug, Clone)]
 pub struct Header(Vec<Option<&'static Column>>, Vec<String>);
@@ -36,7 +39,7 @@ impl Header {
             return Err(format!("its header has no `{missing}`"));
         }
         if names.clone().any(|name| name.ends_with('\r')) {
-            return Err("it has other line endings".to_owned());
+            return Err(CR_LF.to_owned());
         }
         let column = |name: &str| COLUMNS.iter().find(|column| column.name == name);
         if let Some(twice) = COLUMNS.iter().find(|one| names.clone().filter(|name| *name == one.name).count() > 1) {
@@ -119,7 +122,7 @@ mod tests {
         assert!(error.contains("belongs to another case: a cell"), "{error}");
         let last = format!("{}\r", names().last().unwrap());
         let windows = names().into_iter().rev().skip(1).rev().chain([last.as_str()]).collect::<Vec<_>>();
-        assert!(Header::of(windows.iter().copied()).unwrap_err().contains("other line endings"));
+        assert!(Header::of(windows.iter().copied()).unwrap_err().contains(CR_LF));
     }
 
     #[test]

@@ -498,7 +498,7 @@ mod tests {
         for (header, reason) in [
             ("ns,case_id,primitive", "no `verdict`"),
             ("case_id,ns,primitive,ns,verdict", "`ns` twice"),
-            ("case_id,primitive,verdict\r", "other line endings"),
+            ("case_id,primitive,verdict\r", "its lines end with CR LF"),
             ("\u{feff}case_id,primitive,verdict", "no `case_id`"),
         ] {
             fs::write(directory.measurements(), format!("{header}\n")).unwrap();

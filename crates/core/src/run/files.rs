@@ -15,6 +15,7 @@ use flate2::write::GzEncoder;
 use tempfile::{Builder, NamedTempFile};
 
 use crate::data_file;
+use crate::run::columns::CR_LF;
 
 /// The longest absolute path of a run directory, in bytes. `PATH_MAX` of Linux is 4,096, and a name has up to 255.
 pub(crate) const MOST_PATH: usize = 3800;
@@ -140,7 +141,7 @@ pub(crate) fn body<'a>(path: &Path, bytes: &'a [u8], columns: &[&str]) -> Result
 
 /// A table with another header, which `differs`.
 pub(crate) fn foreign(path: &Path, header: &str, differs: &str) -> RunDirectoryError {
-    let differs = if header.ends_with('\r') { "it has other line endings" } else { differs };
+    let differs = if header.ends_with('\r') { CR_LF } else { differs };
     let reason = format!(
         "{differs}; another program, such as a spreadsheet, or another version of syncscope wrote this table: restore it from a \
          copy, or use that version"
@@ -350,7 +351,7 @@ mod tests {
         assert_eq!(of("case_id,ns,reason\n0a,1,\"x, y\"\n0b,2").unwrap(), b"0a,1,\"x, y\"\n");
         for (text, differs) in [
             ("\"case_id\",\"ns\",\"reason\"\n", "`\"case_id\"` for `case_id`"),
-            ("case_id,ns,reason\r\n", "line endings"),
+            ("case_id,ns,reason\r\n", "its lines end with CR LF"),
             ("case_id;ns;reason\n", "`case_id;ns;reason` for `case_id`"),
             ("case_id,ns\n", "no `reason`"),
             ("case_id,ns,reason,later\n", "`later`, which is not a column"),
