@@ -233,15 +233,10 @@ mod tests {
 
     #[test]
     fn large_machines_have_a_plan_within_bounds() {
-        // Of the largest preset, the plan of 1,024 CPUs is the largest and takes as long as all others.
-        for (machine, presets) in [
-            (regular(2, 4, 4, 16, 2), 3),
-            (regular(8, 1, 8, 8, 2), 2),
-            (regular(2, 1, 8, 8, 2), 2),
-            (regular(3, 1, 5, 5, 4), 2),
-        ] {
+        for machine in [regular(2, 4, 4, 16, 2), regular(8, 1, 8, 8, 2), regular(2, 1, 8, 8, 2), regular(3, 1, 5, 5, 4)]
+        {
             for (machine, most) in of_each(&machine) {
-                let counts: Vec<usize> = Preset::ALL[..presets].iter().map(|preset| count(*preset, &machine)).collect();
+                let counts: Vec<usize> = Preset::ALL.iter().map(|preset| count(*preset, &machine)).collect();
                 let bounds = [1_100, 7_000, 40_000].map(most);
                 assert!(counts.iter().zip(bounds).all(|(count, bound)| *count < bound), "{counts:?}");
             }

@@ -187,8 +187,9 @@ mod tests {
                 assert_eq!(note(&left_out, preset).is_none(), left_out.is_empty());
             }
         }
-        let (paper, largest) = (Preset::Paper, machine([2, 1, 16, 8, 2]));
-        assert_eq!(plan_and_left_out(paper, &largest).1, Vec::<&str>::new());
+        for shape in MACHINES {
+            assert_eq!(plan_and_left_out(Preset::Paper, &machine(shape)).1, Vec::<&str>::new(), "{shape:?}");
+        }
     }
 
     #[test]
