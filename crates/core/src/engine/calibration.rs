@@ -29,8 +29,10 @@ pub(crate) struct Calibration {
 impl Calibration {
     /// The calibration of an earlier block.
     pub(crate) fn known(earlier: &Measurement) -> Option<Self> {
-        let last = earlier.observations.last()?;
-        let pair_ns = (last.baseline.0 + last.test.0) as f64 * earlier.basis.as_ref()?.formula.ns_per_tick;
+        let (last, formula) = (earlier.observations.last()?, &earlier.basis.as_ref()?.formula);
+        // What the slowest actor would have needed for its share is no time that passed.
+        let in_windows = formula.counted_for().map(pair_of_windows);
+        let pair_ns = in_windows.unwrap_or((last.baseline.0 + last.test.0) as f64 * formula.ns_per_tick);
         Some(Self { iterations: earlier.iterations, pair_ns })
     }
 
@@ -102,11 +104,15 @@ impl Calibration {
         let shots = [0, 1, 2].map(|pair| Shot { side: Side::Test, iterations: SOME, pair });
         let ns = |sample: &Sample| sample.median.0 as f64 * sample.ns_per_tick;
         let shortest_ns = experiment.samples(&shots)?.iter().map(ns).fold(f64::INFINITY, f64::min);
-        let window_ns = window.as_nanos() as f64;
-        let iterations = SOME as f64 * window_ns / shortest_ns.max(1.0);
+        let iterations = SOME as f64 * window.as_nanos() as f64 / shortest_ns.max(1.0);
         let iterations = iterations.round().clamp(1.0, MOST_ITERATIONS as f64) as u64;
-        Ok(Some(Self { iterations, pair_ns: 2.0 * window_ns }))
+        Ok(Some(Self { iterations, pair_ns: pair_of_windows(window) }))
     }
+}
+
+/// How many nanoseconds a pair takes whose samples are windows of this length.
+fn pair_of_windows(window: Duration) -> f64 {
+    2.0 * window.as_nanos() as f64
 }
 
 /// The shortest of three samples of each side, so that an interruption is not taken for work. One sample is enough where

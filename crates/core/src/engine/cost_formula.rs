@@ -33,9 +33,14 @@ impl CostFormula {
         Self { operations, resolution_ns, ns_per_tick, protocol: experiment.protocol() }
     }
 
-    /// How long the window is in which the actors are timed, if in one, whose mean counts.
+    /// How long the window is in which the actors are timed, if in one.
+    pub(crate) const fn counted_for(&self) -> Option<Duration> {
+        self.protocol.counted_for
+    }
+
+    /// The same where the mean of the actors counts.
     pub(crate) fn window(&self) -> Option<Duration> {
-        self.protocol.counted_for.filter(|_| self.protocol.actor == Actor::Mean)
+        self.counted_for().filter(|_| self.protocol.actor == Actor::Mean)
     }
 
     /// The same for the slowest actor, whatever else its core does.

@@ -15,8 +15,8 @@ use crate::stats;
 use crate::stopping::PrecisionRule;
 use crate::{
     Actor, BlockCount, Cancel, Check, Cycles, Disturbance, Engine, Estimate, Evidence, Experiment, ExperimentError,
-    Hertz, Interval, Nanoseconds, Observation, Population, Protocol, Ruler, Sample, Settings, Shot, Side, Ticks,
-    Verdict,
+    Hertz, Interval, Measurement, Nanoseconds, Observation, Population, Protocol, Ruler, Sample, Settings, Shot, Side,
+    Ticks, Verdict,
 };
 
 /// Loops of so many ticks a copy, on a clock of 2 GHz whose core has 3 cycles a tick.
@@ -164,6 +164,22 @@ fn iterations_fill_a_sample_or_a_window() {
     // No sample may be longer than this, whichever side is longer.
     let short = of(Protocol { longest_sample: Some(Duration::from_micros(5)), ..Protocol::of(1) }, 20);
     assert!(short.iterations <= 250 && short.iterations >= 150, "{}", short.iterations);
+}
+
+/// Later blocks know how long a pair takes: in windows, as long as these, however little a starved actor was served.
+#[test]
+fn a_starved_actor_makes_no_window_longer() {
+    let known = |counted_for: Option<Duration>| {
+        let experiment = Exact { protocol: Protocol { counted_for, ..Protocol::of(1) }, ..exact() };
+        let basis = Basis { formula: CostFormula::new(&experiment, 100), ..basis(1) };
+        let starved = Observation { baseline: Ticks(0), test: Ticks(2_000_000_000), ..Observation::example() };
+        let evidence = Evidence::NotAvailable("none".to_owned());
+        let judged = Verdict::Noisy(String::new());
+        let found = Measurement::without_figure(&experiment, judged, evidence);
+        Calibration::known(&Measurement { observations: vec![starved], basis: Some(basis), ..found }).unwrap().pair_ns
+    };
+    assert!(close(known(Some(Duration::from_millis(2))), 4e6));
+    assert!(close(known(None), 1e9), "a loop of known iterations took so long");
 }
 
 /// An interruption may look like work: near the goal the shortest of three samples counts, far from it one is enough.
