@@ -21,12 +21,15 @@ test-kernels:         ## the machine code of every program for every architectur
 	scripts/setup build kernels
 	scripts/test all-kernels
 
+# The documentation takes what the lints have checked: `cargo clippy` works so, by these two variables. With others all is right and
+# checked anew.
+lint: checked = CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__ RUSTC_WORKSPACE_WRAPPER="$$(rustc --print sysroot)/bin/clippy-driver"
 lint:                 ## formatting, lints and documentation; the fuzz targets compile
 	scripts/setup build format
 	scripts/format --check
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	$(checked) RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 
 format:               ## format Rust, kernels and the report's assets
 	scripts/setup format
