@@ -1,5 +1,6 @@
 //! Writes the answers about all variants of an operation as a table, as Markdown and for JSON.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
@@ -220,13 +221,13 @@ fn rounded(value: f64) -> String {
 /// The instructions of one code that the other has not, and the other way round: `xchgl → movl`, `MEMBAR.SC.GPU, CCTL.IVALL →`.
 pub fn difference(from: &[String], to: &[String]) -> Option<String> {
     let more = |these: &[String], those: &[String]| {
-        let count = |all: &[String], one: &String| all.iter().filter(|other| *other == one).count();
-        let mut words: Vec<&str> = Vec::new();
-        for one in these.iter().filter(|one| count(these, one) > count(those, one)) {
-            if !words.contains(&one.as_str()) {
-                words.push(one);
-            }
+        let mut more: HashMap<&str, isize> = HashMap::new();
+        for (one, count) in these.iter().map(|one| (one, 1)).chain(those.iter().map(|one| (one, -1))) {
+            *more.entry(one).or_default() += count;
         }
+        // Each once, where it stands first.
+        let words = these.iter().map(String::as_str).filter(|one| more.remove(one).is_some_and(|more| more > 0));
+        let words: Vec<&str> = words.collect();
         words.join(", ")
     };
     let (gone, new) = (more(from, to), more(to, from));
