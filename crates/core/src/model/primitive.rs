@@ -1,6 +1,6 @@
 //! What can be measured: the static description of a primitive.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::words::words;
 use crate::{Domain, Facts, Role};
@@ -130,7 +130,7 @@ impl Primitive {
 pub struct Catalogue {
     primitives: Vec<Primitive>,
     /// Each one's place in the order, by its id.
-    places: BTreeMap<&'static str, usize>,
+    places: HashMap<&'static str, usize>,
 }
 
 impl Catalogue {
