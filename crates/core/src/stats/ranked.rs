@@ -186,9 +186,6 @@ pub(crate) fn share_interval(shares: &[f64], level: Level) -> Interval {
 fn time_by_changes(shares: &[f64], share: f64) -> f64 {
     let changes = shares.windows(2).filter(|two| (two[0] < 0.5) != (two[1] < 0.5)).count() as f64;
     let if_independent = 2.0 * share * (1.0 - share) * shares.len() as f64;
-    if if_independent < 1.0 {
-        return 1.0;
-    }
     2.0 / (changes.max(1.0) / if_independent).min(1.0) - 1.0
 }
 
@@ -258,10 +255,35 @@ mod autocorrelation_tests {
         let alternating: Vec<f64> = (0..40).map(|i| f64::from(u8::from(i % 4 == 0))).collect();
         let lasting: Vec<f64> = (0..40).map(|i| f64::from(u8::from(i < 10))).collect();
         let (one, other) = (share_interval(&alternating, Level::P95), share_interval(&lasting, Level::P95));
-        // Agresti and Coull, 10 of 40: 0.14 to 0.40.
-        assert!((one.low - 0.141).abs() < 2e-3 && (one.high - 0.404).abs() < 2e-3, "{one:?}");
+        // Agresti and Coull, 10 of 40: 11.92 of 43.84, and 1.96 standard errors.
+        assert!((one.low - 0.140_20).abs() < 1e-5 && (one.high - 0.403_62).abs() < 1e-5, "{one:?}");
         assert!(other.half_width() > 1.5 * one.half_width() && other.contains(0.25), "{other:?}");
         let never = share_interval(&[0.0; 20], Level::P95);
         assert!(never.low.abs() < 1e-12 && (0.1..0.25).contains(&never.high), "{never:?}");
+    }
+
+    /// Of twelve deviations of one or two, eight neighbours are alike and three differ in sign.
+    #[test]
+    fn the_time_counts_correlations_up_to_the_first_that_chance_explains() {
+        let deviations = [1.0, 1.0, 1.0, -2.0, -2.0, -2.0, 1.0, 1.0, 1.0, 1.0, 1.0, -2.0];
+        // r1 = (6 + 8 - 6) / 24, which is more than 1 / sqrt(12); r2 is below zero.
+        let r1 = 8.0 / 24.0;
+        let expected = (1.0 + 2.0 * r1) / (1.0 - 2.0 * (1.0 - r1) / 12.0);
+        assert!((time_of(&deviations) - expected).abs() < 1e-12, "{} {expected}", time_of(&deviations));
+    }
+
+    /// Where a quarter of 40 blocks is of one kind, fifteen changes are what independent blocks have.
+    #[test]
+    fn few_changes_between_kinds_mean_long_states() {
+        let time = |lengths: &[(usize, f64)]| {
+            let shares: Vec<f64> = lengths.iter().flat_map(|(count, share)| vec![*share; *count]).collect();
+            time_by_changes(&shares, shares.iter().sum::<f64>() / shares.len() as f64)
+        };
+        assert!((time(&[(30, 0.0), (10, 1.0)]) - 29.0).abs() < 1e-12);
+        assert!((time(&[(10, 1.0), (30, 0.0)]) - 29.0).abs() < 1e-12);
+        assert!((time(&[(10, 0.0), (10, 1.0), (20, 0.0)]) - 14.0).abs() < 1e-12);
+        let often: Vec<(usize, f64)> = (0..10).flat_map(|_| [(3, 0.0), (1, 1.0)]).collect();
+        assert!((time(&often) - 1.0).abs() < 1e-12, "more changes than chance has are not credited");
+        assert!((time(&[(39, 0.0), (1, 0.4)]) - 1.0).abs() < 1e-12, "a kind that is hardly there has no states");
     }
 }

@@ -57,15 +57,13 @@ fn are_apart(one: &[f64], other: &[f64]) -> bool {
 /// For no cut, one, two and more: those that leave the least squares.
 fn best_cuts(values: &[f64]) -> Vec<Vec<usize>> {
     let count = values.len();
-    let mut sums = vec![(0.0, 0.0)];
-    sums.extend(values.iter().scan((0.0, 0.0), |sum, value| {
-        *sum = (sum.0 + value, sum.1 + value * value);
+    let mut sums: Vec<f64> = vec![0.0];
+    sums.extend(values.iter().scan(0.0, |sum, value| {
+        *sum += value;
         Some(*sum)
     }));
-    let squares = |from: usize, to: usize| {
-        let (sum, square) = (sums[to].0 - sums[from].0, sums[to].1 - sums[from].1);
-        square - sum * sum / (to - from) as f64
-    };
+    // Without the squares of the values themselves, which no cut changes.
+    let squares = |from: usize, to: usize| -(sums[to] - sums[from]).powi(2) / (to - from) as f64;
     // Of the first so many values: the least squares, and the cuts.
     let mut best: Vec<Option<(f64, Vec<usize>)>> =
         (0..=count).map(|to| (to >= SHORTEST).then(|| (squares(0, to), Vec::new()))).collect();
@@ -177,8 +175,22 @@ mod tests {
     }
 
     #[test]
+    fn a_level_has_three_quarters_of_its_values() {
+        let of = |near: usize| {
+            let level: Vec<f64> = (0..8).map(|at| if at < near { 1.0 } else { 0.0 }).collect();
+            [are_apart(&level, &[0.0; 20]), are_apart(&[0.0; 20], &level)]
+        };
+        assert_eq!([5, 6, 8].map(of), [[false; 2], [true; 2], [true; 2]]);
+    }
+
+    #[test]
     fn a_difference_has_its_interval() {
         let (difference, half) = difference(&[0.0, 0.02, -0.02, 0.0], &[0.1, 0.12, 0.08, 0.1]);
         assert!((difference - 0.1).abs() < 1e-12 && (0.02..0.04).contains(&half), "{half}");
+        // Five degrees of freedom: 2.571 times the deviation of 0.04 times the root of 1/3 and 1/4.
+        let (difference, half) = super::difference(&[1.0, 1.04, 0.96], &[1.0, 1.0, 1.06, 0.94]);
+        assert!(difference.abs() < 1e-12, "{difference}");
+        let deviation = ((2.0 * 0.0016 + 2.0 * 0.0036) / 5.0_f64).sqrt();
+        assert!((half - 2.5706 * deviation * (7.0_f64 / 12.0).sqrt()).abs() < 1e-5, "{half}");
     }
 }
