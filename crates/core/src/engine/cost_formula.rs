@@ -274,6 +274,18 @@ mod tests {
         let Interval { low, high } = together.ns_spread.unwrap();
         assert!((low - 10.5).abs() < 1e-9 && (high - 19.5).abs() < 1e-9, "{low} {high}");
         assert_eq!((together.rate_ns.is_some(), apart.rate_ns), (true, None));
-        assert_eq!(Estimate { ns: Nanoseconds(-1.0), ..together }.clock(), None);
+        for [ns, cycles] in [[-1.0, 20.0], [0.0, 20.0], [10.0, 0.0], [10.0, -1.0]] {
+            let none = Estimate { ns: Nanoseconds(ns), cycles: Some(Cycles(cycles)), ..together.clone() };
+            assert_eq!(none.clock(), None, "{ns} {cycles}");
+        }
+    }
+
+    #[test]
+    fn equal_work_has_a_cost_if_it_is_above_zero() {
+        let of = |ns: f64| {
+            let pairs: Vec<Observation> = (0..8).map(|number| pair(number, 1, ns / 10.0, 1.0)).collect();
+            of_equal_work(&pairs).map(|equal| (equal.ns.value(), equal.cycles))
+        };
+        assert_eq!((of(10.0), of(0.0), of(-10.0)), (Some((10.0, Some(Cycles(20.0)))), None, None));
     }
 }

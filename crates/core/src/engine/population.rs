@@ -300,4 +300,106 @@ mod tests {
         assert!((all[0].ln() - ns.map(f64::ln).iter().sum::<f64>() / 7.0).abs() < 1e-12, "every process counts");
         assert_eq!(mean_over_processes(&[], true, |cost| Some(cost.ns)), None);
     }
+
+    fn pair(block: u32, ns: f64) -> Observation {
+        Observation { block, ns, ..Observation::example() }
+    }
+
+    fn cost(pairs: &[Observation]) -> Cost {
+        Cost::of(&pairs.iter().collect::<Vec<_>>(), |pair| Some(pair.ns)).unwrap()
+    }
+
+    /// Three parts of 10 and three of 12: a deviation of 1.095, and Student's t with five degrees.
+    #[test]
+    fn parts_of_a_run_that_differ_widen_the_interval_if_each_has_two_blocks() {
+        let of = |blocks: u32| {
+            let level = |block: u32| if 2 * block <= blocks { 10.0 } else { 12.0 };
+            let pairs = (1..=blocks).flat_map(|block| vec![pair(block, level(block)); 3]);
+            cost(&pairs.collect::<Vec<_>>()).interval(Level::P95).unwrap()
+        };
+        let half_width = 2.5706 * (1.2_f64 / 6.0).sqrt();
+        for blocks in [12, 18] {
+            let found = of(blocks);
+            assert!((found.low - (11.0 - half_width)).abs() < 1e-3, "{blocks}: {found:?}");
+            assert!((found.high - (11.0 + half_width)).abs() < 1e-3, "{blocks}: {found:?}");
+        }
+        assert_eq!(of(10), Interval { low: 10.0, high: 12.0 }, "the medians of the blocks alone");
+    }
+
+    /// Pairs of eight blocks, of which every fourth has a neighbour; with what each kind of them costs.
+    fn mixed(alone: [f64; 2], beside: f64) -> Cost {
+        let one = |number: u32| {
+            let ns = if number.is_multiple_of(4) { beside } else { alone[number as usize / 4 % 2] };
+            let strata = Some(Strata::of_whole(ns, f64::from(u8::from(number.is_multiple_of(4)))));
+            Observation { strata, ..pair(1 + number / 8, ns) }
+        };
+        cost(&(0..64).map(one).collect::<Vec<_>>())
+    }
+
+    /// A quarter of the samples costs 20 and the rest 10: what is uncertain is the share.
+    #[test]
+    fn a_mixture_is_as_uncertain_as_its_share_and_its_parts_together() {
+        let share = share_interval(&[0.25; 8], Level::P95);
+        let is = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
+        let (dearer, cheaper) = (mixed([10.0; 2], 20.0), mixed([20.0; 2], 10.0));
+        assert!(is(dearer.point(), 12.5) && is(cheaper.point(), 17.5));
+        let [up, down] = [&dearer, &cheaper].map(|cost| cost.interval(Level::P95).unwrap());
+        assert!(is(up.low, 10.0 + 10.0 * share.low) && is(up.high, 10.0 + 10.0 * share.high), "{up:?} {share:?}");
+        assert!(is(down.low, 20.0 - 10.0 * share.high) && is(down.high, 20.0 - 10.0 * share.low), "{down:?}");
+        // Those alone cost 9.8 or 10.2 in each block: a median of 10, which is as uncertain as the blocks' medians.
+        let part = mixed([9.0, 11.0], 20.0);
+        let within = part.parts[0].costs.interval_or_range(Level::P95);
+        let of_parts = part.interval(Level::P95).unwrap();
+        let below =
+            (0.75 * (part.parts[0].median - within.low)).hypot((0.25 - share.low) * (20.0 - part.parts[0].median));
+        let above =
+            (0.75 * (within.high - part.parts[0].median)).hypot((share.high - 0.25) * (20.0 - part.parts[0].median));
+        assert!(is(of_parts.low, part.point() - below) && is(of_parts.high, part.point() + above), "{of_parts:?}");
+    }
+
+    #[test]
+    fn the_pairs_of_a_single_block_stand_for_themselves_and_six_of_them_are_enough() {
+        let of = |count: u32| {
+            let one = |number: u32| {
+                let ns = if number < count / 2 { 10.0 } else { 20.0 };
+                Observation { strata: Some(Strata::of_whole(ns, f64::from(u8::from(ns > 15.0)))), ..pair(1, ns) }
+            };
+            cost(&(0..count).map(one).collect::<Vec<_>>())
+        };
+        assert_eq!(of(4).interval(Level::P95), None);
+        assert_eq!(of(6).shares, [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+        assert!(of(6).interval(Level::P95).is_some_and(|interval| interval.contains(15.0)));
+        assert!(of(40).shares.len() == 40);
+    }
+
+    #[test]
+    fn processes_have_costs_if_there_are_three_and_each_costs_something() {
+        let of = |costs: &[f64]| {
+            let one = |(process, ns): (u32, &f64)| vec![Observation { process, ..pair(1, *ns) }; 3];
+            let pairs: Vec<Observation> = (0..).zip(costs).flat_map(one).collect();
+            process_costs(&pairs).iter().map(|cost| cost.ns).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&[1.0, 2.0, 4.0]), [1.0, 2.0, 4.0]);
+        assert_eq!(of(&[1.0, 2.0, 4.0, 8.0]), [1.0, 2.0, 4.0, 8.0]);
+        for unknown in [&[1.0, 2.0][..], &[1.0, 2.0, 4.0, -1.0], &[1.0, 2.0, 4.0, 0.0], &[1.0, 2.0, 4.0, f64::INFINITY]]
+        {
+            assert!(of(unknown).is_empty(), "{unknown:?}");
+        }
+    }
+
+    #[test]
+    fn a_course_is_relative_to_the_median_of_the_blocks() {
+        let pairs = [(1, 5.0), (1, 7.0), (3, 12.0), (4, 24.0), (4, 24.0)].map(|(block, ns)| pair(block, ns));
+        let course: Vec<(u32, f64)> = course(&pairs).into_iter().map(|stage| (stage.block, stage.relative)).collect();
+        assert_eq!(course, [(1, 0.5), (3, 1.0), (4, 2.0)]);
+    }
+
+    #[test]
+    fn blocks_at_the_usual_level_are_not_among_the_others() {
+        let pairs = |dear: std::ops::Range<u32>| -> Vec<Observation> {
+            (1..=24).map(|block| pair(block, if dear.contains(&block) { 15.0 } else { 10.0 })).collect()
+        };
+        assert!(levels_of(&pairs(0..0)).is_empty());
+        assert_eq!(levels_of(&pairs(5..10)).into_keys().collect::<Vec<_>>(), [5, 6, 7, 8, 9]);
+    }
 }

@@ -161,6 +161,14 @@ fn iterations_fill_a_sample_or_a_window() {
     let window = of(Protocol { counted_for: Some(Duration::from_micros(50)), ..Protocol::of(1) }, 20);
     assert_eq!(window.iterations, 2500);
     assert!(close(window.pair_ns, 100_000.0));
+    // Four fifths of a sample are enough.
+    for (fewest, expected) in [(1700, 1700), (1500, 2000)] {
+        let found = of(Protocol { min_iterations: fewest, ..Protocol::of(1) }, 20);
+        assert_eq!(found.iterations, expected);
+    }
+    // A thousand steps of the clock, of 5 ns each, are longer than that.
+    let coarse = of(Protocol::of(1), 1);
+    assert!((400..=600).contains(&coarse.iterations), "{}", coarse.iterations);
     // No sample may be longer than this, whichever side is longer.
     let short = of(Protocol { longest_sample: Some(Duration::from_micros(5)), ..Protocol::of(1) }, 20);
     assert!(short.iterations <= 250 && short.iterations >= 150, "{}", short.iterations);
@@ -180,6 +188,69 @@ fn a_starved_actor_makes_no_window_longer() {
     };
     assert!(close(known(Some(Duration::from_millis(2))), 4e6));
     assert!(close(known(None), 1e9), "a loop of known iterations took so long");
+}
+
+#[test]
+fn stress_goes_on_for_its_time_or_until_the_check_fails() {
+    let uses = |check: Check| Exact { check, ..exact() }.stress(Duration::from_millis(5)).unwrap().0;
+    assert!(uses(Check::Ok) > 1);
+    assert_eq!([Check::NotApplicable, Check::Failed("no".to_owned())].map(uses), [1, 1]);
+}
+
+#[test]
+fn a_case_without_a_figure_keeps_what_was_executed() {
+    let evidence = Evidence::NotAvailable("none".to_owned());
+    let found = Measurement::without_figure(&exact(), Verdict::Noisy(String::new()), evidence.clone());
+    assert_eq!((found.evidence, found.blocks, found.unroll), (evidence, 1, 1));
+    assert_eq!(found.remark, None);
+}
+
+#[test]
+fn a_case_is_proved_once_in_its_first_process_and_at_the_end_of_others() {
+    let rule = PrecisionRule { precision: 0.01, min_pairs: 6, max_pairs: 6, max_time: Duration::from_secs(60) };
+    let mut engine = Engine::new(Settings::with_rule(rule), Cancel::new());
+    let proves =
+        |engine: &Engine| [(1, true), (1, false), (2, true), (2, false)].map(|(at, more)| engine.proves(at, more));
+    assert_eq!(proves(&engine), [true, true, false, false]);
+    engine.calibration = Some(Calibration { iterations: 1, pair_ns: 1.0 });
+    assert_eq!(proves(&engine), [false, true, false, true]);
+}
+
+/// Cycles and nanoseconds of a resolved cost are 2 GHz apart. Else its pairs say what the clock was.
+#[test]
+fn the_clock_of_a_case_is_that_of_its_cost_if_that_is_known() {
+    let clock = |count: u32| {
+        let pair = |number: u32| Observation {
+            block: 1 + number / 5,
+            cycles: Some(20.0),
+            clock: Some(Hertz(3e9)),
+            ..of_ten_ns()
+        };
+        let mut found = Measurement {
+            observations: (0..count).map(pair).collect(),
+            basis: Some(basis(1)),
+            ..Measurement::default()
+        };
+        found.settle();
+        (found.verdict.name(), found.clock.unwrap().value())
+    };
+    assert_eq!((clock(40), clock(4)), (("Resolved", 2e9), ("Noisy", 3e9)));
+}
+
+/// What the slowest thread costs is of all samples, whomever the row is about.
+#[test]
+fn equal_work_is_that_of_the_slowest_whatever_its_core_does() {
+    let protocol = Protocol { population: Population::Alone, ..Protocol::of(1) };
+    let mut experiment = Exact { protocol, ..exact() };
+    let shots = [Side::Baseline, Side::Test].map(|side| Shot { side, iterations: 100, pair: 0 });
+    let samples = shots.map(|shot| {
+        let beside = ActorTime { elapsed: Ticks(1000), smt_interference: true };
+        Sample { actors: vec![beside], ..experiment.sample(shot).unwrap() }
+    });
+    let formula = CostFormula::new(&experiment, 100);
+    let excluded = |formula: CostFormula| formula.observe(&shots, &samples, 1).excluded;
+    assert_eq!(excluded(formula), Some(Disturbance::SmtInterference));
+    assert_eq!(excluded(formula.of_slowest()), None);
 }
 
 /// An interruption may look like work: near the goal the shortest of three samples counts, far from it one is enough.

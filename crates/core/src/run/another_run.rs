@@ -445,6 +445,11 @@ mod tests {
         for rests in [vec![unrelated; 4], vec![rising.clone(); 3], vec![rising[..4].to_vec(); 4]] {
             assert!(is(by_drift(&rests), 1.0), "{rests:?}");
         }
+        // Distances of -0.4 and 0.6 from the mean: products of 0.04 by squares of 1.2, which is 1/30.
+        let loose = vec![vec![0.0, 0.0, 1.0, 1.0, 0.0]; 4];
+        let correlation = f64::midpoint(5.0 / 30.0, 1.0);
+        let sum: f64 = (1..5).map(|lag| 2.0 * (1.0 - f64::from(lag) / 5.0) * correlation.powi(lag)).sum();
+        assert!(is(by_drift(&loose), (1.0 + sum) / (1.0 - sum / 4.0)), "{}", by_drift(&loose));
     }
 
     #[test]
@@ -483,6 +488,16 @@ mod tests {
 
     /// Cases with this many threads that cost the same in each of three processes, and what is derived from them.
     fn derived(threads: u32, count: u32, change: impl Fn(&mut Row, &mut Vec<Detail>)) -> (Vec<Row>, Vec<Shared>) {
+        derived_after(&[], threads, count, change)
+    }
+
+    /// The same where this is known of earlier runs.
+    fn derived_after(
+        between: &[BetweenRuns],
+        threads: u32,
+        count: u32,
+        change: impl Fn(&mut Row, &mut Vec<Detail>),
+    ) -> (Vec<Row>, Vec<Shared>) {
         let facts = Facts { run_effect: |_| RunEffect { ns: 0.02, cycles: 0.01 }, ..Facts::of(Role::ThreadBarrier) };
         let catalogue: Catalogue =
             [Primitive { id: "cpu.barrier.x", summary: "", operation: "", source: "", facts }].into_iter().collect();
@@ -505,7 +520,7 @@ mod tests {
             ((row.case.id(), details), row)
         };
         let (details, mut rows): (Details, Vec<Row>) = (0..count).map(one).unzip();
-        let shared = derive(&mut rows, &details, &catalogue, &[], &[]);
+        let shared = derive(&mut rows, &details, &catalogue, between, &[]);
         (rows, shared)
     }
 
@@ -531,6 +546,51 @@ mod tests {
         for change in [|row: &mut Row| row.runs = Some(2), |row: &mut Row| row.ns_within = None] {
             assert_eq!(derived(2, 1, |row, _| change(row)).0[0].ns_interval, None);
         }
+    }
+
+    #[test]
+    fn earlier_runs_say_how_far_rows_of_their_class_are_apart() {
+        let after = |class: Class| {
+            let ns = Ratio { factor: 1.0, degrees: 9.0, shared: 0.04, cases: BTreeMap::new() };
+            derived_after(&[BetweenRuns { class, runs: 10, ns, cycles: None }], 2, 1, |_, _| {}).0[0].ns_interval
+        };
+        let own = derived(2, 1, |_, _| {}).0[0].run_to_run.unwrap().class;
+        assert_ne!(own, Class::NothingShared);
+        assert_eq!(after(Class::NothingShared), Some(by_assumption(10.0, 0.02)), "nothing of another class");
+        assert!(after(own).is_some_and(|interval| interval.low < 7.0), "{:?}", after(own));
+    }
+
+    #[test]
+    fn the_rows_that_a_row_joins_lie_in_its_interval() {
+        let of_process = (0..3).zip([90.0_f64, 100.0, 110.0].map(f64::ln)).collect();
+        let logs = Logs { row: 0, of_process, assumed: 0.01 };
+        let hull = |runs, shares_nothing| {
+            let ns_interval = Some(Interval { low: 80.0, high: 120.0 });
+            let row = Row { runs: Some(runs), ns_interval, ..Row::default() };
+            logs.hull(&row, shares_nothing).map(|Interval { low, high }| [low, high].map(f64::round))
+        };
+        assert_eq!(hull(3, true), Some([90.0, 110.0]), "each of the runs shows what it costs");
+        assert_eq!(hull(4, true), Some([80.0, 120.0]), "one of them does not");
+        assert_eq!(hull(3, false), Some([80.0, 120.0]), "families of cases change in their own way");
+    }
+
+    #[test]
+    fn other_guests_say_how_much_runs_differ_more_than_processes() {
+        let of = |value, degrees| Variance { value, degrees };
+        let apart = |added| Apart { added, factor: of(3.0, 4.0), shared: of(0.01 / 3.0, 40.0) };
+        let own = of(0.02, 9.0);
+        let seen = Ratio { factor: 2.0, degrees: 3.0, shared: 0.0, cases: BTreeMap::new() };
+        assert_eq!(as_usual(own, (None, Some(&apart(0.001)))), of(3.0 * 0.02, 4.0));
+        assert_eq!(as_usual(own, (None, Some(&apart(0.1)))), of(0.02 + 0.1, 4.0), "what another run adds at least");
+        assert_eq!(as_usual(own, (Some((&seen, 4)), Some(&apart(0.1)))), own, "earlier runs know better");
+        // A third of the variance of a run, and all of it.
+        let joined = of_joined(of(0.01, 9.0), 3, (None, None));
+        assert!(is(joined.value, 0.03 * 2.0 / 3.0) && is(joined.degrees, 9.0), "{joined:?}");
+        // What three joined runs show and what is usual are alike: Welch and Satterthwaite's degrees of 2 and 40.
+        let usual = Usual { class: Class::Lines, ns: apart(0.0), cycles: apart(0.0) };
+        let known = Known { between: None, usual: Some(&usual) };
+        let Variance { value, degrees } = shared_with_another(&[0.1, -0.1, 0.0], Some(3), known);
+        assert!(is(value, 0.02 / 3.0 * 2.0 / 3.0) && is(degrees, 4.0 / (0.5 + 1.0 / 40.0)), "{value} {degrees}");
     }
 
     #[test]

@@ -76,5 +76,6 @@ mod tests {
         assert_eq!(ratios(&all, &some).len(), LAYOUTS as usize - 7);
         let few: BTreeMap<u32, f64> = (1..=5).map(|pass| (pass, 2.0)).collect();
         assert!(ratios(&all, &few).is_empty() && of_passes(&all, &few).len() == 5);
+        assert_eq!(ratios(&all, &(1..=6).map(|pass| (pass, 4.0)).collect()), [0.5; 6]);
     }
 }

@@ -104,5 +104,15 @@ mod tests {
         assert!(apart.interval.half_width() > 4.0 * alike.interval.half_width(), "{apart:?} {alike:?}");
         let one = of(&[(200, 400)]);
         assert_eq!(alike.interval, one.interval, "less than chance is not credited");
+        // Each batch is a standard error from the share. Two have one degree of freedom, and half of the trials count; of four
+        // batches with three degrees, three quarters.
+        let batches = [(45, 100), (55, 100), (45, 100), (55, 100)];
+        for (found, expected) in [(of(&batches[..2]), of(&[(50, 100)])), (of(&batches), of(&[(150, 300)]))] {
+            let ends = |of: Proportion| [of.interval.low, of.interval.high];
+            assert!(
+                ends(found).iter().zip(ends(expected)).all(|(a, b)| (a - b).abs() < 1e-12),
+                "{found:?} {expected:?}"
+            );
+        }
     }
 }

@@ -257,6 +257,18 @@ mod tests {
         let mut one = [0.0; 40];
         one[7] = 9.0;
         assert_eq!(states(&one), [0; 40], "one value is no state");
+        assert_eq!(deviating(&one.map(|value| 5.0 + value), 0.0), None, "in any unit");
         assert_eq!(states(&[0.0; 10]), [0; 10]);
+        let of = |count: usize| states(&(0..count).map(|at| if at < 4 { 1.0 } else { 0.0 }).collect::<Vec<_>>());
+        assert_eq!((of(11), of(12)), (vec![0; 11], [vec![1; 4], vec![0; 8]].concat()), "twelve show their noise");
+    }
+
+    /// The means differ by 0.098, because of one value; the medians by the 0.11 of the rest.
+    #[test]
+    fn a_single_value_does_not_hide_the_state_of_its_neighbours() {
+        let mut values = [0.0; 30];
+        values[15..].fill(0.11);
+        values[22] = -0.07;
+        assert_eq!(states(&values), [[0; 15], [1; 15]].concat());
     }
 }
