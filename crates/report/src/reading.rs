@@ -321,6 +321,25 @@ mod tests {
     }
 
     #[test]
+    fn a_cost_that_may_be_nothing_is_not_written() {
+        let row = |ns, low, verdict| Row {
+            ns: Some(Nanoseconds(ns)),
+            ns_interval: Some(Interval { low, high: 2.0 * ns - low }),
+            ..Row::unmeasured(Case::new("cpu.fence.acquire"), verdict)
+        };
+        let noisy = |low| row(1.0, low, Verdict::Noisy("wide".into()));
+        assert_eq!([0.7, 0.5, 0.2].map(|low| is_written(&noisy(low))), [true, true, false]);
+        let from_zero = Row { ns_interval: Some(Interval { low: 0.0, high: 1.0 }), ..noisy(0.5) };
+        assert!(!is_written(&from_zero));
+        for (verdict, with_cost) in
+            [(Verdict::Resolved, State::Resolved), (Verdict::NonAdditive("more".into()), State::NonAdditive)]
+        {
+            let state = |ns| State::of(&row(ns, 0.0, verdict.clone()));
+            assert_eq!([1.0, 0.0, -1.0].map(state), [with_cost, State::Missing, State::Missing]);
+        }
+    }
+
+    #[test]
     fn unresolved_rows_have_no_figure_unless_their_interval_is_narrow() {
         let row = |verdict, high| Row {
             ns: Some(Nanoseconds(0.01)),

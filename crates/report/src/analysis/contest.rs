@@ -536,7 +536,9 @@ pub fn cheapest_machines(entrants: &[OnMachine<'_>]) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::analysis::questions::testing::{case, data, row, within};
-    use syncscope_core::Group;
+    use syncscope_core::run::row::{Parts, RunToRun};
+    use syncscope_core::stats::Variance;
+    use syncscope_core::{Class, Group};
 
     fn lock(name: &str, ns: f64) -> Row {
         row(case(&format!("cpu.lock.{name}"), 4), ns, 0.1)
@@ -601,6 +603,88 @@ mod tests {
         let overlap = "the intervals of ticket and ttas overlap; the other one costs more";
         assert_eq!(with(within(lock("ttas", 110.0), 99.0, 120.0)), Some(Err(overlap.into())));
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");
+    }
+
+    /// Two rows with the cheapest cost overlap. Processes order them where both were measured in each.
+    #[test]
+    fn two_rows_are_unordered_by_processes_only_if_both_have_them() {
+        let in_processes = |row: Row| {
+            let of = |value| Variance { value, degrees: 9.0 };
+            let ns = Parts { own: of(1e-2), shared: of(0.0) };
+            let run_to_run = RunToRun { class: Class::Lines, ns, cycles: None };
+            Row { run_to_run: Some(run_to_run), ..row }
+        };
+        let (ticket, ttas) = (in_processes(lock("ticket", 100.0)), lock("ttas", 101.0));
+        let unordered = "ticket or ttas is the cheapest";
+        assert_eq!(outcome(vec![ticket.clone(), in_processes(ttas.clone())]), Some(Err(unordered.into())));
+        assert_eq!(outcome(vec![ticket, ttas]), Some(Err("the intervals of ticket and ttas overlap".into())));
+    }
+
+    #[test]
+    fn the_cheapest_row_of_a_size_is_marked_if_its_contest_is_decided() {
+        let marked = |rows: Vec<Row>| {
+            let run = data(rows);
+            cheapest_rows(&run).into_iter().map(|row| row.case.primitive.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(marked(vec![lock("ticket", 200.0), lock("mcs", 100.0)]), ["cpu.lock.mcs"]);
+        assert_eq!(marked(vec![lock("ticket", 100.0), lock("mcs", 100.0)]), [""; 0]);
+    }
+
+    #[test]
+    fn a_plain_row_has_the_default_form_and_no_group() {
+        let of = |form, group: Option<&str>| {
+            let one = lock("mcs", 100.0);
+            let case = Case { form, group: group.map(Group::of_word), ..one.case.clone() };
+            is_plain(&Row { case, ..one })
+        };
+        let forms = [None, Some(syncscope_core::Form::Varying)];
+        assert_eq!(forms.map(|form| [of(form, None), of(form, Some("one_cpu"))]), [[true, false], [false; 2]]);
+        assert!(!is_plain(&Row { verdict: Verdict::Elided("gone".into()), ..lock("mcs", 100.0) }));
+    }
+
+    #[test]
+    fn more_than_four_names_are_counted() {
+        let of = |count: usize| {
+            few(&["a", "b", "c", "d", "e"][..count].iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!([1, 3, 4, 5].map(of), ["a", "a, b and c", "a, b, c and d", "a, b, c and 2 more"]);
+    }
+
+    #[test]
+    fn the_cheapest_hardware_is_below_all_other_in_each_of_its_runs() {
+        let run = |model: &str, case: Case, ns: f64| {
+            let mut data = data(vec![Row { pairs: Some(400), ..row(case, ns, 0.02) }]);
+            data.run.machine.cpu.model = model.to_owned();
+            data
+        };
+        let cheapest = |runs: &[RunData]| {
+            let entrants: Vec<_> =
+                (10..).zip(runs).filter_map(|(machine, run)| OnMachine::of(machine, run, 0)).collect();
+            assert_eq!(entrants.len(), runs.len());
+            cheapest_machines(&entrants)
+        };
+        let on = |model: &str, ns: f64| run(model, case("cpu.lock.mcs", 4), ns);
+        assert_eq!(cheapest(&[on("A", 100.0), on("B", 200.0), on("A", 105.0), on("C", 150.0)]), [10, 12]);
+        assert_eq!(cheapest(&[on("A", 100.0), on("B", 200.0), on("B", 101.0)]), [0; 0], "one rival is as cheap");
+        assert_eq!(cheapest(&[on("A", 100.0), on("B", 150.0), on("A", 149.0)]), [0; 0], "one run is not below");
+        assert_eq!(cheapest(&[on("A", 100.0), on("A", 200.0)]), [0; 0], "no other hardware");
+        assert_eq!(cheapest(&[on("A", 100.0), run("B", case("cpu.lock.mcs", 8), 200.0)]), [0; 0], "another size");
+        assert_eq!(cheapest(&[]), [0; 0]);
+        // Each of so many pairs is tested at its part of 2.5 %.
+        let is_tested_at = |own: usize, rivals: usize, percent: u32| {
+            let dearer = on("B", 100.0 + 0.1 * f64::from(percent));
+            let p = {
+                let [one, rival] = [&on("A", 100.0), &dearer].map(|run| OnMachine::of(0, run, 0).unwrap().cost);
+                p_at_most(&rival, 1.0, &one)
+            };
+            let runs = (0..own)
+                .map(|_| on("A", 100.0))
+                .chain((0..rivals).map(|_| on("B", dearer.rows[0].ns.unwrap().value())));
+            cheapest(&runs.collect::<Vec<_>>()).is_empty() == (p > 0.025 / (own * rivals) as f64)
+        };
+        for (own, rivals) in [(1, 1), (1, 4), (3, 3)] {
+            assert!((1..100).all(|percent| is_tested_at(own, rivals, percent)), "{own} {rivals}");
+        }
     }
 
     #[test]

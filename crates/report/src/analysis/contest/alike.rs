@@ -172,19 +172,41 @@ mod tests {
         assert_eq!(both.ratio.to_string(), "46 times");
         let own = known(&data, 1).against(known(&data, 1)).unwrap();
         assert!(!own.less.is_of_another_actor() && both.less.is_of_another_actor());
+        let slowest = known(&data, 0).with_cost(9.0);
+        let actors = [both.less, own.less, slowest].map(|known| known.other_actor());
+        assert_eq!(actors, [Some(Actor::Median), None, Some(Actor::Slowest)]);
+    }
+
+    #[test]
+    fn rows_of_other_populations_are_compared_by_all_their_samples() {
+        let mut rows = rows();
+        rows[1].actor = rows[0].actor;
+        let data = data(rows);
+        let both = known(&data, 0).against(known(&data, 1)).unwrap();
+        assert_eq!((both.less.ns, both.more.ns), (6.5, 300.0));
     }
 
     #[test]
     fn a_row_without_that_thread_is_not_compared() {
-        let mut rows = rows();
-        rows[1].median_ns = None;
-        assert!(known(&data(rows.clone()), 0).against(known(&data(rows), 1)).is_none());
+        for median in [None, Some(Nanoseconds(0.0))] {
+            let mut rows = rows();
+            rows[1].median_ns = median;
+            let data = data(rows);
+            assert!(known(&data, 0).against(known(&data, 1)).is_none(), "{median:?}");
+        }
     }
 
     #[test]
     fn a_dip_or_a_peak_stands_out_and_a_slope_does_not() {
         assert!(stands_out([4.39, 2.06, 4.76]) && stands_out([1.0, 3.0, 1.2]));
         assert!(!stands_out([1.0, 3.0, 9.0]) && !stands_out([9.0, 3.0, 1.0]) && !stands_out([4.0, 3.5, 4.0]));
+        for unit in [1.0 / 1024.0, 1.0, 1024.0] {
+            let of = |figures: [f64; 3]| stands_out(figures.map(|figure| unit * figure));
+            assert!(of([1.3, 1.0, 1.3]) && of([1.0, 1.3, 1.0]), "in any unit: {unit}");
+            assert!(!of([1.25, 1.0, 1.3]) && !of([1.3, 1.0, 1.25]), "not beyond the factor: {unit}");
+            assert!(!of([1.0, 1.25, 0.9]) && !of([0.9, 1.25, 1.0]), "{unit}");
+            assert!(!of([1.2, 1.0, 1.3]) && !of([1.3, 1.0, 1.2]) && !of([1.0, 1.2, 1.0]), "{unit}");
+        }
     }
 
     #[test]

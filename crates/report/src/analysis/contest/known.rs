@@ -195,7 +195,72 @@ impl fmt::Display for Ratio {
 
 #[cfg(test)]
 mod tests {
+    use syncscope_core::run::row::{Parts, RunToRun};
+    use syncscope_core::stats::Variance;
+    use syncscope_core::{Class, Nanoseconds};
+
     use super::*;
+    use crate::analysis::questions::testing::{case, row};
+
+    /// A row that each process of a run measured, at 1 %.
+    fn in_processes(name: &str, ns: f64) -> Row {
+        let variance = |value| Variance { value, degrees: 9.0 };
+        let ns_parts = Parts { own: variance(1e-4), shared: variance(1e-2) };
+        let run_to_run = Some(RunToRun { class: Class::Lines, ns: ns_parts, cycles: None });
+        Row { run_to_run, median_ns: Some(Nanoseconds(2.0 * ns)), ..row(case(name, 4), ns, 0.3) }
+    }
+
+    fn known(row: &Row, basis: Basis) -> Known<'_> {
+        Known::of_row(row, 0, basis).unwrap()
+    }
+
+    /// What slowed both alike in a process makes their costs less certain, and not their ratio.
+    #[test]
+    fn costs_of_the_same_processes_have_the_interval_of_their_ratio() {
+        let (less, more) = (in_processes("cpu.lock.mcs", 100.0), in_processes("cpu.lock.ttas", 130.0));
+        let ratio = |basis| known(&more, basis).over(&known(&less, basis));
+        let (of_run, of_machine) = (ratio(Basis::Run), ratio(Basis::Machine));
+        assert!((of_run.point - 1.3).abs() < 1e-12 && (of_machine.point - 1.3).abs() < 1e-12);
+        assert_eq!((of_run.is_above_one(), of_machine.is_above_one()), (true, false));
+        assert!(known(&more, Basis::Run).is_ordered_by_ratio(&known(&less, Basis::Run)));
+        let of_median = known(&less, Basis::Run).with_cost(200.0);
+        assert!(!known(&more, Basis::Run).is_ordered_by_ratio(&of_median), "processes measured another thread");
+        assert!(!of_median.is_ordered_by_ratio(&known(&more, Basis::Run)));
+    }
+
+    #[test]
+    fn a_published_figure_without_an_interval_is_lower_from_half_on() {
+        let published = |ns| Row {
+            verdict: Verdict::Imported("a paper".into()),
+            ns: Some(Nanoseconds(ns)),
+            ..Row::unmeasured(case("cpu.lock.mcs", 4), Verdict::Resolved)
+        };
+        let is_below = |one: &Row, other: &Row| known(one, Basis::Run).is_below(&known(other, Basis::Run));
+        let measured = |ns| row(case("cpu.lock.ttas", 4), ns, 0.02);
+        for less in [published(100.0), measured(100.0)] {
+            assert!(!is_below(&less, &published(150.0)) && is_below(&less, &published(250.0)));
+        }
+        assert!(!is_below(&published(100.0), &measured(150.0)) && is_below(&published(100.0), &measured(250.0)));
+        assert!(is_below(&measured(100.0), &measured(150.0)), "intervals decide");
+    }
+
+    #[test]
+    fn a_cost_is_written_as_its_interval_where_that_is_wide() {
+        let written = |row: &Row, basis: Basis| known(row, basis).to_string();
+        let of =
+            |low, high| Row { ns_interval: Some(Interval { low, high }), ..row(case("cpu.lock.mcs", 4), 100.0, 0.1) };
+        assert_eq!(written(&of(90.0, 110.0), Basis::Machine), "100 ns");
+        assert_eq!(written(&of(60.0, 160.0), Basis::Machine), "60 to 160 ns");
+        assert_eq!(written(&of(60.0, 160.0), Basis::Run), "100 ns", "the interval within the run is narrow");
+        assert_eq!(written(&of(0.0, 160.0), Basis::Machine), "100 ns", "zero is no end of a range");
+        // Of another thread, whose interval has the same factor.
+        let of_other = |row: Row| known(&row, Basis::Run).with_cost(10.0).to_string();
+        let noisy = |row: Row| Row { verdict: Verdict::Noisy("wide".into()), ns_within: None, ..row };
+        assert_eq!(of_other(of(60.0, 160.0)), "10.0 ns");
+        assert_eq!(of_other(noisy(of(85.0, 115.0))), "~10.0 ns");
+        assert_eq!(of_other(noisy(of(60.0, 160.0))), "6.0 to 16 ns");
+        assert_eq!(of_other(noisy(of(20.0, 400.0))), "no figure");
+    }
 
     #[test]
     fn a_ratio_is_as_precise_as_it_is_certain() {
@@ -219,5 +284,7 @@ mod tests {
         assert_eq!((ratio(11.1, 13.0).is_above_one(), ratio(10.9, 13.0).is_above_one()), (true, false));
         let zero = Ratio::of((12.0, bounds(11.0, 13.0)), (1.0, bounds(-0.5, 2.0)));
         assert_eq!((zero.low, zero.high), (Some(5.5), None), "a cost that may be zero has no upper end");
+        let none = Ratio::of((12.0, bounds(0.0, 13.0)), (1.0, bounds(0.0, 2.0)));
+        assert_eq!((none.low, none.high), (None, None), "nor a lower one");
     }
 }
