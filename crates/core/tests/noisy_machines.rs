@@ -126,7 +126,7 @@ fn what_is_left_of_one_block_is_not_resolved() {
     }
     assert_eq!(verdict_of(10, Disturbance::NotTogether), Verdict::Resolved);
     let apart = verdict_of(21, Disturbance::NotTogether);
-    assert!(apart.name() == "NotTogether" && apart.reason().contains("pairs excluded: not together"), "{apart:?}");
+    assert!(apart.name() == "NotTogether" && apart.reason().contains("pairs excluded (not together"), "{apart:?}");
     assert_eq!(verdict_of(39, Disturbance::SmtInterference), Verdict::Resolved, "moments alone are what is asked for");
 }
 

@@ -258,7 +258,7 @@ impl Results {
 
     fn warnings(&self) -> Vec<String> {
         let mut warnings = vec![
-            "imported from SyncPerformance, whose figures are differences of medians of nine runs, repeated up to \
+            "imported from SyncPerformance, whose figures are differences between medians of nine runs, repeated up to \
              seven times until they were positive; they have no intervals, GPU times are cycles divided by the \
              nominal clock, and the date is that of the import"
                 .to_owned(),

@@ -24,8 +24,11 @@ static PROGRAMS: [OpenMpProgram; 7] = [
 
 /// Programs without an equivalent case, with the reasons.
 const WITHOUT_CASE: [(&str, &str); 2] = [
-    ("omp_atomicread", "it compares atomic with plain reads, which do not differ where both are one instruction"),
-    ("omp_flush", "its arrays are on the stack; omp_flush_array with stride 1 measures the same"),
+    (
+        "omp_atomicread",
+        "atomic reads are compared with plain ones; the two do not differ where both are one instruction",
+    ),
+    ("omp_flush", "the arrays are on the stack; omp_flush_array with stride 1 measures the same"),
 ];
 
 /// The name without the placement at its end, and the placement. Without one, the operating system places the threads.

@@ -41,8 +41,8 @@ impl PairClass {
             Self::SameL2 => "no two cores this process may use share a second-level cache",
             Self::SameL3 => "no two cores this process may use share a third-level cache and nothing nearer",
             Self::SameNode => "no two cores this process may use share a NUMA node but no cache",
-            Self::SamePackage => "no two NUMA nodes this process may use are in one package",
-            Self::Across => "the CPUs this process may use are in one package",
+            Self::SamePackage => "no two NUMA nodes this process may use are in the same package",
+            Self::Across => "all CPUs this process may use are in one package",
         }
     }
 }

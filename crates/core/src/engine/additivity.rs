@@ -85,7 +85,7 @@ impl Additivity {
         let differs = |interval: &Interval| interval.low > TOLERANCE || interval.high < -TOLERANCE;
         if self.difference.as_ref().is_some_and(differs) {
             return Verdict::NonAdditive(format!(
-                "the first copy costs {:.3} ns, a second one {:.3} ns more: the figure holds only in this context",
+                "the first copy costs {:.3} ns and a second adds {:.3} ns, so the figure holds only in this context",
                 self.first_ns, self.second_ns
             ));
         }

@@ -96,7 +96,7 @@ fn starved_pairs(observations: &[Observation]) -> (usize, usize) {
 pub(crate) fn starved(observations: &[Observation]) -> Option<String> {
     let (starved, of) = starved_pairs(observations);
     let percent = 100.0 * starved as f64 / of as f64;
-    (starved > 0).then(|| format!("in {percent:.1} % of the windows a thread completed no operation"))
+    (starved > 0).then(|| format!("in {percent:.1} % of the windows, some thread completed no operation"))
 }
 
 /// Threads are served unequally if the slowest pays this many times the mean.
@@ -119,7 +119,7 @@ pub(crate) fn single_operations(estimate: &Estimate, details: &[Detail]) -> Opti
     let is_outside = known.clone().count() > 0 && !known.clone().any(|interval| interval.contains(median));
     let digits = significant_digits(median);
     is_outside.then(|| {
-        format!("single operations took {digits} ns in the median, so their percentiles belong to another state")
+        format!("single operations took a median of {digits} ns, so their percentiles belong to another state")
     })
 }
 
@@ -138,10 +138,7 @@ pub(crate) fn unequal(estimate: &Estimate) -> Option<String> {
     let is_median_alike = (MEDIAN_ALIKE.recip()..MEDIAN_ALIKE).contains(&(median_ns.value() / ns.value()));
     let [mean, median, equal_ns] = [ns, median_ns, &equal.ns].map(|ns| significant_digits(ns.value()));
     (!is_median_alike || equal.differs_from(*ns, *ns_within)).then(|| {
-        format!(
-            "threads are served unequally: the mean is {mean} ns, the median thread takes {median} ns, and equal \
-             work takes {equal_ns} ns"
-        )
+        format!("threads are served unequally (mean {mean} ns, median thread {median} ns, equal work {equal_ns} ns)")
     })
 }
 
@@ -262,7 +259,7 @@ fn summary(observations: &[Observation]) -> String {
     let count = causes.len();
     causes.sort();
     causes.dedup();
-    format!("{count} of {} pairs excluded: {}", observations.len(), causes.join(", "))
+    format!("{count} of {} pairs excluded ({})", observations.len(), causes.join(", "))
 }
 
 #[cfg(test)]
@@ -363,7 +360,7 @@ mod tests {
         let estimate = Estimate { ns_spread: Some(Interval { low: 66.0, high: 104.0 }), ..estimate(figure, figure) };
         let of = |median: f64| single_operations(&estimate, &[Detail::of_case("p50_ns", median)]);
         assert_eq!([66.0, 77.5, 104.0].map(of), [None, None, None]);
-        assert!(of(13.8).is_some_and(|text| text.contains("13.8 ns in the median")));
+        assert!(of(13.8).is_some_and(|text| text.contains("took a median of 13.8 ns,")));
         assert!(of(4540.0).is_some());
         assert_eq!(single_operations(&estimate, &[Detail::of_actor("p50_ns", 0, 13.8)]), None);
         assert_eq!(single_operations(&estimate, &[]), None);

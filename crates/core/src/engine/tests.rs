@@ -322,7 +322,7 @@ fn verdicts_change_where_they_are_to() {
 #[test]
 fn what_is_said_of_windows_has_its_numbers() {
     let some = pairs(|at| Observation { is_starved: at < 10, ..Observation::example() });
-    assert_eq!(judge::starved(&some).unwrap(), "in 25.0 % of the windows a thread completed no operation");
+    assert_eq!(judge::starved(&some).unwrap(), "in 25.0 % of the windows, some thread completed no operation");
     assert_eq!(judge::starved(&pairs(|_| Observation::example())), None);
     let of = |mean: f64, median: f64, slowest: f64, equal: f64| Estimate {
         ns: Nanoseconds(mean),

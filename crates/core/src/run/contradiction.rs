@@ -59,7 +59,7 @@ impl Row {
             matches!(self.verdict, Verdict::Imported(_)) && self.case.domain_and_family().0 == Domain::Gpu.as_str();
         if is_published && cycles.is_some_and(|cycles| cycles < 1.0) {
             self.verdict =
-                Verdict::BelowResolution("the published figure is less than a cycle of the device".to_owned());
+                Verdict::BelowResolution("the published figure is less than one clock cycle of the device".to_owned());
             self.ops_per_s_total = None;
         }
         self

@@ -100,7 +100,7 @@ impl StateOfClass {
         if differ(1.0, *factor, LEAST_CHANGE) {
             return format!("{class} at {factor:.2} times the usual cost");
         }
-        format!("{class} at a mean cost 10 % or more off the usual one (the median is closer)")
+        format!("{class} with a mean cost at least 10 % above or below the usual one (the median is closer)")
     }
 }
 

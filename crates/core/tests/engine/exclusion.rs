@@ -13,7 +13,7 @@ fn pairs_are_excluded_for_causes_and_counted() {
     assert!(disturbed.excluded > 0);
     assert_eq!(disturbed.pairs + disturbed.excluded, disturbed.observations.len() as u64);
     let lost = measure(FakeExperiment::new(5.0, 3).with_fault(Fault::AlwaysDisturbed));
-    assert_eq!(lost.verdict, Verdict::Interfered("60 of 60 pairs excluded: involuntary context switch".into()));
+    assert_eq!(lost.verdict, Verdict::Interfered("60 of 60 pairs excluded (involuntary context switch)".into()));
     assert_eq!(lost.estimate, None);
     assert_eq!(lost.observations.len(), 60);
 }

@@ -40,7 +40,7 @@ fn the_cost_of_actors_that_were_alone_does_not_depend_on_how_many_were() {
         assert_eq!(strata.beside.is_some_and(|stratum| (stratum.ns.value() - 7.0).abs() < 0.01), share > 0.0);
     }
     let never = with_smt_interference(Actor::Median, Population::Alone, |_| 4);
-    assert_eq!(never.verdict, Verdict::Interfered("60 of 60 pairs excluded: SMT interference".into()));
+    assert_eq!(never.verdict, Verdict::Interfered("60 of 60 pairs excluded (SMT interference)".into()));
 }
 
 #[test]

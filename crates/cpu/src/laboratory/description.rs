@@ -79,7 +79,7 @@ impl CpuLaboratory {
             self.hypervisor().filter(|_| self.system.emulator().is_none()).map(|name| {
                 format!(
                     "this is a virtual machine ({name}): its topology may be wrong and other guests may disturb it; \
-                     to get figures of the hardware, measure on the host or on a dedicated instance"
+                     to measure the hardware itself, run on the host or on a dedicated instance"
                 )
             }),
             self.quota.filter(|quota| *quota < count as f64).map(|quota| {

@@ -71,7 +71,7 @@ static FUTEX_LOCK: Entry = locked(
 static PTHREAD_MUTEX: Entry = locked(
     "cpu.process.pthread_mutex",
     "A default pthread_mutex_t with the process-shared attribute",
-    "POSIX.1-2017, pthread_mutexattr_setpshared; run.json holds the C library's version",
+    "POSIX.1-2017, pthread_mutexattr_setpshared; run.json records the C library's version",
     several_on_a_counter,
     |case| {
         let workload = lock::workload_between_processes(case, PthreadMutex::between_processes)?;
@@ -99,7 +99,7 @@ static FUTEX_BARRIER: Entry = passed(
 static PTHREAD_BARRIER: Entry = passed(
     "cpu.process.pthread_barrier",
     "pthread_barrier_t with the process-shared attribute: waiters block",
-    "POSIX.1-2017, pthread_barrierattr_setpshared; run.json holds the C library's version",
+    "POSIX.1-2017, pthread_barrierattr_setpshared; run.json records the C library's version",
     several,
     |case| {
         let workload = barrier::workload_between_processes(case, PthreadBarrier::between_processes)?;

@@ -151,8 +151,8 @@ pub(crate) fn not_found() -> Vec<String> {
 pub fn runtime(name: &str) -> Result<&'static Runtime, String> {
     runtimes().iter().find(|runtime| runtime.name == name).ok_or_else(|| {
         format!(
-            "the OpenMP runtime {name} is not installed: install libgomp1 (GCC's; Debian, Ubuntu) or libgomp (Fedora), \
-             or libomp5 (LLVM's), or put its folder into LD_LIBRARY_PATH"
+            "the OpenMP runtime {name} is not installed; install GCC's (package libgomp1 on Debian and Ubuntu, libgomp on \
+             Fedora) or LLVM's (package libomp5), or add the library's folder to LD_LIBRARY_PATH"
         )
     })
 }
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_missing_runtime_is_explained() {
         let reason = runtime("libopenmp-not-installed").unwrap_err();
-        assert!(reason.contains("libopenmp-not-installed") && reason.contains("install libgomp1"), "{reason}");
+        assert!(reason.contains("libopenmp-not-installed") && reason.contains("package libgomp1"), "{reason}");
         assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
         assert!(Runtime::load("nothing", "libopenmp-not-installed.so").is_none());
     }

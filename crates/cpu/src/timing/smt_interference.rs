@@ -127,9 +127,9 @@ impl Histogram {
 pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<String> {
     frequent_smt_interference(rows, details).map(|share| {
         format!(
-            "another hardware thread of the core was active during {:.0} % of the single-thread pairs; these are \
-             excluded where other pairs are left, but figures of several threads include them and may be lower on a \
-             dedicated machine ({} in details.csv has the shares)",
+            "another hardware thread of the core was active during {:.0} % of the single-thread pairs; such pairs are \
+             excluded where others remain, but multi-thread figures include them and may be lower on a dedicated \
+             machine ({} in details.csv has the shares)",
             share * 100.0,
             Detail::SMT_INTERFERENCE
         )

@@ -149,9 +149,9 @@ impl GpuLaboratory {
 
 const fn link(carries_atomics: bool) -> &'static str {
     if carries_atomics {
-        "the link between CPU and device carries atomic operations natively, according to the driver"
+        "the driver reports native atomics on the link between CPU and device"
     } else {
-        "according to the driver, the link between CPU and device has no native atomics"
+        "the driver reports no native atomics on the link between CPU and device"
     }
 }
 
@@ -161,7 +161,7 @@ fn no_lost_updates(sides: Sides, native: bool) -> Result<(), Refusal> {
     if native || sides != Sides::Both {
         return Ok(());
     }
-    Err(Refusal::Skipped(format!("additions by CPU and GPU at once lose updates here: {}", link(native))))
+    Err(Refusal::Skipped(format!("simultaneous additions by CPU and GPU lose updates here: {}", link(native))))
 }
 
 /// The case with CPUs, once for each number of them; the case itself if there are no CPUs to add.
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn additions_of_both_sides_need_a_link_with_atomic_operations() {
-        let reason = "additions by CPU and GPU at once lose updates here: according to the driver, the link between \
-                      CPU and device has no native atomics";
+        let reason = "simultaneous additions by CPU and GPU lose updates here: the driver reports no native atomics on \
+                      the link between CPU and device";
         assert_eq!(no_lost_updates(Sides::Both, false), Err(Refusal::Skipped(reason.to_owned())));
         for (sides, native) in [(Sides::Both, true), (Sides::Gpu, false), (Sides::Cpu, false)] {
             assert_eq!(no_lost_updates(sides, native), Ok(()));

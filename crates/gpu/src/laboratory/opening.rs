@@ -134,7 +134,7 @@ impl GpuLaboratory {
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.compiler.warning().map(str::to_owned).into_iter().collect();
         if let [first, _, ..] = &self.machines[..] {
-            warnings.push(format!("cases of a single device are measured on device {} ({})", first.index, first.name));
+            warnings.push(format!("single-device cases are measured on device {} ({})", first.index, first.name));
         }
         if let (Some(nvml), Ok(address)) = (&self.nvml, describe::pci_address(self.device)) {
             warnings.extend(nvml.warnings(&address));

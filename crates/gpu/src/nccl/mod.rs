@@ -51,8 +51,8 @@ const FACTS: Facts = Facts {
 pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce",
-        summary: "NCCL's sum of two floats (8 bytes) per device, which acts as a barrier of their streams; one \
-                  process makes one call per device",
+        summary: "NCCL's sum of two floats (8 bytes) per device, which acts as a barrier across the devices' \
+                  streams; one process makes one call per device",
         operation: "one sum over all devices, in a chain that the host queues",
         source: SOURCE,
         facts: FACTS,
@@ -60,7 +60,7 @@ pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
         summary: "NCCL's sum of two floats (8 bytes) per device, captured in one CUDA graph per device",
-        operation: "one sum over all devices, in a chain of replays of one graph",
+        operation: "one sum over all devices, in a chain that replays one graph",
         source: SOURCE,
         facts: FACTS,
     },

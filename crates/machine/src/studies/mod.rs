@@ -33,11 +33,11 @@ use crate::topology::Topology;
 pub const MISSING: [(&str, &str); 4] = [
     (SIBLING_BUSY, PairClass::SameCore.missing()),
     (SIBLING_WAITS, PairClass::SameCore.missing()),
-    (core_kinds::BOTH, "the system reports one kind of cores among those this process may use"),
+    (core_kinds::BOTH, "the system reports only one kind of core among those this process may use"),
     (
         numa::LINE_ON_A_NODE,
-        "the CPUs this process may use are all next to one NUMA node or on one core, so there is no other place for \
-         the line",
+        "the CPUs this process may use all belong to one NUMA node or one core, so the cache line has no other node \
+         to be on",
     ),
 ];
 

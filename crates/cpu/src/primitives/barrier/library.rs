@@ -47,7 +47,7 @@ impl Barrier for std::sync::Barrier {
 static PTHREAD: Entry = barrier::sleeps(
     "cpu.barrier.pthread",
     "pthread_barrier_t: waiters block without spinning",
-    "POSIX.1-2017, pthread_barrier_wait; run.json holds the C library's version",
+    "POSIX.1-2017, pthread_barrier_wait; run.json records the C library's version",
     of_teams,
     |case| Some(barrier::workload(case, PthreadBarrier::new, barrier::IN_A_LIBRARY)?.long_blocking(case)),
 )

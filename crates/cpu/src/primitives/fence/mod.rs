@@ -32,7 +32,7 @@ kinds! {
 /// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor
 /// stores with stores or older loads).
 const ORDER_IS_KEPT: &str =
-    "no instruction on x86-64, which preserves this order anyway: the fence constrains only the compiler";
+    "no instruction on x86-64, which preserves this order anyway; the fence constrains only the compiler";
 
 /// What such a fence is: on AArch64 a barrier of this kind.
 const fn for_the_compiler_or(aarch64: Beginnings) -> Expected {
@@ -142,7 +142,7 @@ static SEQ_CST: Entry = entry(
 
 const SOURCE: &str = "Linux, membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED; C++ P1202, asymmetric fences";
 
-const FOR_THE_COMPILER: &str = "no instruction: membarrier on the other side orders this thread's accesses";
+const FOR_THE_COMPILER: &str = "no instruction, because membarrier on the other side orders this thread's accesses";
 
 /// In theory: nothing. It keeps the compiler from moving accesses, as a reader needs whose writers call membarrier.
 static LIGHT: Entry = entry(

@@ -96,7 +96,7 @@ impl Handoff for StdSignal {
 pub(super) static PARKING_LOT_CONDVAR: Entry = handoff::entry::<ParkingLotSignal>(
     "cpu.handoff.parking_lot_condvar",
     "Two threads wait for each other on a parking_lot condition variable",
-    "parking_lot::Condvar; run.json holds its version",
+    "parking_lot::Condvar; run.json records the version",
 )
 .beyond_quick();
 
@@ -134,7 +134,7 @@ impl Handoff for ParkingLotSignal {
 /// condition variable.
 pub(super) static PARK: Entry = handoff::entry::<Parked>(
     "cpu.handoff.park",
-    "Two threads park and unpark each other, as in the standard library",
+    "Two threads park in turn and unpark each other, as in the standard library",
     "Rust std::thread::park, std::thread::Thread::unpark",
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
@@ -167,7 +167,7 @@ impl Handoff for Parked {
 /// can unpark the thread by accident.
 pub(super) static PARKER: Entry = handoff::entry::<Parkers>(
     "cpu.handoff.crossbeam_parker",
-    "Two threads park and unpark each other with crossbeam's Parker",
+    "Two threads park in turn and unpark each other with crossbeam's Parker",
     "crossbeam::sync::Parker",
 )
 .beyond_quick();

@@ -38,7 +38,7 @@ const ONE_BYTE_TWICE: Expected =
 static PARKING_LOT_MUTEX: Entry = lock::spins_then_sleeps(
     "cpu.lock.parking_lot_mutex",
     "parking_lot's mutex: one byte; waiters queue in a global table",
-    "parking_lot::Mutex; run.json holds its version, because its fairness changed between versions",
+    "parking_lot::Mutex; run.json records the version, because fairness changed between versions",
     lock::cases,
     parking_lot_workload,
 );
@@ -54,7 +54,7 @@ library_lock!(ParkingLotMutex, parking_lot::Mutex<N>, parking_lot::Mutex::new, |
 static PARKING_LOT_FAIR: Entry = lock::spins_then_sleeps(
     "cpu.lock.parking_lot_fair",
     "parking_lot's mutex, always released with MutexGuard::unlock_fair",
-    "parking_lot::MutexGuard::unlock_fair; run.json holds the library's version",
+    "parking_lot::MutexGuard::unlock_fair; run.json records the library's version",
     lock::cases_of_one_type,
     |case| Some(lock::workload_of_one_type(case, &ParkingLotFair, ONE_BYTE_TWICE)?.long_blocking(case)),
 )
@@ -77,7 +77,7 @@ struct Fair<N>(parking_lot::Mutex<N>);
 static PTHREAD_MUTEX: Entry = lock::sleeps(
     "cpu.lock.pthread_mutex",
     "A default pthread_mutex_t, which uses a futex; waiters block without spinning",
-    "POSIX.1-2017, pthread_mutex_lock; run.json holds the C library's version",
+    "POSIX.1-2017, pthread_mutex_lock; run.json records the C library's version",
     pthread_mutex_cases,
     pthread_mutex_workload,
 )
@@ -122,7 +122,7 @@ fn pthread_mutex_workload(case: &Case) -> Option<Workload> {
 static PTHREAD_SPIN: Entry = lock::spins(
     "cpu.lock.pthread_spin",
     "pthread_spinlock_t: waiters spin and never yield",
-    "POSIX.1-2017, pthread_spin_lock; run.json holds the C library's version",
+    "POSIX.1-2017, pthread_spin_lock; run.json records the C library's version",
     lock::cases,
     |case| lock::workload(case, &Raw(|_| PthreadSpin::free()), lock::IN_A_LIBRARY),
 );

@@ -137,7 +137,7 @@ library_lock!(RwlockWrite, RwLock<N>, RwLock::new, |lock| lock.write().unwrap_or
 static PARKING_LOT_RWLOCK_READ: Entry = lock::reading(
     "cpu.lock.parking_lot_rwlock_read",
     "parking_lot's reader-writer lock, taken for reading by all threads",
-    "parking_lot::RwLock; run.json holds the library's version",
+    "parking_lot::RwLock; run.json records the library's version",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &ParkingLotRead, LEFT_BY_A_SUBTRACTION),
 )
@@ -150,7 +150,7 @@ library_lock!(read ParkingLotRead, Reading<parking_lot::RwLock<N>>, reading, |lo
 static PARKING_LOT_RWLOCK_WRITE: Entry = lock::writing(
     "cpu.lock.parking_lot_rwlock_write",
     "parking_lot's reader-writer lock, taken for writing",
-    "parking_lot::RwLock; run.json holds the library's version",
+    "parking_lot::RwLock; run.json records the library's version",
     lock::cases_of_one_type,
     |case| Some(lock::workload_of_one_type(case, &ParkingLotWrite, TAKEN_AND_LEFT)?.blocking(case)),
 )

@@ -71,7 +71,7 @@ pub(in crate::primitives) fn by_role(case: &Case) -> impl Iterator<Item = Case> 
 /// In theory: a writer waits until all readers have left, and readers that come then wait behind it: the lock prefers writers.
 static STD: Entry = entry::<RwLock<u64>>(
     "cpu.lock.shared_std",
-    "The standard library's reader-writer lock, read by some threads and written by others",
+    "The standard library's reader-writer lock, taken for reading by some threads and for writing by others",
     "Rust std::sync::RwLock",
 );
 
@@ -84,7 +84,7 @@ shared_lock!(
 /// In theory: readers enter as long as one of them is inside, so that a stream of readers starves writers.
 static PTHREAD: Entry = entry::<PthreadRwLock>(
     "cpu.lock.shared_pthread",
-    "pthread_rwlock_t with its default preference, read by some threads and written by others",
+    "pthread_rwlock_t with its default preference, taken for reading by some threads and for writing by others",
     "POSIX.1-2017, pthread_rwlock_rdlock; glibc prefers readers by default",
 );
 
@@ -103,8 +103,8 @@ impl SharedLock for PthreadRwLock {
 /// In theory: as the standard library's, and a lock that is handed over about every half a millisecond.
 static PARKING_LOT: Entry = entry::<parking_lot::RwLock<u64>>(
     "cpu.lock.shared_parking_lot",
-    "parking_lot's reader-writer lock, read by some threads and written by others",
-    "parking_lot::RwLock; run.json holds the library's version",
+    "parking_lot's reader-writer lock, taken for reading by some threads and for writing by others",
+    "parking_lot::RwLock; run.json records the library's version",
 );
 
 shared_lock!(parking_lot::RwLock<u64>, |it| it.read(), it.write());
@@ -112,7 +112,7 @@ shared_lock!(parking_lot::RwLock<u64>, |it| it.read(), it.write());
 /// In theory: readers of different shards do not meet, and a writer takes all eight locks.
 static CROSSBEAM_SHARDED: Entry = entry::<ShardedLock<u64>>(
     "cpu.lock.shared_crossbeam_sharded",
-    "Crossbeam's sharded reader-writer lock, read by some threads and written by others",
+    "Crossbeam's sharded reader-writer lock, taken for reading by some threads and for writing by others",
     "crossbeam::sync::ShardedLock",
 );
 

@@ -128,7 +128,7 @@ impl<const COUNT: u32> Between for Hints<COUNT> {
 /// yield.
 static BACKOFF: Entry = entry::<Watched<Backoff>>(
     "cpu.wait.spin_backoff",
-    "A waiter that calls crossbeam's Backoff::snooze between checks: 1 to 64 hints, then yields",
+    "A waiter that calls crossbeam's Backoff::snooze between checks: at first 1 to 64 spin hints, later a yield",
     "crossbeam::utils::Backoff",
 )
 .beyond_quick();
@@ -162,7 +162,7 @@ impl Between for Yield {
 /// takes waits at most twice as long as with the better choice.
 static SPIN_FUTEX: Entry = entry::<SpinFutex>(
     "cpu.wait.spin_futex",
-    "A waiter that spins with a hint for 10 us, then sleeps on a futex; each wake-up makes a futex call",
+    "A waiter that spins with std::hint::spin_loop for 10 µs, then sleeps on a futex; each wake-up makes a futex call",
     "Karlin, Li, Manasse and Owicki, SOSP 1991; Linux, futex(2)",
 )
 .waiting(Waits::SpinsThenSleeps)

@@ -227,7 +227,7 @@ impl Way for Parked {
 pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
     "cpu.wake.parking_lot",
     "notify_one wakes a thread asleep on parking_lot's condition variable, after a change under the mutex",
-    "parking_lot::Condvar; run.json holds its version",
+    "parking_lot::Condvar; run.json records the version",
 )
 .beyond_quick();
 
@@ -253,7 +253,7 @@ impl Way for ParkingLotSignal {
 /// too: poll, in which it sleeps, and read, which takes the counter. More work in the kernel than a futex.
 pub(super) static EVENTFD: Entry = wake::entry::<Event>(
     "cpu.wake.eventfd",
-    "A write to an eventfd wakes a thread asleep in poll, which then reads it",
+    "A write to an eventfd wakes a thread asleep in poll, which then reads the eventfd",
     "Linux, eventfd(2), poll(2)",
 )
 .beyond_quick();

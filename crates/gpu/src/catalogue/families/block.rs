@@ -56,13 +56,13 @@ entries! {
     expected: |_| ExpectedInstructions::of(&["BAR.RED.POPC"]);
 
     "gpu.block.syncthreads_and" like REDUCING:
-    "Block-wide barrier that returns whether a condition holds for all",
+    "Block-wide barrier that returns whether a condition holds for all threads",
     source: "CUDA C++ Programming Guide, __syncthreads_and; PTX ISA, bar.red.and",
     definitions: |_| whole_block("AND"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.AND"]);
 
     "gpu.block.syncthreads_or" like REDUCING:
-    "Block-wide barrier that returns whether a condition holds for any",
+    "Block-wide barrier that returns whether a condition holds for any thread",
     source: "CUDA C++ Programming Guide, __syncthreads_or; PTX ISA, bar.red.or",
     definitions: |_| whole_block("OR"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]);
@@ -72,7 +72,7 @@ entries! {
     "gpu.block.named_barrier" like BARRIER:
     "Barrier for part of a block, which is split either into parts with one barrier each or into producers and \
      consumers that pass a buffer back and forth through two barriers",
-    operation: "one barrier across all threads of the part, or one buffer handed over and back",
+    operation: "one barrier across all threads of one part of the block, or one buffer handed over and back",
     source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
     definitions: |case| {
         let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };

@@ -75,7 +75,7 @@ entries! {
 
     /// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
     /// one block the addition stays in the multiprocessor.
-    "gpu.cluster.dsmem_atomic" like CLUSTER: "Atomic addition to the shared memory of the cluster's next block",
+    "gpu.cluster.dsmem_atomic" like CLUSTER: "Atomic addition to the shared memory of the next block in the cluster",
     operation: "one addition per thread",
     source: "CUDA C++ Programming Guide, Distributed Shared Memory; PTX ISA, mapa, atom and red on shared::cluster",
     facts: Facts {

@@ -84,7 +84,7 @@ const fn plan(scope: &'static [Scope]) -> [PlanRow; 7] {
 }
 
 entries! {
-    "gpu.fence.block" like FENCE: "Fence that orders a thread's memory accesses for the threads of its block",
+    "gpu.fence.block" like FENCE: "Fence that orders a thread's memory accesses as seen by its block",
     operation: "one fence per thread between updates of two elements; it waits until the first update is \
                 visible to the whole block",
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
@@ -93,13 +93,13 @@ entries! {
     plan: &plan(&[Scope::Block]),
     sampling: |_| SamplingPolicy::LONG_SAMPLES;
 
-    "gpu.fence.device" like FENCE: "Fence that orders a thread's memory accesses for all threads of the device",
+    "gpu.fence.device" like FENCE: "Fence that orders a thread's memory accesses as seen by all threads of the device",
     source: "CUDA C++ Programming Guide, __threadfence; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence", "DEVICE"),
     expected: |case| expected(case, &["MEMBAR.GPU"]),
     plan: &plan(&[Scope::Device]);
 
-    "gpu.fence.system" like FENCE: "Fence that orders a thread's memory accesses for all devices and the CPU",
+    "gpu.fence.system" like FENCE: "Fence that orders a thread's memory accesses as seen by all devices and the CPU",
     source: "CUDA C++ Programming Guide, __threadfence_system; Burtchell and Burtscher, IISWC 2024",
     facts: Facts { run_effect: |_| REACHING_THE_HOST, ..FACTS },
     definitions: |case| definitions(case, "__threadfence_system", "DEVICE"),

@@ -361,7 +361,7 @@ entries! {
 
     /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
     /// (tail launch).
-    "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph from the device: its own kernel requests the next launch, which starts once the graph ends",
+    "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph from the device: the graph's kernel requests the next launch, which starts once the graph ends",
     operation: "launching a graph of one additional kernel from the previous kernel; the total work stays the same",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),

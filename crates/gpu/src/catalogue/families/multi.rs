@@ -83,9 +83,8 @@ entries! {
     /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
     /// the release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
-    "Barrier across the grids of several devices, with one counter in the memory of the first device; the relaxed \
-     form orders \
-     no writes, and its check covers only arrivals",
+    "Barrier across the grids of several devices, with one counter in the first device's memory; the relaxed \
+     form orders no writes, and its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -105,7 +104,7 @@ entries! {
     /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
     /// way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
-    "Barrier across the grids of several devices, with flags in the memory of every device; variants use flags in both \
+    "Barrier across the grids of several devices, with flags in every device's memory; variants use flags in both \
      halves of the cache, relaxed polls and one fence, or a counter at which all blocks arrive; \
      the relaxed form orders no writes, and its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
@@ -149,7 +148,7 @@ entries! {
     "gpu.multi.host_barrier" like BARRIER:
     "One host thread per device launches a grid, waits for it to end, and then waits for the other threads",
     kernel: Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier),
-    operation: "one launch on each device, run to completion, and one barrier of the host threads",
+    operation: "one launch on each device, run to completion, and one barrier across the host threads",
     source: "Zhang et al., IPDPS 2020, CPU-side barrier",
     method: Method::HostBarrier,
     unroll: |_| 1;

@@ -103,15 +103,15 @@ macro_rules! reductions {
 
 reductions! {
     "listing_1", Recipe::listing(&["VARIANT=LISTING_1"], Grid::ThreadPerElement), RED, BURTCHELL,
-        "Reduction 1 of the paper: every thread does one global atomic maximum";
+        "Reduction 1 of the paper: every thread performs one global atomic maximum";
     "listing_2", Recipe::listing(&["VARIANT=LISTING_2"], Grid::ThreadPerElement), RED, BURTCHELL,
-        "Reduction 2 of the paper: every warp does five shuffles, then one global atomic maximum";
+        "Reduction 2 of the paper: every warp performs five shuffles, then one global atomic maximum";
     "listing_3", Recipe::listing(&["VARIANT=LISTING_3"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 3 of the paper: every thread does an atomic maximum in shared memory; every block then does two \
-         barriers and one global atomic maximum";
+        "Reduction 3 of the paper: every thread performs an atomic maximum in shared memory; every block then \
+         performs two barriers and one global atomic maximum";
     "listing_4", Recipe::listing(&["VARIANT=LISTING_4"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 4 of the paper: every warp does one reduce instruction and an atomic maximum in shared memory; \
-         every block then does two barriers and one global atomic maximum",
+        "Reduction 4 of the paper: every warp executes one reduce instruction and an atomic maximum in shared memory; \
+         every block then performs two barriers and one global atomic maximum",
         needs: (8, 0);
     "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
         "Reduction 5 of the paper: like reduction 3, but each thread first reduces many elements";
@@ -121,8 +121,8 @@ reductions! {
         "Each block writes a partial result, executes a fence and counts its arrival; the last block merges the results";
     "cluster", Recipe { grid: Grid::Clusters, ..Recipe::of(&["VARIANT=CLUSTER", "IN_CLUSTERS"]) },
         &["UCGABAR_ARV"], "CUDA C++ Programming Guide, Distributed Shared Memory",
-        "The blocks of a cluster merge their results in distributed shared memory; each cluster then does one \
-         atomic operation",
+        "The blocks of a cluster merge their results in distributed shared memory; each cluster then performs \
+         one atomic operation",
         needs: (9, 0);
     "grid_cooperative", GRID, BARRIER, ZHANG,
         "Blocks write partial results and pass a cooperative-groups barrier; the first block then merges the results";
