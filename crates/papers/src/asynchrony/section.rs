@@ -16,12 +16,12 @@ const KERNELS: [(Variant, &str, &str); 4] = [
     (Variant::Shared, "Figure 6: through shared memory", "the kernel of figure 4 with the intended indices"),
     (
         Variant::GlobalLeftFirst,
-        "Control of figure 5: the left neighbour is read first",
+        "Control for figure 5: the left neighbour is read first",
         "otherwise like figure 3, but not in the paper",
     ),
     (
         Variant::SharedUniform,
-        "Control of figure 6: all threads do the same between the barriers",
+        "Control for figure 6: all threads do the same work between the barriers",
         "reads neighbours in other blocks before the first barrier; not in the paper",
     ),
 ];
@@ -49,10 +49,10 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     parts.extend(assignments(found));
     Section {
         name: super::NAME,
-        title: "Asynchrony: components that are updated after a neighbour",
+        title: "Asynchrony: components updated after a neighbour",
         lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, \
                figures 3 to 6. The vector starts as all ones, and each thread clears its component if both \
-               neighbours are still one. A component that is still one at the end was updated after a neighbour, \
+               neighbours are still 1. A component that is still 1 at the end was updated after a neighbour, \
                which counts as an inconsistency.",
         answers: Vec::new(),
         parts,
@@ -173,7 +173,7 @@ fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
         ("95 % interval", |row| proportion(row.share, row.share_low, row.share_high).map(interval).unwrap_or_default()),
         ("Rank correlation", |row| row.rank_correlation.map(|found| format!("{found:.2}")).unwrap_or_default()),
         ("First to last", |row| row.span_ns.map(|ns| format!("{ns:.0} ns")).unwrap_or_default()),
-        ("Neighbours apart", |row| row.apart_ns.map(apart).unwrap_or_default()),
+        ("Neighbour gap", |row| row.apart_ns.map(apart).unwrap_or_default()),
     ];
     let note = "share of successive block pairs in which the lower-numbered block reached a counter in global memory \
                 first";
@@ -181,7 +181,7 @@ fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
 }
 
 fn apart(ns: f64) -> String {
-    if ns == 0.0 { "under a timer step".to_owned() } else { format!("{ns:.0} ns") }
+    if ns == 0.0 { "below one timer step".to_owned() } else { format!("{ns:.0} ns") }
 }
 
 /// Assignment of blocks to multiprocessors.
@@ -213,11 +213,11 @@ fn sequence(rows: &[LaunchRow]) -> Option<Part> {
     };
     let axes = (
         Axis::count("launch", 0.0, rows.len() as f64),
-        Axis::count("number of the list, as first seen", 0.0, f64::from(most) + 1.0)
+        Axis::count("list, in order of first appearance", 0.0, f64::from(most) + 1.0)
             .at((1..=most).map(f64::from).collect()),
     );
     let marks = rows.iter().enumerate().map(mark).collect();
-    let chart = Chart::rectangles("The list of multiprocessors of each launch", axes, &[], marks);
+    let chart = Chart::rectangles("Multiprocessor list of each launch", axes, &[], marks);
     Some(Part::Charts(vec![chart.high(90 + LIST_ROW * most)]))
 }
 

@@ -57,7 +57,7 @@ fn same_result(rows: &[CrosscheckRow]) -> Claim {
         let part = if part.abs() < 0.005 { 0.0 } else { part };
         let (difference, form) = (row.difference(), row.form);
         Some(format!(
-            "for float additions with a difference of {FROM} or more, the clocks disagree most at {difference} ({form}): by {part:+.2} % ({least:.2} to {most:.2} %); the paper's rows differ by up to {margin:.1} %"
+            "for float additions with a repeat difference of {FROM} or more, the clocks disagree most at {difference} ({form}), by {part:+.2} % ({least:.2} to {most:.2} %); the paper's rows differ by up to {margin:.1} %"
         ))
     });
     of_table("The latency inferred from the CPU clock equals that from the GPU clock within the margin of error", agree, figures)
@@ -84,7 +84,7 @@ fn instructions(rows: &[CrosscheckRow]) -> Claim {
     let figures = found.map(|InstructionCache { cached_cycles, fits, fitting_cycles, exceeds, beyond_cycles }| {
         let kib = fits * INSTRUCTION_BYTES / 1024;
         format!(
-            "an addition takes {cached_cycles:.2} cycles in the shortest body and {fitting_cycles:.2} in one of \
+            "an addition takes {cached_cycles:.2} cycles in the shortest loop body and {fitting_cycles:.2} in one of \
              {fits} additions ({kib} KiB of code); in bodies of {exceeds} additions or more it takes longer, up to \
              {beyond_cycles:.2} cycles in the longest"
         )

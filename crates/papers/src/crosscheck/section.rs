@@ -31,7 +31,7 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     parts.extend(Part::about(&compared, "Both clocks in loops", "cycles of one operation", looped));
     Section {
         name: super::NAME,
-        title: "Crosscheck: one cost by two clocks",
+        title: "Crosscheck: one cost measured with two clocks",
         lead: "Each operation is timed in a chain, with few and with many repetitions, by one clock inside the \
                processor and one outside it. The cost is the difference between the times, divided by the difference \
                in \
@@ -62,8 +62,8 @@ fn agreement(rows: &[CrosscheckRow]) -> Vec<Part> {
 const fn clocks(executor: Executor) -> &'static str {
     match executor {
         Executor::Gpu => {
-            "The inside clock is the multiprocessor's; the outside clock is the host's, read around the launch and \
-             its completion."
+            "The inside clock is the multiprocessor's; the outside clock is the host's, read before the launch and \
+             after its completion."
         }
         Executor::Cpu => "The inside clock is the processor's counter; the outside clock is the system's raw clock.",
     }
@@ -136,8 +136,8 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
             "Each of {fits} additions ({code} of code) costs {fitting_cycles:.2} cycles, against {cached_cycles:.2} \
-             in the shortest body. From {exceeds} additions on, each costs more, up to {beyond_cycles:.2} in the \
-             longest body."
+             in the shortest loop body. With {exceeds} additions or more, each costs more: up to {beyond_cycles:.2} \
+             cycles in the longest body."
         )));
     }
     let line = |row: &&CrosscheckRow| {

@@ -142,9 +142,8 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
     let undecided = (open > 0).then(|| format!("; {open} {} too close to call", if open == 1 { "is" } else { "are" }));
     let text = format!(
-        "Primitive costs alone predict the fastest variant in {}, among variants whose \
-         primitives were all measured{}{}. \
-         {within} of {known} predicted differences are within 20 %.",
+        "Among variants whose primitives were all measured, primitive costs alone predict the fastest one in {}{}{}. \
+         {within} of {known} predicted differences are within 20 % of the measured ones.",
         figure::share(right, problems, "reduction problem").0,
         undecided.unwrap_or_default(),
         elsewhere.unwrap_or_default(),
@@ -191,7 +190,7 @@ fn boundary(rows: &[Row]) -> Option<Outcome> {
     let ((kernel, kernel_width), (grid, grid_width)) = found.kernel.zip(found.grid)?;
     let more = |ns: f64, width: f64| format!("{}{}", if width > 0.05 * ns.abs() { "~" } else { "" }, time(ns));
     let text = format!(
-        "Joining partial results costs {} more in a second kernel and {} more after grid.sync() than with one \
+        "Merging partial results costs {} more in a second kernel and {} more after grid.sync() than with one \
          atomicMax per block ({} elements, kernels in one graph).",
         more(kernel, kernel_width),
         more(grid, grid_width),
@@ -221,7 +220,7 @@ fn five_and_two([_, second, .., fifth]: &[Measured<'_>; 5]) -> Outcome {
     let times = format!("{:.1} times", second.ns / fifth.ns);
     let text = format!(
         "Reduction 5 of listing 1, where each thread first reduces many elements, is {times} as fast as \
-         reduction 2 (five __shfl_xor_sync and one atomicMax per warp): {} against {}, {} elements.",
+         reduction 2 (five __shfl_xor_sync and one atomicMax per warp): {} against {} for {} elements.",
         time(fifth.ns),
         time(second.ns),
         grouped(fifth.elements)

@@ -270,10 +270,10 @@ fn why_not(variant: &Measured<'_>, reference: &Measured<'_>) -> Option<&'static 
              take the lock once, at the same moment, and waiters sleep",
         ),
         (Class::Cpu, _) if variant.elements > CACHED_ELEMENTS => {
-            Some("the threads finish reading at different moments and wait in the barrier for the last one")
+            Some("the threads finish reading at different times and wait in the barrier for the last one")
         }
         (Class::Cpu, name) if name.starts_with("tree_") => Some(
-            "at each level, half of the threads join results while the others reach the barrier early; the cost was \
+            "at each level, half of the threads merge results while the others reach the barrier early; the cost was \
              measured in a loop in which all arrive together",
         ),
         (Class::Listing, "listing_1" | "listing_2") => Some("atomic operations and reading overlap in part"),
@@ -385,10 +385,15 @@ mod tests {
         assert!((decided[0].loss() - 1.0 / 9.0).abs() < 1e-9);
         let said = |times: &[Row]| recommendation(&[costs(), times.to_vec()].concat()).unwrap().sentence;
         let two = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 10_000.0)]);
-        assert!(two.contains("in no reduction problem, among variants whose primitives were all measured; for 1 they name one that takes up to 11.1 % longer. "), "{two}");
+        assert!(
+            two.contains(
+                "predict the fastest one in no reduction problem; for 1 they name one that takes up to 11.1 % longer. "
+            ),
+            "{two}"
+        );
         let close = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 9050.0)]);
-        assert!(close.contains("were all measured; 1 is too close to call. "), "{close}");
-        assert!(recommendation(&rows()).unwrap().sentence.contains("in the only reduction problem, "));
+        assert!(close.contains("in no reduction problem; 1 is too close to call. "), "{close}");
+        assert!(recommendation(&rows()).unwrap().sentence.contains("in the only reduction problem. "));
     }
 
     #[test]

@@ -17,8 +17,7 @@ pub fn section(rows: &[Row]) -> Option<Section> {
     (!parts.is_empty()).then_some(Section {
         name: super::NAME,
         title: "Reductions: do primitive costs say which synchronization to choose?",
-        lead: "Reductions of one vector, compared by the costs of their primitives. Burtchell and \
-               Burtscher, \
+        lead: "Ways to reduce one vector, and what their primitives' costs predict. Burtchell and Burtscher, \
                Characterizing CUDA and OpenMP synchronization primitives, listing 1; Zhang, Wahib and Matsuoka, A Study of \
                Synchronization Methods in Modern GPUs.",
         answers: answers(rows),
@@ -39,7 +38,7 @@ fn predictions(rows: &[Row]) -> Option<Part> {
         return Some(Part::card(title, "", vec![Part::paragraph(text)]));
     }
     let explanation = Part::paragraph(
-        "Both variants read the same vector with the same code, so their times should differ only by synchronization: \
+        "Both variants read the same vector with the same code, so their times should differ only in synchronization: \
          launches, barriers and atomic operations. For each of these, the prediction uses the cost that this run \
          measured on the nearest grid. \"Off by\" is the error of the prediction relative to the measured difference. A \
          difference is undecided if the two intervals overlap.",
@@ -97,9 +96,9 @@ fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
 
 fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
-        "Either a second kernel merges the blocks' partial results, or the same kernel does after a grid \
-         barrier. The figures show how much longer each takes than one atomic operation per block launched in the \
-         same way. These figures include the host's launch time if kernels are queued while earlier ones run, but \
+        "Either a second kernel merges the blocks' partial results, or the same kernel does so after a grid \
+         barrier. The figures show how much longer each way takes than one atomic operation per block launched in \
+         the same way. They include the host's launch time if kernels are queued while earlier ones run, but \
          not if all are queued before the first one starts.",
     );
     let columns: [Column<Boundary>; 4] = [

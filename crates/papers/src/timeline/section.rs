@@ -139,7 +139,7 @@ fn chart(title: &str, snippet: Snippet, spans: &[Span], end: f64) -> Chart {
     let legend: &[(usize, &str)] = match last {
         Some(_) => &[
             (BEFORE, "before the barrier"),
-            (WAITING, "waiting for the last"),
+            (WAITING, "waiting for the last arrival"),
             (TIMED, "timed: from the last arrival to the closing clock read"),
         ],
         None => &[(TIMED, "from the opening to the closing clock read")],
@@ -234,10 +234,9 @@ fn clock(timeline: &Timeline) -> Option<Part> {
          cycles apart. The counters form {} groups; within a group they are at most {spread:.0} cycles apart. To \
          align its \
          counter with the global timer, each block records the cycle count at which it sees the timer advance, \
-         before and after the snippet; the earliest is used. Aligning by even and by odd timer steps gives results \
-         at most {disagreement:.1} cycles apart; times on different multiprocessors can be compared no more finely. \
-         This \
-         method cannot show whether \
+         before and after the snippet; the earliest count is used. Aligning by even and by odd timer steps gives results \
+         at most {disagreement:.1} cycles apart; times on different multiprocessors cannot be compared more \
+         precisely than that. This method cannot show whether \
          timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),
         (high - low) / 1e6,

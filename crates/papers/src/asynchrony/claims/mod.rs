@@ -285,7 +285,7 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
             (_, Some(high)) if high < 0.5 => Truth::Fails,
             _ => Truth::Open,
         };
-        let correlation = row.rank_correlation.map(|correlation| format!("; rank correlation {correlation:.2}"));
+        let correlation = row.rank_correlation.map(|correlation| format!("; the rank correlation is {correlation:.2}"));
         let found = format!(
             "the lower-numbered block arrived first in {} of {} neighbouring pairs{}",
             grouped(row.lower_first),
@@ -314,7 +314,7 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
         _ => Truth::Fails,
     };
     let found = format!(
-        "{orders} orders and {assignments} assignments in {} launches; two assignments alternate in {}",
+        "{} launches show {orders} orders and {assignments} assignments; two assignments alternate in {}",
         grouped(launches),
         figure::share(alternating_draws as usize, draws as usize, "draw").0
     );
