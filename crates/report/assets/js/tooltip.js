@@ -49,7 +49,7 @@ function spreadText(row) {
   const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
     cycles ? digits(end) : formatTime(end),
   );
-  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, orders and times`;
+  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, execution orders and times`;
 }
 
 /** Which samples a figure stands for, for several threads and for one. */

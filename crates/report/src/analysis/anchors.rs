@@ -111,12 +111,12 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
     };
     let (measured, mut others) = (names(true), names(false));
     others.retain(|name| !measured.contains(name));
-    let listed = |names: Vec<&str>, what| (!names.is_empty()).then(|| format!("{what} {}.", names.join("; ")));
+    let listed = |names: Vec<&str>, what| (!names.is_empty()).then(|| format!("{what} ({}).", names.join("; ")));
     let parts = [
-        listed(measured, "Grey ticks mark stored runs, measured on:"),
-        listed(others, "Dotted ticks mark values without an interval, measured on:"),
+        listed(measured, "Grey ticks mark stored runs"),
+        listed(others, "Dotted ticks mark values without an interval"),
         (!marks.is_empty()).then(|| {
-            "All ticks of a line mark the same operation at the same size, and with the same instructions where both runs recorded \
+            "All ticks on a line mark the same operation at the same size, and with the same instructions where both runs recorded \
              them. Select a tick to see its run and figure."
                 .to_owned()
         }),
@@ -172,11 +172,11 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     };
     let shared = match found.len() {
         0 => return None,
-        1 => "1 operation of this run was".to_owned(),
-        several => format!("{several} operations of this run were"),
+        1 => "1 of this run's operations".to_owned(),
+        several => format!("{several} of this run's operations"),
     };
     let hardware = hardware.into_iter().collect::<Vec<_>>().join("; ");
-    Some(format!("{shared} also measured by stored runs on hardware of the same name ({hardware}). {changes}"))
+    Some(format!("Stored runs on hardware with the same name ({hardware}) also measured {shared}. {changes}"))
 }
 
 /// A row of a run and the stored figure for the same primitive.
@@ -414,7 +414,9 @@ mod tests {
         };
         let same = with(38.4, 0.01);
         assert!(
-            same.starts_with("1 operation of this run was also measured") && same.contains("(NVIDIA H200)"),
+            same.starts_with(
+                "Stored runs on hardware with the same name (NVIDIA H200) also measured 1 of this run's operations. "
+            ),
             "{same}"
         );
         assert!(same.ends_with(" It is not more than 5 % slower or faster here."), "{same}");

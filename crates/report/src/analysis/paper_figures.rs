@@ -196,9 +196,9 @@ const FIGURES: &[PaperFigure] = &[
     by_warps("6", "Block barriers by warps", "cycles"),
     by_warps("7", "Throughput of block barriers", "warps"),
     part("8", "Grid barriers", &[("family", "grid")], "sizes-grid"),
-    part("9", "Barriers of 1 and 2 GPUs", SEVERAL_GPUS, "sizes-multi"),
-    part("10", "Barriers of up to 8 GPUs", SEVERAL_GPUS, "sizes-multi"),
-    part("11", "Barriers over GPUs", SEVERAL_GPUS, "tables"),
+    part("9", "Barriers across 1 and 2 GPUs", SEVERAL_GPUS, "sizes-multi"),
+    part("10", "Barriers across up to 8 GPUs", SEVERAL_GPUS, "sizes-multi"),
+    part("11", "Barriers by number of GPUs", SEVERAL_GPUS, "tables"),
     zhang("12 and 13", "All levels", LEVELS, ("threads", "ns", "log"), None),
     zhang(
         "table 4",

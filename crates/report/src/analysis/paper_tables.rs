@@ -148,7 +148,7 @@ fn throughput(data: &RunData) -> PaperTable {
         paper: 3,
         note: "Warp figures use one block of 1,024 threads. The paper's coalesced figures come from its table 4, which its \
                table 7 contradicts. Where the compiler reduces a warp barrier to a NOP, there is nothing to measure; \
-               \"set up each time\" gives the cost of a single use. Block figures give the highest rate of all block \
+               \"set up each time\" gives the cost of a single use. Block figures give the highest rate over all block \
                counts that fit on a multiprocessor.",
     }
 }
@@ -195,7 +195,7 @@ fn grid(data: &RunData) -> PaperTable {
     };
     let lines: Vec<Vec<String>> = PAPER.into_iter().map(line).collect();
     PaperTable {
-        title: "Table 8: barriers of a grid (µs)",
+        title: "Table 8: barriers across a grid (µs)",
         headings: headings("blocks per SM", &["V100", "P100"], &names),
         lines,
         paper: 3,
@@ -231,7 +231,7 @@ fn two_devices(data: &RunData) -> PaperTable {
     };
     let lines: Vec<Vec<String>> = paper.into_iter().map(line).collect();
     PaperTable {
-        title: "Table 9: barriers of two devices (µs)",
+        title: "Table 9: barriers across two devices (µs)",
         headings: headings("case", &["V100"], &ids),
         lines,
         paper: 2,

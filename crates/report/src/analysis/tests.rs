@@ -118,7 +118,11 @@ fn every_sentence_of_a_stored_run_says_its_conditions() {
         }
         for text in answers(&data).certain.into_iter().map(|answer| answer.outcome.text()) {
             let is_launch = text.contains("programmatic") || text.contains("a graph (");
-            assert!(!is_launch || text.contains("for kernels of ") && text.contains(" µs"), "{}: {text}", data.name);
+            assert!(
+                !is_launch || text.contains("for kernels lasting ") && text.contains(" µs"),
+                "{}: {text}",
+                data.name
+            );
             let is_lock = text.contains("cheapest") && text.contains("lock") && text.starts_with("At ");
             assert!(!is_lock || text.contains("under the lock") && text.contains("thread"), "{}: {text}", data.name);
         }

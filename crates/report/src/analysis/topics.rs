@@ -27,7 +27,7 @@ const STUDIES: [Study; 2] = [
         "decide-smt",
         |data| data.run.machine.cpu.hardware_threads > data.run.machine.cpu.cores,
         "every core appears to have one hardware thread (a virtual machine may hide others). On machines with several hardware threads per core, \
-         a card compares one thread on each core with all hardware threads, and a hand-off within a core with one \
+         the page compares one thread per core with all hardware threads, and a hand-off within a core with one \
          between cores; see \
          results/core-to-core (Ryzen 5950X) and results/published-system1",
     ),
@@ -35,9 +35,8 @@ const STUDIES: [Study; 2] = [
         PLACES,
         "decide-levels",
         |data| data.run.machine.cpu.numa_nodes.max(data.run.machine.cpu.packages) > 1,
-        "the machine has one NUMA node and one socket. On machines with several NUMA nodes or sockets, a card compares hand-offs, teams \
-         and lines of memory \
-         within and across them; see results/core-to-core (EPYC 7742, two sockets)",
+        "the machine has one NUMA node and one socket. On machines with several NUMA nodes or sockets, the page compares hand-offs, \
+         teams and memory lines within and across them; see results/core-to-core (EPYC 7742, two sockets)",
     ),
 ];
 

@@ -61,7 +61,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
     for changes in &directions {
         let more = match changes.left_out {
             0 => String::new(),
-            count => format!("; {count} more: syncscope compare A B --format csv"),
+            count => format!("; syncscope compare A B --format csv lists {count} more"),
         };
         let note = format!("{}{more}", changes.order);
         // The case names its line.
@@ -128,7 +128,7 @@ mod tests {
         let (mut before, mut after) = (vec![100.0; 41], vec![200.0; 41]);
         (before[40], after[40]) = (100.0, 80.0);
         let html = html(&[run("a", &before), run("b", &after)]);
-        assert!(html.contains("Slower in B: 40 cases") && html.contains("; 20 more: syncscope compare"), "{html}");
+        assert!(html.contains("Slower in B: 40 cases") && html.contains("--format csv lists 20 more<"), "{html}");
         assert!(html.contains("Faster in B: 1 case") && html.contains(">0.800<"), "{html}");
     }
 

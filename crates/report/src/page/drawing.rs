@@ -170,7 +170,7 @@ fn claims(cpu: &CpuMachine) -> String {
     let smt = smt.filter(|_| cpu.core_kinds.is_empty());
     let is_even = |threads: u32| cpu.cores.checked_mul(threads) == Some(cpu.hardware_threads);
     let smt = smt.map(|threads| {
-        let each = if is_even(threads) { format!(" ({threads} hardware threads each core)") } else { String::new() };
+        let each = if is_even(threads) { format!(" ({threads} hardware threads per core)") } else { String::new() };
         format!("{} CPUs{each}", cpu.hardware_threads)
     });
     let memory = plural(cpu.memory_nodes.len(), "NUMA node");
@@ -309,18 +309,18 @@ const DRAWN: [(MachinePart, &str, &str); 18] = [
     (MachinePart::Cpu, "handoff.node", "hand-off within a NUMA node"),
     (MachinePart::Cpu, "handoff.package", "hand-off between NUMA nodes of a package"),
     (MachinePart::Cpu, "handoff.across", "hand-off across packages"),
-    (MachinePart::Cpu, "handoff.close", "hand-off of a close pair"),
+    (MachinePart::Cpu, "handoff.close", "hand-off within a close pair"),
     (MachinePart::Cpu, "wake", "to wake a sleeping thread"),
-    (MachinePart::Cpu, "barrier.threads", "barrier of all threads"),
+    (MachinePart::Cpu, "barrier.threads", "barrier across all threads"),
     (MachinePart::HostLink, "host.flag", "flag there and back"),
     (MachinePart::HostLink, "host.launch", "kernel launch and wait"),
-    (MachinePart::Gpu, "warp.converged", "barrier of a converged warp"),
-    (MachinePart::Gpu, "block.1024", "barrier of a 1,024-thread block"),
-    (MachinePart::Gpu, "cluster.8", "barrier of an 8-block cluster"),
-    (MachinePart::Gpu, "grid", "barrier of the grid"),
-    (MachinePart::GpuLink, "devices.2", "barrier of 2 GPUs"),
-    (MachinePart::GpuLink, "devices.4", "barrier of 4 GPUs"),
-    (MachinePart::GpuLink, "devices.8", "barrier of 8 GPUs"),
+    (MachinePart::Gpu, "warp.converged", "barrier across a converged warp"),
+    (MachinePart::Gpu, "block.1024", "barrier across a 1,024-thread block"),
+    (MachinePart::Gpu, "cluster.8", "barrier across an 8-block cluster"),
+    (MachinePart::Gpu, "grid", "barrier across the grid"),
+    (MachinePart::GpuLink, "devices.2", "barrier across 2 GPUs"),
+    (MachinePart::GpuLink, "devices.4", "barrier across 4 GPUs"),
+    (MachinePart::GpuLink, "devices.8", "barrier across 8 GPUs"),
 ];
 
 /// The hand-off that is drawn only where the run has no class of pairs.
@@ -406,7 +406,7 @@ mod tests {
         let clusters = (0..8).map(|cache| cluster(4, 2, [cache / 4, cache / 2, cache, 0])).collect();
         let html = of(CpuMachine { clusters, ..cpu(2, 4, 32, 64, 8) }, vec![], vec![]);
         assert_eq!((count(&html, "package"), count(&html, "node"), count(&html, "cache")), (2, 4, 8));
-        assert!(html.contains("64 CPUs (2 hardware threads each core)"), "{html}");
+        assert!(html.contains("64 CPUs (2 hardware threads per core)"), "{html}");
         assert_eq!(pictures(&html), [8; 8], "four cores of two threads below each L3 cache");
     }
 
@@ -489,7 +489,7 @@ mod tests {
         let html = of(cpu(1, 1, 8, 8, 1), (0..4).map(gpu).collect(), pairs.map(|(a, b)| link(a, b, "NVLink")).to_vec());
         assert_eq!(count(&html, "gpu"), 4);
         assert!(html.contains("4 × NVIDIA H200") && html.contains("NVLink between all pairs"), "{html}");
-        assert!(html.contains("<b>805 ns</b> barrier of the grid (counter)"), "{html}");
+        assert!(html.contains("<b>805 ns</b> barrier across the grid (counter)"), "{html}");
         let mixed = of(cpu(1, 1, 8, 8, 1), (0..3).map(gpu).collect(), vec![link(0, 1, "NVLink"), link(0, 2, "PCIe")]);
         assert!(mixed.contains("NVLink 1 pair, PCIe 1 pair"), "{mixed}");
     }
@@ -545,7 +545,7 @@ mod tests {
     #[test]
     fn a_class_of_pairs_replaces_the_close_pair() {
         let close = pair(None, 70.0);
-        assert_eq!(drawn(vec![close.clone()]), [("70.0 ns".to_owned(), "hand-off of a close pair".to_owned())]);
+        assert_eq!(drawn(vec![close.clone()]), [("70.0 ns".to_owned(), "hand-off within a close pair".to_owned())]);
         let with_class = drawn(vec![close, pair(Some(Group::named("same_l3")), 50.0)]);
         assert_eq!(with_class, [("50.0 ns".to_owned(), "hand-off within an L3 cache".to_owned())]);
     }
@@ -557,8 +557,8 @@ mod tests {
         let barrier = Row { ns: Some(Nanoseconds(0.505)), ..Row::unmeasured(case, Verdict::Resolved) };
         let with =
             |evidence: &str| drawn(vec![Row { evidence: Some(evidence.into()), ..barrier.clone() }])[0].1.clone();
-        assert_eq!(with("NOP 32/64 for WARPSYNC"), "barrier of a converged warp (compiled to a NOP)");
-        assert_eq!(with("WARPSYNC 32/64"), "barrier of a converged warp");
+        assert_eq!(with("NOP 32/64 for WARPSYNC"), "barrier across a converged warp (compiled to a NOP)");
+        assert_eq!(with("WARPSYNC 32/64"), "barrier across a converged warp");
     }
 
     #[test]

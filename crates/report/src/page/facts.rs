@@ -76,7 +76,7 @@ fn environment(environment: &Environment) -> impl Iterator<Item = Fact> {
     let clocks = environment.clocks.iter().map(|clock| {
         let megahertz = clock.frequency_hz / 1e6;
         let text = format!(
-            "{}: {megahertz:.1} MHz, step {:.2} ns, reading costs {:.1} ns",
+            "{}: {megahertz:.1} MHz, step {:.2} ns, {:.1} ns per read",
             clock.name, clock.resolution_ns, clock.read_cost_ns
         );
         ("clock", Some(text))

@@ -26,10 +26,9 @@ fn table((data, label): (&RunData, &String)) -> String {
         0 => String::new(),
         more => format!("<p>{} more cases are in measurements.csv.</p>", grouped(more)),
     };
-    let (finished, is_singular) = figure::share(count, planned as usize, "planned case");
-    let verb = if is_singular { "is" } else { "are" };
+    let (finished, _) = figure::share(count, planned as usize, "planned case");
     format!(
-        "<h2>{label}</h2><p>{origin}: {status}; {finished} {verb} finished.</p>{warnings}\
+        "<h2>{label}</h2><p>{origin}: {status}; {finished} finished.</p>{warnings}\
          <div class=\"scroll\"><table><thead><tr><th>Case</th><th>Cost</th><th>95 % interval</th><th>Cycles</th>\
          <th>Verdict</th></tr></thead><tbody>{lines}</tbody></table></div>{more}"
     )

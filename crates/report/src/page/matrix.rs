@@ -103,12 +103,12 @@ fn remark(matrix: &Matrix, run: &Run) -> Option<String> {
         // The contradictions are shown.
         Some(topology) if !topology.contradictions.is_empty() => return None,
         Some(_) if matrix.pairs.len() == matrix.possible => {
-            "The measured topology does not contradict the reported one."
+            "The measured topology is consistent with the reported one."
         }
         Some(_) => {
             let (measured, others) = (matrix.pairs.len(), matrix.possible - matrix.pairs.len());
             return Some(format!(
-                "The {} measured pairs do not contradict the reported topology. The other {} were not measured.",
+                "The {} measured pairs are consistent with the reported topology. The other {} were not measured.",
                 grouped(measured),
                 grouped(others)
             ));

@@ -197,7 +197,7 @@ fn with_some_failures(index: usize, row: Row) -> Row {
         23 => return overlapped(row),
         41 => return not_additive(row),
         17 => Verdict::Noisy("the 95 % interval is still ±38 % after 400 pairs".into()),
-        29 => Verdict::Interfered("36 of 40 pairs excluded: involuntary context switch".into()),
+        29 => Verdict::Interfered("36 of 40 pairs excluded (involuntary context switch)".into()),
         _ => return row,
     };
     let wide = Some(Interval { low: ns * 0.62, high: ns * 1.38 });
@@ -224,7 +224,10 @@ fn overlapped(row: Row) -> Row {
 /// The row of a primitive whose second copy costs more than its first.
 fn not_additive(row: Row) -> Row {
     let ns = row.ns.map_or(1.0, Nanoseconds::value);
-    let reason = format!("the first copy costs {ns:.3} ns, a second one {:.3} ns more", 1.6 * ns);
+    let reason = format!(
+        "the first copy costs {ns:.3} ns and a second adds {:.3} ns, so the figure holds only in this context",
+        1.6 * ns
+    );
     Row { ops_per_s_total: None, verdict: Verdict::NonAdditive(reason), ..row }
 }
 

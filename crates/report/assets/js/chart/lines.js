@@ -66,7 +66,7 @@ function leadersOf({ series, y }) {
 }
 
 const leadersNote = ({ y }) =>
-  `Coloured: the ${LEADING.length} ${isCost(y) ? "lowest" : "highest"} lines at the largest size where each thread has its own CPU. Hover over a grey line to see its name.`;
+  `The coloured lines are the ${LEADING.length} ${isCost(y) ? "lowest" : "highest"} at the largest size where each thread has its own CPU. Hover over a grey line to see its name.`;
 
 /** Grey lines lie below the others. */
 const greyFirst = (series) =>

@@ -153,7 +153,7 @@ const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#")
 function reasonItem(rows) {
   const [first] = rows;
   const several = rows.some((row) => row.reason !== first.reason);
-  const reason = ALIKE.includes(first.state) ? "" : `: ${first.reason || ""}${several ? ", and similar" : ""}`;
+  const reason = ALIKE.includes(first.state) ? "" : `: ${first.reason || ""}${several ? " (figures vary)" : ""}`;
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))
@@ -176,7 +176,7 @@ function unresolvedList(rows, isOpen) {
   // Reasons that differ in their numbers only are one cause.
   const cause = (row) => (ALIKE.includes(row.state) ? row.state : `${row.verdict} ${withoutNumbers(row.reason)}`);
   const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
-  const summary = `${formatCount(unresolved.length)} of ${formatCount(rows.length)} cases have only an approximate figure or none`;
+  const summary = `${formatCount(unresolved.length)} of ${formatCount(rows.length)} cases have an approximate figure at best`;
   return el(
     "details",
     { class: "unresolved", open: isOpen },

@@ -112,7 +112,7 @@ function winnerMap(maps, axis) {
     axis,
     cells,
   );
-  spec.label = `${title}, and the cost of the next one relative to it`;
+  spec.label = `${title}, and the relative cost of the next one`;
   return spec;
 }
 

@@ -86,8 +86,8 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
         |factor: f64| Some(format!("a factor of {} or more", figure::ratio(factor))).filter(|_| factor.is_finite());
     let rest = match from(most) {
         _ if seen.len() < 3 => String::new(),
-        Some(most) => format!("; in nine in ten, one by {most}"),
-        None => "; in more than one in ten, none".to_owned(),
+        Some(most) => format!("; in nine out of ten, a change by {most}"),
+        None => "; in more than one in ten, no change at all".to_owned(),
     };
     let shown = from(half).map_or("no change at all".to_owned(), |from| format!("a change by {from}{rest}"));
     let whose = match seen.len() {
@@ -162,7 +162,7 @@ mod tests {
                       0.490 times (2 of 2 cases) and gpu.fence 0.800 times (1 of 2 cases)";
         assert_eq!(found[1], faster);
         let open = "in half of the 3 other cases (same or undecided), these runs would have detected a change by a factor of 1.40 \
-                    or more; in more than one in ten, none";
+                    or more; in more than one in ten, no change at all";
         assert_eq!(found[2..], [open]);
     }
 

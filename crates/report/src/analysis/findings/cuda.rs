@@ -24,7 +24,7 @@ const MANY: f64 = 0.25;
 pub(super) const CLAIMS: &[Claim] = claims! {
     "burtchell.cuda.syncthreads_warps", "section V-B5, recommendation 1; figure 7",
         "__syncthreads() performance decreases with increasing warp counts",
-        needs "block barriers of one block with three sizes from 32 threads on" => |data| rising(&one_block(data, WARP..));
+        needs "block barriers of one block in three sizes of 32 threads or more" => |data| rising(&one_block(data, WARP..));
     "burtchell.cuda.syncthreads_within_warp", "figure 7",
         "The throughput of __syncthreads() is constant until the block surpasses the warp size of 32 threads",
         needs "block barriers of one block with at most 32 threads, in several sizes" =>
@@ -38,10 +38,10 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         every(Test::Within(ALIKE), "the costs in one block and in several agree within a factor of 1.25", &by_threads(&more, &one))
     };
     "burtchell.cuda.syncwarp_constant", "section V-B5, recommendation 2",
-        "__syncwarp() throughput is largely constant and can be used without consideration for block or thread count",
+        "__syncwarp() has largely constant throughput and can be used without regard to block or thread count",
         needs "barriers of converged warps in three sizes" => |data| largely_flat(&converged(data));
     "burtchell.cuda.syncwarp_warps", "figure 8",
-        "__syncwarp() throughput depends on the number of warps running on a multiprocessor, not on the warps of a block",
+        "__syncwarp() throughput depends on the number of warps running on a multiprocessor, not on the number per block",
         needs "barriers of converged warps with one and with two blocks on each multiprocessor" => |data| {
         let count = multiprocessors(data)?;
         let rows = converged(data);
@@ -50,7 +50,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         doubled.retain(|row| row.row.case.threads < Some(1024));
         let single = |threads: Option<u32>| at(&rows, (count, 2 * threads?));
         let found: Vec<_> = doubled.into_iter().filter_map(|row| Some((row, single(row.row.case.threads)?))).collect();
-        generally(Test::Within(ALIKE), "two blocks and one of twice the size cost the same within a factor of 1.25", &found)
+        alike("two blocks and one of twice the size", &found)
     };
     "burtchell.cuda.shuffle_kinds", "section V-B4",
         "The up, down and xor variants of the shuffle show no performance difference",
@@ -68,7 +68,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         shapes(Test::AtLeast(ALIKE), "", &rows, (2 * count, 1024), (count, WARP))
     };
     "burtchell.cuda.shuffle_wide", "section V-B4, figure 15; recommendation 7",
-        "The throughput of 64-bit shuffles drops at half the thread count at which that of 32-bit shuffles drops",
+        "The throughput of 64-bit shuffles drops at half as many threads as that of 32-bit shuffles",
         needs "shuffles of 32- and of 64-bit types with one block on each multiprocessor, in several sizes" => shuffle_wide;
     "burtchell.cuda.votes_alike", "section V-B4", "The voting functions all and any behave identically",
         needs "both votes at one size" => |data| {
@@ -120,12 +120,12 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         }))
     };
     "burtchell.cuda.overlap", "section V-B5, recommendation 4",
-        "Multiple atomic adds or CASs on the same memory location slow performance, so overlap should be avoided",
-        needs "atomic operations on one variable and on elements 32 apart, by full blocks on all multiprocessors" => |data| {
+        "Multiple atomic adds or CASs on the same memory location reduce performance, so overlap should be avoided",
+        needs "atomic operations on one variable and on elements at stride 32, by full blocks on all multiprocessors" => |data| {
         let count = multiprocessors(data)?;
         let of = |id, dtype, layout| of_blocks(&atomics(data, id, dtype, layout), count);
         let found = [GPU_ADD, CAS_PASS].map(|id| DTYPES.map(|dtype| pairs(&of(id, dtype, ONE), &of(id, dtype, FAR))));
-        let words = "one variable costs at least 1.25 times as much as elements 32 apart";
+        let words = "operations on one variable cost at least 1.25 times as much as on elements at stride 32";
         generally(Test::AtLeast(ALIKE), words, &found.concat().concat())
     };
     "burtchell.cuda.limit", "section V-B5, recommendation 5",
@@ -210,13 +210,13 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "__threadfence_system() is close in behavior to its device-wide counterpart",
         needs "fences of the device and of the system in the same cases" => |data| {
         let found = pairs_by(&fences(data, "gpu.fence.system"), &fences(data, "gpu.fence.device"), place);
-        generally(Test::Within(MUCH), "both fences cost the same within a factor of two", &found)
+        generally(Test::Within(MUCH), "both fences cost the same to within a factor of 2", &found)
     };
     "burtchell.cuda.fence_system_varies", "section V-B3",
         "__threadfence_system() is more erratic than __threadfence(), since it involves the CPU",
         needs "fences of the device and of the system in four sizes" => system_varies;
     "burtchell.cuda.fence_block_warp", "section V-B3",
-        "The cost of __threadfence_block() is constant for thread counts within the warp size",
+        "The cost of __threadfence_block() is constant for thread counts up to the warp size",
         needs "fences of a block by one block of at most 32 threads, in several sizes" => |data| {
         let of_all_types = rows(data, BLOCK_FENCE, |case| case.blocks.is_some() && case.form == block_fence_form(data));
         let mut rows = of_blocks(&of_all_types, 1);
@@ -226,7 +226,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         // A figure without an interval may be noise, so not every one of these counts.
         let is_known = |(a, b): &Pair<'_>| a.row.ns_within.is_some() && b.row.ns_within.is_some();
         let judge = if pairs.iter().all(is_known) { every } else { generally };
-        judge(Test::Within(ALIKE), "the fence costs the same within a factor of 1.25 for several threads of a warp and for one", &pairs)
+        judge(Test::Within(ALIKE), "the fence costs the same to within a factor of 1.25 for several threads of a warp and for one", &pairs)
     };
     "burtchell.cuda.fence_block_hidden", "section V-B3",
         "At thread counts above the warp size and strides above 2, many runtimes of __threadfence_block() are at or near zero",
@@ -305,7 +305,7 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
         let words = |row: &Known<'_>| {
             let dtype = row.row.case.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
             format!(
-                "{dtype} shuffles slow down from {} threads on ({})",
+                "{dtype} shuffles begin to slow down at {} threads ({})",
                 row.row.case.threads.unwrap_or_default(),
                 unit.cost(row)
             )
@@ -371,8 +371,8 @@ fn system_varies(data: &RunData) -> Option<Outcome> {
         let (median, [low, high]) = (unit.cost(&median), [no, unsure].map(|share| format!("{:.0}", 100.0 * share)));
         let share = figure::range(&low, &high);
         format!(
-            "the median of {name} is {median}; {share} % of its {all} cases differ from it by more than a factor of \
-             {ALIKE}"
+            "the median of {name} is {median}; {share} % of the {all} cases differ from this median by more than a \
+             factor of {ALIKE}"
         )
     };
     let sentence = format!("{}; {}", said("__threadfence_system()", system), said("__threadfence()", device));
@@ -405,9 +405,10 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     found.first()?;
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
     let (percent, open) = (100.0 * NEAR_ZERO, all - yes - no);
+    let open = if open > 0 { format!(", with {open} too close to call") } else { String::new() };
     let sentence = format!(
-        "{yes} of {all} cases are hidden by surrounding code or cost at most {percent:.0} % of the device-wide \
-         fence, {no} cost more, and {open} are too close to call"
+        "in {yes} of {all} cases, the fence is hidden by surrounding code or costs at most {percent:.0} % as much as \
+         the device-wide fence; it costs more in {no}{open}"
     );
     let verdict = Tally { yes, no, all }.reaches(MANY);
     Some(Outcome::of(verdict, sentence).on(found.into_iter().map(|(_, index)| index).collect()))

@@ -94,7 +94,7 @@ impl Tally {
         match self {
             Self { yes: 0, no, all } if no == all => found,
             Self { yes: 0, no: 0, .. } => format!("{found} for certain"),
-            Self { yes: 0, no, .. } => format!("{found} for certain, and certainly not in {no}"),
+            Self { yes: 0, .. } => format!("{found}{open}"),
             _ => format!("{found}{against}{open}"),
         }
     }
@@ -244,24 +244,36 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
+    let shown = with_different_names(pair);
+    if tally.all == 1 {
+        let sentence = match verdict {
+            Truth::Holds => format!("{words} in the only comparison: {shown}"),
+            Truth::Fails => format!("{words} in no comparison; the only one is {shown}"),
+            Truth::Open => format!("the only comparison does not show whether {words}: {shown}"),
+        };
+        return Some(outcome(verdict, sentence, UNDECIDED, rows_of(pair, pairs)));
+    }
+    if tally.open() == tally.all {
+        let all = figure::share(tally.all, tally.all, "comparison").0;
+        let sentence = format!("whether {words} is too close to call in {all}; for example, {shown}");
+        return Some(outcome(verdict, sentence, "", rows_of(pair, pairs)));
+    }
     let shows = match test.of(&pair.0, &pair.1) {
         Truth::Fails if tally.yes > 0 && tally.no == 1 => "the exception is".to_owned(),
-        Truth::Fails if tally.yes > 0 => format!("one of the {} is", tally.no),
+        Truth::Fails if tally.yes > 0 => format!("among those {}, for example,", tally.no),
         Truth::Open => match tally.open() {
-            1 if tally.all > 1 => "that one is".to_owned(),
-            1 => "the only one is".to_owned(),
-            open if open < tally.all => format!("one of the {open} is"),
-            _ => "all are too close to call; for example,".to_owned(),
+            1 => "the undecided one is".to_owned(),
+            open => format!("among the {open} undecided ones, for example,"),
         },
         _ => "for example,".to_owned(),
     };
-    let sentence = format!("{words} {}; {shows} {}", tally.in_words("comparison"), with_different_names(pair));
+    let sentence = format!("{words} {}; {shows} {shown}", tally.in_words("comparison"));
     Some(outcome(verdict, sentence, "; too few comparisons are decided", rows_of(pair, pairs)))
 }
 
 /// Both of most pairs cost the same within [`ALIKE`].
 pub(super) fn alike(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
-    generally(Test::Within(ALIKE), &format!("{words} cost the same within a factor of {ALIKE}"), pairs)
+    generally(Test::Within(ALIKE), &format!("{words} cost the same to within a factor of {ALIKE}"), pairs)
 }
 
 /// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
@@ -288,8 +300,9 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
         _ => format!(" and more expensive by that much in {worse}"),
     };
     let sentence = format!(
-        "{words} cheaper by a factor of at least {ALIKE} in {}{opposite}; for example, {}",
+        "{words} cheaper by a factor of at least {ALIKE} in {}{opposite}{} {}",
         figure::share(cheaper, all, "comparison").0,
+        if all == 1 { ":" } else { "; for example," },
         with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))

@@ -92,7 +92,7 @@ fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
 /// machine code, so their rows have no evidence.
 const WITHOUT_EFFECT: [(&str, &str); 2] = [
     ("gpu.warp.syncwarp", "the published program's converged-warp barrier compiles to nothing"),
-    ("gpu.vote.", "the published program repeats additions of a vote's result instead of the vote"),
+    ("gpu.vote.", "the published program repeats the addition of a vote's result, not the vote itself"),
 ];
 
 fn without_effect(data: &RunData, row: &Row) -> Option<&'static str> {

@@ -50,19 +50,23 @@ pub(super) const CLAIMS: &[Claim] = claims! {
     };
     "burtchell.openmp.flush_harmless", "section V-A5, recommendation 6; figure 6",
         "Flushes have no major performance impact; without false sharing, it is minimal",
-        needs "flushes among padded elements and atomic updates of one variable by several threads" => |data| {
+        needs "flushes with padded elements and atomic updates of one variable by several threads" => |data| {
         let contended = teams(data, CPU_ADD, shared(Dtype::I32));
         let (flush, add) = last_pair(&flushes(data, APART), &contended)?;
-        let (flush, add) = (("a flush among padded elements", &flush), ("an atomic update of one variable", &add));
-        Some(two(Test::AtMost(1.0 / MUCH), flush, add))
+        let flush = ("a flush between updates of padded elements", &flush);
+        Some(two(Test::AtMost(1.0 / MUCH), flush, ("an atomic update of one variable", &add)))
     };
     "burtchell.openmp.flush_sharing", "figure 6",
         "With false sharing, a flush behaves like an atomic update: its throughput drops as threads are added",
-        needs "flushes among neighbouring and among padded elements by several threads" => |data| {
+        needs "flushes with adjacent and with padded elements by several threads" => |data| {
         let (neighbours, padded) = (flushes(data, 1), flushes(data, APART));
         let (near, far) = last_pair(&neighbours, &padded)?;
         all([
-            two(Test::AtLeast(MUCH), ("a flush among neighbouring elements", &near), ("one among padded elements", &far)),
+            two(
+                Test::AtLeast(MUCH),
+                ("a flush between updates of adjacent elements", &near),
+                ("one between updates of padded elements", &far),
+            ),
             ends("", &neighbours, FEW, Test::AtLeast(MUCH))?,
         ])
     };
@@ -89,7 +93,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         Some(two(Test::AtLeast(MUCH), ("one variable", &one), ("padded elements", &own)))
     };
     "burtchell.openmp.false_sharing", "section V-A5, recommendation 3",
-        "Atomic operations on different locations are much faster if these do not share a cache line",
+        "Atomic operations on different locations are much faster if the locations do not share a cache line",
         needs "atomic updates of neighbouring and of padded elements by several threads" => |data| {
         all(DTYPES.into_iter().filter_map(|dtype| {
             let (near, far) = at_strides(data, dtype, 1, APART)?;
@@ -102,8 +106,11 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         needs "atomic updates of elements at the strides 4, 8 and 16 by several threads" => |data| {
         let step = |dtype, before, after| {
             let (before, after) = at_strides(data, dtype, before, after)?;
-            Some(two(Test::AtLeast(MUCH), (&format!("{dtype} elements that share a line"), &before), ("elements with \
-                                                     their own lines", &after)))
+            Some(two(
+                Test::AtLeast(MUCH),
+                (&format!("{dtype} elements that share a line"), &before),
+                ("elements on separate lines", &after),
+            ))
         };
         let [of_u64, of_f64] = [Dtype::U64, Dtype::F64].map(|dtype| step(dtype, 4, 8));
         let [of_i32, of_f32] = [Dtype::I32, Dtype::F32].map(|dtype| step(dtype, 8, 16));
@@ -116,7 +123,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let types = [(Dtype::U64, Dtype::I32), (Dtype::F64, Dtype::F32)];
         let adjacent = |dtype| teams(data, CPU_ADD, private(dtype, 1));
         let pairs = types.map(|(wide, narrow)| by_threads(&adjacent(wide), &adjacent(narrow)));
-        generally(Test::Below, "with adjacent elements, the 8-byte type costs less", &pairs.concat())
+        generally(Test::Below, "the 8-byte type costs less with adjacent elements", &pairs.concat())
     };
     "burtchell.openmp.stride_four", "figure 3b",
         "The throughput of all four types is higher at stride 4 than at stride 1",
@@ -131,7 +138,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let types = [(Dtype::I32, Dtype::F32), (Dtype::U64, Dtype::F64)];
         let padded = |dtype| teams(data, CPU_ADD, private(dtype, APART));
         let pairs = types.map(|(integer, float)| by_threads(&padded(integer), &padded(float)));
-        generally(Test::Below, "with padded elements, the integer type costs less", &pairs.concat())
+        generally(Test::Below, "the integer type costs less with padded elements", &pairs.concat())
     };
     "burtchell.openmp.own_lines", "figure 3d",
         "Without false sharing, the throughput per thread is largely constant: the operations are embarrassingly \
@@ -217,7 +224,7 @@ const KINDS: [Kind; 7] = [
     ("a capture of one variable", "cpu.atomic.add_capture", |case| shared(Dtype::I32)(case)),
     ("a write of one variable", "cpu.atomic.write", |case| shared(Dtype::I32)(case)),
     ("an update of padded elements", CPU_ADD, |case| private(Dtype::I32, APART)(case)),
-    ("a flush among padded elements", FLUSH, |case| private(Dtype::I32, APART)(case)),
+    ("a flush between updates of padded elements", FLUSH, |case| private(Dtype::I32, APART)(case)),
 ];
 
 /// The same CPUs with all their hardware threads and with one thread for each core: each operation costs at most [`MUCH`] as much.
@@ -288,7 +295,7 @@ fn read_free(data: &RunData) -> Option<Outcome> {
     };
     let most = figure::ratio(highest_bounds.high);
     let sentence =
-        format!("{measured}; the intervals reach up to {most} cycles, and a plain load takes up to {LOAD_CYCLES}");
+        format!("{measured}; the highest interval ends at {most} cycles, and a plain load takes up to {LOAD_CYCLES}");
     let ends = figures.first().into_iter().chain(figures.last()).map(|(_, index)| *index);
     let rows = ends.chain([highest.index]).chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome::of(verdict, sentence).on(unique(rows)))

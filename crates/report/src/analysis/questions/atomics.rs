@@ -24,7 +24,8 @@ fn lost_updates(data: &RunData) -> Option<Outcome> {
     data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
     let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.in_group("both");
     let rows: Vec<usize> = data.rows_where(is_of_both).collect();
-    let text = "Here, CPU and GPU lose updates when both add at once: the link between them carries no native atomics.";
+    let text = "On this machine, CPU and GPU lose updates when both add at once, because the link between them carries \
+                no native atomics.";
     (!rows.is_empty()).then(|| Outcome::holds(text.to_owned(), rows))
 }
 

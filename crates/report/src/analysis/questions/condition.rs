@@ -36,7 +36,7 @@ impl On {
             Self::Placement => match case.placement.as_ref()? {
                 Placement::List(_) => None,
                 Placement::None => Some("unbound threads".to_owned()),
-                named => Some(format!("threads placed {named}")),
+                named => Some(format!("{named} placement")),
             },
             Self::Section => has_role(data, case, Role::ThreadLock).then(|| match case.inside {
                 Some(work) => format!("{work} under the lock"),
@@ -49,7 +49,7 @@ impl On {
             }
             Self::Thread => row.actor.filter(|_| !case.has_one_thread()).map(|actor| match actor {
                 Actor::Mean => format!("{COSTS} means over all threads"),
-                actor => format!("{COSTS} the {actor} thread's"),
+                actor => format!("{COSTS} for the {actor} thread"),
             }),
         }
     }

@@ -113,7 +113,8 @@ fn speeds(data: &RunData) -> Option<Outcome> {
     }
     let text = match groups.len() {
         1 if named == 1 => {
-            format!("All {} measured run at the same speed: {}.", plural(cores, "core"), enumeration(&each))
+            let all = if cores == 2 { "Both".to_owned() } else { format!("All {cores}") };
+            format!("{all} measured cores run at the same speed: {}.", enumeration(&each))
         }
         found => {
             let kinds = plural(named as u32, "kind");
@@ -202,8 +203,10 @@ mod tests {
         let rows: Vec<Row> = (0..6).map(|cpu| chain(cpu, if cpu < 4 { 0.25 } else { 0.4 })).collect();
         let text = "The cores run at 2 speeds: 4 cores at 4.00 GHz and 2 cores at 2.50 GHz; the system names 1 kind.";
         assert_eq!(said(speeds, rows.clone()), Some(Ok(text.into())));
-        let text = "All 4 cores measured run at the same speed: 4 cores at 4.00 GHz.";
+        let text = "All 4 measured cores run at the same speed: 4 cores at 4.00 GHz.";
         assert_eq!(said(speeds, rows[..4].to_vec()), Some(Ok(text.into())));
+        let text = "Both measured cores run at the same speed: 2 cores at 4.00 GHz.";
+        assert_eq!(said(speeds, rows[..2].to_vec()), Some(Ok(text.into())));
         assert_eq!(said(speeds, vec![]), None);
         assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);
     }

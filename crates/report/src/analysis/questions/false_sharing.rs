@@ -207,13 +207,13 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64 is 5.2 times faster at strides of 8 (64 bytes) or more`: than with adjacent elements.
+    /// `f64 additions are 5.2 times as fast at strides of 8 (64 bytes) or more`: as with adjacent elements.
     fn sentence(&self) -> String {
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                format!("{} is {factor} faster at strides of {stride} ({bytes} bytes) or more", self.dtype)
+                format!("{} additions are {factor} as fast at strides of {stride} ({bytes} bytes) or more", self.dtype)
             }
-            None => format!("{} costs the same at every stride", self.dtype),
+            None => format!("{} additions cost the same at every stride", self.dtype),
         }
     }
 }
@@ -326,7 +326,7 @@ mod tests {
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
-        assert_eq!(found[0].sentence(), "f64 is 5.0 times faster at strides of 8 (64 bytes) or more");
+        assert_eq!(found[0].sentence(), "f64 additions are 5.0 times as fast at strides of 8 (64 bytes) or more");
     }
 
     #[test]
@@ -385,7 +385,7 @@ mod tests {
         let flat =
             [stride_row(Dtype::F64, 4, 1, 9.1), stride_row(Dtype::F64, 4, 4, 9.0), stride_row(Dtype::F64, 4, 8, 9.2)];
         let sentences = findings(&crate::testing::run(), &flat).iter().map(StrideFinding::sentence).collect::<Vec<_>>();
-        assert_eq!(sentences, ["f64 costs the same at every stride"]);
+        assert_eq!(sentences, ["f64 additions cost the same at every stride"]);
         // The first stride is far more expensive, by an unknown amount.
         let first = Row {
             verdict: Verdict::Noisy("wide".into()),

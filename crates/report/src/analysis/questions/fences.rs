@@ -33,12 +33,16 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
     if known[0].0 != scopes[0].0 {
-        return Some(Outcome::holds(format!("For {warp}, the costs are {costs}."), rows).headed(first));
+        let costs: Vec<String> = known.iter().map(|(name, one)| format!("{name} costs {one}")).collect();
+        return Some(Outcome::holds(format!("For {warp}, {}.", enumeration(&costs)), rows).headed(first));
     }
     let times = first.against(*last)?.ratio;
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
         rows.extend(both.rows());
-        format!(" In a block of {} threads, it costs {ratio} as much ({more} against {less}).", grouped(FULL_BLOCK))
+        format!(
+            " In a block of {} threads, {widest} costs {ratio} as much ({more} against {less}).",
+            grouped(FULL_BLOCK)
+        )
     });
     let text = format!("{widest} costs {times} as much as {narrow}: {costs} for {warp}.{}", full.unwrap_or_default());
     Some(Outcome::holds(text, rows).headed(times))
@@ -254,14 +258,14 @@ mod tests {
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
             Some(Ok(
-                "For one warp that stores i32, the costs are __threadfence() 215 ns and __threadfence_system() 514 ns."
+                "For one warp that stores i32, __threadfence() costs 215 ns and __threadfence_system() costs 514 ns."
                     .into()
             ))
         );
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);
         let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
-        let end = "514 ns for one warp that stores i32. In a block of 1,024 threads, it costs 17 times as much (1.02 µs against 60.0 ns).";
+        let end = "514 ns for one warp that stores i32. In a block of 1,024 threads, __threadfence_system() costs 17 times as much (1.02 µs against 60.0 ns).";
         assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
         rows[1] = within(rows[1].clone(), 200.0, 600.0);
         assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");

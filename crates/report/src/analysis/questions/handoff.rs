@@ -87,8 +87,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
          is usually still awake."
             .to_owned()
     });
-    let spin = "The two CPU threads are placed close together. Hand-offs are one-way; the flag between CPU and GPU \
-                makes a round trip.";
+    let spin = "The two CPU threads are placed close together. Hand-offs are one-way, except that the flag \
+                between CPU and GPU makes a round trip.";
     let advice = "A waiter that spins for as long as a wake-up takes and then sleeps pays at most twice the optimum \
                   (Karlin et al., SOSP 1991).";
     let otherwise = "The run does not show what waking a sleeping thread costs, because it saw no thread asleep.";

@@ -98,7 +98,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
     let is_barrier = |name: &str| name.starts_with("a grid barrier");
     let in_words = |(along, what): &(Along<'_>, &str), is: &str| {
-        let cheapest = along.in_words(|range| format!("for kernels of {range} µs"));
+        let cheapest = along.in_words(|range| format!("for kernels lasting {range} µs"));
         // The cheapest barrier stands for all of them.
         let mut dearer = along.dearer();
         let first = dearer.iter().position(|(name, _)| is_barrier(name));
@@ -137,7 +137,8 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let first = format!(", the cheapest way to synchronize a grid of {size} is");
     let is_one_length = found.iter().all(|(along, _)| along.is_one_stop());
     let measured = if is_one_length { " No other length was measured (--preset standard measures more)." } else { "" };
-    let text = format!("{}.{measured}", capitalized(&text(&first, ", it is", ". Between kernels that ")?));
+    let text =
+        format!("{}.{measured}", capitalized(&text(&first, ", the cheapest way is", ". Between kernels that ")?));
     let first = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
     Some(Outcome::holds(text, rows).headed(first))
 }
@@ -160,7 +161,7 @@ fn programmatic(data: &RunData) -> Option<Outcome> {
     let ((way, best), (_, stream)) = (best?, of("gpu.launch.stream")?);
     let both @ Comparison { less, more, ratio } = best.below(stream)?;
     let text = format!(
-        "{} starts the next kernel {ratio} sooner: after {less}, against {more} in a plain stream.",
+        "{} starts the next kernel after {less}; a plain stream takes {ratio} as long ({more}).",
         capitalized(way)
     );
     Some(Outcome::holds(text, both.rows()).headed(ratio))
@@ -418,7 +419,7 @@ mod tests {
         assert_eq!(
             sentence,
             "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is a graph (690 \
-             ns) for kernels of 1 to 5 µs; programmatic launch with an early trigger (500 ns) for kernels of \
+             ns) for kernels lasting 1 to 5 µs; programmatic launch with an early trigger (500 ns) for kernels lasting \
              100 µs. \
              The following are slower at every measured length: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
              that waits for a value (1.50 µs) and a stream that waits for an event (1.50 µs)."
@@ -429,10 +430,16 @@ mod tests {
     fn the_intervals_for_another_run_decide_and_an_open_length_names_all_candidates() {
         let near = vec![kernel("graph", 700.0), grid("counter", 806.0, 0.2), kernel("stream", 1530.0)];
         let open = said(kernel_or_grid_barrier, near.clone()).unwrap().unwrap_err();
-        assert!(open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) for kernels of 5 µs"), "{open}");
+        assert!(
+            open.contains("a graph (700 ns) or a grid barrier (counter, 806 ns) for kernels lasting 5 µs"),
+            "{open}"
+        );
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
-        assert!(sentence.contains("a graph (700 ns) for kernels of 5 µs. The following are slower: a"), "{sentence}");
+        assert!(
+            sentence.contains("a graph (700 ns) for kernels lasting 5 µs. The following are slower: a"),
+            "{sentence}"
+        );
         assert!(sentence.ends_with("No other length was measured (--preset standard measures more)."), "{sentence}");
         let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
         let open = said(kernel_or_grid_barrier, [near, vec![unknown]].concat()).unwrap().unwrap_err();
@@ -451,8 +458,8 @@ mod tests {
     #[test]
     fn a_programmatic_launch_shortens_the_gap() {
         let rows = vec![kernel("stream", 1530.0), kernel("programmatic", 247.0)];
-        let sentence = "Programmatic launch with an early trigger starts the next kernel 6.2 times sooner: after 247 \
-                        ns, against 1.53 µs in a plain stream.";
+        let sentence = "Programmatic launch with an early trigger starts the next kernel after 247 ns; a plain \
+                        stream takes 6.2 times as long (1.53 µs).";
         assert_eq!(said(programmatic, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(programmatic, rows[..1].to_vec()), None);
         // Of one size with the sentence about barriers, although one block is more usual.
@@ -482,7 +489,7 @@ mod tests {
         assert!(sentence[..first].contains("Between kernels that access no memory"), "{sentence}");
         let sooner = said(programmatic, all.clone()).unwrap().unwrap();
         assert!(
-            sooner.starts_with("Programmatic launch without a trigger starts the next kernel 1.9 times sooner"),
+            sooner.starts_with("Programmatic launch without a trigger starts the next kernel after 1.18 µs; a plain stream takes 1.9 times as long"),
             "{sooner}"
         );
         let found = decision("decide-relaunch", &data(all)).unwrap();

@@ -100,7 +100,7 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     };
     let (which, is_singular) = figure::share(words.len(), rows.len(), "case");
     let verb = if is_singular { "has" } else { "have" };
-    Some(format!("{} {verb} only an approximate figure or none ({counted}).", naming::capitalized(&which)))
+    Some(format!("{} {verb} an approximate figure at best ({counted}).", naming::capitalized(&which)))
 }
 
 /// Two charts with one vertical axis, side by side as one picture: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with

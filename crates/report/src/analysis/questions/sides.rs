@@ -286,11 +286,11 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
 
 const COMPARED: &str = "Higher rate";
 
-pub(crate) const NOTE: &str = "Each cell shows the time of one thread and, below it, the operations per second of \
+pub(crate) const NOTE: &str = "Each cell shows the time one thread takes and, below it, the operations per second of \
                                all threads (for barriers, how often all threads meet). Atomics are relaxed and \
                                independent, on i32 in global memory; per-thread variables have their own cache lines \
                                on the CPU and are adjacent on the GPU. The fences are fence(SeqCst) and \
-                               __threadfence(). A hand-off to the GPU makes a round trip. “Higher rate” compares the \
+                               __threadfence(). A hand-off to the GPU is a round trip. “Higher rate” compares the \
                                rates of all CPU threads and the whole GPU; for waking and launching, it compares \
                                times.";
 

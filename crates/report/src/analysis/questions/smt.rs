@@ -105,7 +105,7 @@ fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
 }
 
 const WHAT_THEY_ARE: &str = "Lines without a core count in their label show the threads of one core, which share no \
-                             cache line. “Work of the core” is the combined throughput of both threads relative to one \
+                             cache line. “Core throughput” is the combined throughput of both threads relative to one \
                              thread alone.";
 
 /// What published figures say, which have no intervals.
@@ -135,7 +135,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let tables = [
         Spec::table(
             &format!("The same cores{} with one thread per core and with one per hardware thread", which(data)),
-            &["one thread", "all threads", "a thread takes", "work of the core"],
+            &["one thread", "all threads", "a thread takes", "core throughput"],
             lines,
         ),
         Spec::table("Two threads that meet", &["two cores", "one core", "one core against two"], meeting),

@@ -162,7 +162,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     );
     let reactions = reactions.map(|chart| chart.ruled(rule.into_iter().collect()));
     let teams = Spec::lines(
-        Axis::log("threads, one of which wakes all the others", Unit::Count),
+        Axis::log("threads, including the one that wakes the rest", Unit::Count),
         Axis::log("from the call until the last one runs", Unit::Time),
         series(data, &woken, name, team, Point::cost),
     );

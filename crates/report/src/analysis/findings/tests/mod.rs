@@ -241,14 +241,14 @@ fn cycles_of_a_noisy_row_decide_by_their_interval_and_are_not_written() {
     let (sentence, verdict) = (of(&data).sentence, of(&data).verdict);
     assert_eq!(verdict, Truth::Open, "the noisy one may be above");
     assert!(
-        sentence.starts_with("0.500 to 0.700 cycles in 2 of 3 cases; the intervals reach up to 1.70 cycles"),
+        sentence.starts_with("0.500 to 0.700 cycles in 2 of 3 cases; the highest interval ends at 1.70 cycles"),
         "{sentence}"
     );
     data.rows.remove(0);
     assert!(of(&data).sentence.starts_with("0.700 cycles in 1 of 2 cases;"), "{data:?}");
     data.rows.remove(0);
     assert!(
-        of(&data).sentence.starts_with("no case has a figure in cycles; the intervals reach up to 1.70"),
+        of(&data).sentence.starts_with("no case has a figure in cycles; the highest interval ends at 1.70"),
         "{data:?}"
     );
 }

@@ -70,19 +70,19 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let [at_once, .., never] = &all[..] else { return None };
     let candidates = contest.candidates();
     let text = format!(
-        "{begin}, sleeping {} costs least ({way}, {least} a wait); sleeping at once costs {at_once}, never sleeping \
-         {never}.",
+        "{begin}, sleeping {} costs the least CPU time plus delay ({way}, {least} a wait); sleeping at once costs \
+         {at_once}, never sleeping {never}.",
         either(&candidates),
     );
     Some(Outcome::holds(text, all.iter().map(|known| known.index)).headed(least))
 }
 
 fn least_budget(data: &RunData) -> Option<Outcome> {
-    in_words(data, false, "In CPU time and delay, for waits of unknown length from 1 to 512 µs")
+    in_words(data, false, "For waits of unknown length from 1 to 512 µs")
 }
 
 fn beside_a_competitor(data: &RunData) -> Option<Outcome> {
-    in_words(data, true, "When another thread works on the waiter's CPU")
+    in_words(data, true, "When another thread runs on the waiter's CPU")
 }
 
 /// How long to spin where nobody knows how long a wait takes.
@@ -109,8 +109,8 @@ fn drawn(data: &RunData) -> Vec<String> {
         Some([format!("{title} ({way}):")].into_iter().chain(lines).collect::<Vec<_>>())
     };
     let titles = [
-        (false, "CPU time and delay of a wait of 1 to 512 µs, sleeping"),
-        (true, "the same when another thread works on the waiter's CPU, sleeping"),
+        (false, "CPU time plus delay per wait of 1 to 512 µs, sleeping"),
+        (true, "the same when another thread runs on the waiter's CPU, sleeping"),
     ];
     titles.into_iter().filter_map(of).flatten().collect()
 }
@@ -134,7 +134,7 @@ fn by_policy(data: &RunData) -> Option<Outcome> {
         asked.filter_map(|index| Some((policy(data.case(index)), Known::written(data, index, Basis::Run)?))).collect();
     let (_, first) = known.first()?;
     let threads = plural(first.row.case.threads?, "thread");
-    let figures: Vec<String> = known.iter().map(|(name, known)| format!("{name} {known}")).collect();
+    let figures: Vec<String> = known.iter().map(|(name, known)| format!("{known} with {name}")).collect();
     let gap = figure::time(f64::from(longest) * 1000.0);
     let text =
         format!("After {gap} of serial code, an empty parallel region of {threads} costs {}.", enumeration(&figures));
@@ -149,11 +149,11 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         let lines = plain(series(data, rows, name, spun, Point::cost));
         Spec::lines(Axis::log(x, Unit::Count), Axis::log(y, Unit::Time), lines).map(|chart| chart.titled(title))
     };
-    let axes = ["microseconds spun before sleeping (1: at once)", "CPU time and delay of a wait"];
+    let axes = ["microseconds spun before sleeping (1: at once)", "CPU time plus delay per wait"];
     let (idle, beside, openmp) = (of(false), of(true), after_gaps(data));
     let charts = [
         draw(&idle, way, ["Waits of 1 to 512 µs", axes[0], axes[1]]),
-        draw(&beside, way, ["The same with another thread working on the waiter's CPU", axes[0], axes[1]]),
+        draw(&beside, way, ["The same with another thread running on the waiter's CPU", axes[0], axes[1]]),
         draw(
             &openmp,
             policy,
@@ -210,16 +210,16 @@ mod tests {
     #[test]
     fn the_least_budget_and_the_ends_of_its_curve_are_named() {
         let said = |sentence| said_of(sentence, &run()).unwrap().unwrap();
-        let text = "sleeping after 5.00 µs costs least (futex, 7.00 µs a wait); sleeping at once costs 9.00 µs, \
+        let text = "sleeping after 5.00 µs costs the least CPU time plus delay (futex, 7.00 µs a wait); sleeping at once costs 9.00 µs, \
                     never sleeping 100 µs.";
         assert!(said(least_budget).ends_with(text), "{}", said(least_budget));
         assert!(
-            said(beside_a_competitor).contains("sleeping at once costs least (futex, 20.0 µs"),
+            said(beside_a_competitor).contains("sleeping at once costs the least CPU time plus delay (futex, 20.0 µs"),
             "{}",
             said(beside_a_competitor)
         );
-        let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs libgomp active 900 ns \
-                    and libgomp passive 15.0 µs.";
+        let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs 900 ns with \
+                    libgomp active and 15.0 µs with libgomp passive.";
         assert_eq!(said(by_policy), text);
         let bars = [("at once", 3, "9.00 µs"), ("after 5.00 µs", 2, "7.00 µs"), ("after 1.00 ms", 32, "100 µs")];
         let bars = bars.map(|(name, long, cost)| format!("{name:<14} {} {cost}", "█".repeat(long)));
