@@ -83,19 +83,29 @@ impl Tally {
         self.all - self.yes - self.no
     }
 
-    /// `in 68 of 70 pairs but not in 2`, `in none of the 4 pairs`.
+    /// `in 68 of 70 pairs but not in 2`, `in none of the 4 pairs, with 3 too close to call`.
     pub(super) fn in_words(&self, noun: &str) -> String {
         let found = format!("in {}", figure::share(self.yes, self.all, noun).0);
-        let against = if self.no > 0 { format!(" but not in {}", self.no) } else { String::new() };
+        let against = if self.yes > 0 && self.no > 0 { format!(" but not in {}", self.no) } else { String::new() };
         let open = match self.open() {
             0 => String::new(),
+            open if open == self.all => ", with all too close to call".to_owned(),
             open => format!(", with {open} too close to call"),
         };
-        match self {
-            Self { yes: 0, no, all } if no == all => found,
-            Self { yes: 0, no: 0, .. } => format!("{found} for certain"),
-            Self { yes: 0, .. } => format!("{found}{open}"),
-            _ => format!("{found}{against}{open}"),
+        format!("{found}{against}{open}")
+    }
+
+    /// Of how many pairs the words are true, and one that is shown, after words that begin its part.
+    fn sentence(&self, words: &str, noun: &str, begin: &str, shown: &str) -> String {
+        match self.is_complete() {
+            Truth::Holds if self.all == 1 => format!("{words} in the only {noun}: {shown}"),
+            Truth::Fails if self.all == 1 => format!("in the only {noun}, it is not true that {words}: {shown}"),
+            Truth::Open if self.all == 1 => format!("the only {noun} does not show whether {words}: {shown}"),
+            Truth::Open if self.open() == self.all => {
+                let all = figure::share(self.all, self.all, noun).0;
+                format!("whether {words} is too close to call in {all}; {begin} {shown}")
+            }
+            _ => format!("{words} {}; {begin} {shown}", self.in_words(noun)),
         }
     }
 
@@ -244,31 +254,20 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let verdict = tally.reaches(GENERALLY);
     // The pair that shows the verdict best: the last one of its kind, which has the most threads.
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
-    let shown = with_different_names(pair);
-    if tally.all == 1 {
-        let sentence = match verdict {
-            Truth::Holds => format!("{words} in the only comparison: {shown}"),
-            Truth::Fails => format!("{words} in no comparison; the only one is {shown}"),
-            Truth::Open => format!("the only comparison does not show whether {words}: {shown}"),
-        };
-        return Some(outcome(verdict, sentence, UNDECIDED, rows_of(pair, pairs)));
-    }
-    if tally.open() == tally.all {
-        let all = figure::share(tally.all, tally.all, "comparison").0;
-        let sentence = format!("whether {words} is too close to call in {all}; for example, {shown}");
-        return Some(outcome(verdict, sentence, "", rows_of(pair, pairs)));
-    }
     let shows = match test.of(&pair.0, &pair.1) {
         Truth::Fails if tally.yes > 0 && tally.no == 1 => "the exception is".to_owned(),
-        Truth::Fails if tally.yes > 0 => format!("among those {}, for example,", tally.no),
-        Truth::Open => match tally.open() {
-            1 => "the undecided one is".to_owned(),
-            open => format!("among the {open} undecided ones, for example,"),
-        },
+        Truth::Fails if tally.yes > 0 => format!("one of those {} is", tally.no),
+        Truth::Open if tally.open() == 1 => "the undecided one is".to_owned(),
+        Truth::Open if tally.open() < tally.all => format!("one of the {} undecided ones is", tally.open()),
         _ => "for example,".to_owned(),
     };
-    let sentence = format!("{words} {}; {shows} {shown}", tally.in_words("comparison"));
-    Some(outcome(verdict, sentence, "; too few comparisons are decided", rows_of(pair, pairs)))
+    let sentence = tally.sentence(words, "comparison", &shows, &with_different_names(pair));
+    let doubt = match tally.open() {
+        1 if tally.all == 1 => UNDECIDED,
+        open if open == tally.all => "",
+        _ => "; too few comparisons are decided",
+    };
+    Some(outcome(verdict, sentence, doubt, rows_of(pair, pairs)))
 }
 
 /// Both of most pairs cost the same within [`ALIKE`].
@@ -282,28 +281,34 @@ pub(super) fn alike(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
 pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let is_cheaper = |(a, b): &Pair<'_>| Test::AtLeast(ALIKE).of(b, a);
     let is_worse = |(a, b): &Pair<'_>| Test::AtLeast(ALIKE).of(a, b);
-    let Tally { yes: cheaper, no: not_cheaper, all } = Tally::of(pairs.iter().map(is_cheaper));
-    let Tally { yes: worse, no: not_worse, .. } = Tally::of(pairs.iter().map(is_worse));
+    let (cheap, costly) = (Tally::of(pairs.iter().map(is_cheaper)), Tally::of(pairs.iter().map(is_worse)));
+    let Tally { yes: cheaper, no: not_cheaper, all } = cheap;
+    let Tally { yes: worse, no: not_worse, .. } = costly;
     let seldom_worse = Tally { yes: not_worse, no: worse, all }.reaches(GENERALLY);
     let verdict = Truth::of(
         2 * cheaper > all && seldom_worse == Truth::Holds,
         not_cheaper == all || seldom_worse == Truth::Fails,
     );
-    let shows = |pair: &&Pair<'_>| {
+    let is_example = |pair: &&Pair<'_>| {
         let tested = if verdict == Truth::Holds { is_cheaper(pair) } else { is_worse(pair) };
         tested == Truth::Holds
     };
-    let pair = pairs.iter().rfind(shows).or(pairs.last())?;
+    let pair = pairs.iter().rfind(is_example).or(pairs.last())?;
+    let shown = with_different_names(pair);
+    if all == 1 {
+        let (tally, how) = if worse == 1 { (costly, "more expensive") } else { (cheap, "cheaper") };
+        let sentence =
+            tally.sentence(&format!("{words} {how} by a factor of at least {ALIKE}"), "comparison", "", &shown);
+        return Some(outcome(verdict, sentence, UNDECIDED, rows_of(pair, pairs)));
+    }
     let opposite = match worse {
         _ if cheaper == all => String::new(),
         0 => " and more expensive by that much in none".to_owned(),
         _ => format!(" and more expensive by that much in {worse}"),
     };
     let sentence = format!(
-        "{words} cheaper by a factor of at least {ALIKE} in {}{opposite}{} {}",
+        "{words} cheaper by a factor of at least {ALIKE} in {}{opposite}; for example, {shown}",
         figure::share(cheaper, all, "comparison").0,
-        if all == 1 { ":" } else { "; for example," },
-        with_different_names(pair)
     );
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
 }
@@ -431,7 +436,7 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
     let worst = pairs.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let shown = two(test, ("", &worst.0), ("", &worst.1)).sentence;
     let what = if are_same(&worst.0, &worst.1) { "for example," } else { "the largest difference is" };
-    let sentence = format!("{words} {}; {what} {shown}", tally.in_words("pair"));
+    let sentence = tally.sentence(words, "pair", what, &shown);
     Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 
@@ -495,6 +500,26 @@ mod tests {
             assert!(sentence.contains(" ns with") && sentence.contains('~'), "{sentence}");
             assert!(!sentence.contains(" cycles"), "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_tally_says_how_many_are_true_not_true_and_undecided() {
+        let of = |yes, no, all| Tally { yes, no, all }.in_words("pair");
+        assert_eq!(of(5, 0, 5), "in all 5 pairs");
+        assert_eq!(of(3, 1, 5), "in 3 of 5 pairs but not in 1, with 1 too close to call");
+        assert_eq!(of(0, 5, 5), "in none of the 5 pairs");
+        assert_eq!(of(0, 3, 5), "in none of the 5 pairs, with 2 too close to call");
+        assert_eq!(of(0, 0, 5), "in none of the 5 pairs, with all too close to call");
+    }
+
+    #[test]
+    fn a_comparison_that_is_the_only_one_is_called_so() {
+        let of = |yes, no, all| Tally { yes, no, all }.sentence("it costs less", "pair", "for example,", "1 ns");
+        assert_eq!(of(1, 0, 1), "it costs less in the only pair: 1 ns");
+        assert_eq!(of(0, 1, 1), "in the only pair, it is not true that it costs less: 1 ns");
+        assert_eq!(of(0, 0, 1), "the only pair does not show whether it costs less: 1 ns");
+        assert_eq!(of(0, 0, 2), "whether it costs less is too close to call in both pairs; for example, 1 ns");
+        assert_eq!(of(0, 1, 2), "it costs less in neither of the 2 pairs, with 1 too close to call; for example, 1 ns");
     }
 
     #[test]
