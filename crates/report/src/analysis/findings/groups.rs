@@ -186,14 +186,14 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
     let tally = Tally::of(all.iter().map(tested));
     let apart = |one: &&Resident<'_>| (one.row.ns / at(one)).ln().abs();
     let farthest = all.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
-    let unit = Unit::of([&farthest.row]);
     let sentence = format!(
         "the fitted line starts at {} and rises by {} per warp on a multiprocessor; costs are within a factor of \
          {ALIKE} of the line {}; the farthest is {}, where the line gives {}",
         figure::time(base),
         figure::time(slope),
         tally.in_words("case"),
-        unit.sized(&farthest.row),
+        // The line is one of times.
+        Unit::Time.sized(&farthest.row),
         figure::time(at(farthest)),
     );
     let rows = unique(std::iter::once(farthest).chain(&all).map(|one| one.row.index));
