@@ -92,7 +92,7 @@ impl Reading {
             (State::Rough, _) => format!("{ROUGHLY}{}", time.unwrap_or_default()),
             (State::Bound, _) => less_than(row).unwrap_or_default(),
             (_, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_)) => {
-                range(row).map_or_else(|| NO_NUMBER.to_owned(), |Interval { low, high }| figure::between(low, high))
+                range(row).map_or_else(|| NO_NUMBER.to_owned(), in_range)
             }
             (_, verdict) => words(verdict.name()).to_owned(),
         };
@@ -152,6 +152,11 @@ pub fn has_figure(row: &Row) -> bool {
 /// Whether the cost of a row may be written, as a number or as its interval: `7.0 to 12 µs`.
 pub(crate) fn is_written(row: &Row) -> bool {
     has_figure(row) || range(row).is_some()
+}
+
+/// Where a cost lies that has no figure: `7.0 to 12 µs`, `< 12 µs` where it may be nothing.
+pub(crate) fn in_range(Interval { low, high }: Interval) -> String {
+    if low > 0.0 { figure::between(low, high) } else { figure::less_than(high) }
 }
 
 /// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the

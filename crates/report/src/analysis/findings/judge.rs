@@ -8,7 +8,7 @@ use super::super::phrases::joined;
 use super::{Outcome, Truth};
 use crate::figure;
 use crate::naming;
-use crate::reading::{NO_NUMBER, interval_within_run};
+use crate::reading::{NO_NUMBER, in_range, interval_within_run};
 
 /// "Constant", "identical", "no difference", "similar": costs within this factor. It is the factor within which the report
 /// takes costs for one level elsewhere (core-to-core matrix, end of false sharing).
@@ -151,10 +151,7 @@ impl Unit {
     pub(super) fn cost(self, known: &Known<'_>) -> String {
         match known.cycles_figure().filter(|_| self == Self::Cycles) {
             Some(cycles) => figure::cycles(cycles.value()),
-            None if known.to_string() == NO_NUMBER && known.bounds.high > 0.0 => {
-                let [low, high] = [known.bounds.low.max(0.0), known.bounds.high].map(figure::time);
-                format!("{low} to {high}")
-            }
+            None if known.to_string() == NO_NUMBER && known.bounds.high > 0.0 => in_range(known.bounds),
             None => known.to_string(),
         }
     }
@@ -520,6 +517,19 @@ mod tests {
         assert_eq!(of(0, 0, 1), "the only pair does not show whether it costs less: 1 ns");
         assert_eq!(of(0, 0, 2), "whether it costs less is too close to call in both pairs; for example, 1 ns");
         assert_eq!(of(0, 1, 2), "it costs less in neither of the 2 pairs, with 1 too close to call; for example, 1 ns");
+    }
+
+    /// Within this run a cost without a figure for another run lies somewhere, and the words are those of such a range elsewhere.
+    #[test]
+    fn a_range_is_written_as_readings_are() {
+        let mut data = data(&Verdict::Noisy("wide".to_owned()));
+        let mut of = |low, high| {
+            data.rows[2].ns_within = Some(Interval { low, high });
+            Unit::Time.cost(&Known::of(&data, 2, Basis::Run).unwrap())
+        };
+        assert_eq!(of(10.2, 190.0), "10 to 190 ns");
+        assert_eq!(of(610.0, 5240.0), "0.61 to 5.2 µs");
+        assert_eq!(of(-5.0, 190.0), "< 190 ns");
     }
 
     #[test]
