@@ -113,11 +113,12 @@ fn histogram(rows: &[&PositionRow]) -> Chart {
     Chart::rectangles(&sum_of(rows), axes, &legend, bars)
 }
 
-/// `64 threads: none in 100,000 executions`.
+/// `64 threads: no inconsistencies in 100,000 executions`.
 fn sum_of(rows: &[&PositionRow]) -> String {
     let found = match rows.iter().map(|row| row.inconsistencies).sum() {
-        0 => "none".to_owned(),
-        found => grouped(found),
+        0 => "no inconsistencies".to_owned(),
+        1 => "1 inconsistency".to_owned(),
+        found => format!("{} inconsistencies", grouped(found)),
     };
     format!("{} threads: {found} in {} executions", rows[0].block_threads, grouped(rows[0].executions))
 }
@@ -188,8 +189,8 @@ fn apart(ns: f64) -> String {
 fn assignments(found: &Asynchrony) -> Option<Part> {
     let OrderSummary { launches, assignments, draws, alternating_draws, .. } = summary(&found.launches)?;
     let text = format!(
-        "In {} launches, blocks were assigned to multiprocessors in {assignments} different ways. Each draw first \
-         launches a grid that oversubscribes the device, then launches the observed grid several times. In {}, two \
+        "In {} launches, blocks were assigned to multiprocessors in {assignments} different ways. A draw is one launch \
+         of a grid that oversubscribes the device, followed by several launches of the observed grid. In {}, two \
          assignments alternate.",
         grouped(launches),
         figure::share(alternating_draws as usize, draws as usize, "draw").0,
@@ -282,12 +283,14 @@ mod tests {
         let drawn = format!("{:?}", section(&found(), "NVIDIA H200").parts);
         assert_eq!(drawn.matches("of 4,000,000 updates").count(), 2, "positions 64 and 32: {drawn}");
         assert!(drawn.contains("position 64: 30 of 4,000,000 updates") && drawn.contains("position 32: 7 of"));
-        assert!(drawn.contains("64 threads: none in 1,000,000 executions"), "the kernel with shared memory");
+        assert!(drawn.contains("64 threads: 37 inconsistencies in 1,000,000 executions"), "{drawn}");
+        assert!(drawn.contains("64 threads: no inconsistencies in 1,000,000 executions"), "the kernel with shared memory");
         assert!(
             drawn.contains("Figure 5") && drawn.contains("Figure 6") && !drawn.contains("Control"),
             "no empty card"
         );
         assert!(!drawn.contains("NaN") && !drawn.contains("inf,"), "{drawn}");
+        assert!(drawn.contains("A draw is one launch of a grid that oversubscribes the device"), "{drawn}");
     }
 
     #[test]
