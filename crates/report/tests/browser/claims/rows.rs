@@ -137,7 +137,12 @@ fn reasons_that_differ_in_their_numbers_only_are_one_reason() {
         ..row(case("cpu.atomic.add", threads), 8.0, 10.0, 12.0)
     };
     let rows = (1..9).map(wide).collect();
-    let script = "root.dataset.reasons = page.querySelectorAll('[data-drawn=\"cpu.atomic\"] .unresolved li').length;";
+    let script = "
+        const reasons = page.querySelectorAll('[data-drawn=\"cpu.atomic\"] .unresolved li');
+        root.dataset.reasons = reasons.length;
+        root.dataset.words = reasons[0].textContent;";
     let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
     assert_eq!(counts["reasons"], "1");
+    let words = "after 101 pairs; the other reasons differ only in their figures";
+    assert!(counts["words"].contains(words), "{}", counts["words"]);
 }
