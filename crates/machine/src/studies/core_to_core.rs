@@ -51,11 +51,12 @@ pub fn is_of_matrix(case: &Case) -> bool {
     case.primitive == PRIMITIVE && class_of(case).is_some()
 }
 
-/// How many pairs the matrix has at most: in a quick run all of up to 32 CPUs, whose fewest blocks take 11 s, else a sample of as
-/// many or, on large machines, half as many; later all of up to 64 CPUs.
+/// How many pairs the matrix has at most: in a quick run all of up to 32 CPUs, whose fewest blocks take 11 s, above that a sample of
+/// half as many, because the teams of such machines take the rest of its time; in other runs all of up to 64 CPUs.
 pub fn max_pairs(preset: Preset, cpus: usize) -> usize {
     match preset {
-        Preset::Quick => all_pairs(cpus).min(if cpus <= 64 { 512 } else { 256 }),
+        Preset::Quick if cpus <= 32 => all_pairs(cpus),
+        Preset::Quick => 256,
         Preset::Standard | Preset::Paper if cpus <= 64 => all_pairs(cpus),
         Preset::Standard | Preset::Paper => 512,
     }
@@ -198,8 +199,8 @@ mod tests {
             let cases = CoreToCore.cases(&Setting::of(Preset::Quick, &machine), std::slice::from_ref(&two));
             note(&machine, &cases)
         };
-        assert!(noted(65).unwrap().contains("256 of 2080 pairs"));
-        assert!(noted(64).unwrap().contains("512 of 2016 pairs"));
+        assert!(noted(64).unwrap().contains("256 of 2016 pairs"));
+        assert!(noted(33).unwrap().contains("256 of 528 pairs"));
         assert_eq!(noted(32), None, "all pairs are measured");
         assert_eq!(note(&regular(1, 1, 1, 16, 1), &[two]), None, "without the matrix there is nothing to say");
     }
