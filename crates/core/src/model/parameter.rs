@@ -127,7 +127,7 @@ pub static PARAMETERS: [&Parameter; 17] = [
         meaning: "`cores`, `close`, `spread`, `none` or a list of CPU numbers",
         ..of_field!(placement, FIRST)
     },
-    &Parameter { meaning: "`block`, `device`, `system`", ..of_field!(scope, FIRST) },
+    &Parameter { meaning: "`block`, `cluster`, `device`, `system`", ..of_field!(scope, FIRST) },
     &Parameter { meaning: "`global` or `shared` GPU memory", ..of_field!(space, FIRST) },
     &Parameter {
         meaning: "`relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`; GPU barriers: empty where they order memory accesses",
