@@ -211,6 +211,14 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
     }
 }
 
+/// Neighbouring numbers at which the same rivals may be the cheapest, with the contest at the last one.
+struct Stretch<'c, 'a> {
+    from: u32,
+    to: u32,
+    names: Vec<String>,
+    last: &'c Contest<'a>,
+}
+
 /// What is the cheapest as a number grows, such as the length of kernels.
 pub(super) struct Along<'a> {
     stops: Vec<(u32, Contest<'a>)>,
@@ -233,9 +241,9 @@ impl<'a> Along<'a> {
         self.stops.len() == 1
     }
 
-    /// The least cost at the first of the numbers.
+    /// The least cost of the first answer, which is quoted at the last number that it holds for.
     pub(super) fn least(&self) -> Option<Known<'a>> {
-        self.stops.first().and_then(|(_, contest)| contest.least()).map(|(_, known)| known)
+        self.stretches().first().and_then(|stretch| stretch.last.least()).map(|(_, known)| known)
     }
 
     /// The rows, each once.
@@ -243,29 +251,37 @@ impl<'a> Along<'a> {
         self.stops.iter().flat_map(|(_, contest)| contest.rows()).collect()
     }
 
-    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs`: neighbouring numbers with the same answer are joined.
-    pub(super) fn in_words(&self, at: impl Fn(&str) -> String) -> String {
-        let mut stretches: Vec<(BTreeSet<String>, String, u32, u32)> = Vec::new();
+    /// Neighbouring numbers with the same answer.
+    fn stretches(&self) -> Vec<Stretch<'_, 'a>> {
+        let mut stretches: Vec<Stretch<'_, 'a>> = Vec::new();
         for (number, contest) in &self.stops {
             let names = contest.candidates();
-            let in_words = |name: &String| {
-                let known = contest.known().find(|(one, known)| one.name == *name && known.is_written());
-                known.map_or_else(|| with_cost(name, &reading::NO_NUMBER), |(_, cost)| with_cost(name, &cost))
+            let is_same = |stretch: &&mut Stretch<'_, 'a>| {
+                stretch.names.iter().collect::<BTreeSet<_>>() == names.iter().collect::<BTreeSet<_>>()
             };
-            let others = names.len().saturating_sub(MOST_CANDIDATES);
-            let shown = names.iter().take(MOST_CANDIDATES).map(in_words);
-            let all: Vec<String> = shown.chain((others > 0).then(|| format!("{others} others"))).collect();
-            let words = either(&all);
-            match stretches.last_mut() {
-                Some((last, text, _, to)) if last.iter().eq(names.iter().collect::<BTreeSet<_>>()) => {
-                    (*text, *to) = (words, *number);
-                }
-                _ => stretches.push((names.into_iter().collect(), words, *number, *number)),
+            match stretches.last_mut().filter(is_same) {
+                Some(stretch) => *stretch = Stretch { from: stretch.from, to: *number, names, last: contest },
+                None => stretches.push(Stretch { from: *number, to: *number, names, last: contest }),
             }
         }
-        let range = |from: u32, to: u32| if from == to { from.to_string() } else { format!("{from} to {to}") };
-        let words = stretches.into_iter().map(|(_, text, from, to)| Some(format!("{text} {}", at(&range(from, to)))));
-        joined(words, "; ").unwrap_or_default()
+        stretches
+    }
+
+    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs`.
+    pub(super) fn in_words(&self, at: impl Fn(&str) -> String) -> String {
+        let in_words = |Stretch { from, to, names, last }: Stretch<'_, 'a>| {
+            let with_its_cost = |name: &String| {
+                let known = last.known().find(|(one, known)| one.name == *name && known.is_written());
+                known.map_or_else(|| with_cost(name, &reading::NO_NUMBER), |(_, cost)| with_cost(name, &cost))
+            };
+            let shown = if names.len() > MOST_CANDIDATES + 1 { MOST_CANDIDATES } else { names.len() };
+            let others = names.len() - shown;
+            let named = names.iter().take(shown).map(with_its_cost);
+            let all: Vec<String> = named.chain((others > 0).then(|| format!("{others} others"))).collect();
+            let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
+            Some(format!("{} {}", either(&all), at(&range)))
+        };
+        joined(self.stretches().into_iter().map(in_words), "; ").unwrap_or_default()
     }
 
     /// Rivals that certainly cost more than another one at every number, the cheapest at the last one first.
@@ -284,7 +300,7 @@ pub(super) fn with_cost(name: &str, cost: &dyn std::fmt::Display) -> String {
     name.strip_suffix(')').map_or_else(|| format!("{name} ({cost})"), |open| format!("{open}, {cost})"))
 }
 
-/// Of more candidates, the others are counted.
+/// Of more candidates than one above this, the others are counted.
 const MOST_CANDIDATES: usize = 3;
 
 #[cfg(test)]
