@@ -96,36 +96,52 @@ fn by_speed(data: &RunData) -> Vec<Vec<Known<'_>>> {
     known.chunk_by(alike).map(<[_]>::to_vec).collect()
 }
 
-/// How fast the cores are, whatever the system says of them: an addition takes one cycle.
+/// `4 cores at 4.00 GHz`: an addition takes one cycle.
+fn cores_at(group: &[Known<'_>]) -> Option<String> {
+    Some(format!("{} at {} GHz", plural(group.len() as u32, "core"), gigahertz(group)?))
+}
+
+/// `4.00`, `2.50 to 2.80`.
+fn gigahertz(group: &[Known<'_>]) -> Option<String> {
+    let of = |known: &Known<'_>| format!("{:.2}", 1.0 / known.ns);
+    let (fastest, slowest) = (of(group.first()?), of(group.last()?));
+    Some(if fastest == slowest { fastest } else { format!("{slowest} to {fastest}") })
+}
+
+/// How many kinds of cores the system names.
+fn named(data: &RunData) -> usize {
+    data.run.machine.cpu.core_kinds.len().max(1)
+}
+
+/// How fast the cores are, whatever the system says of them, where it says otherwise or the speeds differ.
 fn speeds(data: &RunData) -> Option<Outcome> {
-    let groups = by_speed(data);
-    let cores: u32 = groups.iter().map(|group| group.len() as u32).sum();
-    let gigahertz = |known: &Known<'_>| format!("{:.2}", 1.0 / known.ns);
-    let one = |group: &Vec<Known<'_>>| {
-        let (fastest, slowest) = (gigahertz(group.first()?), gigahertz(group.last()?));
-        let range = if fastest == slowest { fastest } else { format!("{slowest} to {fastest}") };
-        Some(format!("{} at {range} GHz", plural(group.len() as u32, "core")))
-    };
-    let each: Vec<String> = groups.iter().filter_map(one).collect();
-    let named = data.run.machine.cpu.core_kinds.len().max(1);
-    if cores < 2 {
+    let (groups, named) = (by_speed(data), named(data));
+    let cores: usize = groups.iter().map(Vec::len).sum();
+    if cores < 2 || groups.len() == 1 && named == 1 {
         return None;
     }
-    let text = match groups.len() {
-        1 if named == 1 => {
-            let all = if cores == 2 { "Both".to_owned() } else { format!("All {cores}") };
-            format!("{all} measured cores run at the same speed: {}.", enumeration(&each))
-        }
-        found => {
-            let kinds = plural(named as u32, "kind");
-            format!(
-                "The cores run at {}: {}; the system names {kinds}.",
-                plural(found as u32, "speed"),
-                enumeration(&each)
-            )
-        }
-    };
+    let each: Vec<String> = groups.iter().filter_map(|group| cores_at(group)).collect();
+    let found = plural(groups.len() as u32, "speed");
+    let kinds = plural(named as u32, "kind");
+    let text = format!("The cores run at {found}: {}; the system names {kinds}.", enumeration(&each));
     Some(Outcome::holds(text, groups.iter().flatten().map(|known| known.index)))
+}
+
+/// That all cores run at one speed, as the system says: no other figure depends on it, so it is said with the chart alone.
+fn one_speed(data: &RunData) -> Option<String> {
+    let groups = by_speed(data);
+    let [cores] = groups.as_slice() else { return None };
+    let (fastest, slowest) = (cores.first()?, cores.last()?);
+    if cores.len() < 2 || named(data) > 1 {
+        return None;
+    }
+    let range = gigahertz(cores)?;
+    let all = if cores.len() == 2 { "Both".to_owned() } else { format!("All {}", cores.len()) };
+    Some(if slowest.ns <= ONE_SPEED * fastest.ns {
+        format!("{all} measured cores run at the same speed: {range} GHz.")
+    } else {
+        format!("{all} measured cores may run at the same speed: {range} GHz, with overlapping intervals.")
+    })
 }
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
@@ -147,7 +163,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("one addition in a chain", Unit::Time),
         series(data, &chains, |_| "addition".to_owned(), core, Point::cost),
     );
-    Picture::of([table, speeds], "The run does not show what each kind of core costs.", [note])
+    let picture = Picture::of([table, speeds], "The run does not show what each kind of core costs.", [note])?;
+    Some(picture.saying(one_speed(data)))
 }
 
 #[cfg(test)]
@@ -203,10 +220,14 @@ mod tests {
         let rows: Vec<Row> = (0..6).map(|cpu| chain(cpu, if cpu < 4 { 0.25 } else { 0.4 })).collect();
         let text = "The cores run at 2 speeds: 4 cores at 4.00 GHz and 2 cores at 2.50 GHz; the system names 1 kind.";
         assert_eq!(said(speeds, rows.clone()), Some(Ok(text.into())));
-        let text = "All 4 measured cores run at the same speed: 4 cores at 4.00 GHz.";
-        assert_eq!(said(speeds, rows[..4].to_vec()), Some(Ok(text.into())));
-        let text = "Both measured cores run at the same speed: 2 cores at 4.00 GHz.";
-        assert_eq!(said(speeds, rows[..2].to_vec()), Some(Ok(text.into())));
+        assert_eq!(said(speeds, rows[..4].to_vec()), None, "nothing depends on it");
+        let alike = |rows: &[Row]| one_speed(&data(rows.to_vec()));
+        assert_eq!(alike(&rows[..4]).unwrap(), "All 4 measured cores run at the same speed: 4.00 GHz.");
+        assert_eq!(alike(&rows[..2]).unwrap(), "Both measured cores run at the same speed: 4.00 GHz.");
+        assert_eq!((alike(&rows), alike(&rows[..1])), (None, None));
+        let blurred = [within(chain(0, 0.36), 0.34, 0.42), within(chain(1, 0.40), 0.35, 0.43)];
+        let text = "Both measured cores may run at the same speed: 2.50 to 2.78 GHz, with overlapping intervals.";
+        assert_eq!(alike(&blurred).unwrap(), text);
         assert_eq!(said(speeds, vec![]), None);
         assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);
     }
