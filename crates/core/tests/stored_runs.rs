@@ -66,7 +66,17 @@ fn planned_times_are_those_of_stored_runs() {
         // Where the hypervisor takes CPUs away, so often that the run warns of it, teams wait for threads that do not run.
         let is_taken = |stolen: &StolenTime| stolen.share > StolenTime::LARGEST_SHARE;
         let stolen = run.sessions.iter().any(|session| session.stolen.as_ref().is_some_and(is_taken));
-        let is_near = (planned / took - 1.0).abs() < 0.25 || (stolen && (1.0..3.0).contains(&(took / planned)));
+        // Other hardware threads on the cores slow all that the host does between samples, too.
+        let shared =
+            run.warnings.iter().any(|warning| warning.starts_with("another hardware thread of the core was active"));
+        let longest = if stolen {
+            3.1
+        } else if shared {
+            1.6
+        } else {
+            1.0
+        };
+        let is_near = (planned / took - 1.0).abs() < 0.25 || (1.0..longest).contains(&(took / planned));
         assert!(is_near, "{name}: planned {planned:.0} s, took {took:.0} s");
         compared.push((name, planned.round(), took.round()));
     }
@@ -203,7 +213,7 @@ fn each_disassembly_is_stored_once_and_used() {
 }
 
 /// The primitives whose loops have changed since a stored run.
-const CHANGED: [&str; 21] = [
+const CHANGED: [&str; 22] = [
     "cpu.lock.mcs",
     "cpu.lock.reciprocating",
     "gpu.block.mbarrier",
@@ -225,6 +235,7 @@ const CHANGED: [&str; 21] = [
     "gpu.launch.wait_value",
     "gpu.multi.counter",
     "gpu.multi.flags",
+    "gpu.reduction.grid_counter",
 ];
 
 #[test]

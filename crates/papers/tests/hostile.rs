@@ -85,7 +85,7 @@ impl Hostile {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let stored = |run: &str, table: &str| read_text(&root.join("results").join(run).join(table)).unwrap();
         let mut lines: Vec<String> = Vec::new();
-        for run in ["h100-x4", "h100-x4-barriers", "epyc-zen5-2cpu-vm"] {
+        for run in ["h200-x4", "h200-standard", "epyc-zen4-2cpu-vm"] {
             let text = stored(run, "measurements.csv");
             let mut counts = std::collections::HashMap::new();
             for line in text.lines().skip(usize::from(!lines.is_empty())) {
@@ -98,7 +98,7 @@ impl Hostile {
             }
         }
         fs::write(path.join("measurements.csv"), lines.join("\n") + "\n").unwrap();
-        let details = stored("h100-x4", "details.csv");
+        let details = stored("h200-x4", "details.csv");
         let ids: Vec<&str> = lines.iter().map(|line| line.split(',').next().unwrap()).collect();
         let is_ours = |line: &&str| {
             line.starts_with("case_id") || line.starts_with("cpu,") || ids.iter().any(|id| line.starts_with(id))
@@ -109,7 +109,7 @@ impl Hostile {
             let seed = fs::read(root.join("fuzz/seeds/published").join(name)).unwrap();
             fs::write(path.join(format!("{name}.csv")), &seed[1..]).unwrap();
         }
-        let run = complete(serde_json::from_str(&stored("h100-x4", "run.json")).unwrap());
+        let run = complete(serde_json::from_str(&stored("h200-x4", "run.json")).unwrap());
         let catalogue = [syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat().into_iter().collect();
         let hostile = Self { _folder: folder, path, catalogue: Arc::new(catalogue), run, drawn: RefCell::default() };
         hostile.write_run(&hostile.run);

@@ -104,7 +104,7 @@ fn sides_sizes_and_formats() {
 
 #[test]
 fn reductions_advise_from_their_experiment() {
-    let lines = advice(&["advise", &stored("h100-x2-standard"), "--need", "reduce", "--format", "json"]);
+    let lines = advice(&["advise", &stored("h200-standard"), "--need", "reduce", "--format", "json"]);
     let of = |elements: &str| lines.iter().find(|line| line["on"] == "gpu" && line["situation"] == elements).unwrap();
     assert_eq!(of("max of 1,024 to 262,144 elements")["choice"]["id"], "gpu.reduction.atomic_graph_chain");
     let large = of("max of 67,108,864 elements");

@@ -94,7 +94,7 @@ fn a_recommendation_that_figures_contradict_does_not_hold() {
 
 #[test]
 fn verdicts_of_experiments_stand_in_the_same_list() {
-    let [paper, several] = ["h100-paper", "h100-x2-standard"].map(|run| decided(run, &[]));
+    let [paper, several] = ["h100-paper", "h200-standard"].map(|run| decided(run, &[]));
     let count = |decided: &[(String, String)], verdict: &str, part: &str| {
         of_verdict(decided, verdict).iter().filter(|claim| claim.contains(part)).count()
     };

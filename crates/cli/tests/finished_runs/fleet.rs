@@ -88,7 +88,7 @@ fn a_fleet_without_a_comparable_case_is_no_all_clear() {
 /// shared memory of another block. What stays within a multiprocessor costs the same on all.
 #[test]
 fn the_h200_among_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
-    let runs = ["h100", "h200", "h100-x4"].map(stored);
+    let runs = ["h100", "h200", "h100-paper"].map(stored);
     let words = ["--only", "gpu.*", "--fail-on", "outlier", "--format", "json"];
     let done = output(&[&["fleet"], &runs.each_ref().map(String::as_str)[..], &words].concat());
     assert_eq!(done.status.code(), Some(3), "{}", stderr(&done));

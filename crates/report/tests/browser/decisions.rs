@@ -45,7 +45,7 @@ fn only_kernels_of_the_barriers_grid_decide() {
     let answers = |run: &str| page_of(&stored(run)).1["runs"][0]["answers"]["certain"].to_string();
     assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
     // Which has kernels of other grids, and of 1,024 threads.
-    let standard = answers("h100-x2-standard");
+    let standard = answers("h200-standard");
     assert!(standard.contains("the cheapest way to synchronize a grid of 132×32"), "{standard}");
 }
 
@@ -171,9 +171,9 @@ const COMPARE: &str = "
 
 #[test]
 fn every_chart_has_the_series_of_its_data() {
-    let Some((counts, _)) = open_undrawn(&[stored("h100-x4")], 390, COMPARE, "") else { return };
+    let Some((counts, _)) = open_undrawn(&[stored("h200-x4")], 390, COMPARE, "") else { return };
     assert_eq!((counts.get("errors"), counts["wrong"].as_str()), (None, ""), "{counts:?}");
-    assert_eq!(number(&counts, "drawn"), 15);
+    assert_eq!(number(&counts, "drawn"), 17);
     // One package with its cache, and four devices.
     assert_eq!(number(&counts, "boxes"), 2 + 4);
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
