@@ -61,7 +61,7 @@ pub(crate) fn least_cycles(entry: &Entry, case: &Case, evidence: &Evidence, devi
     let executed = evidence.receipt().filter(|receipt| receipt.counted() == Counted::Executed);
     let issued = executed.map(|receipt| {
         let per_scheduler = (on_multiprocessor / SCHEDULERS).max(1.0);
-        limit(receipt.all() * per_scheduler, "4 instructions issued per clock and multiprocessor")
+        limit(receipt.all() * per_scheduler, "4 instructions issued per clock per multiprocessor")
     });
     let units = executed.into_iter().flat_map(|receipt| UNITS.iter().map(move |unit| (receipt, unit)));
     let is_known = |unit: &Unit| {
@@ -70,7 +70,7 @@ pub(crate) fn least_cycles(entry: &Entry, case: &Case, evidence: &Evidence, devi
     };
     let served = units.filter(|(_, unit)| is_known(unit)).map(|(receipt, unit)| {
         let count: f64 = unit.instructions.iter().map(|instruction| receipt.of_name(instruction)).sum();
-        let name = format!("{} lanes of {} per clock and multiprocessor", unit.per_clock, unit.lanes_of);
+        let name = format!("{} lanes of {} per clock per multiprocessor", unit.per_clock, unit.lanes_of);
         limit(count * f64::from(together * threads) / unit.per_clock, &name)
     });
     // Other operations of a warp may be combined, by the compiler or by the hardware.
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_multiprocessor_issues_four_instructions_per_clock() {
         let five = evidence(&["BAR", "IMAD", "ISETP", "VIADD", "UIADD3"], Counted::Executed);
-        let name = "4 instructions issued per clock and multiprocessor".to_owned();
+        let name = "4 instructions issued per clock per multiprocessor".to_owned();
         let of = |threads, blocks| limit(&case("gpu.block.syncthreads", threads, blocks), &five);
         assert_eq!(of(1024, 1), Some((40_000, name.clone())));
         assert_eq!(of(1024, 131), Some((40_000, name.clone())), "one block on each");
@@ -149,19 +149,19 @@ mod tests {
         };
         assert_eq!(
             of("gpu.shuffle.idx", "SHFL", 1024),
-            (32_000, "32 lanes of shuffles per clock and multiprocessor".to_owned())
+            (32_000, "32 lanes of shuffles per clock per multiprocessor".to_owned())
         );
         assert_eq!(
             of("gpu.reduce.add", "REDUX", 1024),
-            (64_000, "16 lanes of reductions per clock and multiprocessor".to_owned())
+            (64_000, "16 lanes of reductions per clock per multiprocessor".to_owned())
         );
         assert_eq!(
             of("gpu.vote.any", "VOTE", 1024),
-            (16_000, "64 lanes of votes per clock and multiprocessor".to_owned())
+            (16_000, "64 lanes of votes per clock per multiprocessor".to_owned())
         );
         assert_eq!(
             of("gpu.vote.ballot", "VOTE", 1024),
-            (32_000, "32 lanes of ballots per clock and multiprocessor".to_owned())
+            (32_000, "32 lanes of ballots per clock per multiprocessor".to_owned())
         );
         let vote = evidence(&["VOTE"], Counted::Executed);
         let later = limit_on((12, 0), &case("gpu.vote.any", 1024, 1), &vote).unwrap();

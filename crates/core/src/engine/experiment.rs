@@ -109,7 +109,7 @@ impl Protocol {
 pub struct Limit {
     /// As an actor sees it.
     pub least_cycles: f64,
-    /// What the hardware cannot exceed: "4 instructions issued per clock and multiprocessor".
+    /// What the hardware cannot exceed: "4 instructions issued per clock per multiprocessor".
     pub name: String,
 }
 

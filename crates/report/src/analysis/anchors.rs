@@ -172,11 +172,11 @@ pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     };
     let shared = match found.len() {
         0 => return None,
-        1 => "1 of this run's operations".to_owned(),
-        several => format!("{several} of this run's operations"),
+        1 => "1 of this run's operations was".to_owned(),
+        several => format!("{several} of this run's operations were"),
     };
     let hardware = hardware.into_iter().collect::<Vec<_>>().join("; ");
-    Some(format!("Stored runs on hardware with the same name ({hardware}) also measured {shared}. {changes}"))
+    Some(format!("{shared} also measured in stored runs on matching hardware: {hardware}. {changes}"))
 }
 
 /// A row of a run and the stored figure for the same primitive.
@@ -415,7 +415,7 @@ mod tests {
         let same = with(38.4, 0.01);
         assert!(
             same.starts_with(
-                "Stored runs on hardware with the same name (NVIDIA H200) also measured 1 of this run's operations. "
+                "1 of this run's operations was also measured in stored runs on matching hardware: NVIDIA H200. "
             ),
             "{same}"
         );

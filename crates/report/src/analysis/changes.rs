@@ -125,7 +125,7 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
         cases.sort_by(|one, other| least(other).total_cmp(&least(one)));
         (!cases.is_empty()).then(|| Changes {
             title: format!("{title}: {}", naming::plural(cases.len(), "case")),
-            order: "sorted by the smallest slowdown that would have been detected, largest first".to_owned(),
+            order: "sorted by minimum detectable slowdown, least sensitive cases first".to_owned(),
             grid: rows_of(cases.iter().copied().take(most), true),
             left_out: cases.len().saturating_sub(most),
         })

@@ -64,14 +64,16 @@ fn history(data: &RunData) -> String {
     match run.between_runs.iter().map(|between| between.runs).max() {
         // They follow each other, so they differ by less than the next run does.
         _ if let Some(runs) = joined => {
-            let others = if is_guest { " and on how much runs differ on other virtual machines" } else { "" };
+            let others = if is_guest { " and on run-to-run variation on other virtual machines" } else { "" };
             format!("The ± is based on the {runs} runs joined here{others}")
         }
         Some(runs) => format!("The ± is based on {runs} runs of this machine"),
         None if !is_guest => "The ± covers only the processes of this run; runs may differ more".to_owned(),
-        None => "The ± of a first run is wide, because it also covers how much runs differ on other virtual machines; \
-                 `syncscope run --repeat 3` measures how much they differ here"
-            .to_owned(),
+        None => {
+            "The ± of a first run is wide because it allows for run-to-run variation seen on other virtual machines; \
+                 `syncscope run --repeat 3` measures the variation on this one"
+                .to_owned()
+        }
     }
 }
 
@@ -177,7 +179,7 @@ mod tests {
             history(&data)
         };
         assert!(said(None, Some("KVM")).starts_with("The ± of a first run is wide"), "{}", said(None, Some("KVM")));
-        let guests = "The ± is based on the 3 runs joined here and on how much runs differ on other virtual machines";
+        let guests = "The ± is based on the 3 runs joined here and on run-to-run variation on other virtual machines";
         assert_eq!(said(Some(3), Some("KVM")), guests);
         assert_eq!(said(Some(3), None), "The ± is based on the 3 runs joined here");
     }

@@ -94,7 +94,7 @@ fn ten_questions_of_a_reader() {
     // has a section of its own, and the foot of the page names `syncscope compare`.
     let changed = page["changed"].as_str().unwrap();
     assert!(
-        changed.contains("same name (Intel Xeon (Emerald Rapids), 16 CPUs (KVM)")
+        changed.contains("matching hardware: Intel Xeon (Emerald Rapids), 16 CPUs (KVM);")
             && changed.contains("more than 5 % faster here"),
         "{changed}"
     );

@@ -137,7 +137,7 @@ entries! {
     /// many blocks there are. (H200: slower than a counter up to 8 small blocks on each multiprocessor, 3,300 cycles against
     /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
     "gpu.grid.lock_free" like BARRIER:
-    "Grid barrier with one flag per block; the first block gathers and answers all flags; the relaxed form orders \
+    "Grid barrier with one flag per block: the first block waits for all flags, then releases the others; the relaxed form orders \
      no writes, and its check covers only arrivals",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",

@@ -351,7 +351,11 @@ fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
     let (what, of) = match claim {
         Claim::IncreasingOrder => ("the lower-numbered block arrived first in", "neighbouring pairs"),
         Claim::FirstComponentOnly => ("inconsistencies occur at the last component in", "executions"),
-        _ => ("such inconsistencies occur in", "executions"),
+        Claim::NoneInsideWarp => ("inconsistencies inside a warp occur in", "executions"),
+        Claim::AtBlockBorders => ("inconsistencies at block boundaries occur in", "executions"),
+        Claim::AtWarpBorders => ("inconsistencies at warp boundaries occur in", "executions"),
+        Claim::LastComponentToo => ("inconsistencies at the last component of a warp occur in", "executions"),
+        Claim::SideFollowsLoads | Claim::EightOrders => ("such inconsistencies occur in", "executions"),
     };
     let known = || rows.iter().filter_map(|row| row.share);
     let most = known().map(|known| known.share).reduce(f64::max)?;

@@ -188,7 +188,7 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
     let farthest = all.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
     let sentence = format!(
         "the fitted line starts at {} and rises by {} per warp on a multiprocessor; costs are within a factor of \
-         {ALIKE} of the line {}; the farthest is {}, where the line gives {}",
+         {ALIKE} of the line {}; the worst fit is {}, where the line gives {}",
         figure::time(base),
         figure::time(slope),
         tally.in_words("case"),

@@ -83,10 +83,11 @@ impl Tally {
         self.all - self.yes - self.no
     }
 
-    /// `in 68 of 70 pairs but not in 2`, `in none of the 4 pairs, with 3 too close to call`.
+    /// `in 68 of 70 pairs`, `in 3 of 5 pairs but not in 1, with 1 too close to call`.
     pub(super) fn in_words(&self, noun: &str) -> String {
         let found = format!("in {}", figure::share(self.yes, self.all, noun).0);
-        let against = if self.yes > 0 && self.no > 0 { format!(" but not in {}", self.no) } else { String::new() };
+        let is_counted = self.yes > 0 && self.no > 0 && self.open() > 0;
+        let against = if is_counted { format!(" but not in {}", self.no) } else { String::new() };
         let open = match self.open() {
             0 => String::new(),
             open if open == self.all => ", with all too close to call".to_owned(),
@@ -253,7 +254,7 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
     let shows = match test.of(&pair.0, &pair.1) {
         Truth::Fails if tally.yes > 0 && tally.no == 1 => "the exception is".to_owned(),
-        Truth::Fails if tally.yes > 0 => format!("one of those {} is", tally.no),
+        Truth::Fails if tally.yes > 0 => format!("one of the {} exceptions is", tally.no),
         Truth::Open if tally.open() == 1 => "the undecided one is".to_owned(),
         Truth::Open if tally.open() < tally.all => format!("one of the {} undecided ones is", tally.open()),
         _ => "for example,".to_owned(),

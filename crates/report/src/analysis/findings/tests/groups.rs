@@ -173,6 +173,6 @@ fn a_claim_about_what_is_compiled_to_nothing_cannot_be_tested() {
 fn the_farthest_cost_and_the_line_have_one_unit() {
     let example = EXAMPLES.iter().find(|example| example.claim == "zhang.block_warps").unwrap();
     let sentence = found(example.claim, &super::run(example.does_not_hold)).outcome.sentence;
-    assert!(sentence.ends_with("; the farthest is 28.0 ns with 10×128, where the line gives 63.5 ns"), "{sentence}");
+    assert!(sentence.ends_with("; the worst fit is 28.0 ns with 10×128, where the line gives 63.5 ns"), "{sentence}");
     assert!(!sentence.contains("cycles"), "{sentence}");
 }
