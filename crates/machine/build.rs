@@ -14,5 +14,7 @@ fn main() {
     let folders = is_native.then_some("hwloc").into_iter().chain([of_architecture.as_str()]);
     for folder in folders.filter_map(|folder| project.join(folder).canonicalize().ok()) {
         println!("cargo:rustc-link-search=native={}", folder.display());
+        // It is elsewhere once the project is moved.
+        println!("cargo:rerun-if-changed={}", folder.display());
     }
 }
