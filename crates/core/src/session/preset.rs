@@ -166,7 +166,7 @@ impl Effort {
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
         let BlockCount { min, max } = self.settings_among(case, cases, None).blocks;
-        let all = |blocks: u32| time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
+        let all = |blocks: u32| self.preset.time_of_a_block(cases).mul_f64(cases.len() as f64 * f64::from(blocks));
         all(max).min(self.passes(cases).time).max(all(min))
     }
 }
@@ -245,6 +245,22 @@ impl Preset {
         let (_, blocks) = if is_cpu { self.on_cpu(first, cases.len()) } else { self.on_gpu() };
         PassSchedule::within(Duration::from_secs(seconds), blocks.min)
     }
+
+    /// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2 ms where the
+    /// cases have 1.7 threads on average, 14 to 18 ms with 12, by how many of them a hypervisor takes away, and so in proportion to
+    /// the threads and the pairs; on a GPU, whose threads run in before the window in which they are timed, and out behind it, 15 ms
+    /// in the grids of the papers (H100) and 21 ms where cases choose their iterations and have details (H200).
+    fn time_of_a_block(self, cases: &[Case]) -> Duration {
+        let ms = match self {
+            _ if cases.iter().all(Case::is_on_cpus) => {
+                let shots = |case: &Case| f64::from(case.threads.unwrap_or(1)) * pairs_of_a_block(case) as f64;
+                1.36 / CPU_BLOCK_PAIRS as f64 * cases.iter().map(shots).sum::<f64>() / cases.len() as f64
+            }
+            Self::Paper => 15.0,
+            Self::Quick | Self::Standard => 21.0,
+        };
+        Duration::from_secs_f64(ms / 1e3)
+    }
 }
 
 /// The pairs that a full measurement block of a case has.
@@ -254,19 +270,6 @@ pub fn pairs_of_a_block(case: &Case) -> u64 {
         Some(threads) if threads > LARGE_TEAM => LARGE_TEAM_PAIRS,
         _ => CPU_BLOCK_PAIRS,
     }
-}
-
-/// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2 ms where the
-/// cases have 1.7 threads on average, 14 to 18 ms with 12, by how many of them a hypervisor takes away, and so in proportion to the
-/// threads and the pairs; 15 ms on an H100, whose threads run in before the window in which they are timed, and out behind it.
-fn time_of_a_block(cases: &[Case]) -> Duration {
-    let ms = if cases.iter().all(Case::is_on_cpus) {
-        let shots = |case: &Case| f64::from(case.threads.unwrap_or(1)) * pairs_of_a_block(case) as f64;
-        1.36 / CPU_BLOCK_PAIRS as f64 * cases.iter().map(shots).sum::<f64>() / cases.len() as f64
-    } else {
-        15.0
-    };
-    Duration::from_secs_f64(ms / 1e3)
 }
 
 // Which cases show whether their cost is additive.
