@@ -149,6 +149,9 @@ fn measure_here(
     }
     if matches!(request.target, Target::New(_)) {
         note_expected(&request, &mut laboratories, &plan, &mut progress);
+        if request.own.is_none() {
+            note_short_budget(&request.arguments, &plan, &mut progress);
+        }
     }
     let mut session = match begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish()) {
         Err(SessionError::Complete(path)) => {
@@ -462,6 +465,33 @@ fn new_run(request: &RunRequest, laboratories: &mut Laboratories, plan: &Plan) -
     }
 }
 
+/// About how long the plan takes, or takes where a run is to take this long.
+fn planned_time(plan: &Plan, arguments: &RunArguments, time: Option<Duration>) -> Duration {
+    let effort = plan.effort(arguments.preset, time);
+    plan.parts.iter().map(|cases| effort.planned_time(cases)).sum()
+}
+
+fn whole_seconds(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs().max(1))
+}
+
+/// Says at the start of a run that its budget ends it early, where the same time would be enough for all cases: most rows would be
+/// provisional.
+fn note_short_budget(arguments: &RunArguments, plan: &Plan, progress: &mut Progress) {
+    let Some(budget) = arguments.budget.filter(|_| arguments.time.is_none()) else { return };
+    let planned = planned_time(plan, arguments, None);
+    let in_budget = planned_time(plan, arguments, Some(budget));
+    if planned > budget && in_budget <= budget.mul_f64(1.05) {
+        let [planned, budget] =
+            [planned, budget].map(|time| humantime::format_duration(whole_seconds(time)).to_string());
+        let time = budget.replace(' ', "");
+        let note = format!(
+            "the plan takes about {planned}, and the budget ends the run after {budget}, with provisional rows; --time {time} measures every case in that time"
+        );
+        progress.suspend(|| terminal::note(&note));
+    }
+}
+
 fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> {
     let is_full = |path: &&PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
     if let Some(path) = arguments.out.as_ref().filter(is_full) {
@@ -472,10 +502,8 @@ fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> 
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;
     let runs = arguments.repeat.unwrap_or(1);
-    let effort = plan.effort(arguments.preset, arguments.time);
-    let of_one: Duration = plan.parts.iter().map(|cases| effort.planned_time(cases)).sum();
-    let time = of_one * runs;
-    let seconds = Duration::from_secs(time.as_secs().max(1));
+    let time = planned_time(plan, arguments, arguments.time) * runs;
+    let seconds = whole_seconds(time);
     let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
     let budget = arguments.budget.filter(|budget| *budget < time).map(humantime::format_duration);
     let budget = budget.map(|end| format!("; the budget ends it after {end}, with wider intervals or fewer cases"));
