@@ -13,6 +13,7 @@ use syncscope_core::{
     Actor, Check, Detail, Disturbance, Evidence, Experiment, ExperimentError, Population, Protocol, Ruler, Sample,
     Shot, Side, Ticks, stats,
 };
+use syncscope_host::forks;
 use syncscope_machine::cpu_time::Occupancy;
 
 /// Time that a batch gets in addition to what is expected of it.
@@ -137,6 +138,9 @@ impl<'a> TeamExperiment<'a> {
     }
 
     fn error_of(&self, error: TeamError, started: &Occupancy) -> ExperimentError {
+        if forks::has_child_returned(self.workload.functions.baseline) {
+            return ExperimentError::Failed(forks::CHILD_RETURNED.to_owned());
+        }
         self.lacked_cpus(&error, started).unwrap_or_else(|| error_of(error))
     }
 

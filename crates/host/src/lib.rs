@@ -10,6 +10,7 @@
 //! - [`functions!`]: functions of a library that is loaded at run time; [`loading`]: loading it without what its initializers change.
 //! - [`child_process`]: what a child gets from its parent, and how both end.
 //! - [`end`]: how a child ended, and whether by what it did.
+//! - [`forks`]: what foreign code forks.
 //! - [`guard`]: a child that ends with this process, and with it all that it started.
 //! - [`limits`]: what the system takes away from a process.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
@@ -28,6 +29,7 @@ pub mod clock;
 pub mod cpu_list;
 pub mod descriptors;
 pub mod end;
+pub mod forks;
 pub mod futex;
 pub mod guard;
 pub mod limits;

@@ -56,11 +56,12 @@ fn a_line_is_a_primitive_of_a_run() {
 #[test]
 fn code_that_goes_wrong_ends_its_own_case() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "#include <stdio.h>\n#include <stdlib.h>\n\
+    let text = "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n\
         void operation_crash(struct thread *me) { *(volatile int *)8 = 1; }\n\
         void operation_exit(struct thread *me) { static volatile int calls; if (++calls > 99) exit(0); }\n\
         void operation_divides(struct thread *me) { me->value = 7 / (me->value - (T)me->number); }\n\
         void operation_endless(struct thread *me) { while (atomic_load(me->x) == 0) syncscope_pause(); }\n\
+        void operation_forks(struct thread *me) { static volatile int calls; atomic_fetch_add(me->x, 1); if (++calls == 99) fork(); }\n\
         void operation_prints(struct thread *me) { puts(\"noise\"); }\n\
         void operation_fine(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";
     fs::write(folder.path().join("bad.c"), text).unwrap();
@@ -80,6 +81,8 @@ fn code_that_goes_wrong_ends_its_own_case() {
         "{:?}",
         reasons("exit")
     );
+    let forks = reasons("forks");
+    assert!(forks.len() == 2 && forks.iter().all(|reason| reason.contains("forks a process")), "{forks:?}");
     let prints = reasons("prints");
     assert!(prints.len() == 2 && prints[1].contains("in the variable"), "{prints:?}");
     assert!(

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use libloading::Library;
 use syncscope_core::{Case, Dtype, Layout, LockRole, OwnCheck, Shot};
+use syncscope_host::forks;
 use syncscope_host::loading::undisturbed;
 
 use crate::evidence::LoopFunctions;
@@ -72,6 +73,7 @@ impl Loops {
     /// # Errors
     /// What the loader says: a function that the source calls may be in no library.
     pub(super) fn load(file: &Path) -> Result<&'static Self, String> {
+        forks::limit();
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
         let loaded = undisturbed(|| unsafe { Library::new(file) });
         let library = loaded.map_err(|error| format!("the compiled operation cannot be loaded: {error}"))?;
@@ -86,6 +88,11 @@ impl Loops {
     /// Where the machine code of baseline and test is.
     pub(super) fn functions(&self) -> LoopFunctions {
         LoopFunctions { baseline: self.repeat[0] as usize, test: self.repeat[1] as usize, unroll: UNROLL }
+    }
+
+    /// Called where the operation returns.
+    fn end_child(&self) {
+        forks::end_child(self.functions().baseline);
     }
 
     /// The same of threads that are timed in a window.
@@ -243,15 +250,20 @@ impl Operation for OwnLoop {
     fn execute((loops, given): &mut Self::Local<'_>) {
         // SAFETY: the function is in a library that stays loaded; what it does is the user's.
         unsafe { (loops.execute)(given) };
+        loops.end_child();
     }
 
     fn repeat<const COPIES: u32>((loops, given): Self::Local<'_>, iterations: u64) {
         // SAFETY: as above.
         unsafe { (loops.repeat[COPIES as usize])(&raw const given, iterations) };
+        loops.end_child();
     }
 
     fn repeat_in_window<W: Turns, const COPIES: u32>((loops, given): Self::Local<'_>, watch: &mut W) {
         unsafe extern "C-unwind" fn look<W: Turns>(watch: *mut c_void) -> u64 {
+            if forks::is_child() {
+                return 0;
+            }
             // SAFETY: it is the watch of the call below, which nothing else uses meanwhile.
             unsafe { &mut *watch.cast::<W>() }.look()
         }
@@ -259,6 +271,7 @@ impl Operation for OwnLoop {
         let watch: *mut W = watch;
         // SAFETY: as above; the loop calls `look` with this watch and nothing else.
         unsafe { (loops.window[COPIES as usize])(&raw const given, look::<W>, watch.cast(), first) };
+        loops.end_child();
     }
 
     /// The first thread clears the slot and begins it.
@@ -281,6 +294,11 @@ impl Operation for OwnLoop {
         self.work.as_ref().map_or(Ok(()), |work| work.verify(thread, executed))?;
         if thread != 0 {
             return Ok(());
+        }
+        if forks::has_child_returned(self.loops.functions().baseline) {
+            return Err(
+                "it forks a process that returns from it; the child must end inside it (`_exit`, `exec`)".to_owned()
+            );
         }
         let all = executed.by_all(self.threads);
         match self.role {
@@ -327,6 +345,7 @@ impl Barrier for OwnBarrier {
     fn wait(&self, given: &mut Given) -> Result<(), WaitTimeout> {
         // SAFETY: as in the loops.
         unsafe { (self.operation.loops.execute)(given) };
+        self.operation.loops.end_child();
         Ok(())
     }
 }
@@ -344,6 +363,7 @@ impl OwnWait {
         let given = self.0.given(0, thread, number.into());
         // SAFETY: as in the loops.
         unsafe { (self.0.loops.execute)(&raw const given) };
+        self.0.loops.end_child();
     }
 }
 
@@ -370,6 +390,7 @@ impl Body for StressedLock {
         let given = self.0.given(slot_of(shot.pair), thread, 0);
         // SAFETY: as in the loops.
         unsafe { (self.0.loops.stress)(&raw const given, shot.iterations) };
+        self.0.loops.end_child();
     }
 
     fn verify(&self, shot: &Shot, thread: usize) -> Result<(), String> {

@@ -1,0 +1,116 @@
+//! Processes that foreign code forks in this one.
+//!
+//! A child that returns from such code goes on as this process does, and what it calls again forks again: processes without end.
+//! Hence a child ends where the foreign code returns ([`end_child`]), and a great-grandchild ends at once. A child that ends by
+//! itself, replaces its program or forks once more, as a daemon does, is left alone.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use crate::exit_at_once;
+use crate::shared_memory::SharedMemory;
+
+/// What is to be said where [`has_child_returned`].
+pub const CHILD_RETURNED: &str =
+    "it forks a process that returns from it; the child must end inside it (`_exit`, `exec`)";
+
+/// The forks that lead to a process may be so many.
+const GENERATIONS: u32 = 2;
+
+/// How many forks lead from the process that called [`limit`] to this one.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// From which code a child has returned, the last one: a word that all of them share.
+static RETURNED: OnceLock<Option<SharedMemory>> = OnceLock::new();
+
+/// Limits the processes that this one forks, from now on. Called before foreign code is loaded.
+pub fn limit() {
+    RETURNED.get_or_init(|| {
+        // SAFETY: the handler counts in an atomic word and makes one system call, as it may after `fork`.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        SharedMemory::create(size_of::<AtomicUsize>()).ok()
+    });
+}
+
+extern "C" fn in_child() {
+    if GENERATION.fetch_add(1, Ordering::Relaxed) >= GENERATIONS {
+        exit_at_once(0);
+    }
+}
+
+/// Ends this process if foreign code forked it. Called where the code at this address returns.
+#[inline]
+pub fn end_child(code: usize) {
+    if is_child() {
+        end_returned(code);
+    }
+}
+
+/// Whether foreign code forked this process.
+#[inline]
+pub fn is_child() -> bool {
+    GENERATION.load(Ordering::Relaxed) > 0
+}
+
+#[cold]
+fn end_returned(code: usize) {
+    if let Some(returned) = returned() {
+        returned.store(code, Ordering::Relaxed);
+    }
+    exit_at_once(0);
+}
+
+/// Whether a child has returned from the code at this address.
+pub fn has_child_returned(code: usize) -> bool {
+    returned().is_some_and(|returned| returned.load(Ordering::Relaxed) == code)
+}
+
+fn returned() -> Option<&'static AtomicUsize> {
+    // SAFETY: the memory stays, begins a page and holds a word that is only used as an atomic one.
+    RETURNED.get()?.as_ref().map(|memory| unsafe { memory.first().cast::<AtomicUsize>().as_ref() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same as in the process in which it is called; children end here.
+    fn forked(in_child: impl FnOnce()) {
+        // SAFETY: the child makes system calls, uses atomic words, and ends.
+        unsafe {
+            let child = libc::fork();
+            assert!(child >= 0, "the system forks no process");
+            if child == 0 {
+                in_child();
+                exit_at_once(0);
+            }
+            assert_eq!(libc::waitpid(child, std::ptr::null_mut(), 0), child);
+        }
+    }
+
+    #[test]
+    fn children_that_return_and_great_grandchildren_end() {
+        limit();
+        let memory = SharedMemory::create(4 * size_of::<AtomicU32>()).unwrap();
+        // SAFETY: as in `returned`; the words are those of the memory.
+        let words: &[AtomicU32; 4] = unsafe { memory.first().cast().as_ref() };
+        let note = |at: usize| words[at].store(1, Ordering::Relaxed);
+        let noted = || words.each_ref().map(|word| word.load(Ordering::Relaxed));
+        forked(|| {
+            note(0);
+            forked(|| {
+                note(1);
+                forked(|| note(2));
+            });
+        });
+        assert_eq!(noted(), [1, 1, 0, 0], "the third fork leads nowhere");
+        assert!(!has_child_returned(7));
+        end_child(7);
+        forked(|| {
+            end_child(7);
+            note(3);
+        });
+        assert_eq!(noted(), [1, 1, 0, 0], "a child that returns ends");
+        assert!(has_child_returned(7) && !has_child_returned(8));
+    }
+}
