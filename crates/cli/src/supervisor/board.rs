@@ -63,9 +63,10 @@ pub(crate) struct Instructions {
     pub(crate) exports: [Option<OsString>; 2],
 }
 
-/// The places of the four texts. Each is ended by a zero.
+/// The places of the five texts. Each is ended by a zero.
 const STEP: u64 = 0;
 const DIRECTORY: u64 = 4096;
+const LEAVING: u64 = 8192;
 const WISH: u64 = 12288;
 const INSTRUCTIONS: u64 = 16384;
 
@@ -95,6 +96,13 @@ pub(crate) fn begin(step: &Step) {
 pub(crate) fn results_in(directory: &Path) {
     if let Some(Some(board)) = OWN.get() {
         board.write(DIRECTORY, runs::absolute(directory).as_os_str().as_bytes());
+    }
+}
+
+/// Says that this process ends by itself, with this exit code.
+pub(super) fn leaves_with(code: i32) {
+    if let Some(Some(board)) = OWN.get() {
+        board.write(LEAVING, code.to_string().as_bytes());
     }
 }
 
@@ -148,6 +156,11 @@ impl Board {
     pub(super) fn directory(&self) -> Option<PathBuf> {
         let bytes = self.read(DIRECTORY);
         (!bytes.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&bytes)))
+    }
+
+    /// The exit code with which the worker has said that it ends.
+    pub(super) fn leaving(&self) -> Option<i32> {
+        String::from_utf8(self.read(LEAVING)).ok()?.parse().ok()
     }
 
     fn instructions(&self) -> Option<Instructions> {
@@ -227,6 +240,9 @@ mod tests {
         worker.write(DIRECTORY, b"/tmp/r\xff");
         assert_eq!(board.step(), Some((2, Step::Other)));
         assert_eq!(board.directory().unwrap().as_os_str().as_bytes(), b"/tmp/r\xff");
+        assert_eq!(board.leaving(), None);
+        worker.write(LEAVING, b"203");
+        assert_eq!(board.leaving(), Some(203));
         assert!(!worker.is_to_end());
         board.ask_to_end();
         assert!(worker.is_to_end());

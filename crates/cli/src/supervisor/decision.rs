@@ -10,15 +10,26 @@ use crate::failure;
 /// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
 const LABORATORY_LOST: i32 = failure::LABORATORY_LOST as i32;
 
-/// A worker that did its work, or said why it could not, ends with its exit code and so much more: measured code may end it with any
-/// other, wherever it is.
+/// A worker that did its work, or said why it could not, ends with its exit code and so much more.
 pub(super) const SAID: i32 = 200;
 
-/// The exit code of such a worker.
-pub(super) const fn said(end: End) -> Option<i32> {
-    match end {
-        End::Code(code @ SAID..210) => Some(code - SAID),
-        _ => None,
+/// How a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Left {
+    pub(super) end: End,
+    /// The exit code with which it said that it would end.
+    pub(super) announced: Option<i32>,
+}
+
+impl Left {
+    /// The exit code of a worker that ended by itself while it did `step`. Measured code may end it with any code, and has announced
+    /// none. Elsewhere there is no such code, and a worker that may write no file announces nothing.
+    pub(super) fn said(self, step: &Step) -> Option<i32> {
+        let runs_code = matches!(step, Step::Measuring { .. } | Step::Experiment(_) | Step::Other);
+        match self.end {
+            End::Code(code @ SAID..210) if self.announced == Some(code) || !runs_code => Some(code - SAID),
+            _ => None,
+        }
     }
 }
 
@@ -51,10 +62,11 @@ pub(super) struct History {
 
 impl History {
     /// What to do after a worker that ended like this while it did `step`.
-    pub(super) fn decide(&mut self, step: &Step, end: End) -> Decision {
-        if let Some(code) = said(end) {
+    pub(super) fn decide(&mut self, step: &Step, left: Left) -> Decision {
+        if let Some(code) = left.said(step) {
             return Decision::Done(code);
         }
+        let end = left.end;
         let what = match end {
             End::Code(LABORATORY_LOST) => "its threads, or its device, did not come back".to_owned(),
             End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
@@ -147,17 +159,28 @@ mod tests {
         Step::Measuring { id: CaseId(id.into()), name: format!("case {id}") }
     }
 
+    /// Without a word.
+    fn of(end: End) -> Left {
+        Left { end, announced: None }
+    }
+
     const LIMIT: Duration = Duration::from_secs(120);
     const SEGMENTATION_FAULT: End = End::Signal(11);
 
     #[test]
     fn a_worker_that_ends_by_itself_has_the_last_word() {
         for code in [0, 1, 2, 3] {
-            // Where it may write no file, nobody knows how far it came.
-            assert_eq!(History::default().decide(&measuring("a"), End::Code(SAID + code)), Decision::Done(code));
-            // A library may end the process.
-            let decision = History::default().decide(&measuring("a"), End::Code(code));
-            assert!(matches!(decision, Decision::Restart(text) if text.contains("exit code")));
+            let announced = Left { end: End::Code(SAID + code), announced: Some(SAID + code) };
+            assert_eq!(History::default().decide(&measuring("a"), announced), Decision::Done(code));
+            // Where it may write no file, it can announce nothing.
+            let silent = Left { announced: None, ..announced };
+            assert_eq!(History::default().decide(&Step::Starting, silent), Decision::Done(code));
+            // A library, or measured code, may end the process with any code.
+            let others = [silent, Left { announced: Some(SAID + code + 1), ..announced }, of(End::Code(code))];
+            for left in others {
+                let decision = History::default().decide(&measuring("a"), left);
+                assert!(matches!(decision, Decision::Restart(text) if text.contains("exit code")), "{left:?}");
+            }
         }
     }
 
@@ -166,7 +189,7 @@ mod tests {
         let mut history = History::default();
         let ends = [(SEGMENTATION_FAULT, "SIGSEGV"), (End::Code(101), "panicked"), (End::Hung(LIMIT), "within 2m")];
         for (end, word) in ends {
-            let decision = history.decide(&measuring(word), end);
+            let decision = history.decide(&measuring(word), of(end));
             assert!(matches!(decision, Decision::Restart(text) if text.contains(word) && text.contains("the rest")));
         }
         let verdicts = ends.map(|(_, word)| history.instructions.give_up[&CaseId(word.into())].verdict.name());
@@ -178,11 +201,11 @@ mod tests {
         let mut history = History::default();
         let lost = End::Code(LABORATORY_LOST);
         for case in ["a", "b"] {
-            assert!(matches!(history.decide(&measuring(case), lost), Decision::Restart(_)));
+            assert!(matches!(history.decide(&measuring(case), of(lost)), Decision::Restart(_)));
             let again = Instructions { is_again: true, ..Instructions::default() };
             assert_eq!(history.instructions, again, "an earlier case has broken it");
         }
-        history.decide(&measuring("b"), lost);
+        history.decide(&measuring("b"), of(lost));
         assert_eq!(history.instructions.give_up.into_keys().collect::<Vec<_>>(), [CaseId("b".into())]);
     }
 
@@ -191,7 +214,7 @@ mod tests {
         let killed = End::Outside(Outside::Signal(9));
         for step in [Step::Starting, Step::OpeningGpu, Step::Preparing, measuring("a"), Step::Ending] {
             let mut history = History::default();
-            let decision = history.decide(&step, killed);
+            let decision = history.decide(&step, of(killed));
             assert!(
                 matches!(&decision, Decision::Restart(text) if text.contains("from outside (SIGKILL)")),
                 "{decision:?}"
@@ -201,14 +224,14 @@ mod tests {
         }
         let mut history = History::default();
         for case in ["a", "b", "a", "a"] {
-            assert!(matches!(history.decide(&measuring(case), killed), Decision::Restart(_)));
+            assert!(matches!(history.decide(&measuring(case), of(killed)), Decision::Restart(_)));
         }
         let given_up = &history.instructions.give_up;
         assert!(given_up.len() == 1 && !given_up[&CaseId("a".into())].is_own_fault, "{given_up:?}");
         // Nothing is known of what was shown or written.
-        assert!(matches!(History::default().decide(&Step::Other, killed), Decision::Impossible(_)));
+        assert!(matches!(History::default().decide(&Step::Other, of(killed)), Decision::Impossible(_)));
         let limit = End::Outside(Outside::CpuTimeLimit(Duration::from_secs(1)));
-        let decision = History::default().decide(&measuring("a"), limit);
+        let decision = History::default().decide(&measuring("a"), of(limit));
         assert!(
             matches!(decision, Decision::Impossible(text) if text.contains("ulimit -t") && text.contains("raise it"))
         );
@@ -218,16 +241,16 @@ mod tests {
     fn gpus_that_cannot_be_opened_are_left_out_once() {
         for step in [Step::OpeningGpu, Step::Preparing] {
             let mut history = History::default();
-            assert!(matches!(history.decide(&step, End::Hung(LIMIT)), Decision::Restart(_)));
+            assert!(matches!(history.decide(&step, of(End::Hung(LIMIT))), Decision::Restart(_)));
             assert!(history.instructions.without_gpu.is_some());
-            assert!(matches!(history.decide(&step, End::Hung(LIMIT)), Decision::Impossible(_)));
+            assert!(matches!(history.decide(&step, of(End::Hung(LIMIT))), Decision::Impossible(_)));
         }
     }
 
     #[test]
     fn an_experiment_that_ends_a_worker_is_left_out() {
         let mut history = History::default();
-        let decision = history.decide(&Step::Experiment("timeline".into()), SEGMENTATION_FAULT);
+        let decision = history.decide(&Step::Experiment("timeline".into()), of(SEGMENTATION_FAULT));
         assert!(matches!(decision, Decision::Restart(text) if text.contains("timeline") && text.contains("SIGSEGV")));
         assert!(history.instructions.without_experiments.contains_key("timeline"));
     }
@@ -235,18 +258,18 @@ mod tests {
     #[test]
     fn nothing_is_tried_for_ever() {
         for step in [Step::Starting, Step::OpeningCpu, Step::Ending, Step::Other] {
-            let decision = History::default().decide(&step, SEGMENTATION_FAULT);
+            let decision = History::default().decide(&step, of(SEGMENTATION_FAULT));
             assert!(matches!(&decision, Decision::Impossible(text) if text.contains("SIGSEGV")), "{decision:?}");
         }
         let mut history = History::default();
         for number in 1..=MOST_RESTARTS {
             assert!(!history.instructions.is_last);
             assert!(matches!(
-                history.decide(&measuring(&number.to_string()), SEGMENTATION_FAULT),
+                history.decide(&measuring(&number.to_string()), of(SEGMENTATION_FAULT)),
                 Decision::Restart(_)
             ));
         }
         assert!(history.instructions.is_last);
-        assert!(matches!(history.decide(&measuring("z"), SEGMENTATION_FAULT), Decision::Impossible(_)));
+        assert!(matches!(history.decide(&measuring("z"), of(SEGMENTATION_FAULT)), Decision::Impossible(_)));
     }
 }

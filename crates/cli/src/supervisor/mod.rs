@@ -22,7 +22,7 @@ use syncscope_host::end::{End, Outside};
 use syncscope_host::guard::{Guarded, temporary_folder};
 
 use self::board::{Board, Instructions, Step};
-use self::decision::{Decision, History, doing};
+use self::decision::{Decision, History, Left, doing};
 use crate::failure::{self, Failure, Outcome};
 use crate::launcher;
 use crate::terminal::{self, cancel_on_signal};
@@ -79,17 +79,17 @@ pub(crate) fn supervised(
     let mut history = History::default();
     history.instructions.exports = resuming.exports.map(|file| file.map(Into::into));
     loop {
-        let (step, end, directory) = worker.run(&history, &cancel)?;
+        let (step, left, directory) = worker.run(&history, &cancel)?;
         let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
         let how_to_go_on = directory
             .as_deref()
             .filter(is_begun)
             .map_or_else(String::new, |directory| format!("; go on with: {}", terminal::resume_command(directory)));
-        if cancel.is_cancelled() && decision::said(end).is_none() {
+        if cancel.is_cancelled() && left.said(&step).is_none() {
             terminal::note(&format!("interrupted{how_to_go_on}"));
             return Ok(Outcome::Interrupted);
         }
-        match history.decide(&step, end) {
+        match history.decide(&step, left) {
             Decision::Done(code) => return Ok(Outcome::OfWorker(code.try_into().unwrap_or(1))),
             Decision::Restart(message) => {
                 terminal::warning(&message);
@@ -124,7 +124,9 @@ pub(crate) fn another_follows() -> bool {
 pub(crate) fn leave(code: u8) {
     if board::is_there() {
         let is_said = code != failure::LABORATORY_LOST;
-        syncscope_host::exit_at_once(i32::from(code) + if is_said { decision::SAID } else { 0 });
+        let code = i32::from(code) + if is_said { decision::SAID } else { 0 };
+        board::leaves_with(code);
+        syncscope_host::exit_at_once(code);
     }
 }
 
@@ -168,7 +170,7 @@ impl Worker {
     }
 
     /// Runs it to its end: what it did last, how it ended, and where its results are.
-    fn run(&self, history: &History, cancel: &Cancel) -> Result<(Step, End, Option<PathBuf>), Failure> {
+    fn run(&self, history: &History, cancel: &Cancel) -> Result<(Step, Left, Option<PathBuf>), Failure> {
         let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
         let board = Board::new(&history.instructions).map_err(could_not)?;
         // `run.json` records the command as it was typed.
@@ -193,7 +195,7 @@ impl Worker {
                 child.id()
             )));
         }
-        Ok((step, end, board.directory()))
+        Ok((step, Left { end, announced: board.leaving() }, board.directory()))
     }
 }
 
