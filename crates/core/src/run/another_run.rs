@@ -18,7 +18,8 @@
 //! ([`Usual`]).
 //!
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
-//! assumed beyond it.
+//! assumed beyond it. Where a run of a guest ended before other processes had measured, that interval would be the narrower the
+//! less was measured: such rows get what is assumed and what is usual.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
@@ -201,6 +202,12 @@ fn of_class(
             .fold(predicted, Interval::union);
         (row.ns_interval, row.allowance) = (Some(shown), None);
     }
+    for index in members.iter().filter(|index| !ns.contains_key(index)) {
+        let row = &mut rows[*index];
+        if let (true, false, Some(usual)) = (row.provisional, joins_runs(row), known.usual) {
+            as_assumed(row, catalogue, usual);
+        }
+    }
     let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
     (common.len() >= FEWEST_PROCESSES).then(|| Shared {
         class,
@@ -209,6 +216,21 @@ fn of_class(
         another_run: rounded(half_width(shared)),
         clock_hz: median(&clocks).filter(|_| class == Class::NothingShared).map(rounded),
     })
+}
+
+/// Gives a row that too few processes measured the interval of what is assumed of it and usual for its class.
+fn as_assumed(row: &mut Row, catalogue: &Catalogue, usual: &Usual) {
+    let (Some(facts), Some(within)) = (catalogue.facts(&row.case.primitive), row.ns_within) else { return };
+    let effect = (facts.run_effect)(&row.case);
+    let of = |assumed: f64, apart: &Apart, shared: Option<Variance>| {
+        let assumed = Variance { value: assumed * assumed, degrees: DEGREES_OF_ASSUMED };
+        let own = as_usual(assumed, (None, Some(apart)));
+        half_width(shared.map_or(own, |shared| own.plus(shared)))
+    };
+    let Some(at) = row.ns else { return };
+    let predicted = around(at.value(), of(effect.ns, &usual.ns, Some(usual.ns.shared)));
+    row.cycles_interval = row.cycles.map(|at| around(at.value(), of(effect.cycles, &usual.cycles, None)));
+    (row.ns_interval, row.allowance) = (Some(predicted.union(within)), None);
 }
 
 /// The variance of the logarithm of each row as the figure of one run, and the factor that all rows share in each process.
@@ -430,6 +452,28 @@ mod tests {
         let expected = 2.776 * 0.03 * (4.0_f64 / 3.0).sqrt();
         assert!((half(&usual(0.03)) / expected.sinh() - 1.0).abs() < 0.01, "{} {expected}", half(&usual(0.03)));
         assert!(half(&usual(0.06)) > half(&usual(0.03)));
+    }
+
+    #[test]
+    fn a_run_that_ends_before_other_processes_measured_is_no_more_certain() {
+        let catalogue = of_one_lock();
+        let row = |provisional| Row {
+            ns: Some(Nanoseconds(100.0)),
+            ns_interval: Some(Interval { low: 99.9, high: 100.1 }),
+            ns_within: Some(Interval { low: 99.9, high: 100.1 }),
+            provisional,
+            ..Row::unmeasured(Case { threads: Some(4), ..Case::new("cpu.lock.mcs") }, crate::Verdict::Resolved)
+        };
+        let shown = |provisional, usual: &[Usual]| {
+            let mut rows = [row(provisional).with_facts(catalogue.facts("cpu.lock.mcs"))];
+            derive(&mut rows, &Details::default(), &catalogue, &[], usual);
+            rows[0].shown_width().unwrap()
+        };
+        // Student's t with 12 degrees times the deviation of two runs, of what moving lines share.
+        let least = 2.179 * 0.0296 * 2.0_f64.sqrt();
+        assert!(shown(true, &guests::GUESTS) > least, "{}", shown(true, &guests::GUESTS));
+        assert!(is(shown(true, &[]), 0.001), "nothing is known of machines that are no guests");
+        assert!(is(shown(false, &guests::GUESTS), 0.001), "a finished row says what it is");
     }
 
     /// In five processes, costs that rise evenly have a correlation of neighbours of (5 * 0.4 + 1) / 2, of which 0.8 counts.
