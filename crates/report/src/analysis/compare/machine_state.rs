@@ -15,7 +15,7 @@ use crate::reading::has_cost_of_case;
 use syncscope_core::sets::sets;
 
 /// Of fewer rows, what they have in common is not told from what each has of its own.
-const FEWEST: usize = 4;
+pub(super) const FEWEST: usize = 4;
 
 /// What the rows of a class have in common in two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

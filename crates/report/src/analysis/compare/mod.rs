@@ -106,6 +106,8 @@ pub fn compare_in_turn<'a>(
     remarks.extend(remarks::repeats(needs_repeats, threshold));
     if same_machine {
         remarks.extend(remarks::common_changes(&cases, threshold));
+        let are_two_runs = a.run.started != b.run.started;
+        remarks.extend(remarks::few_of_a_class(&cases).into_iter().filter(|_| are_two_runs));
     }
     let (families, changes) = (case::families(&cases), summary::sentences(&cases, threshold));
     // What executes other instructions has changed by itself, whatever the machine does.

@@ -179,3 +179,25 @@ fn what_no_state_explains_is_judged() {
     let slower = shares(10, of_b, 0.05, &[Change::Slower], |case| case.threads == Some(1));
     assert!(slower >= 0.95, "{slower}");
 }
+
+#[test]
+fn few_cases_do_not_tell_a_change_from_another_state() {
+    let remarks = |most: usize| {
+        let of = |name: &str, setting, seed, started: &str| {
+            let mut data = run(name, setting, seed);
+            let mut kept = 0;
+            data.rows.retain(|row| {
+                kept += usize::from(row.case.threads > Some(1) && row.case.primitive != "cpu.handoff.cas_pingpong");
+                row.case.threads > Some(1) && row.case.primitive != "cpu.handoff.cas_pingpong" && kept <= most
+            });
+            data.run.shared = another_run::derive(&mut data.rows, &data.details, &data.catalogue, &[], &[]);
+            data.run.started = started.to_owned();
+            data
+        };
+        let (a, b) = (of("a", USUAL, 1, "1"), of("b", Setting { lines: (2.0, 1.0), ..USUAL }, 2, "2"));
+        compare(&a, &b, 0.05).remarks.join("\n")
+    };
+    let warning = "another state of the machine would look like a change";
+    assert!(remarks(1).contains(&format!("with 1 case of moving cache lines, {warning}")), "{}", remarks(1));
+    assert!(!remarks(6).contains(warning), "{}", remarks(6));
+}
