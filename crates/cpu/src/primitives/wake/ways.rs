@@ -91,7 +91,7 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
 /// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
 pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
     "cpu.wake.futex_one_of_all",
-    "A token and a futex call wake one of the team's other threads, which sleep on the futex",
+    "The team's other threads sleep on a futex; a token and a futex call wake one of them",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .beyond_quick();
@@ -193,7 +193,7 @@ impl<const ALL: bool> Way for StdSignal<ALL> {
 /// In theory: an atomic exchange on the state of the waiter and a futex call. There is no lock.
 pub(super) static PARK: Entry = wake::entry::<Parked>(
     "cpu.wake.park",
-    "A store and unpark wake a parked thread, as in the standard library",
+    "The waker stores a flag and unparks the waiting thread, as the standard library does",
     "Rust std::thread::park, std::thread::Thread::unpark",
 );
 

@@ -147,7 +147,7 @@ atomics! {
     each_changes_it: true;
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always succeeds",
-    operation: "successfully replaces zero with zero",
+    operation: "performs a compare-and-swap of zero for zero, which succeeds",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS",
     each_changes_it: true;

@@ -72,7 +72,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         part("a converged warp", "converged").or_else(|| {
             let other = divergent()?;
             let sentence =
-                format!("the barrier of a converged warp compiled to nothing or was not measured; instead, {}", other.sentence);
+                format!("the barrier of a converged warp compiled to nothing or was not measured; a divergent warp was compared instead: {}", other.sentence);
             Some(Outcome { verdict: Truth::Open, sentence, ..other })
         })
     };

@@ -182,12 +182,14 @@ impl Unit {
         }
         let size = |known: &Known<'_>| naming::size(&known.row.case);
         let (cost, of_a, of_b) = (self.cost(a), size(a), size(b));
+        // Names that a size follows may end with a comma.
+        let bare = |name: &str| name.trim_end_matches(',').to_owned();
         match (name_a, name_b) {
-            ("", "") if !differ => format!("{cost} for both with {of_b}"),
+            ("", "") if !differ => format!("both cost {cost} with {of_b}"),
             ("", "") => format!("{cost} both with {of_a} and with {of_b}"),
             (name, "") => format!("{cost} for {name} both with {of_a} and with {of_b}"),
-            _ if !differ => format!("{cost} both for {name_a} and for {name_b} with {of_b}"),
-            _ => format!("{cost} both for {name_a} with {of_a} and for {name_b} with {of_b}"),
+            _ if !differ => format!("{} and {} both cost {cost} with {of_b}", bare(name_a), bare(name_b)),
+            _ => format!("{} with {of_a} and {} with {of_b} both cost {cost}", bare(name_a), bare(name_b)),
         }
     }
 }
@@ -364,11 +366,11 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     let unit = Unit::of([least, median, most]);
     let (middle, [low, high]) = (unit.cost(median), [least, most].map(|end| unit.sized_as_end(end)));
     let (inside, is_singular) = figure::share(yes, all, "case");
-    let inside = format!("{inside} {}", if is_singular { "is" } else { "are" });
-    let outside = if no > 0 { format!(" and {no} are outside") } else { String::new() };
+    let are = |is_one: bool| if is_one { "is" } else { "are" };
+    let inside = format!("{inside} {}", are(is_singular));
+    let outside = if no > 0 { format!(", and {no} {} not", are(no == 1)) } else { String::new() };
     let sentence = format!(
-        "the median is {middle}; {inside} within a factor of {LARGELY} of it{outside}; costs range \
-         from {low} to {high}"
+        "{inside} within a factor of {LARGELY} of the median of {middle}{outside}; costs range from {low} to {high}"
     );
     let all = [median, least, most].into_iter().chain(rows).map(|row| row.index);
     Some(outcome(tally.reaches(GENERALLY), sentence, "", all))

@@ -7,7 +7,7 @@ pub(in crate::analysis::questions) const SENTENCES: Sentences = &[sentence(order
 /// Where both blocks are: the words of the group, and those of a label.
 const PLACES: [(&str, &str); 4] = [
     ("", "the first two blocks of a grid"),
-    ("near", "two blocks near one half of the L2 cache"),
+    ("near", "two blocks near the same half of the L2 cache"),
     ("far", "two blocks near different halves of the L2 cache"),
     ("cluster #", "two blocks of a cluster"),
 ];
@@ -141,7 +141,7 @@ mod tests {
         let named = found.into_iter().map(|one| (one.situation, one.decision.choice.unwrap().name));
         let named: Vec<(String, String)> = named.collect();
         assert_eq!(named[0], ("the first two blocks of a grid".to_owned(), "packed".to_owned()));
-        assert_eq!(named[1], ("two blocks near one half of the L2 cache".to_owned(), "flag".to_owned()));
+        assert_eq!(named[1], ("two blocks near the same half of the L2 cache".to_owned(), "flag".to_owned()));
         let without = advise(&data(Vec::new()), Need::HandOver, asked);
         assert!(without[0].decision.outcome.sentence.contains("--only 'gpu.handoff.*'"));
     }
