@@ -170,6 +170,63 @@ fn a_message_needs_release_and_acquire() {
     assert!(is_refuted(volatile), "plain accesses race");
 }
 
+/// A reading whose value goes to the register of the thread alone, as the header asks of operations without another result.
+#[test]
+fn what_is_read_into_the_register_counts() {
+    let trials = Trials::new(None).unwrap();
+    let counted = |acquire: &str, release: &str, time: Duration| {
+        let text = format!(
+            "struct state {{ atomic_int lock; int data; }};\n\
+             void operation(struct thread *me) {{ struct state *const state = me->memory;\n\
+             while (atomic_exchange_explicit(&state->lock, 1, memory_order_{acquire})) {{}}\n\
+             if (me->number == 0) state->data++; else me->value += state->data;\n\
+             atomic_store_explicit(&state->lock, 0, memory_order_{release}); }}\n\
+             int check(struct thread *me) {{ (void)me; return 1; }}\n"
+        );
+        asked(&trials, "mine.c", &text, &["operation", "check"], time)
+    };
+    assert!(matches!(counted("acquire", "release", TIME_OF_THE_RIGHT), Model::NotRefuted(_)));
+    for (acquire, release) in [("relaxed", "release"), ("acquire", "relaxed")] {
+        assert!(matches!(counted(acquire, release, TIME), Model::Refuted(_)), "{acquire} {release}");
+    }
+}
+
+/// The kernel compares a futex with what it finds, which may be older than what another thread has on its way. What is written before
+/// a wake-up has arrived.
+#[test]
+fn a_sleeper_may_miss_a_store_that_is_on_its_way() {
+    const HEADERS: &str = "#include <linux/futex.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n";
+    let trials = Trials::new(None).unwrap();
+    let of_lock = |text: &str, time: Duration| asked(&trials, "mine.c", text, &["acquire", "release"], time);
+    let of_waiters = |store: &str, time: Duration| {
+        let text = format!(
+            "{HEADERS}struct state {{ atomic_uint lock, waiters; }};\n\
+             void acquire(struct thread *me) {{ struct state *const state = me->memory;\n\
+             while (atomic_exchange(&state->lock, 1)) {{ atomic_fetch_add(&state->waiters, 1);\n\
+             syscall(SYS_futex, &state->lock, FUTEX_WAIT_PRIVATE, 1, 0, 0, 0); atomic_fetch_sub(&state->waiters, 1); }} }}\n\
+             void release(struct thread *me) {{ struct state *const state = me->memory;\n\
+             atomic_store_explicit(&state->lock, 0, memory_order_{store});\n\
+             if (atomic_load(&state->waiters)) syscall(SYS_futex, &state->lock, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0); }}\n"
+        );
+        of_lock(&text, time)
+    };
+    let late = of_waiters("release", TIME);
+    assert!(late.in_words("x").contains("waits for ever"), "{late:?}");
+    let in_order = of_waiters("seq_cst", TIME_OF_THE_RIGHT);
+    assert!(matches!(in_order, Model::NotRefuted(_)), "{in_order:?}");
+    // The mutex of Drepper, "Futexes Are Tricky": its word holds all, so acquire and release are enough.
+    let text = format!(
+        "{HEADERS}void acquire(struct thread *me) {{ T seen = 0;\n\
+         if (atomic_compare_exchange_strong_explicit(me->x, &seen, 1, memory_order_acquire, memory_order_relaxed)) return;\n\
+         while (atomic_exchange_explicit(me->x, 2, memory_order_acquire))\n\
+         syscall(SYS_futex, me->x, FUTEX_WAIT_PRIVATE, 2, 0, 0, 0); }}\n\
+         void release(struct thread *me) {{ if (atomic_exchange_explicit(me->x, 0, memory_order_release) == 2)\n\
+         syscall(SYS_futex, me->x, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0); }}\n"
+    );
+    let of_one_word = of_lock(&text, TIME_OF_THE_RIGHT);
+    assert!(matches!(of_one_word, Model::NotRefuted(_)), "{of_one_word:?}");
+}
+
 /// What the model cannot do it says, and it ends in any case.
 #[test]
 fn what_cannot_be_modelled_is_said() {

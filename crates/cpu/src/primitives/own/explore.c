@@ -599,7 +599,17 @@ void syncscope_model_meet(void *me) {
     syncscope_model_meet_part(0, all->threads);
 }
 
-// The futex: the comparison and the begin of the sleep are one step.
+// The futex: the comparison and the begin of the sleep are one step. The kernel compares behind a full barrier, with a value that may
+// be older than the newest one: a store may still be on its way.
+static int is_found_by_kernel(uintptr_t address, uint32_t value) {
+    __tsan_atomic_thread_fence(SEQ_CST);
+    const int place = place_of(address, 4);
+    clean(place);
+    const int message = pick(place, RELAXED, is_any, 0);
+    see(place, message, RELAXED);
+    return (uint32_t)all->messages[message].value == value;
+}
+
 long syscall(long number, ...) {
     va_list arguments;
     va_start(arguments, number);
@@ -610,13 +620,15 @@ long syscall(long number, ...) {
     if (number != SYS_futex || !is_running()) cannot("it makes a system call");
     turn();
     if (operation == 0 || operation == 9) {
-        if (memory_value(address, 4) != value) return errno = EAGAIN, -1;
+        if (!is_found_by_kernel(address, value)) return errno = EAGAIN, -1;
         self()->sleeps_on = address;
         self()->progress++;
         block(SLEEPS);
         return 0;
     }
     if (operation != 1 && operation != 10) cannot("it makes an unknown call of the futex");
+    // Whoever compares later finds what was written before.
+    __tsan_atomic_thread_fence(SEQ_CST);
     long woken = 0;
     for (unsigned thread = 0; thread < all->threads && woken < (long)value; thread++) {
         struct strand *const strand = &all->strands[thread];

@@ -15,6 +15,9 @@ void syncscope_broken(const char *what, uint64_t expected, uint64_t found);
 void syncscope_delay(unsigned number);
 void syncscope_trial_clear(void);
 void syncscope_trial_begin(unsigned threads);
+// What an operation read into its register counts as used: otherwise the compiler drops the reading.
+#define SYNCSCOPE_USE(me) __asm__ volatile("" : : "m"((me).value))
+
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
 #ifdef __cplusplus
@@ -50,6 +53,9 @@ void syncscope_trial_begin(unsigned threads) {
         const uint64_t expected = (EXPECTED), found = (FOUND);                       \
         if (found != expected) syncscope_broken(WHAT, expected, found);              \
     } while (0)
+
+// What an operation read into its register counts as used: otherwise the compiler drops the reading.
+#define SYNCSCOPE_USE(me) __asm__ volatile("" : : "m"((me).value))
 
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times) {
     struct thread me = syncscope_member(number, threads);
@@ -100,6 +106,7 @@ void syncscope_trial_run(unsigned number, unsigned threads, unsigned times) {
 #else
         SYNCSCOPE_OPERATION(&me);
 #endif
+        SYNCSCOPE_USE(me);
     }
 }
 
