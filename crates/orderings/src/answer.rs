@@ -128,11 +128,13 @@ impl Model {
 
 impl Bound {
     fn in_words(&self) -> String {
-        let Self { threads, deviations, is_complete, .. } = self;
+        let Self { threads, times, deviations, is_complete, .. } = self;
+        let s = |count: u32| if count == 1 { "" } else { "s" };
+        let team = format!("{threads} threads with {times} use{} each", s(*times));
         match (is_complete, deviations) {
-            (true, _) => format!("all executions of {threads} threads"),
-            (false, Some(deviations)) => format!("{threads} threads up to {deviations} deviations"),
-            (false, None) => format!("{threads} threads: too large"),
+            (true, _) => format!("all executions of {team}"),
+            (false, Some(deviations)) => format!("{team} (up to {deviations} deviation{})", s(*deviations)),
+            (false, None) => format!("{team} (too large)"),
         }
     }
 }
@@ -281,8 +283,14 @@ mod tests {
         let stuck = Model::parse("broken stuck 3 2 -1 0 0 2 2 14\n", &Files::from([(2, Some("lib.h".to_owned()))]));
         assert_eq!(stuck.in_words("x"), "thread 2 waits for ever at line 14 of lib.h");
         let held = Model::parse("held 2 2 5 0 99\nheld 3 1 2 1 7\n", &Files::new());
-        assert_eq!(held.in_words("x"), "2 threads up to 5 deviations, all executions of 3 threads");
-        assert_eq!(Model::parse("held 3 1 -1 0 7\n", &Files::new()).in_words("x"), "3 threads: too large");
+        assert_eq!(
+            held.in_words("x"),
+            "2 threads with 2 uses each (up to 5 deviations), all executions of 3 threads with 1 use each"
+        );
+        assert_eq!(
+            Model::parse("held 3 1 -1 0 7\n", &Files::new()).in_words("x"),
+            "3 threads with 1 use each (too large)"
+        );
         assert_eq!(Model::parse("cannot it sleeps\n", &Files::new()), Model::Cannot("it sleeps".to_owned()));
         for strange in ["", "broken", "broken race", "held 1", "step", "\u{0}"] {
             assert!(matches!(Model::parse(strange, &Files::new()), Model::Cannot(_)), "{strange}");

@@ -402,7 +402,7 @@ mod tests {
             "free here; the memory model requires it: threads 0 and 1 at x: nothing orders them"
         );
         let answer = row(saving(300.0, 320.0), Some(held()), Some(Test::NotSeen(2_000_000))).needed("x");
-        assert_eq!(answer, "not refuted: not seen in 2,000,000; 2 threads up to 5 deviations");
+        assert_eq!(answer, "not refuted: not seen in 2,000,000; 2 threads with 2 uses each (up to 5 deviations)");
         assert_eq!(saving(300.0, 320.0).in_words(), "310 ns less (±3 %)");
         assert_eq!(saving(-0.5, 0.5).in_words(), "no difference shown (±0.50 ns)");
         assert_eq!(saving(-3.0, -2.0).in_words(), "2.50 ns more (±20 %)");

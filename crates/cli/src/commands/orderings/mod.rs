@@ -168,7 +168,12 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
         .map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}"))
         .collect();
     let others = if others.is_empty() { String::new() } else { format!(" (not tried: {})", others.join("; ")) };
-    Err(Failure::CouldNot(format!("{} has no memory ordering that can be weakened{others}", own.id)))
+    let unseen = if is_gpu {
+        ""
+    } else {
+        "; operators on atomics (`v = 1`), macros and aliases are not looked through: write `atomic_store(&v, 1)`"
+    };
+    Err(Failure::CouldNot(format!("{}: no memory ordering was found that can be weakened{others}{unseen}", own.id)))
 }
 
 fn empty_table(own: &OwnOperation, not_tried: Vec<NotTried>) -> Table {

@@ -68,8 +68,12 @@ impl Study {
             })
             .flatten()
             .collect();
-        let of_case = |case: &Saving| savings.iter().filter(|one| one.case == case.case).map(|one| one.saved_ns).sum();
-        without_any.sum_ns = together.iter().map(of_case).collect();
+        let of_case = |case: &Saving| -> Option<f64> {
+            let of_it: Vec<f64> = savings.iter().filter(|one| one.case == case.case).map(|one| one.saved_ns).collect();
+            (!of_it.is_empty()).then(|| of_it.iter().sum())
+        };
+        // Where a case has no price of its own, there is nothing to compare.
+        without_any.sum_ns = together.iter().map(of_case).collect::<Option<_>>().unwrap_or_default();
     }
 }
 
