@@ -174,7 +174,8 @@ fn of_class(
         if joins_runs(row) {
             continue;
         }
-        row.cycles_interval = row.cycles.map(|at| around(at.value(), half_width(as_usual(*own, known.in_cycles()))));
+        let predicted = |at: f64| around(at, half_width(as_usual(*own, known.in_cycles())));
+        row.cycles_interval = row.cycles.map(|at| holding(predicted(at.value()), row.cycles_within));
     }
     let logs_of: BTreeMap<usize, &Logs> = of_ns.iter().map(|logs| (logs.row, logs)).collect();
     for (index, own) in &ns {
@@ -195,11 +196,8 @@ fn of_class(
             (None, None) => as_usual(*own, known.in_ns()),
         };
         let predicted = around(at, half_width(own.plus(shared)));
-        let within = row.ns_within.map(|Interval { low, high }| Interval { low: rounded(low), high: rounded(high) });
-        let shown = within
-            .into_iter()
-            .chain(of_runs.and_then(|logs| logs.hull(row, shares_nothing)))
-            .fold(predicted, Interval::union);
+        let hull = of_runs.and_then(|logs| logs.hull(row, shares_nothing));
+        let shown = hull.into_iter().fold(holding(predicted, row.ns_within), Interval::union);
         (row.ns_interval, row.allowance) = (Some(shown), None);
     }
     for index in members.iter().filter(|index| !ns.contains_key(index)) {
@@ -229,8 +227,9 @@ fn as_assumed(row: &mut Row, catalogue: &Catalogue, usual: &Usual) {
     };
     let Some(at) = row.ns else { return };
     let predicted = around(at.value(), of(effect.ns, &usual.ns, Some(usual.ns.shared)));
-    row.cycles_interval = row.cycles.map(|at| around(at.value(), of(effect.cycles, &usual.cycles, None)));
-    (row.ns_interval, row.allowance) = (Some(predicted.union(within)), None);
+    let in_cycles = |at: f64| around(at, of(effect.cycles, &usual.cycles, None));
+    row.cycles_interval = row.cycles.map(|at| holding(in_cycles(at.value()), row.cycles_within));
+    (row.ns_interval, row.allowance) = (Some(holding(predicted, Some(within))), None);
 }
 
 /// The variance of the logarithm of each row as the figure of one run, and the factor that all rows share in each process.
@@ -358,6 +357,12 @@ fn around(at: f64, half: f64) -> Interval {
     Interval { low: at * (-half).exp(), high: at * half.exp() }
 }
 
+/// The interval, and at least that within the run.
+fn holding(predicted: Interval, within: Option<Interval>) -> Interval {
+    let within = within.map(|Interval { low, high }| Interval { low: rounded(low), high: rounded(high) });
+    within.into_iter().fold(predicted, Interval::union)
+}
+
 /// What the rows of a run share, in one line for people; empty where that was not measured.
 pub fn sentence(shared: &[Shared]) -> String {
     let percent = |share: f64| format!("±{} %", significant_of_percent(100.0 * share));
@@ -452,6 +457,33 @@ mod tests {
         let expected = 2.776 * 0.03 * (4.0_f64 / 3.0).sqrt();
         assert!((half(&usual(0.03)) / expected.sinh() - 1.0).abs() < 0.01, "{} {expected}", half(&usual(0.03)));
         assert!(half(&usual(0.06)) > half(&usual(0.03)));
+    }
+
+    /// The median of few cases is one of them, of which nothing is left.
+    #[test]
+    fn an_interval_for_another_run_holds_that_within_the_run() {
+        let catalogue = of_one_lock();
+        let within = |at: f64| Some(Interval { low: at * 0.99, high: at * 1.01 });
+        let row = |threads| Row {
+            ns: Some(Nanoseconds(100.0)),
+            cycles: Some(Cycles(250.0)),
+            ns_within: within(100.0),
+            cycles_within: within(250.0),
+            ..Row::unmeasured(Case { threads: Some(threads), ..Case::new("cpu.lock.mcs") }, crate::Verdict::Resolved)
+        };
+        let mut rows: Vec<Row> = (2..8).map(row).collect();
+        let of = |name: &'static str, at: f64| (0..7).map(move |process| Detail::of_actor(name, process, at));
+        let both = || of(Detail::PROCESS_NS, 100.0).chain(of(Detail::PROCESS_CYCLES, 250.0)).collect();
+        let details = rows.iter().map(|row| (row.case.id(), both())).collect();
+        derive(&mut rows, &details, &catalogue, &[], &[]);
+        for row in &rows {
+            let held = |shown: Option<Interval>, within: Option<Interval>| {
+                let (shown, within) = (shown.unwrap(), within.unwrap());
+                shown.low <= within.low && within.high <= shown.high
+            };
+            assert!(held(row.ns_interval, row.ns_within), "{:?}", row.ns_interval);
+            assert!(held(row.cycles_interval, row.cycles_within), "{:?}", row.cycles_interval);
+        }
     }
 
     #[test]
