@@ -176,10 +176,11 @@ impl Worker {
         policy.inspect(|policy| policy.set_for(&mut command));
         child_process::inherit(&mut command, &[&inherited.descriptors()[..], &[of_child.as_fd()]].concat());
         let before = Before::now();
-        let child = command.spawn()?;
         let (output, reports) = (socket.try_clone()?, reports.clone());
+        // Dropped, it ends the child, too.
+        let worker = Self { child: command.spawn()?, before, socket };
         // It ends with the socket, which the end of the child closes.
-        thread::spawn(move || {
+        thread::Builder::new().spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             let report = |line: String| -> Report {
                 let unreadable = |_| Err(Stopped::Failed(format!("`{line}` cannot be read")));
@@ -187,8 +188,8 @@ impl Worker {
             };
             let all = lines.map(report).chain([Err(Stopped::Ended)]);
             all.for_each(|report| drop(reports.send((number, report))));
-        });
-        Ok(Self { child, before, socket })
+        })?;
+        Ok(worker)
     }
 
     fn kill(&mut self) {

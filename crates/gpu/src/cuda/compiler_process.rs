@@ -163,13 +163,15 @@ impl CompilerProcess {
             .map_err(could_not)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (sender, answers) = mpsc::channel();
+        // Dropped, it ends the child, too.
+        let process = Self { child, input, answers };
         // It ends with the pipe, which the end of the child closes.
-        thread::spawn(move || {
+        let reads = thread::Builder::new().spawn(move || {
             let Some(output) = output else { return };
             let answers = serde_json::Deserializer::from_reader(BufReader::new(output)).into_iter();
             let _ = answers.map_while(Result::ok).try_for_each(|answer| sender.send(answer));
         });
-        Ok(Self { child, input, answers })
+        reads.map(|_| process).map_err(could_not)
     }
 
     fn answer(&mut self, source: Source<'_>, arch: &str, options: &[String], code: Code) -> Result<Answer, NvrtcError> {
