@@ -86,7 +86,11 @@ impl UncertainCost {
     }
 
     /// A cost whose logarithm has these variances, with or without what its class shares.
+    /// `None` of a cost that has none.
     pub(super) fn of_parts(cost: f64, parts: Parts, with_shared: bool) -> Option<Self> {
+        if cost <= 0.0 {
+            return None;
+        }
         let square = cost.powi(2);
         // Taken as known, it must make up for the few degrees that it is estimated with.
         let tails = (student::quantile_95(parts.shared.degrees) / Level::P95.z).powi(2);
@@ -197,7 +201,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use syncscope_core::stats::layouts;
+    use syncscope_core::stats::{Variance, layouts};
     use syncscope_core::{Case, Nanoseconds, Verdict};
 
     const MANY: f64 = 1e6;
@@ -214,6 +218,14 @@ mod tests {
 
     fn cost(ns: f64, within: f64, run: f64) -> UncertainCost {
         UncertainCost::of(&row(ns, within, run), MANY).unwrap()
+    }
+
+    #[test]
+    fn what_has_no_cost_has_no_logarithm() {
+        let parts =
+            Parts { own: Variance { value: 1e-4, degrees: 6.0 }, shared: Variance { value: 1e-4, degrees: 6.0 } };
+        let of = |cost| UncertainCost::of_parts(cost, parts, true).is_some();
+        assert_eq!([5.0, 0.0, -1.0].map(of), [true, false, false]);
     }
 
     #[test]
