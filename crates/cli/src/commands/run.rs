@@ -80,7 +80,9 @@ fn check_variables() -> Result<(), Failure> {
     type Rule = (&'static str, &'static str, fn(&str) -> bool);
     const RULES: [Rule; 3] = [
         ("SYNCSCOPE_KEEP_AWAKE", "on or off", |text| ["on", "off"].contains(&text)),
-        ("SYNCSCOPE_STEP_LIMIT", "a time such as 10m", |text| humantime::parse_duration(text).is_ok()),
+        ("SYNCSCOPE_STEP_LIMIT", "a time such as 10m", |text| {
+            humantime::parse_duration(text).is_ok_and(|limit| !limit.is_zero())
+        }),
         ("SYNCSCOPE_COMPILE_LIMIT", "seconds such as 90", |text| text.parse::<u64>().is_ok()),
     ];
     let wrong = |(name, expected, fits): Rule| {

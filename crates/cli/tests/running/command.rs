@@ -174,9 +174,12 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
 #[test]
 fn a_variable_with_a_value_that_nothing_reads_is_refused() {
     let out = tempfile::tempdir().unwrap();
-    for (name, value) in
-        [("SYNCSCOPE_STEP_LIMIT", "90"), ("SYNCSCOPE_KEEP_AWAKE", "yes"), ("SYNCSCOPE_COMPILE_LIMIT", "90s")]
-    {
+    for (name, value) in [
+        ("SYNCSCOPE_STEP_LIMIT", "90"),
+        ("SYNCSCOPE_STEP_LIMIT", "0s"),
+        ("SYNCSCOPE_KEEP_AWAKE", "yes"),
+        ("SYNCSCOPE_COMPILE_LIMIT", "90s"),
+    ] {
         let refused = command(&["run", "--out", &path(out.path(), "run")]).env(name, value).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{name}: {}", stderr(&refused));
         assert!(error_line(&refused).contains(&format!("{name} is `{value}`: expected")), "{}", error_line(&refused));
