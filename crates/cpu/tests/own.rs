@@ -116,6 +116,19 @@ fn the_instruction_of_a_line_stands_in_its_evidence() {
         let summary = summary(&statement(name, line), 1);
         assert!(summary.starts_with(found), "{line}: {summary}");
     }
+    // The loops themselves stay as they are, so that their instructions can be compared.
+    let add = statement("unrolled", "atomic_fetch_add(&x, 1)");
+    let option = OwnOperation { options: vec!["-funroll-all-loops".to_owned()], ..add };
+    let pragma = "#pragma GCC optimize(\"unroll-all-loops\")\n\
+                  void operation(struct thread *me) { atomic_fetch_add(me->x, 1); }";
+    for (unrolled, threads, found) in [
+        (option.clone(), 1, "lock add 16/32"),
+        (option, 2, "lock add 2/4"),
+        (in_file("unrolled.c", "operation", pragma), 1, "lock add 16/32"),
+    ] {
+        let summary = summary(&unrolled, threads);
+        assert!(summary.starts_with(found), "{}: {summary}", unrolled.id);
+    }
     assert!(summary(&statement("contended", "atomic_fetch_add(&x, 1)"), 2).starts_with("lock add 2/4"));
     let read = statement("read", "value = atomic_load_explicit(&x, memory_order_relaxed)");
     assert!(summary(&read, 2).starts_with("mov 16/32"), "threads that only read do not contend");

@@ -61,9 +61,20 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
     if (copies >= 2) syncscope_once(me), syncscope_use(me);
 }
 
+// The loops are compared by their instructions, so that each has one copy of its body, whatever the options and the pragmas of a
+// source say. Those of the source itself are unrolled as they say.
+#if defined(__clang__)
+#define SYNCSCOPE_ROLLED _Pragma("clang loop unroll(disable)")
+#elif __GNUC__ >= 8
+#define SYNCSCOPE_ROLLED _Pragma("GCC unroll 1")
+#else
+#define SYNCSCOPE_ROLLED
+#endif
+
 #define SYNCSCOPE_REPEAT(COPIES)                                                                                      \
     SYNCSCOPE_EXPORT void syncscope_repeat_##COPIES(const struct syncscope_given *given, uint64_t iterations) {       \
         struct thread me = syncscope_thread(given);                                                                   \
+        SYNCSCOPE_ROLLED                                                                                              \
         for (uint64_t iteration = 0; iteration < iterations; iteration++) {                                           \
             syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
             syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
@@ -80,7 +91,8 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
     SYNCSCOPE_EXPORT void syncscope_window_##COPIES(const struct syncscope_given *given, uint64_t (*look)(void *),    \
                                                     void *watch, uint64_t left) {                                     \
         struct thread me = syncscope_thread(given);                                                                   \
-        for (;;) {                                                                                                    \
+        SYNCSCOPE_ROLLED                                                                                              \
+        for (; 1;) {                                                                                                  \
             if (__builtin_expect(left == 0, 0) && (left = look(watch)) == 0) break;                                   \
             left--;                                                                                                   \
             syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
