@@ -45,7 +45,14 @@ pub fn compile(
     if let Some(messages) = run(compiler, source, &draft, limit, is_cancelled)? {
         return Err(Refusal::Failed(first_error(&messages)));
     }
-    Ok(fs::rename(&draft, file).map_err(could_not)?)
+    Ok(fs::rename(&draft, file).map_err(|error| unwritten(&error).unwrap_or_else(|| could_not(error)))?)
+}
+
+/// What is to be said where a compiler ends without a complaint and its file is not there.
+fn unwritten(error: &io::Error) -> Option<String> {
+    const REASON: &str =
+        "the compiler ended without writing its file: is it one, and has it no option to stop earlier (-E, -S)?";
+    (error.kind() == io::ErrorKind::NotFound).then(|| REASON.to_owned())
 }
 
 /// The same as assembly: the text of it, or all messages of a compiler that refuses it.
@@ -64,7 +71,8 @@ pub fn assembly(
     if let Some(messages) = run(compiler, source, &file, limit, is_cancelled)? {
         return Ok(Err(messages));
     }
-    Ok(fs::read_to_string(&file).map(Ok).map_err(|error| format!("{}: {error}", file.display()))?)
+    let could_not = |error: io::Error| unwritten(&error).unwrap_or_else(|| format!("{}: {error}", file.display()));
+    Ok(fs::read_to_string(&file).map(Ok).map_err(could_not)?)
 }
 
 /// All messages about a text that a compiler refuses; `None` if it takes it.
@@ -118,11 +126,18 @@ fn run(
     }
 }
 
-/// The line of a compiler's messages that says why it failed.
+/// The line of a compiler's messages that says why it failed. That its linker failed says the compiler last.
 pub fn first_error(messages: &str) -> String {
     let says_why = |line: &&str| line.contains("error") || line.contains("undefined reference");
-    let error = messages.lines().find(says_why).or_else(|| messages.lines().find(|line| !line.trim().is_empty()));
-    error.unwrap_or("the compiler failed without a message").trim().to_owned()
+    let is_of_driver = |line: &str| line.starts_with("collect2:") || line.contains("linker command failed");
+    let lines = || messages.lines().filter(|line| !line.trim().is_empty());
+    let of_linker = |line: &&str| {
+        !is_of_driver(line)
+            && !["arning: ", "skipping incompatible "].iter().any(|word| line.contains(word))
+            && !line.ends_with(':')
+    };
+    let error = lines().find(|line| says_why(line) && !is_of_driver(line)).or_else(|| lines().find(of_linker));
+    error.or_else(|| lines().next()).unwrap_or("the compiler failed without a message").trim().to_owned()
 }
 
 #[cfg(test)]
@@ -146,5 +161,22 @@ mod tests {
         assert_eq!(first_error("cannot execute\n"), "cannot execute");
         assert_eq!(first_error("\n \nno memory is left\n"), "no memory is left");
         assert!(first_error("\n").contains("without a message"));
+        let linker = "s.s:4: Warning: .space repeat count is zero, ignored\n/usr/bin/ld: a.o: in function `f':\n\
+                      /usr/bin/ld: cannot find crti.o: No such file\ncollect2: error: ld returned 1 exit status\n";
+        assert_eq!(first_error(linker), "/usr/bin/ld: cannot find crti.o: No such file");
+        let only = "clang: error: linker command failed with exit code 1 (use -v to see invocation)";
+        assert_eq!(first_error(only), only);
+    }
+
+    #[test]
+    fn a_compiler_that_writes_nothing_is_told() {
+        let folder = temporary_folder().unwrap();
+        let (source, limit) = (("c", "int f;"), Duration::from_secs(60));
+        let compiled = compile(Command::new("true"), source, &folder.path().join("file"), limit, || false);
+        let as_text = assembly(Command::new("true"), source, limit, || false).map(|_| ());
+        for refused in [compiled, as_text] {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.starts_with("the compiler ended without writing its file"), "{refused}");
+        }
     }
 }
