@@ -32,6 +32,11 @@ pub fn limit() {
     });
 }
 
+/// Whether foreign code may have run in this process.
+pub(crate) fn are_limited() -> bool {
+    RETURNED.get().is_some()
+}
+
 extern "C" fn in_child() {
     if GENERATION.fetch_add(1, Ordering::Relaxed) >= GENERATIONS {
         exit_at_once(0);

@@ -22,7 +22,7 @@ use std::{env, fs, io, ptr, thread};
 use tempfile::TempDir;
 
 use crate::end::{Before, End};
-use crate::{done, limits};
+use crate::{done, forks, limits};
 
 /// The signal that makes a guard kill all. Others end nothing: `SIGTERM` is passed to the child.
 const END: libc::c_int = libc::SIGQUIT;
@@ -71,6 +71,9 @@ impl Guarded {
         // Measured code may have this process ignore that children end, and then nobody can wait for one.
         // SAFETY: the call takes two numbers; the default action ignores the signal and lets children be waited for.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+        if forks::are_limited() {
+            clear_timers();
+        }
         // SAFETY: `divide` makes system calls. What comes back from it allocates nothing.
         unsafe { command.pre_exec(move || divide(parent, folder.as_deref())) };
         let before = Before::now();
@@ -116,6 +119,17 @@ impl Drop for Guarded {
     fn drop(&mut self) {
         if let Ok(None) = self.try_wait() {
             send(self.id().cast_signed(), END);
+        }
+    }
+}
+
+/// Ends the interval timers of this process, which measured code has started: they would interrupt all that comes after it.
+fn clear_timers() {
+    // SAFETY: zeros are a valid value, and the calls take a number and the address of it.
+    unsafe {
+        let none = zeroed::<libc::itimerval>();
+        for timer in [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF] {
+            libc::setitimer(timer, &raw const none, ptr::null_mut());
         }
     }
 }
@@ -355,6 +369,29 @@ mod tests {
 
     fn tree(file: &Path, then: &str) -> Command {
         shell(&format!("{TREE}{then}").replace("FILE", file.to_str().unwrap()))
+    }
+
+    #[test]
+    fn timers_of_measured_code_end_where_a_child_starts() {
+        let hour = libc::timeval { tv_sec: 3600, tv_usec: 0 };
+        // SAFETY: the calls take numbers, and values that are valid for them.
+        let left = |timer| unsafe {
+            let mut left = zeroed::<libc::itimerval>();
+            libc::getitimer(timer, &raw mut left);
+            left.it_value.tv_sec + left.it_interval.tv_sec
+        };
+        let timers = [libc::ITIMER_REAL, libc::ITIMER_VIRTUAL, libc::ITIMER_PROF];
+        let start = || Guarded::spawn(&mut shell("exit 0")).unwrap().guard.wait().unwrap();
+        let set = libc::itimerval { it_interval: hour, it_value: hour };
+        // SAFETY: as above.
+        timers.iter().for_each(|timer| unsafe { _ = libc::setitimer(*timer, &raw const set, ptr::null_mut()) });
+        assert!(
+            start().success() && timers.map(left).iter().all(|left| *left > 3600),
+            "those of who started this one stay"
+        );
+        forks::limit();
+        assert!(start().success());
+        assert_eq!(timers.map(left), [0; 3]);
     }
 
     #[test]
