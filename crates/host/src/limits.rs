@@ -78,6 +78,20 @@ fn bounded(limit: libc::rlimit) -> Option<u64> {
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
+/// How many threads this process may still start by the memory mappings that it may have: one that gets no stack for its signals
+/// aborts the process. `None` where the system does not say.
+pub fn threads_left() -> Option<usize> {
+    let read = |file| fs::read_to_string(file).ok();
+    let most: usize = read("/proc/sys/vm/max_map_count")?.trim().parse().ok()?;
+    Some(most.saturating_sub(read("/proc/self/maps")?.lines().count() + SPARE_MAPPINGS) / MAPPINGS_OF_THREAD)
+}
+
+/// A stack and one for signals, each with a guard.
+const MAPPINGS_OF_THREAD: usize = 4;
+
+/// For all but threads.
+const SPARE_MAPPINGS: usize = 512;
+
 /// The CPU time of all processes that this one has waited for, and of those that they have waited for.
 pub fn cpu_time_of_children() -> Duration {
     // SAFETY: zeros are a valid value, which the call replaces.
@@ -116,6 +130,19 @@ fn counted(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
     use std::process::Command;
+
+    #[test]
+    fn each_thread_takes_its_share_of_the_mappings() {
+        let before = threads_left().unwrap();
+        let (end, wait) = std::sync::mpsc::channel::<()>();
+        let wait = std::sync::Mutex::new(wait);
+        std::thread::scope(|scope| {
+            (0..64).for_each(|_| _ = scope.spawn(|| wait.lock().unwrap().recv()));
+            let left = threads_left().unwrap();
+            assert!((before - 80..before).contains(&left), "{before}, {left}");
+            drop(end);
+        });
+    }
 
     #[test]
     fn the_counter_is_found_in_each_file_that_has_it() {

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::{Refusal, Shot, Ticks};
+use syncscope_host::limits;
 
 use self::openmp::Runtime;
 use self::reports::{Batch, Shared};
@@ -190,6 +191,7 @@ impl Team {
     /// # Errors
     /// When a thread cannot be started or bound.
     pub fn assemble(cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
+        is_room_for(cpus.len(), limits::threads_left()).map_err(TeamError::Failed)?;
         let mut team = Self::of(None, cpus, clock);
         for (thread, cpu) in cpus.iter().copied().enumerate() {
             team.start(format!("team-{thread}"), move |shared, batches| {
@@ -265,6 +267,17 @@ impl Team {
     }
 }
 
+/// Refuses more threads than the system has mappings of memory for.
+fn is_room_for(threads: usize, left: Option<usize>) -> Result<(), String> {
+    match left {
+        Some(left) if threads > left => Err(format!(
+            "{threads} threads are too many: this process may have the memory mappings of {left} (vm.max_map_count); name \
+             fewer, or raise it (`sysctl vm.max_map_count`)"
+        )),
+        _ => Ok(()),
+    }
+}
+
 impl Executor for Team {
     fn cpus(&self) -> &[Option<u32>] {
         &self.cpus
@@ -322,6 +335,14 @@ mod tests {
     }
 
     const LIMIT: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn more_threads_than_there_are_mappings_for_are_refused() {
+        assert!(is_room_for(65_536, None).is_ok() && is_room_for(16_000, Some(16_000)).is_ok());
+        let refused = is_room_for(65_536, Some(16_000)).unwrap_err();
+        assert!(refused.starts_with("65536 threads are too many") && refused.contains("max_map_count"), "{refused}");
+        assert!(limits::threads_left().is_none_or(|left| (1000..1 << 30).contains(&left)));
+    }
 
     /// Counts the runs of each thread, a byte for each pair.
     #[derive(Default)]
