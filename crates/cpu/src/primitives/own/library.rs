@@ -2,6 +2,7 @@
 //!
 //! It is foreign code: it may crash, end the process or never return. The process that watches this one names the case then.
 
+use std::error::Error as _;
 use std::ffi::c_void;
 use std::path::Path;
 use std::ptr;
@@ -76,11 +77,11 @@ impl Loops {
         forks::limit();
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
         let loaded = undisturbed(|| unsafe { Library::new(file) });
-        let library = loaded.map_err(|error| format!("the compiled operation cannot be loaded: {error}"))?;
+        let library = loaded.map_err(|error| unloaded(&error))?;
         // SAFETY: the type is that of `loops.h`, which is in every such library.
         let loops = unsafe { library.get::<unsafe extern "C" fn() -> &'static Self>(b"syncscope_loops\0") };
         // SAFETY: as above.
-        let loops = unsafe { loops.map_err(|error| error.to_string())?() };
+        let loops = unsafe { loops.map_err(|error| unloaded(&error))?() };
         std::mem::forget(library);
         Ok(loops)
     }
@@ -99,6 +100,17 @@ impl Loops {
     pub(super) fn in_window(&self) -> LoopFunctions {
         LoopFunctions { baseline: self.window[0] as usize, test: self.window[1] as usize, unroll: TURN }
     }
+}
+
+/// Why a compiled operation cannot be loaded: libloading says only which call failed, and its source why.
+fn unloaded(error: &libloading::Error) -> String {
+    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    let remedy = if reason.contains("failed to map segment") {
+        " (its file system may be mounted noexec: set TMPDIR to a folder in which programs may run)"
+    } else {
+        ""
+    };
+    format!("the compiled operation cannot be loaded: {reason}{remedy}")
 }
 
 /// A line of memory.
