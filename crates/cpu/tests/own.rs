@@ -161,6 +161,27 @@ fn errors_have_the_lines_of_the_user() {
 }
 
 #[test]
+fn a_library_that_cannot_be_loaded_says_why() {
+    // An object file, which no loader takes.
+    let object = OwnOperation { options: vec!["-c".to_owned()], ..statement("object", "atomic_fetch_add(&x, 1)") };
+    let error = evidence_of(case(&object, 1)).unwrap_err().to_string();
+    assert!(error.starts_with("the compiled operation cannot be loaded: ") && error.contains("ET_DYN"), "{error}");
+}
+
+#[test]
+fn pragmas_that_a_compiler_ignores_are_told() {
+    let omp = "void operation(struct thread *me) {\n#pragma omp parallel\n me->value++; }";
+    let said = |text, options: &[&str]| {
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        own::ignored_pragma(&OwnOperation { options, ..in_file("mine.c", "operation", text) }, None)
+    };
+    let ignored = said(omp, &[]).unwrap();
+    assert!(ignored.starts_with("mine.c:2:") && ignored.contains("omp") && ignored.contains("-fopenmp"), "{ignored}");
+    assert_eq!(said(omp, &["-fopenmp"]), None);
+    assert_eq!(said("#pragma once\n#pragma pack(1)\nvoid operation(struct thread *me) { me->value++; }", &[]), None);
+}
+
+#[test]
 fn checks_find_what_is_wrong() {
     let counting = |name, line| OwnOperation { check: Some(OwnCheck::Counter), ..statement(name, line) };
     assert_eq!(check(&counting("counted", "atomic_fetch_add(&x, 1)")), Check::Ok);

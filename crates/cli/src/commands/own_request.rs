@@ -12,6 +12,7 @@ use syncscope_core::{
     Axes, Case, CaseId, Domain, Dtype, Form, LockRole, MemoryOrder, OwnCheck, OwnCode, OwnOperation, OwnUse, Row, Run,
     SpinBudget, Verdict,
 };
+use syncscope_cpu::primitives::own;
 use syncscope_gpu::own::Inspector;
 use syncscope_orderings::Saving;
 use syncscope_report::export::answer::Answer;
@@ -92,11 +93,11 @@ impl OwnRequest {
     /// With the operations that compilers find in the code: on a GPU for an architecture, or else for the first device.
     pub(super) fn resolved(&self, arch: Option<&str>) -> Result<Self, Failure> {
         let arguments = &self.arguments;
-        syncscope_cpu::primitives::own::compile_here_until(terminal::cancel());
+        own::compile_here_until(terminal::cancel());
         let of_arch =
             || Inspector::new(arch, arguments.device.as_deref()).map_err(|error| Failure::CouldNot(error.to_string()));
         let mut inspector = None;
-        let mut operations = Vec::new();
+        let (mut operations, mut ignored) = (Vec::new(), HashSet::new());
         for source in &self.sources {
             let dtype = arguments.axes.dtype.first().copied();
             if let Some(launch) = &source.own.launch {
@@ -104,7 +105,12 @@ impl OwnRequest {
                 continue;
             }
             let found = if source.domain == Domain::Cpu {
-                syncscope_cpu::primitives::own::inspect(&source.own, &source.candidates, dtype)
+                if let Some(pragma) = own::ignored_pragma(&source.own, dtype)
+                    && ignored.insert(pragma.clone())
+                {
+                    terminal::note(&pragma);
+                }
+                own::inspect(&source.own, &source.candidates, dtype)
             } else {
                 let inspector = match &mut inspector {
                     Some(inspector) => inspector,

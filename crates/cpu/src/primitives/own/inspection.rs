@@ -38,6 +38,27 @@ pub fn inspect(source: &OwnOperation, candidates: &[String], dtype: Option<Dtype
     Ok(inspected)
 }
 
+/// Has clang refuse what it ignores, as gcc does by an option.
+const NO_IGNORED_OPENMP: &str = "#ifdef __clang__\n#pragma clang diagnostic error \"-Wsource-uses-openmp\"\n#endif\n";
+
+/// What a compiler says of the first pragma of a source that it ignores, as it does with those of OpenMP without `-fopenmp`.
+pub fn ignored_pragma(source: &OwnOperation, dtype: Option<Dtype>) -> Option<String> {
+    let texts = [Some(&source.text), source.setup.as_ref(), source.baseline.as_ref()];
+    if !texts.into_iter().flatten().any(|text| text.to_lowercase().contains("pragma")) {
+        return None;
+    }
+    let compiler = compiler_of(source, dtype.unwrap_or(Dtype::I32), false).ok()?;
+    let text = if source.file.is_some() { lines(source) } else { functions(source) };
+    let text = format!("{NO_IGNORED_OPENMP}{text}");
+    let command = compiler.command(&["-Werror=unknown-pragmas"]);
+    let messages = c_compiler::refusal(command, (compiler.ending, &text), LIMIT, is_cancelled).ok()??;
+    let error = c_compiler::first_error(&messages);
+    let (place, what) = error.split_once(" error: ")?;
+    let what = what.split(" [-W").next().filter(|what| what.contains("pragma"))?;
+    let remedy = if what.contains("omp") { "; a compiler with -fopenmp in CC or CXX heeds it" } else { "" };
+    Some(format!("{place} {what}{remedy}"))
+}
+
 /// The words that are functions of a thread: those about whose lines the compiler says nothing.
 fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Result<Vec<String>, String> {
     if candidates.is_empty() {

@@ -20,7 +20,7 @@ use syncscope_core::{
 };
 use tempfile::TempDir;
 
-pub use self::inspection::inspect;
+pub use self::inspection::{ignored_pragma, inspect};
 use self::library::{Loops, OwnBarrier, OwnLoop, OwnWait, StressedLock};
 use self::source::Compiled;
 pub use self::source::{HEADER, compile_here_until};
