@@ -185,14 +185,21 @@ impl CompilerOf {
         command
     }
 
-    /// The command that links this assembly. An atomic operation that the processor has no instruction for is a function of the
-    /// compiler's own library (`x++` of a `_Atomic double`, 16 bytes), which no compiler links by itself.
-    pub(super) fn linking(&self, assembly: &str, more: &[&str]) -> Command {
-        let mut command = self.command(more);
-        if assembly.contains("__atomic_") {
-            command.arg("-Wl,--no-as-needed,-latomic");
+    /// Links assembly to a file. An atomic operation that the processor has no instruction for is a function of the compiler's own
+    /// library (`x++` of a `_Atomic double`, 16 bytes), which no compiler links by itself. The mathematical functions are linked
+    /// where something is missing without them: other code does not get their library.
+    pub(super) fn link(&self, assembly: &str, more: &[&str], file: &Path) -> Result<(), Refusal> {
+        let linked_with = |libraries: &[&str]| {
+            let mut command = self.command(more);
+            command.args(assembly.contains("__atomic_").then_some("-Wl,--no-as-needed,-latomic")).args(libraries);
+            c_compiler::compile(command, ("s", assembly), file, LIMIT, is_cancelled)
+        };
+        match linked_with(&[]) {
+            Err(Refusal::Failed(error)) if error.contains("undefined") => {
+                linked_with(&["-Wl,--no-as-needed,-lm"]).map_err(|_| Refusal::Failed(error))
+            }
+            linked => linked,
         }
-        command
     }
 
     /// The same compiler for C, whatever the operation is written in.
@@ -283,9 +290,9 @@ impl Compiled {
     /// What the assembler or the linker says: a function that the source calls may be in no library.
     pub(super) fn library(&self, layout: u32) -> Result<TempDir, Refusal> {
         let folder = temporary_folder().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
-        let command = self.compiler.linking(&self.assembly, &["-shared", "-Wl,--no-undefined,-z,now"]);
         let text = layout::padded(&self.assembly, layout);
-        c_compiler::compile(command, ("s", &text), &folder.path().join(LIBRARY), LIMIT, is_cancelled).map(|()| folder)
+        let options = ["-shared", "-Wl,--no-undefined,-z,now"];
+        self.compiler.link(&text, &options, &folder.path().join(LIBRARY)).map(|()| folder)
     }
 
     /// Whether the timed code, with what it calls, refers to something outside of the source: a function or a variable of a library.

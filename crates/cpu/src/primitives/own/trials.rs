@@ -234,9 +234,8 @@ impl Trials {
             c_compiler::compile(command, ("c", source), &object, LIMIT, is_cancelled)?;
         }
         let folder = temporary_folder_in(self.folder.path()).map_err(|error| error.to_string())?;
-        let mut command = compiler.linking(assembly, &["-pthread"]);
-        command.arg(&object);
-        c_compiler::compile(command, ("s", assembly), &folder.path().join("trial"), LIMIT, is_cancelled)?;
+        let object = object.to_string_lossy();
+        compiler.link(assembly, &["-pthread", &object], &folder.path().join("trial"))?;
         Ok(folder)
     }
 }
