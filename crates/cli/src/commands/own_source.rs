@@ -137,8 +137,8 @@ fn with_included(file: &Path, text: String, folders: &[String]) -> (Vec<PathBuf>
         for line in text.lines().filter_map(|line| line.trim_start().strip_prefix('#')) {
             let Some(rest) = line.trim_start().strip_prefix("include") else { continue };
             let name = rest.trim().trim_start_matches(['"', '<']).split(['"', '>']).next().unwrap_or_default();
-            let beside = file.parent().map(|folder| folder.join(name));
-            let found = beside.into_iter().chain(folders.iter().map(|folder| Path::new(folder).join(name)));
+            let beside = file.parent().unwrap_or(Path::new("")).join(name);
+            let found = std::iter::once(beside).chain(folders.iter().map(|folder| Path::new(folder).join(name)));
             for path in found.filter(|path| path.is_file()).take(1) {
                 if known.contains(&path) || known.len() >= MOST_FILES {
                     continue;

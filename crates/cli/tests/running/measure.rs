@@ -180,6 +180,15 @@ fn mistakes_have_one_line_and_their_exit_code() {
     says(&["--cpu", "atomic_fetch_add(&y, 1)", "--threads", "1,2,2"], 1, "statement:1:");
     says(&["--cpu", "std::nothing(x)", "--threads", "1"], 1, "member");
     says(&["--cpu", "atomic_fetch_add(&x, 1", "--threads", "1"], 1, "is it complete?");
+    // A header of the working folder is found, as one of the compiler is.
+    fs::write(folder.path().join("my.h"), "#error found\n").unwrap();
+    for (header, error) in [
+        ("my.h", "my.h:1:2: error: #error found"),
+        ("./my.h", "#error found"),
+        ("no.h", "--include:2:10: fatal error: no.h"),
+    ] {
+        says(&["--cpu", "x++", "--include", "math.h", "--include", header], 1, error);
+    }
     assert_eq!(fs::read_dir(folder.path().join("syncscope-runs")).unwrap().count(), 2);
 }
 

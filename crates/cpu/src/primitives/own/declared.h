@@ -6,6 +6,10 @@
 #else
 #define SYNCSCOPE_DECLARED(name) SYNCSCOPE_INLINED void name(struct thread *me)
 #endif
+#if defined(__clang__)
+// The other half of a lock may be missing. gcc says so where it is to be inlined.
+#pragma clang diagnostic error "-Wundefined-internal"
+#endif
 #ifdef SYNCSCOPE_OPERATION
 SYNCSCOPE_DECLARED(SYNCSCOPE_OPERATION);
 #endif

@@ -108,7 +108,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
             (own, assembly) = (behind, found);
         }
     }
-    let assembly = assembly.map_err(|messages| explained(&own, c_compiler::first_error(&messages)))?;
+    let assembly = assembly.map_err(|messages| explained(&own, &messages))?;
     let functions = functions(&own);
     let [keep, drop] = ["keep", "drop"].map(|kind| body_of(&assembly, &format!("syncscope_{kind}")));
     // A function that is called and not inlined gets all that the thread has.

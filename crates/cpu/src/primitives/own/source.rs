@@ -25,8 +25,14 @@ const LOOPS: &str = include_str!("loops.h");
 /// The name of a statement in the compiler's messages.
 const STATEMENT: &str = "statement";
 
+/// The lines of `--include`, likewise.
+const INCLUDED: &str = "--include";
+
 /// What comes after the user's lines in the compiler's messages.
 const BEHIND: &str = "loops.h";
+
+/// The names that a statement has, and what they stand for.
+const NAMES: [(&str, &str); 3] = [("x", "*me->x"), ("mine", "*me->mine"), ("value", "me->value")];
 
 /// Longest time for one operation; those of templates take seconds. Whoever watches this process waits longer.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
@@ -55,7 +61,18 @@ pub(super) fn text(own: &OwnOperation) -> String {
 
 /// What a source may use, as a header of the system (3), which gives no warnings.
 fn header(own: &OwnOperation) -> String {
-    format!("# 1 \"own.h\" 3\n{HEADER}\n# 1 \"{BEHIND}\"\n{}", own.includes)
+    format!("# 1 \"own.h\" 3\n{HEADER}\n# 1 \"{INCLUDED}\"\n{}# 1 \"{BEHIND}\"\n", includes(own))
+}
+
+/// The lines of `--include`. A compiler looks for their files next to the text that it gets: those of the working folder are named
+/// in full.
+fn includes(own: &OwnOperation) -> String {
+    let (folder, _) = place(Cancel::new());
+    let in_full = |line: &str| {
+        let file = folder.join(line.strip_prefix("#include \"")?.strip_suffix('"')?);
+        file.is_file().then(|| format!("#include \"{}\"\n", file.display()))
+    };
+    own.includes.lines().map(|line| in_full(line).unwrap_or_else(|| format!("{line}\n"))).collect()
 }
 
 /// The user's lines alone, with what they may use.
@@ -96,27 +113,28 @@ pub(super) fn functions(own: &OwnOperation) -> String {
 fn parts(own: &OwnOperation) -> Vec<(&'static str, String)> {
     let operation = own.function.clone().map(|name| ("OPERATION", name));
     let helper = |part, name: &str| Some((part, own.helper(name)?));
-    // The other half must be there: who leaves it out is told its name by the compiler.
-    let half = |is_there: bool, part, name: &str| {
-        is_there.then(|| (part, own.helper(name).unwrap_or_else(|| name.to_owned())))
-    };
-    let release = if own.admits_several() { "release_shared" } else { "release" };
+    let half = other_half(own).map(|(part, name)| (part, own.helper(name).unwrap_or_else(|| name.to_owned())));
     let shared = own.admits_several().then(|| ("SHARED", String::new()));
     let alone = own.exclusive_half();
     let writers =
         alone.into_iter().flat_map(|[acquire, release]| [("ACQUIRE_ALONE", acquire), ("RELEASE_ALONE", release)]);
+    let others = [half, helper("SET_UP", "setup"), helper("CHECK", "check"), operation, shared];
+    others.into_iter().flatten().chain(writers).collect()
+}
+
+/// The function that an operation needs besides its own, which may be a macro.
+fn other_half(own: &OwnOperation) -> Option<(&'static str, &'static str)> {
+    let release = if own.admits_several() { "release_shared" } else { "release" };
     let halves = [
-        half(own.is_lock(), "RELEASE", release),
-        half(own.is("send"), "RECEIVE", "receive"),
-        half(own.is_wait_for(), "WAKE", "wake"),
+        (own.is_lock(), ("RELEASE", release)),
+        (own.is("send"), ("RECEIVE", "receive")),
+        (own.is_wait_for(), ("WAKE", "wake")),
     ];
-    let others = [helper("SET_UP", "setup"), helper("CHECK", "check"), operation, shared];
-    halves.into_iter().chain(others).flatten().chain(writers).collect()
+    halves.into_iter().find_map(|(is_needed, half)| is_needed.then_some(half))
 }
 
 /// A function with a statement that has its names in scope.
 fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
-    const NAMES: [(&str, &str); 3] = [("x", "*me->x"), ("mine", "*me->mine"), ("value", "me->value")];
     let names: Vec<(&str, &str)> = NAMES.into_iter().filter(|(name, _)| has_word(statement, name)).collect();
     let of_each = |line: fn(&str, &str) -> String| -> String {
         names.iter().map(|(name, meaning)| line(name, meaning)).collect()
@@ -278,7 +296,7 @@ pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Resul
     let compiler = compiler_of(own, dtype, has_work)?;
     let source = (compiler.ending, &*text(own));
     let assembly = c_compiler::assembly(compiler.command(&[]), source, LIMIT, is_cancelled)?;
-    let assembly = assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))?;
+    let assembly = assembly.map_err(|messages| explained(own, &messages))?;
     Ok(Compiled { assembly, compiler })
 }
 
@@ -332,12 +350,69 @@ impl Compiled {
     }
 }
 
-/// An error of the compiler, with what an error behind the user's lines means.
-pub(super) fn explained(own: &OwnOperation, error: String) -> String {
-    if !error.starts_with(BEHIND) {
-        return error;
+/// The error among the messages of a compiler, with what it means where it is not in the user's lines.
+pub(super) fn explained(own: &OwnOperation, messages: &str) -> String {
+    let error = c_compiler::first_error(messages);
+    let statement = own.file.as_deref().unwrap_or(STATEMENT);
+    if let Some((place, name)) = macro_of(&error, messages) {
+        let error = match error.split_once(" error: ") {
+            Some((_, what)) if error.starts_with(BEHIND) => format!("{place} error: {what}"),
+            _ => error,
+        };
+        return format!("{error} (`{name}` is a name of the header: choose another)");
     }
-    format!("{error} (behind the end of the {}: is it complete?)", own.file.as_deref().unwrap_or(STATEMENT))
+    let missing = other_half(own).filter(|(_, half)| own.helper(half).is_none() && has_word(&error, half));
+    if let (Some((_, half)), Some(function)) = (missing, &own.function) {
+        return format!("{statement} has `{function}` but no `{half}`");
+    }
+    if error.starts_with(BEHIND) && is_open(&own.text, own.file.is_some()) {
+        return format!("{error} (behind the end of the {statement}: is it complete?)");
+    }
+    error
+}
+
+/// Where a statement uses one of its names for something of its own, and which. A name is a macro in C, of which a compiler tells
+/// in a note: gcc where it is used, clang where it is defined.
+fn macro_of<'a>(error: &str, messages: &'a str) -> Option<(&'a str, &'static str)> {
+    let mut notes = messages.lines().skip_while(|line| line.trim() != error).skip(1);
+    let note = notes.by_ref().take_while(|line| !line.contains(" error: ")).find(|line| line.contains(" note: "))?;
+    let (place, what) = note.split_once(" note: ")?;
+    let name = what.strip_prefix("in expansion of macro ").or_else(|| what.strip_prefix("expanded from macro "))?;
+    let name = name.trim_matches(['\'', '‘', '’']);
+    let (name, _) = NAMES.into_iter().find(|(known, _)| *known == name)?;
+    error.contains("expected").then_some((place, name))
+}
+
+/// Whether a text ends in brackets, or that of a file in what is no whole declaration.
+fn is_open(text: &str, is_file: bool) -> bool {
+    let (mut open, mut last, mut rest) = (0, ' ', text);
+    while let Some(letter) = rest.chars().next() {
+        let end = match letter {
+            '/' if rest.starts_with("//") => rest.find('\n'),
+            '/' if rest.starts_with("/*") => rest.find("*/").map(|at| at + 2),
+            // Not within a number: 1'000.
+            '"' | '\'' if letter == '"' || !last.is_ascii_hexdigit() => end_of_quoted(rest, letter),
+            _ => {
+                open += i32::from("([{".contains(letter)) - i32::from(")]}".contains(letter));
+                last = if letter.is_whitespace() { last } else { letter };
+                Some(letter.len_utf8())
+            }
+        };
+        rest = &rest[end.unwrap_or(rest.len())..];
+    }
+    let is_directive = text.trim_end().lines().last().is_some_and(|line| line.trim_start().starts_with('#'));
+    open > 0 || (is_file && !";}".contains(last) && !is_directive)
+}
+
+/// Where a string or a character that begins a text ends.
+fn end_of_quoted(text: &str, quote: char) -> Option<usize> {
+    let mut is_escaped = true;
+    let is_end = |(_, letter): &(usize, char)| {
+        let ends = *letter == quote && !is_escaped;
+        is_escaped = *letter == '\\' && !is_escaped;
+        ends
+    };
+    text.char_indices().find(is_end).map(|(at, letter)| at + letter.len_utf8())
 }
 
 #[cfg(test)]
@@ -419,6 +494,39 @@ mod tests {
     }
 
     #[test]
+    fn an_open_text_is_told_from_a_whole_one() {
+        for whole in ["x++", "atomic_fetch_add(&x, '(')", "f(\"\\\"(\")", "x = 1'000(", "/* { */ x++ // ("] {
+            assert_eq!(is_open(whole, false), whole.starts_with("x = "), "{whole}");
+        }
+        for (file, open) in [
+            ("int a;\n", false),
+            ("void operation(void) {}\n// the end", false),
+            ("#if 1\nint a;\n# endif\n", false),
+            ("int a", true),
+            ("void operation(void) { if (1) {", true),
+        ] {
+            assert_eq!(is_open(file, true), open, "{file}");
+        }
+    }
+
+    /// A library that is linked for all would be read by all, and tell a process from another.
+    #[test]
+    fn mathematical_functions_are_linked_where_they_are_called() {
+        for (text, needs) in [("value = (T)pow(value, 1.5)", true), ("value++", false)] {
+            let own = OwnOperation {
+                includes: "#include \"math.h\"\n".to_owned(),
+                text: text.to_owned(),
+                ..OwnOperation::default()
+            };
+            let compiled = compile(&own, Dtype::F64, false).unwrap();
+            let library = compiled.library(0).unwrap();
+            let bytes = std::fs::read(library.path().join(LIBRARY)).unwrap();
+            assert_eq!(bytes.windows(6).any(|word| word == b"libm.s"), needs, "{text}");
+            assert_eq!(compiled.calls_libraries(), needs, "{text}");
+        }
+    }
+
+    #[test]
     fn errors_have_the_lines_of_the_user() {
         assert!(error("atomic_fetch_add(&y, 1)", None).starts_with("statement:1:19: error: "), "{}", error("&y", None));
         for open in ["atomic_fetch_add(&x, 1", "{ x++"] {
@@ -428,6 +536,27 @@ mod tests {
                 error(open, None)
             );
         }
+        // The names of a statement are macros in C.
+        let named = error("int x = 5; value += x", None);
+        assert!(named.starts_with("statement:1:5: error: expected") && named.contains("`x` is a name of"), "{named}");
+        let included = OwnOperation {
+            includes: "#include \"none.h\"\n".to_owned(),
+            text: "x++".to_owned(),
+            ..OwnOperation::default()
+        };
+        let included = compile(&included, Dtype::I32, false).unwrap_err().to_string();
+        assert!(
+            included.starts_with("--include:1:") && included.ends_with("none.h: No such file or directory"),
+            "{included}"
+        );
+        let half = OwnOperation {
+            text: "void acquire(struct thread *me) { (void)me; }\n".to_owned(),
+            file: Some("mine.c".to_owned()),
+            function: Some("acquire".to_owned()),
+            ..OwnOperation::default()
+        };
+        let half = compile(&half, Dtype::I32, false).unwrap_err().to_string();
+        assert_eq!(half, "mine.c has `acquire` but no `release`");
         let missing = error("#include <stdint.h>\n\nvoid operation(struct thread *me) { me->y = 1; }", Some("mine.c"));
         assert!(missing.starts_with("mine.c:3:") && missing.contains("no member named"), "{missing}");
         let wrong = error("void operation(int me) {}", Some("mine.cpp"));

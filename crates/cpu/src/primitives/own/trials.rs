@@ -247,7 +247,7 @@ const TARGET: &str = "\n#if defined(__aarch64__)\n__asm__(\".set syncscope_targe
 /// A text about an operation as assembly.
 fn assembly(own: &OwnOperation, compiler: &CompilerOf, text: &str, options: &[&str]) -> Result<String, String> {
     let assembly = c_compiler::assembly(compiler.command(options), (compiler.ending, text), LIMIT, is_cancelled)?;
-    assembly.map_err(|messages| explained(own, c_compiler::first_error(&messages)))
+    assembly.map_err(|messages| explained(own, &messages))
 }
 
 /// What is done with an operation, to come after its functions.
