@@ -265,13 +265,21 @@ fn what_cannot_be_modelled_is_said() {
     assert_eq!(operation("a.c", "", &["wait"]).checked(), Some(OwnCheck::Barrier));
 }
 
+/// A lock that keeps nobody out.
+const FREE: &str = "void acquire(struct thread *me) { (void)me; } void release(struct thread *me) { (void)me; }";
+
 /// A lock that changes what it protects is seen to fail on this machine, one that keeps all out to hang, and a good one is not.
 #[test]
 fn threads_of_this_machine_see_what_is_broken() {
-    let tested = |text: &str| {
+    let tried = |text: &str| {
         let trials = Trials::new(None).unwrap();
-        trials.stress(&operation("mine.c", text, &["acquire", "release"]), Duration::from_millis(500), &[], 2).unwrap()
+        trials.stress(&operation("mine.c", text, &["acquire", "release"]), Duration::from_millis(500), &[], 2)
     };
+    // Under emulation, the compiler is the host's.
+    if cfg!(target_arch = "aarch64") && tried(FREE) == Err("its code is for x86_64".to_owned()) {
+        return;
+    }
+    let tested = |text: &str| tried(text).unwrap();
     let release = "void release(struct thread *me) { atomic_store_explicit(me->x, 0, memory_order_release); }";
     let good = tested(&format!(
         "void acquire(struct thread *me) {{ while (atomic_exchange(me->x, 1)) syncscope_pause(); }} {release}"
