@@ -5,6 +5,7 @@ mod measure;
 mod rows;
 mod run;
 
+use std::ffi::OsString;
 use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 
@@ -26,7 +27,9 @@ use crate::failure::Failure;
 /// Measure the cost of synchronization primitives on CPUs and GPUs
 #[derive(Debug, Parser)]
 #[command(name = "syncscope", version = env!("SYNCSCOPE_VERSION"), max_term_width = 100, disable_help_subcommand = true, disable_help_flag = true)]
-#[command(after_help = "Also: import (results of other tools), paper (experiments of papers), completions, man")]
+#[command(
+    after_help = "Also: import (results of other tools), paper (experiments of papers), completions, man, help COMMAND"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -245,7 +248,13 @@ impl Arguments {
 
     /// Parses the command line. Prints help and version, and then exits; help also where no command is given.
     pub(crate) fn read() -> Result<Self, Failure> {
-        Self::try_parse().or_else(|error| match error.kind() {
+        let mut words: Vec<OsString> = std::env::args_os().collect();
+        // A subcommand of clap would print another help than `--help` and double the completions.
+        if words.get(1).is_some_and(|word| word == "help") {
+            words.remove(1);
+            words.push("--help".into());
+        }
+        Self::try_parse_from(words).or_else(|error| match error.kind() {
             // Help that was asked for goes to stdout with exit code 0. Without a command it goes to stderr with exit code 2.
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion

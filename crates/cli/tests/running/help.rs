@@ -42,6 +42,16 @@ fn without_a_command_there_is_help_and_exit_code_2() {
 }
 
 #[test]
+fn help_is_a_command_too() {
+    assert_eq!(stdout(&["help"]), stdout(&["--help"]));
+    assert_eq!(stdout(&["help", "run"]), stdout(&["run", "--help"]));
+    assert_eq!(stdout(&["help", "import", "core-to-core-latency"]), stdout(&["import", "core-to-core-latency", "-h"]));
+    let unknown = output(&["help", "rum"]);
+    let text = String::from_utf8(unknown.stderr).unwrap();
+    assert!(unknown.status.code() == Some(2) && text.contains("'rum'"), "{text}");
+}
+
+#[test]
 fn completions_name_every_command_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = stdout(&["completions", shell]);
