@@ -9,6 +9,7 @@ use syncscope_gpu::peer::PEER_PROGRAMS;
 use syncscope_import::{is_openmp_case, is_openmp_primitive};
 use syncscope_report::RunData;
 
+use crate::catalogue::catalogue;
 use crate::failure::Failure;
 use crate::laboratories::Laboratories;
 
@@ -69,6 +70,10 @@ impl Selection {
         let matches_nothing = |glob: &&Pattern| !rows().any(|row| glob.matches(&row.case.primitive));
         let unmatched = self.only.iter().find(matches_nothing).filter(|_| rows().next().is_some());
         let Some(glob) = unmatched else { return Ok(()) };
+        if catalogue().primitives().iter().any(|primitive| glob.matches(primitive.id)) {
+            let unmeasured = format!("`{glob}` matches no row: none of its primitives was measured");
+            return Err(Failure::Usage(unmeasured));
+        }
         let of_rows = |primitive: &&Primitive| rows().any(|row| row.case.primitive == primitive.id);
         let known = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
         let primitives: Vec<&Primitive> = known.iter().filter(of_rows).collect();
@@ -246,9 +251,15 @@ pub(crate) fn is_called(primitive: &Primitive, word: &str) -> bool {
     texts.iter().any(|text| begins(&text.to_lowercase()))
 }
 
-/// What to write instead of a glob or word that matches nothing: it may be the beginning of ids, a part of them, or a word of
-/// descriptions.
+/// What to write instead of a glob or word that matches nothing: it may be the beginning of ids, a part of them, a word of
+/// descriptions, or one of these with a slip.
 pub(crate) fn advice(glob: &str, primitives: &[&Primitive]) -> String {
+    if glob.contains(['{', '}']) {
+        return "a glob has no braces: write each of them out, such as 'cpu.lock.*,cpu.barrier.*'".to_owned();
+    }
+    if glob.starts_with('@') {
+        return format!("try '{}'", PROGRAMS.join("' or '"));
+    }
     let beginning = glob.trim_end_matches('.');
     let count = |fits: &dyn Fn(&Primitive) -> bool| primitives.iter().filter(|one| fits(one)).count();
     let inner = beginning.trim_matches('*').to_lowercase();
@@ -262,8 +273,42 @@ pub(crate) fn advice(glob: &str, primitives: &[&Primitive]) -> String {
         (0, 1, _) => format!("try '*{inner}*' (1 primitive)"),
         (0, 2.., _) => format!("try '*{inner}*' ({containing} primitives)"),
         (0, 0, Some(one)) if !inner.is_empty() => format!("try {}; `syncscope list {inner}` shows more", one.id),
-        _ => "`syncscope list` shows the ids".to_owned(),
+        _ => nearest(&glob.to_lowercase(), primitives)
+            .map_or_else(|| "`syncscope list` shows the ids".to_owned(), |near| format!("try '{near}'")),
     }
+}
+
+/// The glob that a glob or id with slips may stand for: each part that matches none of an id is a letter or a third of its letters
+/// away from its own.
+fn nearest(glob: &str, primitives: &[&Primitive]) -> Option<String> {
+    let parts: Vec<&str> = glob.split('.').filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let slips = |part: &str, own: &str| {
+        let is_one = part == "*" || Pattern::new(part).is_ok_and(|pattern| pattern.matches(own));
+        let letters = part.replace(['*', '?'], "");
+        let slips = if is_one { 0 } else { strsim::osa_distance(&letters, own) };
+        (slips <= (letters.chars().count() / 3).max(1)).then_some((slips, if is_one { part } else { own }.to_owned()))
+    };
+    let mut found: Option<(usize, String)> = None;
+    for primitive in primitives {
+        let own: Vec<&str> = primitive.id.split('.').collect();
+        for (first, window) in own.windows(parts.len()).enumerate() {
+            let Some(pairs) = parts.iter().zip(window).map(|(part, own)| slips(part, own)).collect::<Option<Vec<_>>>()
+            else {
+                continue;
+            };
+            let (slips, mended): (Vec<usize>, Vec<String>) = pairs.into_iter().unzip();
+            let slips = slips.iter().sum();
+            if found.as_ref().is_none_or(|(least, _)| slips < *least) {
+                let before = own[..first].iter().map(|part| (*part).to_owned());
+                let after = (first + parts.len() < own.len()).then(|| "*".to_owned());
+                found = Some((slips, before.chain(mended).chain(after).collect::<Vec<_>>().join(".")));
+            }
+        }
+    }
+    found.map(|(_, glob)| glob)
 }
 
 #[cfg(test)]
@@ -287,6 +332,30 @@ mod tests {
         assert!(reason(&["cpu.fence.*"]).contains(": cpu.fence."));
         assert!(reason(&[cuda, "cpu.*"]).contains("select no primitive"), "its programs measure GPUs");
         assert!(reason(&[openmp, "gpu.*"]).contains("select no primitive"), "and these CPUs");
+    }
+
+    #[test]
+    fn a_near_miss_is_mended() {
+        let catalogue = catalogue::catalogue();
+        let all: Vec<&Primitive> = catalogue.primitives().iter().collect();
+        for (missed, meant) in [
+            ("cpu.lock.tiket", "'cpu.lock.ticket'"),
+            ("CPU.lock.tiket", "'cpu.lock.ticket'"),
+            ("tiket", "'cpu.lock.ticket'"),
+            ("cpu.lok.*", "'cpu.lock.*'"),
+            ("cpu.lok", "'cpu.lock.*'"),
+            ("cpu.barier.dissemniation", "'cpu.barrier.dissemination'"),
+            ("gpv.vote.*", "'gpu.vote.*'"),
+            ("cpu.*.tiket", "'cpu.*.ticket'"),
+            ("@syncperf", "'@syncperformance' or '@syncperformance-omp'"),
+            ("cpu.{lock", "'cpu.lock.*,cpu.barrier.*'"),
+            ("zzzzzz", "`syncscope list` shows the ids"),
+            ("", "`syncscope list` shows the ids"),
+            ("*.*.*.*.*", "`syncscope list` shows the ids"),
+        ] {
+            let advice = advice(missed, &all);
+            assert!(advice.contains(meant), "{missed}: {advice}");
+        }
     }
 
     #[test]

@@ -8,8 +8,10 @@ use syncscope_gpu::own::launched::{LIBRARY, PTX};
 use syncscope_host::file_hash;
 
 use crate::args::MeasureArguments;
+use crate::catalogue::catalogue;
 use crate::commands::own_launch::launch_of;
 use crate::failure::Failure;
+use crate::selection;
 
 /// What one argument names: a statement or a file.
 #[derive(Debug, Clone)]
@@ -56,7 +58,9 @@ impl Source {
             }
             let is_word = |letter: char| letter.is_ascii_alphanumeric() || "._".contains(letter);
             if code.starts_with(&format!("{domain}.")) && code.chars().all(is_word) {
-                return Err(Failure::Usage(format!("no primitive is called {code}: `syncscope list` names them")));
+                let all = catalogue();
+                let advice = selection::advice(code, &all.primitives().iter().collect::<Vec<_>>());
+                return Err(Failure::Usage(format!("no primitive is called {code}; {advice}")));
             }
             let files = headers().collect();
             return Ok(Self { domain, own, file: None, files, wanted: None, candidates: Vec::new(), is_named: true });
