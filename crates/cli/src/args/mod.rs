@@ -273,7 +273,8 @@ fn one_line(error: &clap::Error) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
     let message = message.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ");
-    let message = message.replace("invalid digit found in string", "a whole number is needed");
+    let list = if message.contains(" <LIST>'") { ", and commas between several: 1,2,4" } else { "" };
+    let message = message.replace("invalid digit found in string", &format!("a whole number is needed{list}"));
     let is_known = |word: &String| <Arguments as clap::CommandFactory>::command().find_subcommand(word).is_some();
     let command = crate::provenance::command_line().into_iter().nth(1).filter(is_known);
     let help = command.map_or("syncscope --help".to_owned(), |command| format!("syncscope {command} --help"));
@@ -334,6 +335,10 @@ mod tests {
         assert!(
             error(&["syncscope", "run", "--threads", "1,x"]).contains("'x' for '--threads <LIST>': a whole number is")
         );
+        let range = error(&["syncscope", "run", "--threads", "1-2"]);
+        assert!(range.contains("needed, and commas between several: 1,2,4 (see"), "{range}");
+        let seed = error(&["syncscope", "run", "--seed", "x"]);
+        assert!(seed.contains("a whole number is needed (see"), "{seed}");
         assert!(repeat.contains("200 is not between 1 and 100 (see"), "{repeat}");
         let unknown = error(&["syncscope", "run", "--bogus"]);
         assert!(unknown.contains("found; a similar argument exists"), "{unknown}");

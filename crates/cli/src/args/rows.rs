@@ -241,6 +241,11 @@ impl FromStr for Percentage {
         let text = text.trim();
         let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
         match number {
+            // It may be a share: 0.05 for 5 %.
+            Some(share) if 0.0 < share && share < 1.0 && !text.ends_with('%') => {
+                let percent = (1e8 * share).round() / 1e6;
+                Err(format!("{text} may be {text} % or the share {percent} %: write {text}% or {percent}%"))
+            }
             Some(percent) if (0.0..=1000.0).contains(&percent) => Ok(Self(percent / 100.0)),
             _ => Err("a percentage from 0% to 1000% is needed, such as 5%".to_owned()),
         }
@@ -262,6 +267,9 @@ mod tests {
         assert_eq!("5%".parse(), Ok(Percentage(0.05)));
         assert_eq!(" 12.5 % ".parse(), Ok(Percentage(0.125)));
         assert_eq!("5".parse(), Ok(Percentage(0.05)), "a number alone is in percent, too");
+        assert_eq!("0.05%".parse(), Ok(Percentage(0.0005)));
+        assert_eq!("0".parse(), Ok(Percentage(0.0)));
+        assert!("0.07".parse::<Percentage>().unwrap_err().contains("write 0.07% or 7%"), "which of both?");
         for wrong in ["five", "-1%", "1001%", "NaN%", "%"] {
             assert!(wrong.parse::<Percentage>().is_err(), "{wrong}");
         }
