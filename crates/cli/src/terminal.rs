@@ -113,6 +113,15 @@ fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
     }
 }
 
+/// Shows all reasons but the last as errors, which is the failure of the command.
+pub(crate) fn could_not(mut reasons: Vec<String>) -> Failure {
+    let last = reasons.pop().unwrap_or_default();
+    for reason in reasons {
+        error(&reason);
+    }
+    Failure::CouldNot(last)
+}
+
 /// Writes a line to stderr, which may quote a file of others.
 pub(crate) fn line(text: &str) {
     write_line(&plain_lines(text));

@@ -175,7 +175,7 @@ impl OwnRequest {
         // A check that failed is a finding about the code.
         let has_outcome = |row: &Row| has_answer(row) || row.check == Some(false);
         if finished.status == Status::Done && !reasons.is_empty() && !data.rows.iter().any(has_outcome) {
-            return Err(Failure::CouldNot(reasons.join("\n")));
+            return Err(terminal::could_not(reasons));
         }
         let compared = self.compare(&data, &finished.directory)?;
         if !compared.ratios.is_empty() {

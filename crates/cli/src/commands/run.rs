@@ -70,7 +70,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
                 Err(reason) => missing.push(format!("{id} on {arch}: {reason}")),
             }
         }
-        return if missing.is_empty() { Ok(Outcome::Done) } else { Err(Failure::CouldNot(missing.join("\n"))) };
+        return if missing.is_empty() { Ok(Outcome::Done) } else { Err(terminal::could_not(missing)) };
     }
     measure_once(&own.as_run(), Some(&own), None)
 }

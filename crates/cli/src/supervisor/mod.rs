@@ -219,11 +219,13 @@ fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result
             was_asked = true;
             child.ask_to_end();
             board.ask_to_end();
-            let limit = humantime::format_duration(limit);
-            terminal::note(&format!(
-                "ending after this step, {}, which may take {limit}; Ctrl-C again ends at once",
-                doing(&last.1)
-            ));
+            // To write takes seconds, far from its limit.
+            let limit = match last.1 {
+                Step::Ending => String::new(),
+                _ => format!(", which may take {}", humantime::format_duration(limit)),
+            };
+            let step = doing(&last.1);
+            terminal::note(&format!("ending after this step, {step}{limit}; Ctrl-C again ends at once"));
         }
         let is_urgent = terminal::is_urgent() && !launcher::has_directory();
         if age > limit || is_urgent {

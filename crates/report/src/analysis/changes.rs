@@ -134,13 +134,15 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
     [of(Change::Undecided, "Undecided"), of(Change::Same, &same)].into_iter().flatten().collect()
 }
 
-/// What the printed intervals mean, and what decides.
-pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> String {
+/// What the printed intervals mean, and what decides; `None` where the interval of the only case does.
+pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> Option<String> {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
-    format!(
-        "Each interval covers only its own case. Because {tested} cases are tested at once, verdicts are stricter \
-         than these intervals: a case can be undecided even though its interval lies beyond the threshold."
-    )
+    (tested > 1).then(|| {
+        format!(
+            "Each interval covers only its own case. Because {tested} cases are tested at once, verdicts are stricter \
+             than these intervals: a case can be undecided even though its interval lies beyond the threshold."
+        )
+    })
 }
 
 /// A line for each case; of those that did not change, with the change that would have been seen.

@@ -41,7 +41,7 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         let head = wrapped(&format!("{title}, {order}"), "");
         format!("{head}\n{}{}", grid.for_terminal(width), and_more(*left_out))
     }));
-    parts.extend(directions.first().map(|_| wrapped(&about_intervals(comparison), "")));
+    parts.extend(directions.first().and_then(|_| about_intervals(comparison)).map(|text| wrapped(&text, "")));
     parts.extend(comparison.remarks.iter().map(|remark| wrapped(&format!("note: {remark}"), "  ")));
     parts.push(wrapped(&naming::capitalized(&summary(comparison)), "  "));
     parts.join("\n\n")
@@ -61,7 +61,7 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let direction =
         |Changes { title, order, grid, .. }: &Changes| format!("### {title}, {order}\n\n{}", grid.as_markdown());
     parts.extend(directions.iter().chain(&unchanged(comparison, usize::MAX)).map(direction));
-    parts.extend(directions.first().map(|_| about_intervals(comparison)));
+    parts.extend(directions.first().and_then(|_| about_intervals(comparison)));
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")
 }

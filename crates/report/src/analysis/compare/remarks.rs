@@ -32,8 +32,9 @@ pub(super) fn usual_teams(cases: &[ComparedCase<'_>]) -> Option<String> {
 /// How many cases more runs would decide.
 pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
     let threshold = percent(threshold);
+    let [cases, vary] = if count == 1 { ["case", "varies"] } else { ["cases", "vary"] };
     let text = format!(
-        "{count} undecided cases vary by more than {threshold} from run to run on one machine: compare runs made \
+        "{count} undecided {cases} {vary} by more than {threshold} from run to run on one machine: compare runs made \
          with `run --repeat 5`, or raise --threshold"
     );
     (count > 0).then_some(text)

@@ -90,9 +90,11 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
         None => "; in more than one in ten, no change at all".to_owned(),
     };
     let shown = from(half).map_or("no change at all".to_owned(), |from| format!("a change by {from}{rest}"));
+    let is_changed = |case: &ComparedCase<'_>| matches!(case.change, Change::Slower | Change::Faster);
+    let other = if cases.iter().any(is_changed) { "other " } else { "" };
     let whose = match seen.len() {
-        1 => "the other case".to_owned(),
-        all => format!("half of the {} other cases", figure::grouped(all)),
+        1 => format!("the {other}case"),
+        all => format!("half of the {} {other}cases", figure::grouped(all)),
     };
     Some(format!("in {whose} (same or undecided), these runs would have detected {shown}"))
 }
@@ -164,6 +166,16 @@ mod tests {
         let open = "in half of the 3 other cases (same or undecided), these runs would have detected a change by a factor of 1.40 \
                     or more; in more than one in ten, no change at all";
         assert_eq!(found[2..], [open]);
+    }
+
+    #[test]
+    fn cases_are_others_where_some_changed() {
+        use Change::{Same, Slower, Undecided};
+        let mutex = ("cpu.lock.mutex", Undecided, 1.02, Some(1.4));
+        let open = |cases: &[_]| said(cases).pop().unwrap();
+        assert!(open(&[mutex]).starts_with("in the case (same"));
+        assert!(open(&[mutex, ("cpu.lock.mcs", Same, 1.0, Some(1.2))]).starts_with("in half of the 2 cases (same"));
+        assert!(open(&[mutex, ("cpu.lock.mcs", Slower, 2.0, None)]).starts_with("in the other case (same"));
     }
 
     #[test]
