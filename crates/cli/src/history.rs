@@ -9,6 +9,7 @@ use syncscope_core::machine::CpuMachine;
 use syncscope_core::run::directory::{WriteLock, replace_own_file};
 use syncscope_core::run::history::History;
 use syncscope_core::session::Finished;
+use syncscope_host::guard::temporary_folder_in;
 
 /// The files of other builds and other machines with the same home go, the oldest first.
 const MOST_FILES: usize = 16;
@@ -43,6 +44,18 @@ pub(crate) fn read(run: &Run) -> Option<History> {
 pub(crate) fn write(finished: &Finished) {
     let keep = |added: &History| extend(&file(&finished.directory.read_run().ok()?)?, added);
     let _ = finished.history.as_ref().and_then(keep);
+}
+
+/// Why a run of this user cannot be kept; `None` where it can.
+pub(crate) fn obstacle() -> Option<String> {
+    syncscope_host::state_folder()
+        .map_or_else(|| Some("HOME names no folder".to_owned()), |folder| obstacle_in(&folder))
+}
+
+fn obstacle_in(folder: &Path) -> Option<String> {
+    // What is not there yet is made in the first folder above that is.
+    let there = folder.ancestors().find(|folder| folder.exists())?;
+    temporary_folder_in(there).err().map(|error| error.to_string())
 }
 
 /// Adds runs to a file. Runs that end together do so in turn, each to what the one before has written.
@@ -88,6 +101,17 @@ mod tests {
         std::thread::scope(|scope| (0..9).for_each(|number| drop(scope.spawn(move || end(number)))));
         let kept = fs::read_to_string(&path).unwrap();
         assert_eq!(kept.lines().count(), 1 + 9, "{kept}");
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_known_before() {
+        for home in ["/proc", "/dev/null"] {
+            let obstacle = obstacle_in(&Path::new(home).join(".local/state/syncscope"));
+            assert!(obstacle.as_ref().is_some_and(|text| text.contains(home)), "{obstacle:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(obstacle_in(&folder.path().join("state/syncscope")), None);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
     }
 
     #[test]

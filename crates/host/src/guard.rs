@@ -174,9 +174,10 @@ const TMPDIR: &str = "TMPDIR";
 /// A folder of this user alone where temporary files are, which is removed with all that is in it.
 ///
 /// # Errors
-/// What the operating system says.
-pub fn temporary_folder() -> io::Result<TempDir> {
+/// What the operating system says, and of which folder.
+pub fn temporary_folder() -> Result<TempDir, String> {
     temporary_folder_in(&env::temp_dir())
+        .map_err(|error| format!("{error}; set {TMPDIR} to a folder for temporary files"))
 }
 
 /// The same in another folder.

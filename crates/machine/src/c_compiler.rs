@@ -10,7 +10,6 @@ use syncscope_core::Refusal;
 use syncscope_host::child_process::{self, Ended, Killed};
 use syncscope_host::end::End;
 use syncscope_host::guard::{temporary_folder, temporary_folder_in};
-use tempfile::TempDir;
 
 /// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
 /// searched.
@@ -65,7 +64,7 @@ pub fn assembly(
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Result<String, String>, Refusal> {
-    let work = for_a_moment()?;
+    let work = temporary_folder()?;
     let file = work.path().join("assembly");
     compiler.arg("-S");
     if let Some(messages) = run(compiler, source, &file, limit, is_cancelled)? {
@@ -86,12 +85,7 @@ pub fn refusal(
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Option<String>, Refusal> {
     compiler.arg("-fsyntax-only");
-    run(compiler, source, &for_a_moment()?.path().join("nothing"), limit, is_cancelled)
-}
-
-/// A folder of this process alone.
-fn for_a_moment() -> Result<TempDir, String> {
-    temporary_folder().map_err(|error| format!("{}: {error}", env::temp_dir().display()))
+    run(compiler, source, &temporary_folder()?.path().join("nothing"), limit, is_cancelled)
 }
 
 /// Runs a compiler, with the text next to what it makes, in a folder of this process alone: all messages if it refuses the text. One

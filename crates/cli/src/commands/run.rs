@@ -260,7 +260,13 @@ fn note_expected(request: &RunRequest, laboratories: &mut Laboratories, plan: &P
     let is_first = history::read(&run).is_none_or(|history| history.is_empty());
     let expected = is_first.then(|| another_run::expected(&run.machine, plan.cases(), &plan.catalogue)).flatten();
     if let Some(text) = expected {
-        progress.suspend(|| terminal::note(&text));
+        let narrowing = match history::obstacle() {
+            None => "later runs and --repeat 3 narrow this".to_owned(),
+            Some(reason) => {
+                format!("--repeat 3 narrows this; later runs do not, because they learn nothing of this one ({reason})")
+            }
+        };
+        progress.suspend(|| terminal::note(&format!("{text}; {narrowing}")));
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn submit(arguments: &SubmitArguments) -> Result<Outcome, Failure> {
         _ if !is_check => make(path, out.as_deref()),
         Some(out) => check(path, out),
         None => {
-            let scratch = temporary_folder().map_err(|error| Failure::CouldNot(error.to_string()))?;
+            let scratch = temporary_folder().map_err(Failure::CouldNot)?;
             check(path, scratch.path())
         }
     }

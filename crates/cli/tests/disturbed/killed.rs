@@ -92,9 +92,11 @@ fn kills_from_outside_are_no_verdict() {
 #[test]
 fn limits_are_named_and_no_verdict() {
     let quiet = undisturbed();
-    for (option, limits, names) in
-        [("-f", &[40, 100][..], &["File too large"][..]), ("-t", &[1], &["ulimit -t"]), ("-v", &[400_000], &[])]
-    {
+    for (option, limits, names) in [
+        ("-f", &[40, 100][..], &["allow larger files (`ulimit -f`)"][..]),
+        ("-t", &[1], &["ulimit -t"]),
+        ("-v", &[400_000], &[]),
+    ] {
         for limit in limits {
             let place = Place::new();
             let fake = if option == "-t" { "threads=200" } else { FAKE };

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::process::Command;
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -45,6 +46,10 @@ fn a_bundle_is_small_and_reads_back_as_a_run_of_the_gallery() {
     assert!(fs::metadata(path("h200.json.gz")).unwrap().len() < 64 << 10);
     let checked = output(&["submit", "--check", &path("h200.json.gz"), "-o", &path("run")]);
     assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    let mut nowhere = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    nowhere.args(["submit", "--check", &path("h200.json.gz")]).env("TMPDIR", "/nowhere");
+    let nowhere = nowhere.output().unwrap();
+    assert!(stderr(&nowhere).contains("/nowhere/") && stderr(&nowhere).contains("set TMPDIR to a folder for"));
     let rows = RunDirectory::open(Path::new(&path("run"))).unwrap().read_rows().unwrap();
     let of_run = RunDirectory::open(Path::new(&stored("h200"))).unwrap().read_rows().unwrap();
     assert!(

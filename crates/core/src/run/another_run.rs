@@ -384,7 +384,7 @@ pub fn expected<'a>(machine: &Machine, cases: impl Iterator<Item = &'a Case>, ca
     (!each.is_empty()).then(|| {
         format!(
             "in the first run on a virtual machine, CPU costs are known within {} at best, and costs within ±{:.0} % \
-             count as resolved; later runs and --repeat 3 narrow this",
+             count as resolved",
             each.join(", "),
             100.0 * Settings::NOISY_ABOVE
         )

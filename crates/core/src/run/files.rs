@@ -75,6 +75,7 @@ fn remedy(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied => "; name one that you may use",
         io::ErrorKind::ReadOnlyFilesystem => "; name a folder you may write to with --out",
         io::ErrorKind::StorageFull => "; free some space: `run --resume` continues a run",
+        io::ErrorKind::FileTooLarge => "; allow larger files (`ulimit -f`): `run --resume` continues a run",
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "; name a folder with --out",
         io::ErrorKind::InvalidFilename => "; name a shorter one with --out",
         _ => "",

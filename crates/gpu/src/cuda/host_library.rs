@@ -41,7 +41,7 @@ impl HostLibrary {
             let changed = || format!("{} is not the library that was named: it has changed", file.display());
             return if is_same { Self::load(file) } else { Err(changed()) };
         }
-        let folder = temporary_folder().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
+        let folder = temporary_folder()?;
         let failed = |error: std::io::Error| format!("{}: {error}", folder.path().display());
         let source = folder.path().join(file.file_name().unwrap_or_default());
         fs::write(&source, format!("{}#line 1 \"{}\"\n{}\n", own.includes, file.display(), own.text))

@@ -68,7 +68,7 @@ struct Study {
 
 /// Shows the table of each operation.
 pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure> {
-    let folder = temporary_folder().map_err(|error| Failure::CouldNot(error.to_string()))?;
+    let folder = temporary_folder().map_err(Failure::CouldNot)?;
     let arguments = with_forms(arguments, folder.path())?;
     let request = OwnRequest::new(&arguments)?;
     let cancel = terminal::cancel_on_signal();

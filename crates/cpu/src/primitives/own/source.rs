@@ -307,7 +307,7 @@ impl Compiled {
     /// # Errors
     /// What the assembler or the linker says: a function that the source calls may be in no library.
     pub(super) fn library(&self, layout: u32) -> Result<TempDir, Refusal> {
-        let folder = temporary_folder().map_err(|error| format!("{}: {error}", env::temp_dir().display()))?;
+        let folder = temporary_folder()?;
         let text = layout::padded(&self.assembly, layout);
         let options = ["-shared", "-Wl,--no-undefined,-z,now"];
         self.compiler.link(&text, &options, &folder.path().join(LIBRARY)).map(|()| folder)

@@ -91,7 +91,7 @@ impl Trials {
     /// # Errors
     /// That there is no place for the programs.
     pub fn new(dtype: Option<Dtype>) -> Result<Self, String> {
-        let folder = temporary_folder().map_err(|error| error.to_string())?;
+        let folder = temporary_folder()?;
         Ok(Self { folder, dtype: dtype.unwrap_or(Dtype::I32), known: Mutex::default(), is_foreign: OnceLock::new() })
     }
 
