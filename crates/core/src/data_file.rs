@@ -13,6 +13,9 @@ use flate2::read::MultiGzDecoder;
 /// any size.
 pub const MOST_BYTES: u64 = 256 << 20;
 
+/// What some programs write at the beginning of a text. It is no part of it.
+pub const BYTE_ORDER_MARK: &str = "\u{feff}";
+
 /// Reads a regular file of at most [`MOST_BYTES`].
 ///
 /// # Errors
@@ -29,16 +32,17 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     text(read(path)?)
 }
 
-/// The bytes of a file as text.
+/// The bytes of a file as text, without a byte order mark.
 ///
 /// # Errors
 /// When they are no UTF-8, with the number of the line.
 pub fn text(bytes: Vec<u8>) -> io::Result<String> {
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = before.split(|byte| *byte == b'\n').count();
         invalid(format!("line {line} is not UTF-8"))
-    })
+    })?;
+    Ok(text.strip_prefix(BYTE_ORDER_MARK).map(str::to_owned).unwrap_or(text))
 }
 
 /// Reads a regular file with another limit.
@@ -63,7 +67,10 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// When it is damaged or larger.
 pub fn unpack(compressed: &[u8], most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    take(MultiGzDecoder::new(compressed), most, &mut bytes)?;
+    take(MultiGzDecoder::new(compressed), most, &mut bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => invalid("it is cut off: copy it again".to_owned()),
+        _ => error,
+    })?;
     Ok(bytes)
 }
 
@@ -131,6 +138,7 @@ mod tests {
     #[test]
     fn the_line_that_is_no_text_is_named() {
         assert_eq!(text("é\n".into()).unwrap(), "é\n");
+        assert_eq!(text("\u{feff}é\n".into()).unwrap(), "é\n");
         for (bytes, line) in [(&b"\xff"[..], 1), (b"a\n\n\xc3", 3), (b"\n\xe9\n\xe9", 2)] {
             assert_eq!(text(bytes.to_vec()).unwrap_err().to_string(), format!("line {line} is not UTF-8"));
         }
@@ -149,5 +157,9 @@ mod tests {
         assert!(compressed.len() < 1000, "{} bytes", compressed.len());
         assert_eq!(unpack(&compressed, 100_000).unwrap().len(), 100_000);
         assert!(unpack(&compressed, 99_999).unwrap_err().to_string().contains("more than 99999 bytes"));
+        for kept in [1, 5, 30, compressed.len() - 1] {
+            let error = unpack(&compressed[..kept], 100_000).unwrap_err();
+            assert_eq!(error.to_string(), "it is cut off: copy it again", "{kept} bytes");
+        }
     }
 }

@@ -126,14 +126,23 @@ fn write_run(mut run: Run, rows: &[Row], target: &Target<'_>, source: &Path) -> 
 fn describe(run: &mut Run, file: &Path) -> Result<(), ImportError> {
     let text = data_file::read_text(file).map_err(ImportError::in_file(file))?;
     let known: Value = serde_json::from_str(&text).map_err(ImportError::in_file(file))?;
-    let names = known.as_object().into_iter().flat_map(|known| known.keys());
-    if let Some(name) = names.into_iter().find(|name| !["machine", "environment"].contains(&name.as_str())) {
+    let Some(parts) = known.as_object() else {
+        let reason = "it is no run.json: expected an object with `machine` and `environment`";
+        return Err(ImportError::in_file(file)(reason));
+    };
+    if let Some(name) = parts.keys().find(|name| !["machine", "environment"].contains(&name.as_str())) {
         return Err(ImportError::in_file(file)(format!("expected `machine` and `environment`, found `{name}`")));
     }
     let mut described = serde_json::to_value(&*run).map_err(ImportError::in_file(file))?;
     overlay(&mut described, known);
     run::check_counts(&described).map_err(ImportError::in_file(file))?;
+    let cpus = run.machine.cpu.hardware_threads;
     *run = serde_json::from_value(described).map_err(ImportError::in_file(file))?;
+    let described = run.machine.cpu.hardware_threads;
+    if described < cpus {
+        let reason = format!("the machine has {described} hardware threads, but the results are of {cpus} CPUs");
+        return Err(ImportError::in_file(file)(reason));
+    }
     Ok(())
 }
 

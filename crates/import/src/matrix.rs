@@ -53,6 +53,16 @@ impl Matrix {
     }
 
     fn read_pairs(&mut self, cells: &[NumberedFields]) -> Result<(), String> {
+        let with_themselves = cells.iter().enumerate().filter(|(own, (_, cells))| time(cells[*own]).is_some());
+        let with_themselves: Vec<String> =
+            with_themselves.map(|(own, (line, cells))| format!("line {line}: `{}`", cells[own])).collect();
+        if let [first, ..] = &with_themselves[..] {
+            let count = with_themselves.len();
+            self.warnings.push(format!(
+                "on the diagonal, where a CPU would hand over to itself, {count} cells have a time ({first}): they are left out, \
+                 and the columns may be shifted"
+            ));
+        }
         let mut differing = 0;
         for (second, (line, below)) in cells.iter().enumerate() {
             for (first, (upper_line, above)) in cells[..second].iter().enumerate() {
@@ -83,15 +93,15 @@ impl Matrix {
     }
 }
 
-/// A time in nanoseconds. The clock of a machine may be so coarse that a pair has 0.
+/// A time in nanoseconds. The clock of a machine may be so coarse that a pair has 0; no hand-off takes a second.
 fn time(cell: &str) -> Option<f64> {
-    cell.parse().ok().filter(|ns: &f64| ns.is_finite() && *ns > 0.0)
+    cell.parse().ok().filter(|ns: &f64| *ns > 0.0 && *ns < 1e9)
 }
 
 /// Why the two cells of a pair have no time.
 fn why_missing(both: [(usize, &str); 2]) -> String {
     match both.into_iter().find(|(_, cell)| !cell.is_empty()) {
-        Some((line, cell)) => format!("line {line}: `{cell}` is not a time in nanoseconds above 0"),
+        Some((line, cell)) => format!("line {line}: `{cell}` is not a time in nanoseconds above 0 and below a second"),
         None => format!("line {}: the cell is empty", both[0].0),
     }
 }
@@ -203,13 +213,23 @@ mod tests {
 
     #[test]
     fn a_cell_without_a_time_costs_its_pair_alone() {
-        for cell in ["0", "0.0", "-1", "nan", "inf", "fast", "", "1e999", "1:2"] {
+        for cell in ["0", "0.0", "-1", "nan", "inf", "fast", "", "1e999", "1e308", "99999999999", "1:2"] {
             let text = format!(",,\n31.5,,\n41.5,{cell},\n");
             assert_eq!(times(&text), [31.5, 41.5, 0.0], "{text:?}");
             let found = Matrix::parse(&text).unwrap();
             let warning = &found.warnings[0];
             assert!(warning.starts_with("1 of 3 pairs have no time: line 3") && warning.contains(cell), "{warning}");
         }
+    }
+
+    #[test]
+    fn a_time_on_the_diagonal_is_told() {
+        let warnings = |text: &str| Matrix::parse(text).unwrap().warnings.join("\n");
+        let told = warnings("5,,\n31.5,,\n41.5,42.5,6\n");
+        assert!(told.contains("2 cells have a time (line 1: `5`)"), "{told}");
+        let numbered = warnings("cpu,0,2\n0,,\n2,46.4,7\n");
+        assert!(numbered.contains("1 cells have a time (line 3: `7`)"), "{numbered}");
+        assert_eq!(warnings("0,31.5\n31.5,-\n"), "");
     }
 
     #[test]

@@ -92,6 +92,7 @@ impl ResultFile {
     /// # Errors
     /// The number of the first line that cannot be parsed, from 1, and what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, (usize, String)> {
+        let text = text.strip_prefix(data_file::BYTE_ORDER_MARK).unwrap_or(text);
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let program = lines.next().map(|(_, line)| line.to_owned()).unwrap_or_default();
         if program.is_empty() || program.contains([',', '"']) {

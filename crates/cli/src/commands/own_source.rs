@@ -73,8 +73,6 @@ impl Source {
             )));
         }
         let text = text_of(file)?;
-        // A compiler takes a byte order mark at the beginning of a file alone, and ours comes before it.
-        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let id = format!("{domain}.own.{}", id_of(arguments.name.as_deref().unwrap_or(&stem)));
         let (files, all) = with_included(Path::new(file), text.clone(), &arguments.folders);

@@ -90,3 +90,36 @@ fn errors_name_the_file_or_the_directory() {
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("is not empty; name another directory with -o"), "{}", errors(&output));
 }
+
+#[test]
+fn what_describes_no_machine_of_a_matrix_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("cpu.csv"), "\u{feff},,\n1,,\n2,3,\n").unwrap();
+    let import = |matrix: &str, machine: &str| {
+        fs::write(at("machine.json"), machine).unwrap();
+        let [matrix, machine, run] = [matrix, "machine.json", "run"].map(at);
+        let output = syncscope(&[
+            "import".as_ref(),
+            "core-to-core-latency".as_ref(),
+            &matrix,
+            "--machine".as_ref(),
+            &machine,
+            "-o".as_ref(),
+            &run,
+        ]);
+        (output.status.code(), errors(&output))
+    };
+    let of_threads = |count: u32| format!("{{\"machine\": {{\"cpu\": {{\"hardware_threads\": {count}}}}}}}");
+    for (matrix, machine, words) in [
+        ("none.csv", of_threads(3), "none.csv: No such file or directory"),
+        ("cpu.csv", "[]".to_owned(), "machine.json: it is no run.json: expected an object with `machine`"),
+        ("cpu.csv", of_threads(2), "machine.json: the machine has 2 hardware threads, but the results are of 3 CPUs"),
+    ] {
+        let (code, text) = import(matrix, &machine);
+        assert!(code == Some(1) && text.contains(words), "{words}: {text}");
+        assert!(!at("run").exists(), "{words}");
+    }
+    let (code, text) = import("cpu.csv", &of_threads(4));
+    assert_eq!(code, Some(0), "{text}");
+}

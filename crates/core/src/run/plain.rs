@@ -56,9 +56,10 @@ type Parsed<T> = (PathBuf, Vec<T>, DamagedLines);
 
 fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<Parsed<T>>, RunDirectoryError> {
     let Some((path, bytes)) = read_table(path)? else { return Ok(None) };
+    let bytes = bytes.strip_prefix(data_file::BYTE_ORDER_MARK.as_bytes()).unwrap_or(&bytes);
     let (mut rows, mut damaged) = (Vec::new(), DamagedLines::default());
-    let columns = records(&bytes, 1, 0).next().and_then(|(.., header)| Some(header.ok()?.len())).unwrap_or_default();
-    let mut lines = records(&bytes, 1, columns);
+    let columns = records(bytes, 1, 0).next().and_then(|(.., header)| Some(header.ok()?.len())).unwrap_or_default();
+    let mut lines = records(bytes, 1, columns);
     let Some((.., header)) = lines.next() else { return Ok(Some((path, rows, damaged))) };
     let header = header.map_err(|reason| RunDirectoryError::content(&path, reason))?;
     for (line, _, record) in lines {
@@ -83,7 +84,7 @@ fn parse<T: DeserializeOwned>(path: &Path) -> Result<Option<Parsed<T>>, RunDirec
 /// # Errors
 /// When there is no such file, or it cannot be read.
 pub fn read_text(path: &Path) -> Result<String, RunDirectoryError> {
-    let (path, bytes) = read_table(path)?.ok_or(io::Error::from(io::ErrorKind::NotFound)).at(path)?;
+    let (path, bytes) = read_table(path)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ENOENT)).at(path)?;
     data_file::text(bytes).at(&path)
 }
 
@@ -125,6 +126,8 @@ mod tests {
         assert_eq!(text.lines().next(), Some("what,time_ns,repeats"));
         assert!(text.lines().nth(2).unwrap().ends_with(",,0"), "{text}");
         assert_eq!(read::<Cost>(&directory, "costs", &mut Vec::new()).unwrap(), rows);
+        std::fs::write(directory.path().join("costs.csv"), format!("\u{feff}{text}")).unwrap();
+        assert_eq!(read::<Cost>(&directory, "costs", &mut Vec::new()).unwrap(), rows, "as a spreadsheet saves it");
     }
 
     #[test]
