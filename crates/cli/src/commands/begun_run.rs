@@ -112,7 +112,7 @@ pub(super) fn is_complete(directory: &Path) -> bool {
 
 /// Writes the page, shows the table and the command that resumes an incomplete run.
 pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
-    let Finished { directory, status, contradictions, .. } = finished;
+    let Finished { directory, status, without_processes, contradictions, .. } = finished;
     terminal::warnings(contradictions);
     let (data, sections) = runs::load_with_sections(directory.path())?;
     let mut data = data.in_order();
@@ -123,7 +123,12 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     terminal::show_as_is(&table::summary(&data, terminal::width(), terminal::colour()))?;
     page?;
     match status {
-        Status::Interrupted | Status::Running => return Ok(interrupted(directory.path(), data.provisional())),
+        Status::Interrupted | Status::Running => {
+            let Some(reason) = without_processes else { return Ok(interrupted(directory.path(), data.provisional())) };
+            let how = how_to_resume(directory.path(), data.provisional());
+            terminal::note(&format!("incomplete without fresh processes ({reason}); {how}"));
+            return Ok(Outcome::Interrupted);
+        }
         Status::BudgetSpent => {
             let how = how_to_resume(directory.path(), data.provisional());
             if !data.rows.iter().any(has_answer) {

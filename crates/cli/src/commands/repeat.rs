@@ -209,7 +209,8 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
         return Ok(interrupted(&request.folder, 0));
     }
     let directory = join(&request, status)?;
-    let shown = report(&Finished { directory, status, contradictions: Vec::new(), history: None })?;
+    let shown =
+        report(&Finished { directory, status, without_processes: None, contradictions: Vec::new(), history: None })?;
     Ok(if shown == Outcome::Done { outcome } else { shown })
 }
 

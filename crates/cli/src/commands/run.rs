@@ -241,7 +241,7 @@ fn planned(request: &RunRequest, laboratories: &mut Laboratories, progress: &mut
 
 fn complete(path: &Path) -> Result<Finished, Failure> {
     let (directory, status) = (RunDirectory::open(path)?, Status::Done);
-    Ok(Finished { directory, status, contradictions: Vec::new(), history: None })
+    Ok(Finished { directory, status, without_processes: None, contradictions: Vec::new(), history: None })
 }
 
 /// Shows a run of which nothing is left to measure.

@@ -181,6 +181,8 @@ fn a_fresh_process_that_is_ended_is_named_and_its_rows_wait() {
         assert_eq!(is_done, most == 1, "{} ended: {errors}", ended.len());
         if !is_done {
             assert!(rows.iter().all(|row| row.provisional), "{errors}: {rows:?}");
+            let note = "note: incomplete without fresh processes (a fresh process was ended";
+            assert!(errors.contains(note) && !errors.contains("interrupted"), "{errors}");
             let resumed = Command::new(program()).args(["run", "--resume"]).arg(place.path("run")).output().unwrap();
             assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
         }

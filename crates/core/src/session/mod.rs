@@ -123,6 +123,8 @@ pub struct Finished {
     pub directory: RunDirectory,
     /// How it ended.
     pub status: Status,
+    /// Why it is incomplete although nothing ended it early: fresh processes could not measure.
+    pub without_processes: Option<String>,
     /// Where the measurements contradict what the system says of the CPUs' topology.
     pub contradictions: Vec<String>,
     /// What it adds to the runs of this machine; `None` where they do not count.
@@ -301,9 +303,9 @@ impl Session {
             details = self.directory.details_of(&rows)?;
         }
         self.settle(rows, details)?;
-        let topology = self.run.measured_topology;
-        let contradictions = topology.map(|topology| topology.contradictions).unwrap_or_default();
-        Ok(Finished { directory: self.directory, status: self.run.status, contradictions, history: self.history })
+        let Self { directory, run, history, without_processes, .. } = self;
+        let contradictions = run.measured_topology.map(|topology| topology.contradictions).unwrap_or_default();
+        Ok(Finished { directory, status: run.status, without_processes, contradictions, history })
     }
 
     /// Writes one row for each case, with what follows from all of them together, and the details once.
@@ -335,11 +337,13 @@ impl Session {
         let details = self.directory.details_of(&rows)?;
         // Whatever this process was to measure: the run is done when it has what it planned.
         if !self.run.is_complete_with(&rows) {
-            if self.run.status == Status::Done {
+            let is_early = self.run.status != Status::Done;
+            if !is_early {
                 self.run.status = Status::Interrupted;
             }
             let reason = self.without_processes.take();
-            self.run.warnings.extend(reason.map(|reason| format!("{WITHOUT_PROCESSES}: {reason}")));
+            self.run.warnings.extend(reason.iter().map(|reason| format!("{WITHOUT_PROCESSES}: {reason}")));
+            self.without_processes = reason.filter(|_| !is_early);
         }
         self.run.warnings.extend(findings(&rows, &details, laboratories));
         self.run.measured_topology = laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows));
