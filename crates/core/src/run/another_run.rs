@@ -200,12 +200,8 @@ fn of_class(
         let shown = hull.into_iter().fold(holding(predicted, row.ns_within), Interval::union);
         (row.ns_interval, row.allowance) = (Some(shown), None);
     }
-    for index in members.iter().filter(|index| !ns.contains_key(index)) {
-        let row = &mut rows[*index];
-        if let (true, false, Some(usual)) = (row.provisional, joins_runs(row), known.usual) {
-            as_assumed(row, catalogue, usual);
-        }
-    }
+    let without: Vec<usize> = members.iter().copied().filter(|index| !ns.contains_key(index)).collect();
+    known.usual.inspect(|usual| assume(rows, &without, catalogue, usual));
     let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
     (common.len() >= FEWEST_PROCESSES).then(|| Shared {
         class,
@@ -214,6 +210,16 @@ fn of_class(
         another_run: rounded(half_width(shared)),
         clock_hz: median(&clocks).filter(|_| class == Class::NothingShared).map(rounded),
     })
+}
+
+/// The same of these rows of a class, where their run ended too early for more processes.
+fn assume(rows: &mut [Row], members: &[usize], catalogue: &Catalogue, usual: &Usual) {
+    for index in members {
+        let row = &mut rows[*index];
+        if row.provisional && !joins_runs(row) {
+            as_assumed(row, catalogue, usual);
+        }
+    }
 }
 
 /// Gives a row that too few processes measured the interval of what is assumed of it and usual for its class.
