@@ -15,8 +15,12 @@ void syncscope_broken(const char *what, uint64_t expected, uint64_t found);
 void syncscope_delay(unsigned number);
 void syncscope_trial_clear(void);
 void syncscope_trial_begin(unsigned threads);
-// What an operation read into its register counts as used: otherwise the compiler drops the reading.
+// In the model, what an operation read into its register counts as used: otherwise the compiler drops the reading.
+#if SYNCSCOPE_TRIAL_MODEL
 #define SYNCSCOPE_USE(me) __asm__ volatile("" : : "m"((me).value))
+#else
+#define SYNCSCOPE_USE(me) (void)(me)
+#endif
 
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
@@ -54,8 +58,12 @@ void syncscope_trial_begin(unsigned threads) {
         if (found != expected) syncscope_broken(WHAT, expected, found);              \
     } while (0)
 
-// What an operation read into its register counts as used: otherwise the compiler drops the reading.
+// In the model, what an operation read into its register counts as used: otherwise the compiler drops the reading.
+#if SYNCSCOPE_TRIAL_MODEL
 #define SYNCSCOPE_USE(me) __asm__ volatile("" : : "m"((me).value))
+#else
+#define SYNCSCOPE_USE(me) (void)(me)
+#endif
 
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times) {
     struct thread me = syncscope_member(number, threads);
