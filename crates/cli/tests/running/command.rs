@@ -145,7 +145,7 @@ fn wrong_usage_gives_one_line_with_a_remedy_and_exit_code_2() {
     fs::write(Path::new(&used).join("mine.txt"), "mine").unwrap();
     let wrong: &[(&[&str], &str)] = &[
         (&["run", "--preset", "fast"], "quick, standard, paper"),
-        (&["run", "--only", "cpu.atomics.*"], "syncscope list"),
+        (&["run", "--only", "cpu.atomics.*"], "try 'cpu.atomic.*'"),
         (&["run", "--only", "cpu.atomic"], "try 'cpu.atomic.*'"),
         (&["run", "--only", "cpu.atom"], "try '*cpu.atom*' (2 primitives)"),
         (&["run", "--only", "nonsense"], "syncscope list"),
