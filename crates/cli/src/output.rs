@@ -1,6 +1,7 @@
 //! Files that the user names for a result: `-o`, `--export-json` and the like. `-` is stdout.
 //!
-//! An output that is an input would replace the only copy of what was measured or written, so it is refused before anything is done.
+//! An output that is an input, or a file of any run, would replace the only copy of what was measured or written, so it is refused
+//! before anything is done.
 
 use std::fs;
 use std::io::{Write as _, stdout};
@@ -38,8 +39,19 @@ pub(crate) fn check<P: AsRef<Path>>(output: &Path, inputs: impl IntoIterator<Ite
             refuse(output, &format!("is a part of the input {}", input.as_ref().display()))
         }
         Some(_) => refuse(output, "is an input"),
-        None => Ok(()),
+        None => match run_of(&place) {
+            Some(run) => refuse(output, &format!("is a part of the run {}", run.display())),
+            None => Ok(()),
+        },
     }
+}
+
+/// The run that has the file at this place as a part.
+fn run_of(place: &Path) -> Option<&Path> {
+    let is_run = |folder: &&Path| {
+        folder.join("run.json").is_file() && place.strip_prefix(folder).is_ok_and(RunDirectory::is_part)
+    };
+    place.ancestors().skip(1).take(2).find(is_run).filter(|_| place.is_file())
 }
 
 fn refuse(output: &Path, why: &str) -> Result<(), Failure> {
@@ -142,6 +154,13 @@ mod tests {
             ["page.html", "run/report.html", "run/notes.txt", "run/bundle.json.gz", "other/run.json", "elsewhere"]
         {
             assert_eq!(refused(&at(name), &inputs), None, "{name}");
+        }
+        for name in ["run/run.json", "linked/evidence/a.txt", "link"] {
+            let error = refused(&at(name), &[]).unwrap_or_else(|| panic!("{name} of another run is written"));
+            assert!(error.contains("is a part of the run"), "{error}");
+        }
+        for name in ["run/report.html", "run/mine.csv", "code.c"] {
+            assert_eq!(refused(&at(name), &[]), None, "{name} is no file of a run");
         }
         assert!(refused(&at("hard"), &[&at("linked")]).is_some(), "a run named by a link");
         assert_eq!(refused(Path::new("/dev/null"), &inputs), None);
