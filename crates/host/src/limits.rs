@@ -86,8 +86,9 @@ pub fn threads_left() -> Option<usize> {
     Some(most.saturating_sub(read("/proc/self/maps")?.lines().count() + SPARE_MAPPINGS) / MAPPINGS_OF_THREAD)
 }
 
-/// A stack and one for signals, each with a guard.
-const MAPPINGS_OF_THREAD: usize = 4;
+/// A stack and one for signals, each with a guard, and what the allocator keeps for it, with its reserve: on a machine with many CPUs
+/// each thread has its own.
+const MAPPINGS_OF_THREAD: usize = 6;
 
 /// For all but threads.
 const SPARE_MAPPINGS: usize = 512;

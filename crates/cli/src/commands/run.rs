@@ -494,7 +494,7 @@ fn note_short_budget(arguments: &RunArguments, plan: &Plan, progress: &mut Progr
             [planned, budget].map(|time| humantime::format_duration(whole_seconds(time)).to_string());
         let time = budget.replace(' ', "");
         let note = format!(
-            "the plan takes about {planned}, and the budget ends the run after {budget}, with provisional rows; --time {time} measures every case in that time"
+            "the plan takes about {planned}, and the budget ends the run after {budget}, with provisional rows; --time {time} measures every case in about that time"
         );
         progress.suspend(|| terminal::note(&note));
     }

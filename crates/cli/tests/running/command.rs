@@ -310,7 +310,7 @@ fn a_spent_budget_ends_the_run_early() {
     let run = command(&["run", "--out", &out, "--budget", "1s"]).env("SYNCSCOPE_FAKE", "dwell=20ms").output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
     assert!(stderr(&run).contains("--resume"), "{}", stderr(&run));
-    let way = "; --time 1s measures every case in that time";
+    let way = "; --time 1s measures every case in about that time";
     assert!(stderr(&run).contains(way), "{}", stderr(&run));
     let directory = RunDirectory::open(Path::new(&out)).unwrap();
     assert_eq!(directory.read_run().unwrap().status, Status::BudgetSpent);

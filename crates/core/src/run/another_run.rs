@@ -12,8 +12,8 @@
 //! of freedom for each case (fewer where threads share nothing and the extremes do not count: `stats/variance.rs`); it is
 //! moderated by that of the class (Smyth 2004, [`Variance::prior_of`]). The interval predicts the
 //! figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of the difference of
-//! two means. Cases whose threads share nothing follow the clock exactly: what they have of their own is that of their cycles. The
-//! interval in nanoseconds holds the shared part, too, and the interval within the run; that in cycles holds neither. Where earlier
+//! two means. Cases whose threads share nothing follow the clock exactly: what they have of their own is that of their cycles. Both
+//! intervals hold that within the run; the one in nanoseconds holds the shared part, too. Where earlier
 //! runs of this machine are known, they say how much more than processes runs differ ([`BetweenRuns`]); before, other guests do
 //! ([`Usual`]).
 //!

@@ -308,9 +308,7 @@ impl Operation for OwnLoop {
             return Ok(());
         }
         if forks::has_child_returned(self.loops.functions().baseline) {
-            return Err(
-                "it forks a process that returns from it; the child must end inside it (`_exit`, `exec`)".to_owned()
-            );
+            return Err(forks::CHILD_RETURNED.to_owned());
         }
         let all = executed.by_all(self.threads);
         match self.role {
