@@ -58,12 +58,13 @@ impl GpuLaboratory {
         let ruler = self.ruler.clone();
         let bytes = grid::state_bytes(case, entry.own);
         let pool = (MOST_OFFSETS * bytes.next_multiple_of(512)).min(MOST_BYTES);
-        let offsets = MemoryOffsets::new(bytes, pool, offsets_per_sample);
+        let mut offsets = MemoryOffsets::new(bytes, pool, offsets_per_sample);
         let (third, unroll) = (self.entries.third_loop_of(case), (entry.unroll)(case));
         let OnDevices { device_group, compiler, program, remark } =
             self.set_up_on_devices(case, program, &offsets, limit)?;
         let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
-        let setup = Setup { program, offsets, unroll, evidence, ruler, remark };
+        let apart = offsets.set_apart();
+        let setup = Setup { program, offsets, apart, unroll, evidence, ruler, remark };
         let mut experiment = GridBarrierExperiment { device_group, setup, third, generation: 1 };
         if limit == LIMIT {
             experiment.warm_up().map_err(failed)?;

@@ -56,6 +56,17 @@ pub(crate) struct Executed {
     pub(crate) last: u64,
 }
 
+/// One offset alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OffsetApart {
+    /// Its number among all.
+    pub(crate) number: usize,
+    /// Where it begins.
+    pub(crate) bytes: usize,
+    /// Operations of each thread since the memory was cleared.
+    pub(crate) executed: u64,
+}
+
 impl MemoryOffsets {
     /// As many offsets for variables of `bytes` as fit into `pool` bytes, at least one, in sets of `per_sample`; in smaller
     /// sets where there are few offsets, or large variables.
@@ -79,6 +90,15 @@ impl MemoryOffsets {
             (0, per_sample) => Some(Self::of(self.size, per_sample, 1)),
             (sets, _) => Some(Self::of(self.size, self.per_sample, sets)),
         }
+    }
+
+    /// Takes one offset out of use, the last one, for launches of their own; `None` if there is one set only.
+    pub(crate) fn set_apart(&mut self) -> Option<OffsetApart> {
+        let (number, sets) = (self.count() - 1, self.sets() - 1);
+        (sets > 0).then(|| {
+            *self = Self::of(self.size, self.per_sample, sets);
+            OffsetApart { number, bytes: number * self.size, executed: 0 }
+        })
     }
 
     /// Bytes of all offsets together.
@@ -134,6 +154,23 @@ impl MemoryOffsets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_offset_apart_is_none_of_the_others_and_lies_in_their_memory() {
+        for (bytes, pool, per_sample) in [(64, 1 << 20, 8), (34_000, 100 * 34_304, 4), (512, 2 * 512, 1)] {
+            let all = MemoryOffsets::new(bytes, pool, per_sample);
+            let mut used = all.clone();
+            let apart = used.set_apart().unwrap();
+            let last_of = |pair| used.offset(pair) + (used.per_sample() as usize - 1) * used.distance();
+            let last = (0..used.sets() as u64).map(last_of).max().unwrap();
+            assert!(
+                last + used.size <= apart.bytes && apart.bytes + used.size <= all.bytes(),
+                "{bytes} bytes: {apart:?}"
+            );
+            assert_eq!((apart.bytes, used.per_sample()), (apart.number * all.size, all.per_sample()));
+        }
+        assert_eq!(MemoryOffsets::new(512, 512, 1).set_apart(), None);
+    }
 
     #[test]
     fn offsets_do_not_overlap_and_fit_the_pool() {
