@@ -446,6 +446,23 @@ mod tests {
         assert!(open.contains("a grid barrier (lock_free, no figure)"), "{open}");
     }
 
+    /// As on an H200: with sweeps of 50 µs, every launch and the barrier ease what surrounds them.
+    #[test]
+    fn a_length_at_which_nothing_has_a_figure_is_unknown() {
+        let swept = |way: &str, length, ns| {
+            let group = Some(Group::numbered(SWEEP_US, length));
+            row(Case { group, ..on_blocks(&format!("gpu.launch.{way}"), 132, 32) }, ns, 0.02)
+        };
+        let eased = |way| Row { verdict: Verdict::Overlapped("cheaper".into()), ..swept(way, 50, -4600.0) };
+        let known = vec![swept("graph", 5, 2000.0), swept("grid_sync", 5, 3000.0), grid("counter", 806.0, 0.01)];
+        let rows = [known, vec![eased("graph"), eased("grid_sync")]].concat();
+        let sentence = said(kernel_or_grid_barrier, rows).unwrap().unwrap();
+        assert!(
+            sentence.contains("a graph (2.00 µs) for kernels lasting 5 µs; unknown for kernels lasting 50 µs"),
+            "{sentence}"
+        );
+    }
+
     #[test]
     fn a_barrier_that_orders_no_memory_is_no_candidate() {
         let relaxed = grid("counter", 414.0, 0.01);

@@ -267,7 +267,7 @@ impl<'a> Along<'a> {
         stretches
     }
 
-    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs`.
+    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs; unknown for 10 µs`, where no cost is known.
     pub(super) fn in_words(&self, at: impl Fn(&str) -> String) -> String {
         let in_words = |Stretch { from, to, names, last }: Stretch<'_, 'a>| {
             let with_its_cost = |name: &String| {
@@ -279,7 +279,8 @@ impl<'a> Along<'a> {
             let named = names.iter().take(shown).map(with_its_cost);
             let all: Vec<String> = named.chain((others > 0).then(|| format!("{others} others"))).collect();
             let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
-            Some(format!("{} {}", either(&all), at(&range)))
+            let answer = if all.is_empty() { "unknown".to_owned() } else { either(&all) };
+            Some(format!("{answer} {}", at(&range)))
         };
         joined(self.stretches().into_iter().map(in_words), "; ").unwrap_or_default()
     }
