@@ -50,7 +50,7 @@ fn every_stored_experiment_is_read_and_drawn() {
 /// What crosscheck promises of a sound machine: known costs are right by both clocks, and unknown ones agree.
 #[test]
 fn a_stored_crosscheck_is_right_by_both_clocks() {
-    let run = RunDirectory::open(&results().join("h100-paper")).unwrap();
+    let run = RunDirectory::open(&results().join("h200-paper")).unwrap();
     let rows = Crosscheck::read(&run, &mut Vec::new()).unwrap().unwrap().rows;
     let of = |operation| most_certain(&rows, Executor::Gpu, operation, Form::Looped, Some(32)).unwrap();
     let addition = of(Operation::FloatAddition);

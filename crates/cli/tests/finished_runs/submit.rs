@@ -104,7 +104,7 @@ fn a_bundle_of_a_quick_run_that_is_too_large_has_costs_alone_and_says_so() {
 #[test]
 fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    for (large, quick) in [("h200-standard", "h200"), ("h100-paper", "h100"), ("h200-x4", "h200-x4")] {
+    for (large, quick) in [("h200-standard", "h200"), ("h200-paper", "h200"), ("h200-x4", "h200-x4")] {
         let (file, run) = (folder.path().join(format!("{large}.json.gz")), folder.path().join(large));
         let made = output(&["submit", &stored(large), "-o", file.to_str().unwrap()]);
         assert!(made.status.success() && String::from_utf8_lossy(&made.stdout).contains("quick"), "{}", stderr(&made));

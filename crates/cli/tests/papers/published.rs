@@ -76,7 +76,7 @@ fn the_clocks_of_the_cpu_are_compared_without_a_gpu() {
 fn the_directory_of_an_experiment_has_a_page_alone_and_beside_a_run() {
     let folder = tempfile::tempdir().unwrap();
     let directory = experiment(folder.path(), "crosscheck");
-    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/h100-paper/crosscheck.csv");
+    let stored = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/h200-paper/crosscheck.csv");
     fs::copy(stored, directory.path().join("crosscheck.csv")).unwrap();
     assert!(Crosscheck::read(&directory, &mut Vec::new()).unwrap().is_some());
     let alone = output(&["report", directory.path().to_str().unwrap()]);

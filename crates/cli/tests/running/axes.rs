@@ -228,7 +228,7 @@ fn the_help_names_the_planned_times() {
         seconds if seconds < 45.0 => format!("{:.0} s", (seconds / 10.0).round() * 10.0),
         seconds => format!("{:.0} min", seconds / 60.0),
     };
-    let runs = [(Preset::Quick, "h100"), (Preset::Standard, "h200-standard"), (Preset::Paper, "h100-paper")];
+    let runs = [(Preset::Quick, "h100"), (Preset::Standard, "h200-standard"), (Preset::Paper, "h200-paper")];
     let [quick, standard, paper] = runs.map(|(preset, _)| rounded(on_cpus(2, preset)));
     let [quick_16, standard_16, paper_16] =
         runs.map(|(preset, run)| rounded(on_cpus(16, preset) + on_a_gpu(preset, run)));

@@ -346,7 +346,7 @@ fn a_resumed_run_repeats_only_the_experiments_that_are_missing() {
     let directory = RunDirectory::open(Path::new(&out)).unwrap();
     let run = directory.read_run().unwrap();
     directory.write_run(&Run { status: Status::Interrupted, warnings: Vec::new(), ..run }).unwrap();
-    let measured = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/h100-paper/crosscheck.csv");
+    let measured = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/h200-paper/crosscheck.csv");
     fs::copy(measured, Path::new(&out).join("crosscheck.csv")).unwrap();
     let resumed = output(&["run", "--resume", &out]);
     assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
