@@ -244,6 +244,8 @@ fn what_cannot_be_modelled_is_said() {
     assert!(
         cannot("void acquire(struct thread *me) { nonsense } void release(struct thread *me) {}").contains("mine.c:1")
     );
+    let wide = "void acquire(struct thread *me) { while (__atomic_load_n((unsigned __int128 *)me->memory, 0)) {} } void release(struct thread *me) { (void)me; }";
+    assert_eq!(cannot(wide), "it has atomic accesses to 16 bytes");
     let deadlock =
         lock(&format!("void acquire(struct thread *me) {{ while (atomic_exchange(me->x, 1)) {{}} }} {release}"));
     assert!(deadlock.in_words("x").contains("waits for ever at line 1"), "{deadlock:?}");

@@ -15,17 +15,15 @@ void syncscope_broken(const char *what, uint64_t expected, uint64_t found);
 void syncscope_delay(unsigned number);
 void syncscope_trial_clear(void);
 void syncscope_trial_begin(unsigned threads);
-// In the model, what an operation read into its register counts as used: otherwise the compiler drops the reading.
-#if SYNCSCOPE_TRIAL_MODEL
-#define SYNCSCOPE_USE(me) __asm__ volatile("" : : "m"((me).value))
-#else
-#define SYNCSCOPE_USE(me) (void)(me)
-#endif
-
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
+// Whether a later relaxed store of the same thread carries a release on: C has it, C++20 dropped it (P0982).
+extern const int syncscope_has_c_sequences;
 #ifdef __cplusplus
 }
+const int syncscope_has_c_sequences = 0;
+#else
+const int syncscope_has_c_sequences = 1;
 #endif
 
 static struct thread syncscope_member(unsigned number, unsigned threads) {

@@ -19,6 +19,9 @@ use syncscope_machine::c_compiler;
 
 const TRIAL: &str = include_str!("trial.h");
 
+/// The model of memory, one program of three parts.
+const MODEL: &str = concat!(include_str!("sequential.h"), include_str!("memory.h"), include_str!("explore.c"));
+
 /// In front of a source in the model: its waits and meetings are those of the model.
 const OF_MODEL: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\nvoid syncscope_model_pause(void);\n\
      void syncscope_model_meet(void *me);\n#ifdef __cplusplus\n}\n#endif\n\
@@ -79,7 +82,7 @@ enum Program {
 impl Program {
     const fn source(self) -> (&'static str, &'static str) {
         match self {
-            Self::Model => ("explore", include_str!("explore.c")),
+            Self::Model => ("explore", MODEL),
             Self::Stress => ("stress", include_str!("stress.c")),
         }
     }
@@ -197,8 +200,8 @@ impl Trials {
         let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-Wno-tsan"];
         let text = functions(&modelled) + &trial_of(own, Program::Model)?;
         let assembly = assembly(own, &compiler, &text, &options)?;
-        if let Some(name) = outside_of_model(&assembly) {
-            return Err(format!("it calls `{name}`"));
+        if let Some(reason) = outside_of_model(&assembly) {
+            return Err(reason);
         }
         let program = self.linked(&compiler, &with_sites(&assembly), Program::Model)?;
         let mut command = Command::new(program.path().join("trial"));
@@ -283,15 +286,18 @@ fn run(command: &mut Command, time: Duration) -> Result<String, String> {
     }
 }
 
-/// A function that an operation calls and the model does not know.
-fn outside_of_model(assembly: &str) -> Option<&str> {
-    const UNKNOWN: [&str; 5] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_"];
+/// What an operation calls and the model does not know.
+fn outside_of_model(assembly: &str) -> Option<String> {
+    const WIDE: &str = "__tsan_atomic128";
+    const UNKNOWN: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", WIDE];
     let words = assembly.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         ["call", "bl", "jmp", "b"].contains(&words.next()?).then_some(words.next()?)
     });
     let name = |word: &'_ str| UNKNOWN.iter().any(|begin| word.starts_with(begin));
-    words.map(|word| word.split('@').next().unwrap_or(word)).find(|word| name(word))
+    let found = words.map(|word| word.split('@').next().unwrap_or(word)).find(|word| name(word))?;
+    let is_wide = found.starts_with(WIDE);
+    Some(if is_wide { "it has atomic accesses to 16 bytes".to_owned() } else { format!("it calls `{found}`") })
 }
 
 /// Assembly with a table of where its calls of the model return to, and the file and the line of each.
