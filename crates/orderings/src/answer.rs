@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 pub type Files = BTreeMap<i32, Option<String>>;
 
 /// How far the model came with so many threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
     /// Threads.
     pub threads: u32,
+    /// Where they are, if that can be told: `of one GPU`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// How often each uses the operation.
     pub times: u32,
     /// All executions with so many deviations were explored; `None` if not even those without any.
@@ -130,7 +133,8 @@ impl Bound {
     fn in_words(&self) -> String {
         let Self { threads, times, deviations, is_complete, .. } = self;
         let s = |count: u32| if count == 1 { "" } else { "s" };
-        let team = format!("{threads} threads with {times} use{} each", s(*times));
+        let place = self.place.as_ref().map_or_else(String::new, |place| format!(" {place}"));
+        let team = format!("{threads} threads{place} with {times} use{} each", s(*times));
         match (is_complete, deviations) {
             (true, _) => format!("all executions of {team}"),
             (false, Some(deviations)) => format!("{team} (up to {deviations} deviation{})", s(*deviations)),
@@ -221,6 +225,7 @@ fn bound(words: &[&str]) -> Option<Bound> {
     let [threads, times, deviations, is_complete, executions] = words else { return None };
     Some(Bound {
         threads: threads.parse().ok()?,
+        place: None,
         times: times.parse().ok()?,
         deviations: deviations.parse().ok(),
         is_complete: *is_complete == "1",

@@ -1,5 +1,6 @@
 //! Translates the PTX of a GPU operation, instruction by instruction, into C that the model can run. A few blocks of one or two
-//! threads are the threads of the model. An order whose scope does not reach the other blocks orders nothing between them.
+//! threads are the threads of the model. An order whose scope does not reach the other blocks orders nothing between them, and an
+//! access whose scope does not is no atomic one for them: PTX calls it not morally strong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -38,6 +39,9 @@ pub const HARNESS: &str = "harness";
 
 /// Declarations in front of the functions.
 const HEAD: &str = "void syncscope_model_meet_part(unsigned first, unsigned count);\n\
+    void syncscope_model_narrow(unsigned first, unsigned count);\n\
+    uint32_t __tsan_syncscope32(uint32_t *, uint32_t, char, int);\n\
+    uint64_t __tsan_syncscope64(uint64_t *, uint64_t, char, int);\n\
     static uint64_t syncscope_shared[4][512], syncscope_arrived[32];\n";
 
 /// The kernels of a program in PTX as C functions of a thread: pairs of their names. Lines of the user's file, the first of `files`,
@@ -266,9 +270,10 @@ impl Function<'_> {
         Some(format!("{to} = ({})({value});", kind.replace("int", "uint").replace("uuint", "uint")))
     }
 
-    /// Whether a scope reaches all that take part.
+    /// Whether a scope reaches all that take part. Updates without one have that of the device, volatile accesses that of the system.
     fn reaches(&self, parts: &[&str]) -> bool {
-        Span::of_scope(parts).is_some_and(|scope| scope >= self.span)
+        let implied = if ["atom", "red"].contains(&parts[0]) { Span::Grid } else { Span::System };
+        Span::of_scope(parts).unwrap_or(implied) >= self.span
     }
 
     fn fence(&self, parts: &[&str]) -> Option<String> {
@@ -289,15 +294,21 @@ impl Function<'_> {
     /// An access to memory: weak ones are plain, the others atomic, with their order where their scope reaches the others.
     fn access(&mut self, parts: &[&str], operands: &[&str]) -> Option<String> {
         let has = |part: &str| parts.contains(&part);
+        let is_strong = ["relaxed", "acquire", "release", "volatile", "mmio"].iter().any(|word| has(word));
+        let is_narrow = (is_strong || ["atom", "red"].contains(&parts[0])) && !self.reaches(parts);
+        let words = [("acq_rel", "ACQ_REL"), ("acquire", "ACQUIRE"), ("release", "RELEASE")];
+        let order = words.iter().find(|(word, _)| has(word) && !is_narrow).map_or("RELAXED", |(_, order)| order);
+        let access = self.ordered_access(parts, operands, is_strong, order)?;
+        Some(if is_narrow { format!("syncscope_model_narrow(me->number - tid, block); {access}") } else { access })
+    }
+
+    fn ordered_access(&mut self, parts: &[&str], operands: &[&str], is_strong: bool, order: &str) -> Option<String> {
+        let has = |part: &str| parts.contains(&part);
         let kind = c_type(parts.last()?)?;
         if has("v2") || has("v4") || has("local") || has("async") || has("const") {
             return None;
         }
         let is_shared = parts.iter().any(|part| part.starts_with("shared"));
-        let words = [("acq_rel", "ACQ_REL"), ("acquire", "ACQUIRE"), ("release", "RELEASE")];
-        let order =
-            words.iter().find(|(word, _)| has(word) && self.reaches(parts)).map_or("RELAXED", |(_, order)| order);
-        let is_strong = ["relaxed", "acquire", "release", "volatile", "mmio"].iter().any(|word| has(word));
         let order = format!("__ATOMIC_{order}");
         let unsigned = kind.replace("uint", "int").replace("int", "uint");
         Some(match (parts[0], operands) {
@@ -319,11 +330,13 @@ impl Function<'_> {
             }
             ("red", [at, value]) => {
                 let (at, value) = (self.address(at, is_shared)?, self.value(value));
-                format!("{}(({unsigned} *){at}, ({unsigned}){value}, {order});", update(parts)?)
+                let (function, letter) = update(parts)?;
+                format!("{function}(({unsigned} *){at}, ({unsigned}){value}, {letter}{order});")
             }
             ("atom", [to, at, value]) => {
                 let (to, at, value) = (self.value(to), self.address(at, is_shared)?, self.value(value));
-                format!("{to} = {}(({unsigned} *){at}, ({unsigned}){value}, {order});", update(parts)?)
+                let (function, letter) = update(parts)?;
+                format!("{to} = {function}(({unsigned} *){at}, ({unsigned}){value}, {letter}{order});")
             }
             ("atom", [to, at, expected, value]) if has("cas") => {
                 let (to, at) = (self.value(to), self.address(at, is_shared)?);
@@ -340,7 +353,8 @@ impl Function<'_> {
     }
 }
 
-fn update(parts: &[&str]) -> Option<&'static str> {
+/// The function of an update, and the letter by which one of the model knows it.
+fn update(parts: &[&str]) -> Option<(&'static str, &'static str)> {
     const UPDATES: [(&str, &str); 5] = [
         ("add", "__atomic_fetch_add"),
         ("exch", "__atomic_exchange_n"),
@@ -348,7 +362,35 @@ fn update(parts: &[&str]) -> Option<&'static str> {
         ("or", "__atomic_fetch_or"),
         ("xor", "__atomic_fetch_xor"),
     ];
-    UPDATES.iter().find(|(word, _)| parts.contains(word)).map(|(_, function)| *function)
+    if let Some((_, function)) = UPDATES.iter().find(|(word, _)| parts.contains(word)) {
+        return Some((function, ""));
+    }
+    let kind = parts.last()?;
+    let has = |part: &str| parts.contains(&part);
+    let letter = match () {
+        () if has("inc") => "'i', ",
+        () if has("dec") => "'d', ",
+        () if has("min") => {
+            if kind.starts_with('s') {
+                "'s', "
+            } else {
+                "'m', "
+            }
+        }
+        () if has("max") => {
+            if kind.starts_with('s') {
+                "'S', "
+            } else {
+                "'M', "
+            }
+        }
+        () => return None,
+    };
+    match *kind {
+        "u32" | "s32" => Some(("__tsan_syncscope32", letter)),
+        "u64" | "s64" => Some(("__tsan_syncscope64", letter)),
+        _ => None,
+    }
 }
 
 fn wide(kind: &str, a: &str, b: &str) -> Option<String> {
@@ -401,7 +443,14 @@ mod tests {
     #[test]
     fn an_order_counts_where_its_scope_reaches_the_others() {
         for (instruction, of_block, of_grid) in [
-            ("red.release.cluster.global.add.u32 [%rd1], 1;", "__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
+            (
+                "red.release.cluster.global.add.u32 [%rd1], 1;",
+                "{ __atomic_fetch_add((uint32_t *)(ptx__rd1 + 0), (uint32_t)(uint64_t)(1), __ATOMIC_RELEASE)",
+                "{ syncscope_model_narrow(me->number - tid, block); __atomic_fetch_add((uint32_t *)(ptx__rd1 + 0), \
+                 (uint32_t)(uint64_t)(1), __ATOMIC_RELAXED)",
+            ),
+            ("atom.global.inc.u32 %r1, [%rd1], 7;", ", 'i', __ATOMIC_RELAXED)", ", 'i', __ATOMIC_RELAXED)"),
+            ("red.global.max.s32 [%rd1], 7;", "{ __tsan_syncscope32(", "(uint64_t)(7), 'S', __ATOMIC_RELAXED)"),
             ("ld.acquire.sys.global.u32 %r1, [%rd1+4];", "__ATOMIC_ACQUIRE", "__ATOMIC_ACQUIRE"),
             ("ld.volatile.global.u32 %r1, [%rd1];", "__ATOMIC_RELAXED", "__ATOMIC_RELAXED"),
             ("membar.cta;", "__ATOMIC_SEQ_CST", "{  }"),
@@ -412,6 +461,29 @@ mod tests {
             for (span, expected) in [(Span::Block, of_block), (Span::Grid, of_grid)] {
                 let text = body(instruction, span).unwrap();
                 assert!(text.contains(expected), "{instruction} in {span:?}: {text}");
+            }
+        }
+    }
+
+    /// Of several devices, one does not see whole what another one updates in the scope of its own.
+    #[test]
+    fn an_access_whose_scope_is_too_narrow_is_not_atomic() {
+        let is_narrow = |instruction, span| body(instruction, span).unwrap().contains("syncscope_model_narrow(me");
+        for (instruction, widest) in [
+            ("ld.relaxed.cta.global.u32 %r1, [%rd1];", Some(Span::Block)),
+            ("st.release.cluster.global.u32 [%rd1], 1;", Some(Span::Cluster)),
+            ("atom.global.cas.b32 %r1, [%rd1], %r2, %r1;", Some(Span::Grid)),
+            ("red.relaxed.gpu.global.add.u32 [%rd1], 1;", Some(Span::Grid)),
+            ("st.volatile.global.u32 [%rd1], 1;", None),
+            ("st.release.sys.global.u32 [%rd1], 1;", None),
+            ("st.global.u32 [%rd1], 1;", None),
+        ] {
+            for span in [Span::Block, Span::Cluster, Span::Grid, Span::System] {
+                assert_eq!(
+                    is_narrow(instruction, span),
+                    widest.is_some_and(|widest| span > widest),
+                    "{instruction} in {span:?}"
+                );
             }
         }
     }

@@ -356,7 +356,14 @@ mod tests {
     }
 
     fn held() -> Model {
-        Model::NotRefuted(vec![Bound { threads: 2, times: 2, deviations: Some(5), is_complete: false, executions: 9 }])
+        Model::NotRefuted(vec![Bound {
+            threads: 2,
+            place: None,
+            times: 2,
+            deviations: Some(5),
+            is_complete: false,
+            executions: 9,
+        }])
     }
 
     #[test]
