@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::operators;
 use crate::source::Source;
 use crate::tokens::Kind;
 use crate::{Change, Found, NotTried, Ordering, Step, ptx};
@@ -124,7 +125,7 @@ const SCOPES: [&str; 4] = ["thread_scope_thread", "thread_scope_block", "thread_
 /// The orderings of a source that functions of these names reach, or all of them if none is named.
 pub fn find(source: &str, functions: &[&str], is_gpu: bool) -> Found {
     let source = Source::new(source);
-    let mut finder = Finder { source: &source, is_gpu, found: Found::default() };
+    let mut finder = Finder { source: &source, is_gpu, aliases: aliases(&source), found: Found::default() };
     let is_reached = source.reachable(functions);
     let mut is_using = false;
     for token in (0..source.tokens.len()).filter(|token| is_reached[*token]) {
@@ -139,6 +140,9 @@ pub fn find(source: &str, functions: &[&str], is_gpu: bool) -> Found {
     for call in (0..source.calls.len()).filter(|call| is_reached[source.calls[*call].name]) {
         finder.implied(call);
     }
+    for (token, name) in operators::find(&source).into_iter().filter(|(token, _)| is_reached[*token]) {
+        finder.leave_out(token, &name, "seq_cst by an operator: write it as a call to have it tried");
+    }
     finder.found.orderings.sort_by_key(|ordering| ordering.token.start);
     finder.found.not_tried.sort_by_key(|not_tried| not_tried.line);
     finder.found
@@ -147,7 +151,22 @@ pub fn find(source: &str, functions: &[&str], is_gpu: bool) -> Found {
 struct Finder<'a> {
     source: &'a Source<'a>,
     is_gpu: bool,
+    /// Other names of `memory_order`.
+    aliases: Vec<&'a str>,
     found: Found,
+}
+
+/// `using mo = std::memory_order;` and `typedef std::memory_order mo;`
+fn aliases<'a>(source: &'a Source<'_>) -> Vec<&'a str> {
+    let of = |token: usize| match (source.word(token + 1), source.word(token + 2)) {
+        (";", _) => {
+            let equals = (0..token).rev().take(3).find(|at| source.word(*at) == "=")?;
+            (source.word(equals.checked_sub(2)?) == "using").then(|| source.word(equals - 1))
+        }
+        (name, ";") => (0..token).rev().take(3).any(|at| source.word(at) == "typedef").then_some(name),
+        _ => None,
+    };
+    (0..source.tokens.len()).filter(|token| source.word(*token) == "memory_order").filter_map(of).collect()
 }
 
 impl Finder<'_> {
@@ -192,6 +211,7 @@ impl Finder<'_> {
             );
         }
         let reason = match word {
+            "memory_order_" | "__ATOMIC_" => "a macro pastes its order: write the whole name to have it tried",
             "volatile" if source.calls.iter().all(|call| call.name + 1 != token) => "it names no ordering",
             _ if is_called && word.starts_with("__syncthreads_") => "its result is used",
             "sync" | "arrive_and_wait" if is_called && self.is_gpu => "a method of a library",
@@ -210,8 +230,9 @@ impl Finder<'_> {
         if let Some(order) = word.strip_prefix("__ATOMIC_") {
             return Some((Order::of(&order.to_ascii_lowercase())?, "__ATOMIC_"));
         }
-        let is_enumerator =
-            self.source.is_behind(token, &["::"]) && self.source.is_behind(token - 1, &["memory_order"]);
+        let is_of_type =
+            |at: usize| self.source.is_behind(at, &["memory_order"]) || self.source.is_behind(at, &self.aliases);
+        let is_enumerator = self.source.is_behind(token, &["::"]) && is_of_type(token - 1);
         Some((Order::of(word).filter(|_| is_enumerator)?, ""))
     }
 

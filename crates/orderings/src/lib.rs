@@ -2,7 +2,7 @@
 //! left out. `syncscope measure --orderings` compiles, checks and measures these variants.
 //!
 //! - `tokens.rs`: a source as tokens; `source.rs`: the calls and functions around each token.
-//! - `find.rs`: the orderings of C, C++ and CUDA; `ptx.rs`: those in `asm` statements; `ptx_as_c.rs`: the code of a GPU for the model.
+//! - `find.rs`: the orderings of C, C++ and CUDA; `operators.rs`: those of operators; `ptx.rs`: those in `asm` statements; `ptx_as_c.rs`: the code of a GPU for the model.
 //! - `included.rs`: the user's headers in the source; `sets.rs`: which changes can be made together.
 //! - `answer.rs`: what a model and a test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
 //!
@@ -15,8 +15,8 @@
 //!    here, if the compiler reads the ordering at all: it must refuse a name that does not exist in its place.
 //! 3. The model runs the user's own code, every memory access of which the compiler reports (`-fsanitize=thread`, with a runtime of
 //!    ours), for two and three threads under all executions of C11 without load buffering, by the number of deviations: threads that
-//!    are interrupted, values read that are not the newest ones, stores that come before others. It ends with the first execution that
-//!    breaks the check, or says how far it came.
+//!    are interrupted, values read that are not the newest ones, stores that come before others, loops that are given up, weak
+//!    compare-and-swaps in vain. It ends with the first execution that breaks the check, or says how far it came.
 //! 4. The test runs the compiled variant on this machine with delays before and in what is protected.
 //! 5. No answer says more than was seen: *seen to fail*, *the memory model requires it*, *same instructions*, *not refuted*, with its bound.
 
@@ -25,6 +25,7 @@
 mod answer;
 mod find;
 mod included;
+mod operators;
 mod ptx;
 mod ptx_as_c;
 mod sets;

@@ -130,3 +130,27 @@ fn a_change_is_the_only_difference_and_changes_add_up() {
     assert!(without_meaning(source, &found.orderings[0]).contains("1,  syncscope_no_such_name );"));
     assert_eq!(find("int f(int memory_order) { return 0; }", &[], false), Found::default());
 }
+
+/// Other names of the type are looked through; what is not tried is said.
+#[test]
+fn aliases_are_orders_and_pasted_ones_are_named() {
+    let alias = |declaration: &str| {
+        let source = format!("{declaration}\nvoid f() {{ x.store(0, mo::release); y.load(other::acquire); }}");
+        orderings(&source, false)
+    };
+    for declaration in ["using mo = std::memory_order;", "using mo = memory_order;", "typedef std::memory_order mo;"] {
+        assert_eq!(alias(declaration), ["2 store release: relaxed"], "{declaration}");
+    }
+    assert!(alias("using mo = order;").is_empty());
+    let pasted = "#define LOAD(p, o) atomic_load_explicit(p, memory_order_##o)\natomic_int v;\nvoid f(void) { LOAD(&v, acquire); v = 1; }";
+    let found = find(pasted, &["f"], false);
+    let not_tried: Vec<String> =
+        found.not_tried.iter().map(|one| format!("{} {}: {}", one.line, one.name, one.reason)).collect();
+    assert_eq!(
+        not_tried,
+        [
+            "1 memory_order_: a macro pastes its order: write the whole name to have it tried",
+            "3 v =: seq_cst by an operator: write it as a call to have it tried",
+        ]
+    );
+}
