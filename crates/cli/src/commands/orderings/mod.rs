@@ -4,11 +4,12 @@
 
 mod pricing;
 mod side;
+mod time;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use syncscope_core::run_directory::{ORDERINGS, RunDirectory, replace_own_file};
 use syncscope_core::{Domain, OwnCheck, OwnOperation, data_file};
@@ -20,6 +21,7 @@ use syncscope_orderings::{
 
 use self::side::Side;
 pub(super) use self::side::listing_opcodes;
+use self::time::{OVER, Time};
 use crate::args::MeasureArguments;
 use crate::commands::begun_run::default_directory;
 use crate::commands::own_request::OwnRequest;
@@ -68,6 +70,7 @@ struct Study {
 
 /// Shows the table of each operation.
 pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure> {
+    let begin = Instant::now();
     let folder = temporary_folder().map_err(Failure::CouldNot)?;
     let arguments = with_forms(arguments, folder.path())?;
     let request = OwnRequest::new(&arguments)?;
@@ -76,18 +79,23 @@ pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure
     let count = request.operations.len();
     let mut tables = Vec::new();
     for (number, own) in (1..).zip(&request.operations) {
-        let mut study = studied(own, &arguments, folder.path())?;
+        let time = Time::new(
+            arguments.budget.map(|budget| budget.saturating_sub(begin.elapsed())),
+            count + 1 - number,
+            arguments.sass.is_none(),
+        );
+        let mut study = studied(own, &arguments, folder.path(), time)?;
         let first = (!arguments.against.is_empty() && number > 1).then(|| &request.operations[0]);
         study.compare_with(first.filter(|first| first.id.split('.').next() == own.id.split('.').next()));
         let is_measured = arguments.sass.is_none() && !cancel.is_cancelled() && !study.measured.is_empty();
         let place = arguments.out.clone().unwrap_or_else(|| default_directory("measure"));
         let place = if count > 1 { PathBuf::from(format!("{}-{number}", place.display())) } else { place };
         if is_measured {
-            study.price(&arguments, folder.path(), &place)?;
+            study.price(&arguments, folder.path(), &place, time)?;
         }
         study.choose();
         terminal::show(&study.table.for_terminal())?;
-        if is_measured {
+        if is_measured && place.exists() {
             on_page(&place, &study.table)?;
         }
         tables.push(study.table);
@@ -152,9 +160,26 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
         () if own.is("send") => &["receive"],
         () => &[],
     };
-    let helpers: Vec<String> = parts.iter().chain(&["setup", "check"]).filter_map(|name| own.helper(name)).collect();
-    let functions: Vec<&str> = own.function.iter().chain(&helpers).map(String::as_str).collect();
-    let mut found = find(&own.text, if own.function.is_some() { &functions } else { &[] }, is_gpu);
+    let helpers = |names: &[&str]| names.iter().filter_map(|name| own.helper(name)).collect::<Vec<String>>();
+    let timed: Vec<String> = own.function.iter().cloned().chain(helpers(parts)).collect();
+    let of = |functions: &[String]| {
+        let functions: Vec<&str> = functions.iter().map(String::as_str).collect();
+        find(&own.text, if own.function.is_some() { &functions } else { &[] }, is_gpu)
+    };
+    let mut found = of(&timed);
+    if own.function.is_some() {
+        for (helper, name) in
+            ["setup", "check"].into_iter().flat_map(|name| helpers(&[name]).into_iter().map(move |one| (one, name)))
+        {
+            let outside = of(&[helper]).orderings.into_iter().filter(|one| !found.orderings.contains(one));
+            let not_tried = outside.map(|Ordering { line, file, name: ordering, .. }| {
+                let reason = format!("{name}() is not in the timed loop, and no thread runs beside it");
+                NotTried { line, file, name: ordering, reason }
+            });
+            let not_tried: Vec<NotTried> = not_tried.collect();
+            found.not_tried.extend(not_tried);
+        }
+    }
     let files = found.orderings.iter_mut().map(|one| &mut one.file);
     for file in files.chain(found.not_tried.iter_mut().map(|one| &mut one.file)) {
         *file = file.take().filter(|file| Some(file) != own.file.as_ref());
@@ -168,12 +193,7 @@ fn found_in(own: &OwnOperation, is_gpu: bool) -> Result<Found, Failure> {
         .map(|NotTried { line, name, reason, .. }| format!("line {line}, {name}: {reason}"))
         .collect();
     let others = if others.is_empty() { String::new() } else { format!(" (not tried: {})", others.join("; ")) };
-    let unseen = if is_gpu {
-        ""
-    } else {
-        "; operators on atomics (`v = 1`), macros and aliases are not looked through: write `atomic_store(&v, 1)`"
-    };
-    Err(Failure::CouldNot(format!("{}: no memory ordering was found that can be weakened{others}{unseen}", own.id)))
+    Err(Failure::CouldNot(format!("{}: no memory ordering was found that can be weakened{others}", own.id)))
 }
 
 fn empty_table(own: &OwnOperation, not_tried: Vec<NotTried>) -> Table {
@@ -208,7 +228,7 @@ fn not_measured() -> Price {
 }
 
 /// All that is known of an operation without measuring it.
-fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path) -> Result<Study, Failure> {
+fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path, time: Time) -> Result<Study, Failure> {
     let is_gpu = !own.id.starts_with(Domain::Cpu.as_str());
     let own = &with_headers(own, arguments);
     let Found { orderings, not_tried } = found_in(own, is_gpu)?;
@@ -222,7 +242,7 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path) -> R
             own: variant(own, &format!("variant_{number}"), [change]),
         })
         .collect();
-    let side = Side::new(own, &variants, (arguments, folder), &table.subject)?;
+    let side = Side::new(own, &variants, (arguments, folder), &table.subject, time)?;
     let model = side.model(own);
     let has_model = matches!(model, Model::NotRefuted(_));
     table.model = Some(model);
@@ -238,6 +258,11 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path) -> R
             break;
         }
         study.add(&side, group, has_model)?;
+    }
+    let left_out = study.table.not_tried.iter().filter(|one| one.reason == OVER).count();
+    if left_out > 0 {
+        let all = variants.len();
+        terminal::warning(&format!("{OVER} before {left_out} of {all} variants were tried: give it more, or none"));
     }
     study.add_together(&side, &variants, has_model);
     if side.without_price().is_some() {
@@ -342,6 +367,9 @@ impl Study {
         let taken = |set: &Vec<usize>| set.iter().map(|at| passed[*at]).collect::<Vec<_>>();
         let mut sets = largest_sets(passed.len(), |sets| {
             let own: Vec<OwnOperation> = sets.iter().map(|set| of(&named(set), &taken(set)).1).collect();
+            if side.time.is_over() {
+                return vec![false; sets.len()];
+            }
             let models = at_once(&own, |own| !has_model || matches!(side.model(own), Model::NotRefuted(_)));
             let left: Vec<&OwnOperation> =
                 own.iter().zip(&models).filter(|(_, passes)| **passes).map(|(own, _)| own).collect();
@@ -420,6 +448,9 @@ fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model:
         let name = format!("{} → {}", ordering.name, change.words);
         NotTried { line: ordering.line, file: ordering.file.clone(), name, reason }
     };
+    if side.time.is_over() {
+        return Err(not_tried(OVER.to_owned()));
+    }
     let first = |error: String| error.lines().next().unwrap_or_default().to_owned();
     let does_not_compile = |error| not_tried(format!("does not compile: {}", first(error)));
     let code = side.code(of_variant).map_err(does_not_compile)?;
@@ -471,6 +502,12 @@ mod tests {
         assert_eq!(lines("acquire_shared"), [1, 2, 3, 4]);
         assert_eq!(lines("wait"), [5]);
         assert_eq!(lines("send"), [6, 7]);
+        let text = format!("{text}int check(void) {{ atomic_thread_fence(memory_order_acquire); return 1; }}\n");
+        let (file, function) = (Some("a.c".to_owned()), Some("wait".to_owned()));
+        let own = OwnOperation { text, file, function, helpers: vec!["check".to_owned()], ..OwnOperation::default() };
+        let found = found_in(&own, false).unwrap();
+        assert_eq!((found.orderings.len(), found.not_tried[0].line), (1, 8), "{found:?}");
+        assert!(found.not_tried[0].reason.contains("check() is not in the timed loop"), "{found:?}");
     }
 
     /// The cheapest form is the one that saves most, be it a set or a single change of it.

@@ -12,6 +12,7 @@ use syncscope_core::{Domain, OwnOperation, Row, Verdict};
 use syncscope_orderings::{Price, Saving, Test};
 use syncscope_report::RunData;
 
+use super::time::{OVER, Time};
 use super::{Priced, Study, row_in_words};
 use crate::args::MeasureArguments;
 use crate::commands::own_request::OwnRequest;
@@ -24,7 +25,21 @@ const THREADS_UNDER_STRESS: &str = "32,256,1024";
 
 impl Study {
     /// Measures the variants in turn with the original, and adds their prices.
-    pub(super) fn price(&mut self, arguments: &MeasureArguments, folder: &Path, place: &Path) -> Result<(), Failure> {
+    pub(super) fn price(
+        &mut self,
+        arguments: &MeasureArguments,
+        folder: &Path,
+        place: &Path,
+        time: Time,
+    ) -> Result<(), Failure> {
+        let budget = match time.for_prices() {
+            Ok(budget) => budget,
+            Err(why) => {
+                terminal::warning(&format!("{why} before the prices were measured: give it more, or none"));
+                return Ok(());
+            }
+        };
+        let arguments = &MeasureArguments { budget, ..arguments.clone() };
         terminal::note(&format!(
             "measuring {} in turn with the original",
             plural(self.measured.len() as u32, "variant")
@@ -82,7 +97,7 @@ pub(super) fn tests(
     operations: &[&OwnOperation],
     arguments: &MeasureArguments,
     folder: &Path,
-    time: Duration,
+    (duration, time): (Duration, Time),
 ) -> Vec<Test> {
     let Some((first, others)) = operations.split_first() else { return Vec::new() };
     if first.checked().is_none() {
@@ -94,7 +109,11 @@ pub(super) fn tests(
     if arguments.axes.threads.is_empty() {
         arguments.axes.threads = shapes.collect();
     }
-    let each = time.as_millis() as u32 / arguments.axes.threads.len() as u32;
+    if time.is_over() {
+        return operations.iter().map(|_| Test::Cannot(OVER.to_owned())).collect();
+    }
+    arguments.budget = arguments.budget.map(|budget| time.at_most(budget));
+    let each = duration.as_millis() as u32 / arguments.axes.threads.len() as u32;
     let cannot = |reason: &str| operations.iter().map(|_| Test::Cannot(reason.to_owned())).collect();
     match run_of(first, others, (&arguments, folder), &place, each.max(1)) {
         Ok(Some(data)) => data.run.own.iter().map(|own| test_of(&data, &own.id)).collect(),

@@ -10,8 +10,9 @@ use syncscope_gpu::own::Inspector;
 use syncscope_gpu::verify::listings_of_own;
 use syncscope_host::scheduling::allowed_cpus;
 use syncscope_machine::system::System;
-use syncscope_orderings::{Files, HARNESS, MODELLED, Model, Span, Test, ptx_as_c};
+use syncscope_orderings::{Bound, Files, HARNESS, MODELLED, Model, Span, Test, ptx_as_c};
 
+use super::time::{OVER, Time};
 use super::{
     LONGEST_MODEL, LONGEST_TEST, LONGEST_TEST_OF_GPU, MODEL_TIME, TEST_TIME, TEST_TIME_OF_GPU, Variant, pricing,
 };
@@ -27,6 +28,7 @@ pub(super) struct Side<'a> {
     pub(super) original: String,
     model_time: Duration,
     test_time: Duration,
+    pub(super) time: Time,
 }
 
 enum Kind<'a> {
@@ -51,6 +53,7 @@ impl<'a> Side<'a> {
         variants: &[Variant<'_>],
         (arguments, folder): (&'a MeasureArguments, &'a Path),
         subject: &str,
+        time: Time,
     ) -> Result<Self, Failure> {
         let dtype = arguments.axes.dtype.first().copied();
         let is_cpu = own.id.starts_with(Domain::Cpu.as_str());
@@ -64,9 +67,7 @@ impl<'a> Side<'a> {
                 .map_err(|error| Failure::CouldNot(error.to_string()))?;
             Kind::Gpu { arguments, folder, inspector: Box::new(inspector), codes }
         };
-        let share = |all: Duration, most| {
-            (arguments.budget.map_or(all, |budget| all.min(budget)) / (variants.len() as u32 + 1)).min(most)
-        };
+        let share = |all: Duration, most| (time.at_most(all) / (variants.len() as u32 + 1)).min(most);
         let mut side = Self {
             kind,
             trials: Trials::new(dtype).map_err(Failure::CouldNot)?,
@@ -78,6 +79,7 @@ impl<'a> Side<'a> {
             } else {
                 share(TEST_TIME_OF_GPU, LONGEST_TEST_OF_GPU)
             },
+            time,
         };
         side.original = side.code(own).map_err(|error| Failure::CouldNot(format!("{}: {error}", own.id)))?;
         Ok(side)
@@ -149,6 +151,10 @@ impl<'a> Side<'a> {
     }
 
     pub(super) fn model(&self, own: &OwnOperation) -> Model {
+        let time = self.time.at_most(self.model_time);
+        if time.is_zero() {
+            return Model::Cannot(OVER.to_owned());
+        }
         let parse = |said: Result<(String, Files), String>| {
             said.map_or_else(Model::Cannot, |(lines, mut files)| {
                 files.retain(|_, file| file.as_deref() != Some(HARNESS));
@@ -158,7 +164,7 @@ impl<'a> Side<'a> {
         let inspector = match &self.kind {
             Kind::Cpu { most, .. } => {
                 let sizes: Vec<_> = SIZES.into_iter().filter(|(threads, _)| threads <= most).collect();
-                return parse(self.trials.model(own, self.model_time, &sizes));
+                return parse(self.trials.model(own, time, &sizes));
             }
             Kind::Gpu { inspector, .. } => inspector,
         };
@@ -167,8 +173,12 @@ impl<'a> Side<'a> {
         let mut bounds = Vec::new();
         for span in spans {
             let said = modelled(own, inspector, *span)
-                .and_then(|(own, sizes)| self.trials.model(&own, self.model_time / spans.len() as u32, &sizes));
+                .and_then(|(own, sizes)| self.trials.model(&own, time / spans.len() as u32, sizes));
             match parse(said) {
+                Model::NotRefuted(more) if spans.len() > 1 => {
+                    let place = if *span == Span::System { "of different GPUs" } else { "of one GPU" };
+                    bounds.extend(more.into_iter().map(|bound| Bound { place: Some(place.to_owned()), ..bound }));
+                }
                 Model::NotRefuted(more) => bounds.extend(more),
                 other => return other,
             }
@@ -186,7 +196,11 @@ impl<'a> Side<'a> {
         match &self.kind {
             Kind::Cpu { cpus, most } => {
                 let test = |own: &&OwnOperation| {
-                    let said = self.trials.stress(own, self.test_time, cpus, *most as usize);
+                    let time = self.time.at_most(self.test_time);
+                    if time.is_zero() {
+                        return Test::Cannot(OVER.to_owned());
+                    }
+                    let said = self.trials.stress(own, time, cpus, *most as usize);
                     said.map_or_else(Test::Cannot, |line| Test::parse(&line, &self.subject))
                 };
                 operations.iter().map(test).collect()
@@ -194,7 +208,9 @@ impl<'a> Side<'a> {
             Kind::Gpu { arguments, .. } if arguments.sass.is_some() => {
                 operations.iter().map(|_| Test::Cannot("--sass runs nothing".to_owned())).collect()
             }
-            Kind::Gpu { arguments, folder, .. } => pricing::tests(operations, arguments, folder, self.test_time),
+            Kind::Gpu { arguments, folder, .. } => {
+                pricing::tests(operations, arguments, folder, (self.test_time, self.time))
+            }
         }
     }
 }
@@ -219,15 +235,23 @@ pub(in crate::commands) fn listing_opcodes(listing: &str) -> impl Iterator<Item 
 
 /// The instructions of a listing that access memory or order it.
 fn opcodes(listing: &str) -> impl Iterator<Item = String> + '_ {
-    const KINDS: [&str; 12] =
-        ["BAR", "MEMBAR", "ERRBAR", "CCTL", "LDG", "LDS", "STG", "STS", "RED", "ATOM", "UCGABAR", "SYNCS"];
-    listing_opcodes(listing).filter(|opcode| KINDS.iter().any(|kind| opcode.starts_with(kind))).map(str::to_owned)
+    // By a generic pointer, as that of `cuda::atomic_ref`, accesses are LD and ST.
+    const KINDS: [&str; 14] =
+        ["BAR", "MEMBAR", "ERRBAR", "CCTL", "LD", "LDG", "LDS", "ST", "STG", "STS", "RED", "ATOM", "UCGABAR", "SYNCS"];
+    let orders = |opcode: &&str| {
+        let name = opcode.split('.').next().unwrap_or_default();
+        KINDS.iter().any(|kind| name == *kind || (kind.len() > 2 && name.starts_with(kind)))
+    };
+    listing_opcodes(listing).filter(orders).map(str::to_owned)
 }
 
+/// Threads, and how often each uses an operation.
+type Sizes = &'static [(u32, u32)];
+
 /// An operation of a GPU as C for the model, and the sizes in which it is asked.
-fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(OwnOperation, [(u32, u32); 2]), String> {
-    /// Two blocks, of one thread each and of two.
-    const OF_GRID: [(u32, u32); 2] = [(2, 2), (4, 1)];
+fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(OwnOperation, Sizes), String> {
+    /// Two blocks, of one thread each and of two, and three: the last may pass on what the first has written.
+    const OF_GRID: [(u32, u32); 3] = [(2, 2), (3, 1), (4, 1)];
     let function = match own.checked() {
         Some(OwnCheck::Barrier) => "wait",
         Some(OwnCheck::Lock) => "acquire",
@@ -251,7 +275,7 @@ fn modelled(own: &OwnOperation, inspector: &Inspector, span: Span) -> Result<(Ow
     let (file, function) = (Some(MODELLED.to_owned()), Some(function.to_owned()));
     let id = format!("{}.own.modelled", Domain::Cpu);
     let is_wide = own.checked() == Some(OwnCheck::Barrier) && [Span::Cluster, Span::Grid].contains(&span);
-    let sizes = if is_wide { OF_GRID } else { SIZES };
+    let sizes: Sizes = if is_wide { &OF_GRID } else { &SIZES };
     Ok((OwnOperation { id, text, file, function, helpers, ..OwnOperation::default() }, sizes))
 }
 
