@@ -70,84 +70,73 @@ pub fn place(topology: &Topology, placement: &Placement, threads: u32) -> Result
     Ok(Placed { available, cpus: pinned.into_iter().map(Some).collect() })
 }
 
-/// The places that `count` threads take one after the other, as indices: more threads take those of fewer threads and then
+/// The places that threads take one after the other, as indices: more threads take those of fewer threads and then
 /// others. `spread` is a sparse distribution: each thread takes the place with the fewest threads around it, from the core
 /// outwards. No two threads share a core while another core is free, and packages, NUMA nodes and last-level caches fill evenly.
-fn in_order(places: &[&HardwareThread], placement: &Placement, count: usize) -> Vec<usize> {
+fn in_order(places: &[&HardwareThread], placement: &Placement) -> Vec<usize> {
     match placement {
         Placement::Cores => {
-            let mut on_core: HashMap<u32, u32> = HashMap::new();
-            let mut siblings_before = |place: &&HardwareThread| {
-                let before = on_core.entry(place.core).or_default();
-                std::mem::replace(before, *before + 1)
-            };
-            let rank: Vec<u32> = places.iter().map(&mut siblings_before).collect();
+            let rank = siblings_before(places);
             let mut order: Vec<usize> = (0..places.len()).collect();
             order.sort_by_key(|index| (rank[*index], places[*index].kind));
-            order.truncate(count);
             order
         }
-        Placement::Spread => least_loaded_first(places, count),
-        _ => (0..places.len().min(count)).collect(),
+        Placement::Spread => least_loaded_first(places),
+        _ => (0..places.len()).collect(),
     }
 }
 
 /// The places of a team. The threads are numbered in topology order, as OpenMP numbers its subpartitions.
 fn taken<'a>(places: &[&'a HardwareThread], placement: &Placement, threads: u32) -> Vec<&'a HardwareThread> {
-    let mut chosen = in_order(places, placement, threads as usize);
+    let mut chosen = in_order(places, placement);
+    chosen.truncate(threads as usize);
     chosen.sort_unstable();
     chosen.into_iter().map(|index| places[index]).collect()
 }
 
-/// The places that `count` threads take one after the other, each the least loaded that is left.
-fn least_loaded_first(places: &[&HardwareThread], count: usize) -> Vec<usize> {
-    let mut load = Load::default();
-    // In topology order; `min_by_key` returns the first of equal places.
-    let mut free: Vec<usize> = (0..places.len()).collect();
-    let mut chosen = Vec::new();
-    while chosen.len() < count {
-        let next = free.iter().enumerate().min_by_key(|(_, index)| load.around(places[**index]));
-        let Some(position) = next.map(|(position, _)| position) else { break };
-        let index = free.remove(position);
-        load.add(places[index]);
-        chosen.push(index);
-    }
-    chosen
-}
-
-/// How many threads were placed on each part of the machine: cores, packages, NUMA nodes, last-level caches.
-#[derive(Default)]
-struct Load {
-    on: [Vec<u32>; 4],
-}
-
-impl Load {
-    /// The parts that a place belongs to, in the order in which they fill evenly. Index 0 of nodes and caches
-    /// stands for none.
-    fn parts(place: &HardwareThread) -> [usize; 4] {
-        let [node, cache] = [place.numa_node, place.last_level_cache].map(|part| part.map_or(0, |part| part + 1));
-        [place.core, place.package, node, cache].map(|part| part as usize)
-    }
-
-    fn around(&self, place: &HardwareThread) -> [u32; 4] {
-        let parts = Self::parts(place);
-        std::array::from_fn(|kind| self.on[kind].get(parts[kind]).copied().unwrap_or_default())
-    }
-
-    fn add(&mut self, place: &HardwareThread) {
-        for (on, part) in self.on.iter_mut().zip(Self::parts(place)) {
-            if on.len() <= part {
-                on.resize(part + 1, 0);
-            }
-            on[part] += 1;
+/// The places in the order in which threads take them, each the least loaded that is left: its core, then its package, NUMA node and
+/// last-level cache; of equals the first.
+///
+/// Because parts nest, the order within a part does not depend on threads outside. The load that a place meets is therefore its position
+/// in that order, found from the inner parts to the outer ones.
+fn least_loaded_first(places: &[&HardwareThread]) -> Vec<usize> {
+    let parts: [Vec<Option<u32>>; 3] = [
+        places.iter().map(|place| Some(place.package)).collect(),
+        places.iter().map(|place| place.numa_node).collect(),
+        places.iter().map(|place| place.last_level_cache).collect(),
+    ];
+    let cores = siblings_before(places);
+    let mut met: Vec<[u32; 4]> = cores.into_iter().map(|core| [core, 0, 0, 0]).collect();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    let mut inner_first = [0, 1, 2];
+    inner_first.sort_by_key(|kind| std::cmp::Reverse(parts[*kind].iter().collect::<HashSet<_>>().len()));
+    for kind in inner_first {
+        order.sort_by_key(|index| (met[*index], *index));
+        let mut taken: HashMap<Option<u32>, u32> = HashMap::new();
+        for index in &order {
+            met[*index][kind + 1] = counted(&mut taken, parts[kind][*index]);
         }
     }
+    order.sort_by_key(|index| (met[*index], *index));
+    order
+}
+
+/// How many places of the same core come before each.
+fn siblings_before(places: &[&HardwareThread]) -> Vec<u32> {
+    let mut on_core = HashMap::new();
+    places.iter().map(|place| counted(&mut on_core, Some(place.core))).collect()
+}
+
+/// How often `part` was counted before.
+fn counted(counts: &mut HashMap<Option<u32>, u32>, part: Option<u32>) -> u32 {
+    let count = counts.entry(part).or_default();
+    std::mem::replace(count, *count + 1)
 }
 
 /// From how many threads on the teams of a placement use further parts of the machine.
 pub fn boundaries(topology: &Topology, placement: &Placement) -> Boundaries {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
-    let order = in_order(&places, placement, places.len());
+    let order = in_order(&places, placement);
     let second = |part: &dyn Fn(&HardwareThread) -> Option<u32>| {
         let mut parts = HashSet::new();
         let is_second = |index: &usize| part(places[*index]).is_some_and(|part| parts.insert(part) && parts.len() == 2);
@@ -188,7 +177,7 @@ pub fn named(topology: &Topology, placement: &Placement) -> Placement {
 /// One walk finds the places for all numbers. Placing each number separately would take minutes for a thousand CPUs.
 pub fn where_it_differs(topology: &Topology, placement: &Placement, others: &[Placement], counts: &[u32]) -> Vec<u32> {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
-    let order = |placement: &Placement| in_order(&places, placement, places.len());
+    let order = |placement: &Placement| in_order(&places, placement);
     let (own, others) = (order(placement), others.iter().map(order).collect::<Vec<_>>());
     let first = |order: &[usize], count: u32| -> BTreeSet<usize> {
         order[..(count as usize).min(places.len())].iter().copied().collect()
@@ -315,6 +304,57 @@ mod tests {
             let expected: Vec<u32> = differing.map(|at| counts[at]).collect();
             let others = [Placement::Close, Placement::Cores];
             assert_eq!(where_it_differs(&machine, &Placement::Spread, &others, &counts), expected);
+        }
+    }
+
+    /// `spread` by its definition: of the places that are left, the one with the fewest threads around it.
+    fn least_loaded_of_all(places: &[&HardwareThread]) -> Vec<usize> {
+        let mut left: Vec<usize> = (0..places.len()).collect();
+        let mut chosen: Vec<usize> = Vec::new();
+        while !left.is_empty() {
+            let load = |index: usize| {
+                let on = |same: &dyn Fn(&HardwareThread, &HardwareThread) -> bool| {
+                    chosen.iter().filter(|taken| same(places[**taken], places[index])).count()
+                };
+                [
+                    on(&|one, other| one.core == other.core),
+                    on(&|one, other| one.package == other.package),
+                    on(&|one, other| one.numa_node == other.numa_node),
+                    on(&|one, other| one.last_level_cache == other.last_level_cache),
+                ]
+            };
+            let next = (0..left.len()).min_by_key(|at| load(left[*at])).unwrap();
+            chosen.push(left.remove(next));
+        }
+        chosen
+    }
+
+    #[test]
+    fn spread_takes_the_least_loaded_place_on_any_machine() {
+        let mut machines = vec![hybrid(), siblings_offline()];
+        for shape in 0..3_u32.pow(5) {
+            let [packages, nodes, caches, cores, siblings] =
+                std::array::from_fn(|axis| 1 + shape / 3_u32.pow(axis as u32) % 3);
+            machines.push(regular(packages, nodes, caches, cores, siblings));
+        }
+        let changes: [fn(&mut HardwareThread); 4] = [
+            |_| (),
+            |thread| thread.last_level_cache = None,
+            // One node for all, two of three packages in one node, and a package whose node and caches nobody knows.
+            |thread| thread.numa_node = Some(thread.package.div_ceil(2)),
+            |thread| {
+                if thread.package == 1 {
+                    (thread.numa_node, thread.last_level_cache) = (None, None);
+                }
+            },
+        ];
+        for (number, machine) in machines.iter().enumerate() {
+            for (change, kept) in changes.iter().zip([7, 3, 5, 2]) {
+                let mut machine = machine.clone().restricted(|cpu| (cpu * cpu + number as u32) % kept != 1);
+                machine.threads.iter_mut().for_each(change);
+                let places: Vec<&HardwareThread> = machine.allowed().collect();
+                assert_eq!(least_loaded_first(&places), least_loaded_of_all(&places), "{places:?}");
+            }
         }
     }
 
