@@ -61,13 +61,12 @@ impl Victim {
         command
     }
 
-    /// Goes on with the run in `path`, or begins it. A process that was killed before it wrote `run.json` left no run.
+    /// Goes on with the run in `path`, or begins it. A process that was killed before it wrote `run.json` left a folder for it.
     fn next(&self, path: &Path) -> Command {
         let out = path.to_str().unwrap();
         if path.join("run.json").is_file() {
             return self.command(&["run", "--resume", out]);
         }
-        let _ = std::fs::remove_dir_all(path);
         self.begin(out)
     }
 

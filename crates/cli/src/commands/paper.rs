@@ -50,7 +50,7 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     let directory = RunDirectory::create_for_experiment(&path)?;
     let seed = fastrand::u64(..);
     let mut run = provenance::new_run(name, seed, &laboratories);
-    let _lock = directory.lock()?;
+    let _lock = directory.lock_unused()?;
     directory.write_run(&run)?;
     terminal::warnings(&run.warnings);
     terminal::warnings(laboratories.load_warning().as_slice());

@@ -79,7 +79,7 @@ impl RepeatRequest {
         // An error shows now, not in a child.
         let directory = RunDirectory::create(&folder)?;
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
-        let (lock, arguments, command) = (directory.lock()?, arguments.clone(), provenance::command_line());
+        let (lock, arguments, command) = (directory.lock_unused()?, arguments.clone(), provenance::command_line());
         let request = Self { folder, count, _lock: lock, arguments, seed, command };
         directory.write_run(&request.unmeasured())?;
         Ok(request)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
-use syncscope_core::run::directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::run::{Status, another_run};
 use syncscope_core::session::plan::Plan;
@@ -501,9 +501,8 @@ fn note_short_budget(arguments: &RunArguments, plan: &Plan, progress: &mut Progr
 }
 
 fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> {
-    let is_full = |path: &&PathBuf| std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
-    if let Some(path) = arguments.out.as_ref().filter(is_full) {
-        return Err(RunDirectoryError::NotEmpty(path.clone()).into());
+    if let Some(path) = arguments.out.as_ref().filter(|path| path.is_dir()) {
+        RunDirectory::check_unused(path)?;
     }
     for (primitive, count) in plan.count_by_primitive() {
         terminal::show(&format!("{count:6}  {primitive}"))?;

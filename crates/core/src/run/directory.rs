@@ -16,12 +16,14 @@ use crate::run::columns::Header;
 use crate::run::damage::{DamagedLines, FIRST_LINE, MOST_ROWS, at_most, records};
 use crate::run::details::DetailTable;
 use crate::run::files::{
-    At, MOST_PATH, body, complete_lines, foreign, lines, packed, read_table, refuse_link, replace, split_header,
-    write_plain,
+    At, MOST_PATH, body, complete_lines, foreign, is_draft, lines, packed, read_table, refuse_link, replace,
+    split_header, write_plain,
 };
 pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, replace_file, replace_own_file};
 use crate::run::{SCHEMA, columns, counts, details};
 use crate::{CaseId, Row, Run};
+
+const MEASUREMENTS: &str = "measurements.csv";
 
 /// The licence of imported figures, which stays with them.
 pub const LICENSE: &str = "LICENSE";
@@ -49,8 +51,24 @@ impl RunDirectory {
     pub fn create(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = Self::create_for_experiment(path)?;
         // Shows now, not after the first case, that the folder cannot be written to.
-        File::create_new(directory.measurements()).at(path)?;
+        File::options().create(true).append(true).open(directory.measurements()).at(path)?;
         Ok(directory)
+    }
+
+    /// Refuses a folder that holds anything but what a process leaves that is killed before it has written `run.json`.
+    ///
+    /// # Errors
+    /// When it does, or cannot be read.
+    pub fn check_unused(path: &Path) -> Result<(), RunDirectoryError> {
+        for entry in fs::read_dir(path).at(path)? {
+            let entry = entry.at(path)?;
+            let is_empty_table = entry.file_name() == MEASUREMENTS
+                && fs::symlink_metadata(entry.path()).is_ok_and(|found| found.is_file() && found.len() == 0);
+            if !is_empty_table && !is_draft(&entry) {
+                return Err(RunDirectoryError::NotEmpty(path.to_owned()));
+            }
+        }
+        Ok(())
     }
 
     /// Makes an empty folder for a published experiment, which has no measurements; its parents too.
@@ -63,9 +81,7 @@ impl RunDirectory {
             return Err(RunDirectoryError::LongPath(absolute));
         }
         fs::create_dir_all(path).at(path)?;
-        if fs::read_dir(path).at(path)?.next().is_some() {
-            return Err(RunDirectoryError::NotEmpty(path.to_owned()));
-        }
+        Self::check_unused(path)?;
         Ok(Self(path.to_owned()))
     }
 
@@ -107,7 +123,7 @@ impl RunDirectory {
 
     /// The journal of all cases.
     pub fn measurements(&self) -> PathBuf {
-        self.0.join("measurements.csv")
+        self.0.join(MEASUREMENTS)
     }
 
     /// Whether there is a journal, plain or compressed. The directory of a published experiment has none.
@@ -375,6 +391,16 @@ impl RunDirectory {
         }
         Ok(lock)
     }
+
+    /// The same for a new run.
+    ///
+    /// # Errors
+    /// When another process has the right, or has begun a run since the folder was made.
+    pub fn lock_unused(&self) -> Result<WriteLock, RunDirectoryError> {
+        let lock = self.lock()?;
+        Self::check_unused(self.path())?;
+        Ok(lock)
+    }
 }
 
 impl WriteLock {
@@ -422,6 +448,25 @@ mod tests {
         let error = RunDirectory::create(&folder.path().join("mine.txt/run")).unwrap_err().to_string();
         assert!(error.contains("--out"), "{error}");
         assert!(matches!(RunDirectory::open(folder.path()), Err(RunDirectoryError::NoRun(_))));
+    }
+
+    #[test]
+    fn a_folder_is_taken_again_until_a_run_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let killed = RunDirectory::create(path).unwrap();
+        fs::write(path.join(".syncscope-abc.new"), "{").unwrap();
+        let (one, other) = (RunDirectory::create(path).unwrap(), RunDirectory::create(path).unwrap());
+        assert_eq!(one, killed);
+        let lock = one.lock_unused().unwrap();
+        assert!(!path.join(".syncscope-abc.new").exists(), "what was left is removed");
+        one.write_run(&run()).unwrap();
+        drop(lock);
+        assert!(matches!(other.lock_unused(), Err(RunDirectoryError::NotEmpty(_))), "another process was faster");
+        assert!(matches!(RunDirectory::create(path), Err(RunDirectoryError::NotEmpty(_))));
+        fs::remove_file(one.run_json()).unwrap();
+        fs::write(one.measurements(), "a").unwrap();
+        assert!(matches!(RunDirectory::create(path), Err(RunDirectoryError::NotEmpty(_))), "a table with content");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! otherwise grow by megabytes. Where both files are there, the run went on after it was stored, and the plain one counts.
 
 use std::borrow::Cow;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, DirEntry, File, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -230,12 +230,15 @@ fn draft_of(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
 
 /// Removes the drafts of processes that were killed.
 pub fn remove_drafts(folder: &Path) {
-    let (begin, end) = DRAFT;
-    let is_draft = |name: &str| name.starts_with(begin) && name.ends_with(end);
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| entry.file_name().to_str().is_some_and(is_draft)) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten().filter(is_draft) {
         let _ = fs::remove_file(entry.path());
     }
+}
+
+/// Whether it is a draft, by its name.
+pub(crate) fn is_draft(entry: &DirEntry) -> bool {
+    let (begin, end) = DRAFT;
+    entry.file_name().to_str().is_some_and(|name| name.starts_with(begin) && name.ends_with(end))
 }
 
 /// The compressed form of a table.

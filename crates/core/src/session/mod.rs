@@ -137,7 +137,7 @@ impl Session {
     /// # Errors
     /// When a file cannot be written, or another process writes into the folder.
     pub fn start(directory: RunDirectory, run: Run, preset: Preset, plan: Plan) -> Result<Self, SessionError> {
-        let lock = directory.lock()?;
+        let lock = directory.lock_unused()?;
         let effort = plan.effort(preset, run.time());
         Self::locked(directory, lock, run, effort, plan)
     }
