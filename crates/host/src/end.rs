@@ -20,6 +20,17 @@ pub enum End {
     Hung(Duration),
 }
 
+/// What is to be said of a process that ended with an exit code of this program and did not say why.
+pub const WITHOUT_A_WORD: &str =
+    "ended without a word: the code that it ran calls `exit`, or closes file descriptors of this program";
+
+impl End {
+    /// Whether what the process did is not to blame. Of one that gets no memory, nobody knows.
+    pub const fn is_excused(self) -> bool {
+        matches!(self, Self::Outside(outside) if !matches!(outside, Outside::MemoryLimit(..)))
+    }
+}
+
 /// What ends a process that did nothing wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside {
@@ -175,6 +186,14 @@ mod tests {
             assert_eq!(signal_name(signal), name);
         }
         assert_eq!((signal_name(0), signal_name(64)), ("signal 0".to_owned(), "signal 64".to_owned()));
+    }
+
+    #[test]
+    fn a_crash_at_a_memory_limit_is_no_interruption() {
+        let at_limit = Before::now().end_of(ExitStatus::from_raw(libc::SIGSEGV), Some(1 << 30));
+        assert!(matches!(at_limit, End::Outside(_)) && !at_limit.is_excused(), "it is tried again, and then blamed");
+        assert!(End::Outside(Outside::Signal(libc::SIGKILL)).is_excused());
+        assert!(!End::Code(1).is_excused() && !End::Signal(libc::SIGSEGV).is_excused());
     }
 
     #[test]

@@ -110,7 +110,10 @@ fn run(
                 again = false;
                 continue;
             }
-            Ok(end @ End::Outside(_)) => return Err(Refusal::Prevented(format!("the compiler {end}, twice"))),
+            Ok(end @ End::Outside(_)) if end.is_excused() => {
+                return Err(Refusal::Prevented(format!("the compiler {end}, twice")));
+            }
+            Ok(end @ End::Outside(_)) => format!("the compiler {end}, twice"),
             Ok(_) => return Ok(Some(messages)),
             Err(Killed::Cancelled) => "asked to stop while the compiler ran".to_owned(),
             Err(Killed::Late) => format!("the compiler did not end within {} s and was killed", limit.as_secs()),

@@ -142,9 +142,10 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
 
-/// Says how to go on with a run that was interrupted and has this many provisional rows.
+/// Says how to go on with a run that has this many provisional rows. Not only who interrupts it prevents the others.
 pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
-    terminal::note(&format!("interrupted; {}", how_to_resume(directory, provisional)));
+    let what = if terminal::cancel().is_cancelled() { "interrupted" } else { "incomplete" };
+    terminal::note(&format!("{what}; {}", how_to_resume(directory, provisional)));
     Outcome::Interrupted
 }
 

@@ -2,7 +2,7 @@
 
 use syncscope_core::Verdict;
 use syncscope_core::session::GivenUp;
-use syncscope_host::end::{End, Outside};
+use syncscope_host::end::{End, Outside, WITHOUT_A_WORD};
 
 use super::board::{Instructions, Step};
 use crate::failure;
@@ -12,6 +12,7 @@ const LABORATORY_LOST: i32 = failure::LABORATORY_LOST as i32;
 
 /// A worker that did its work, or said why it could not, ends with its exit code and so much more.
 pub(super) const SAID: i32 = 200;
+const MOST_SAID: i32 = SAID + 10;
 
 /// How a worker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl Left {
     pub(super) fn said(self, step: &Step) -> Option<i32> {
         let runs_code = matches!(step, Step::Measuring { .. } | Step::Experiment(_) | Step::Other);
         match self.end {
-            End::Code(code @ SAID..210) if self.announced == Some(code) || !runs_code => Some(code - SAID),
+            End::Code(code @ SAID..MOST_SAID) if self.announced == Some(code) || !runs_code => Some(code - SAID),
             _ => None,
         }
     }
@@ -70,6 +71,7 @@ impl History {
         let what = match end {
             End::Code(LABORATORY_LOST) => "its threads, or its device, did not come back".to_owned(),
             End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
+            End::Code(SAID..MOST_SAID) => format!("the process that measured it {WITHOUT_A_WORD}"),
             End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
             end => format!("the process that measured it {end}"),
         };
@@ -90,9 +92,9 @@ impl History {
                     End::Hung(_) => Verdict::TimedOut(what.clone()),
                     _ => Verdict::Failed(what.clone()),
                 };
-                let is_own_fault = !matches!(end, End::Outside(_));
+                let is_own_fault = !end.is_excused();
                 self.instructions.give_up.insert(id.clone(), GivenUp { verdict, is_own_fault });
-                let again = if is_own_fault { "" } else { ", for the second time" };
+                let again = if matches!(end, End::Outside(_)) { ", for the second time" } else { "" };
                 format!("{name}: {what}{again}; another process measures the rest")
             }
             Step::OpeningGpu | Step::Preparing if self.instructions.without_gpu.is_none() => {
@@ -179,7 +181,8 @@ mod tests {
             let others = [silent, Left { announced: Some(SAID + code + 1), ..announced }, of(End::Code(code))];
             for left in others {
                 let decision = History::default().decide(&measuring("a"), left);
-                assert!(matches!(decision, Decision::Restart(text) if text.contains("exit code")), "{left:?}");
+                let word = if left.end == End::Code(code) { "exit code" } else { "closes file descriptors" };
+                assert!(matches!(decision, Decision::Restart(text) if text.contains(word)), "{left:?}");
             }
         }
     }
@@ -228,6 +231,13 @@ mod tests {
         }
         let given_up = &history.instructions.give_up;
         assert!(given_up.len() == 1 && !given_up[&CaseId("a".into())].is_own_fault, "{given_up:?}");
+        // Code that crashes where memory is limited ends no run early.
+        let at_limit = End::Outside(Outside::MemoryLimit(11, 1 << 30));
+        let message = [0, 1].map(|_| history.decide(&measuring("c"), of(at_limit)));
+        assert!(
+            matches!(&message[1], Decision::Restart(text) if text.contains("ulimit -v") && text.contains("second time"))
+        );
+        assert!(history.instructions.give_up[&CaseId("c".into())].is_own_fault);
         // Nothing is known of what was shown or written.
         assert!(matches!(History::default().decide(&Step::Other, of(killed)), Decision::Impossible(_)));
         let limit = End::Outside(Outside::CpuTimeLimit(Duration::from_secs(1)));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::{Case, Refusal, Shot};
 use syncscope_host::child_process;
-use syncscope_host::end::{Before, End};
+use syncscope_host::end::{Before, End, WITHOUT_A_WORD};
 
 use super::{ARGUMENT, IS_WORKER, Start, WorkerRequest, send};
 use crate::memory::inherited::Inherited;
@@ -115,8 +115,9 @@ impl ProcessTeam {
         let Some(end) = end.filter(|end| self.serves || !matches!(end, End::Code(_))) else {
             return does_not_serve("ended");
         };
-        let reason = format!("worker process {worker} of {} {end}", self.cpus.len());
-        if matches!(end, End::Outside(_)) { TeamError::Prevented(reason) } else { TeamError::Failed(reason) }
+        let what = if matches!(end, End::Code(1)) { WITHOUT_A_WORD.to_owned() } else { end.to_string() };
+        let reason = format!("worker process {worker} of {} {what}", self.cpus.len());
+        if end.is_excused() { TeamError::Prevented(reason) } else { TeamError::Failed(reason) }
     }
 
     /// Kills all workers: they may be waiting for each other, with no limit in the locks of the C library.
