@@ -147,12 +147,13 @@ fn measure_here(
         progress.finish();
         laboratories.notes(arguments.preset, &plan).iter().for_each(|note| terminal::note(note));
         note_expected(&request, &mut laboratories, &plan, &mut progress);
+        note_short_budget(&plan, &request.arguments);
         return show_plan(&plan, &request.arguments);
     }
     if matches!(request.target, Target::New(_)) {
         note_expected(&request, &mut laboratories, &plan, &mut progress);
         if request.own.is_none() {
-            note_short_budget(&request.arguments, &plan, &mut progress);
+            progress.suspend(|| note_short_budget(&plan, &request.arguments));
         }
     }
     let mut session = match begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish()) {
@@ -483,21 +484,23 @@ fn whole_seconds(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs().max(1))
 }
 
-/// Says at the start of a run that its budget ends it early, where the same time would be enough for all cases: most rows would be
-/// provisional.
-fn note_short_budget(arguments: &RunArguments, plan: &Plan, progress: &mut Progress) {
-    let Some(budget) = arguments.budget.filter(|_| arguments.time.is_none()) else { return };
-    let planned = planned_time(plan, arguments, None);
-    let in_budget = planned_time(plan, arguments, Some(budget));
-    if planned > budget && in_budget <= budget.mul_f64(1.05) {
-        let [planned, budget] =
-            [planned, budget].map(|time| humantime::format_duration(whole_seconds(time)).to_string());
-        let time = budget.replace(' ', "");
-        let note = format!(
-            "the plan takes about {planned}, and the budget ends the run after {budget}, with provisional rows; --time {time} measures every case in about that time"
-        );
-        progress.suspend(|| terminal::note(&note));
-    }
+/// Says that the budget ends a run early, and how the same time would be enough for all cases.
+fn note_short_budget(plan: &Plan, arguments: &RunArguments) {
+    let runs = arguments.repeat.unwrap_or(1);
+    let planned = planned_time(plan, arguments, arguments.time) * runs;
+    let Some(budget) = arguments.budget.filter(|budget| *budget < planned) else { return };
+    let of_each = budget / runs;
+    let is_enough = planned_time(plan, arguments, Some(of_each)) <= of_each.mul_f64(1.05);
+    let [planned, end, of_each] = [whole_seconds(planned), budget, whole_seconds(of_each)]
+        .map(|time| humantime::format_duration(time).to_string());
+    let instead = if is_enough && arguments.time.is_none() {
+        format!("; --time {} measures every case in about that time", of_each.replace(' ', ""))
+    } else {
+        ", or fewer cases".to_owned()
+    };
+    terminal::note(&format!(
+        "the plan takes about {planned}, and the budget ends the run after {end}, with provisional rows{instead}"
+    ));
 }
 
 fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> {
@@ -509,15 +512,11 @@ fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> 
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;
     let runs = arguments.repeat.unwrap_or(1);
-    let time = planned_time(plan, arguments, arguments.time) * runs;
-    let seconds = whole_seconds(time);
+    let time = whole_seconds(planned_time(plan, arguments, arguments.time) * runs);
     let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
-    let budget = arguments.budget.filter(|budget| *budget < time).map(humantime::format_duration);
-    let budget = budget.map(|end| format!("; the budget ends it after {end}, with wider intervals or fewer cases"));
     terminal::show(&format!(
-        "planned time: about {}{several}, and a few seconds to start{}",
-        humantime::format_duration(seconds),
-        budget.unwrap_or_default()
+        "planned time: about {}{several}, and a few seconds to start",
+        humantime::format_duration(time)
     ))
 }
 

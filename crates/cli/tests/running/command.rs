@@ -201,12 +201,14 @@ fn a_dry_run_shows_the_plan_and_writes_nothing() {
     let plan = String::from_utf8_lossy(&planned.stdout).into_owned();
     assert!(plan.contains("4  cpu.atomic.add") && plan.contains("6  cases in total"), "{plan}");
     assert!(!Path::new(&out).exists());
-    let last_line = |budget: &str| {
-        let plan = output(&["run", "--dry-run", "--only", "cpu.atomic.*", "--budget", budget]).stdout;
-        String::from_utf8(plan).unwrap().lines().last().unwrap().to_owned()
+    let of_budget = |words: &[&str]| {
+        let output = output(&[&["run", "--only", "cpu.atomic.*"], words].concat());
+        stderr(&output).lines().find(|line| line.contains("the budget ends the run after")).map(str::to_owned)
     };
-    assert!(last_line("10ms").ends_with("; the budget ends it after 10ms, with wider intervals or fewer cases"));
-    assert!(last_line("1h").ends_with("a few seconds to start"), "a budget that lasts changes nothing");
+    let note = of_budget(&["--dry-run", "--budget", "10ms"]).unwrap();
+    assert!(note.ends_with("and the budget ends the run after 10ms, with provisional rows, or fewer cases"), "{note}");
+    assert_eq!(of_budget(&["--out", &out, "--budget", "10ms"]), Some(note), "a run begins with the same words");
+    assert_eq!(of_budget(&["--dry-run", "--budget", "1h"]), None, "a budget that lasts changes nothing");
 }
 
 /// Starts a slow run and waits until its journal holds the first rows.
