@@ -5,6 +5,7 @@ use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::{CommandExt as _, parent_id};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,14 @@ const LATER_LOOKS: Duration = Duration::from_millis(50);
 
 /// How long a child that was killed may take to end. One that waits for a device or a file server stays.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
+
+/// When no child with a limit is awaited any longer.
+static LAST: OnceLock<Instant> = OnceLock::new();
+
+/// Lets children with limits go on until then at most, from now on.
+pub fn end_at(time: Instant) {
+    LAST.get_or_init(|| time);
+}
 
 /// Most bytes that are read of what a child says.
 const MOST_BYTES: u64 = 1 << 20;
@@ -73,6 +82,8 @@ pub enum Killed {
     Late,
     /// It was no longer wanted.
     Cancelled,
+    /// The time of [`end_at`] had come.
+    OutOfTime,
     /// It wrote more than anyone reads.
     Talks,
 }
@@ -106,6 +117,7 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
         let reasons = [
             (started.elapsed() > limit, Killed::Late),
             (is_cancelled(), Killed::Cancelled),
+            (LAST.get().is_some_and(|last| Instant::now() >= *last), Killed::OutOfTime),
             (messages.metadata()?.len() > MOST_WRITTEN, Killed::Talks),
         ];
         if let Some((_, reason)) = reasons.into_iter().find(|(holds, _)| *holds) {

@@ -115,6 +115,10 @@ fn run(
             }
             Ok(end @ End::Outside(_)) => format!("the compiler {end}, twice"),
             Ok(_) => return Ok(Some(messages)),
+            Err(Killed::OutOfTime) => {
+                let spent = "the time budget is spent and left no figure: a compiler was still running";
+                return Err(Refusal::Prevented(spent.to_owned()));
+            }
             Err(Killed::Cancelled) => "asked to stop while the compiler ran".to_owned(),
             Err(Killed::Late) => format!("the compiler did not end within {} s and was killed", limit.as_secs()),
             Err(Killed::Talks) => format!("the compiler wrote messages without end: {}", first_error(&messages)),

@@ -12,7 +12,7 @@ use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Domain, Run};
 use syncscope_gpu::verify::listings_of_own;
-use syncscope_host::{cpu_list, scheduling};
+use syncscope_host::{child_process, cpu_list, scheduling};
 use syncscope_mpi::MpiLaboratory;
 
 use crate::args::{CpuList, MOST_REPEATS, MeasureArguments, RunArguments};
@@ -124,6 +124,9 @@ fn measure_once(
     })
 }
 
+/// Compilers have so much time, however short a budget is.
+const FOR_COMPILERS: Duration = Duration::from_secs(5);
+
 /// Measures in this process: opens the machine, plans, begins the run, measures and finishes it.
 fn measure_here(
     arguments: &RunArguments,
@@ -136,6 +139,10 @@ fn measure_here(
     let is_alone = cancel.is_none();
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
+    }
+    // Compilers of own code, too. Before one has answered, nothing can be said of the code.
+    if let Some(end) = deadline {
+        child_process::end_at(end.max(started + FOR_COMPILERS));
     }
     // Checked first, because opening the laboratories takes time.
     let request = RunRequest::new(arguments, own)?;

@@ -152,6 +152,23 @@ fn a_compiler_that_is_ended_is_started_again() {
     }
 }
 
+/// While it looks at the code, and while it compiles a case.
+#[test]
+fn a_budget_ends_the_wait_for_a_compiler() {
+    for words in ["*", "*-shared*"] {
+        let place = Place::new();
+        place.write("code.c", "void operation(struct thread *me) { atomic_fetch_add(me->x, 1); }");
+        let mut command = place.command(&MEASURE);
+        let script = format!("case \"$*\" in {words}) exec sleep 1000;; esac\nexec gcc \"$@\"");
+        command.args(["--budget", "8s"]).env("CC", place.compiler(&script));
+        let code = code_within(&mut command.spawn().unwrap(), LONG, &place);
+        let errors = place.errors();
+        let says = errors.contains("the time budget is spent");
+        assert!(code == Some(1) && says && !errors.contains("did not end within"), "{errors}");
+        place.assert_empty(&errors);
+    }
+}
+
 #[test]
 fn a_fresh_process_that_is_ended_is_named_and_its_rows_wait() {
     for most in [1, usize::MAX] {

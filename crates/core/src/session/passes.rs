@@ -245,11 +245,8 @@ impl Passes<'_> {
                 break;
             }
             reached += 1;
-            if self.limits.cancel.is_cancelled() {
-                return Ok(Ended::Run(Status::Interrupted));
-            }
-            if self.limits.deadline.is_some_and(|deadline| (self.session.now)() >= deadline) {
-                return Ok(Ended::Run(Status::BudgetSpent));
+            if let Some(status) = self.ends() {
+                return Ok(Ended::Run(status));
             }
             self.observer.measuring(&pending.case);
             let (before, started) = (pending.blocks(), (self.session.now)());
@@ -276,6 +273,16 @@ impl Passes<'_> {
         Ok(Ended::Finished)
     }
 
+    /// How the run ends now, where it does not go on.
+    fn ends(&self) -> Option<Status> {
+        let is_late = self.limits.deadline.is_some_and(|deadline| (self.session.now)() >= deadline);
+        if self.limits.cancel.is_cancelled() {
+            Some(Status::Interrupted)
+        } else {
+            is_late.then_some(Status::BudgetSpent)
+        }
+    }
+
     fn one_block(
         &mut self,
         laboratory: &mut dyn Laboratory,
@@ -283,16 +290,21 @@ impl Passes<'_> {
         engine: &Engine,
     ) -> Result<Ended, RunDirectoryError> {
         let mut taken = self.take_block(laboratory, pending, engine);
-        let is_cancelled = || self.limits.cancel.is_cancelled();
-        if let (Err(Refusal::Prevented(reason)), false) = (&taken, is_cancelled()) {
+        if let (Err(Refusal::Prevented(reason)), None) = (&taken, self.ends()) {
             self.observer.warning(&format!("{}: {reason}; it is measured again", pending.case));
             taken = self.take_block(laboratory, pending, engine);
         }
         let mut found = match taken {
             Ok(found) => found,
-            // What was ended on request is not to blame.
-            Err(_) if self.limits.cancel.is_cancelled() => return Ok(Ended::Run(Status::Interrupted)),
-            Err(refusal) => return self.record_refusal(pending, refusal),
+            Err(refusal) => {
+                // What was ended on request, or at the end of the budget, is not to blame.
+                let is_excused =
+                    |status: &Status| *status == Status::Interrupted || matches!(refusal, Refusal::Prevented(_));
+                return match self.ends().filter(is_excused) {
+                    Some(status) => Ok(Ended::Run(status)),
+                    None => self.record_refusal(pending, refusal),
+                };
+            }
         };
         if let Some(own) = self.session.run.own.iter().find(|own| own.id == pending.case.primitive) {
             fail_if_elided(&mut found, own.checked().filter(|_| own.trial_ms.is_none()));

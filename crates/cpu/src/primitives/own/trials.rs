@@ -281,6 +281,7 @@ fn run(command: &mut Command, time: Duration) -> Result<String, String> {
         Ok(End::Code(0)) => Ok(messages),
         Ok(end) => Err(format!("its process {end}")),
         Err(Killed::Cancelled) => Err("asked to stop".to_owned()),
+        Err(Killed::OutOfTime) => Err("the time budget is spent".to_owned()),
         Err(Killed::Late) => Err(format!("it did not end within {} s and was killed", limit.as_secs())),
         Err(Killed::Talks) => Err("it wrote without end".to_owned()),
     }
