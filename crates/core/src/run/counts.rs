@@ -1,8 +1,8 @@
-//! The integers of `run.json` and of the tables of experiments: each is at most what a machine or a run can have. They are checked
+//! The numbers of `run.json` and the integers of the tables of experiments: each is what a machine or a run can have. They are checked
 //! before anything is made of them, so that a field that comes later is checked, too.
 
 use csv::StringRecord;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::model::limits::{MOST_COUNT, MOST_OF_ONE_KIND};
 
@@ -44,10 +44,26 @@ const MOST: [(&str, u64); 25] = [
 /// Units of measured quantities: whoever rewrites a file may write one without a decimal point.
 const UNITS: [&str; 8] = ["_hz", "_ns", "_cycles", "_celsius", "_watts", "seconds", "factor", "degrees"];
 
-/// Checks all integers of a file such as `run.json`.
+/// No clock is faster.
+pub(crate) const FASTEST_HZ: f64 = 1e12;
+
+/// What quantities can be, by the end of their names.
+const RANGES: [(&str, f64, f64); 9] = [
+    ("share", 0.0, 1.0),
+    ("_hz", 1.0, FASTEST_HZ),
+    ("_ns", 0.0, 1e15),
+    ("_cycles", 0.0, 1e15),
+    ("seconds", 0.0, 1e12),
+    ("seconds_by_cpu", 0.0, 1e12),
+    ("_watts", 0.0, 1e6),
+    ("cpu_quota", 0.0, 1e6),
+    ("another_run", 0.0, 1e6),
+];
+
+/// Checks all numbers of a file such as `run.json`.
 ///
 /// # Errors
-/// Which one is too large, or below zero.
+/// Which one no machine and no run can have.
 pub fn check(file: &Value) -> Result<(), String> {
     walk(file, "", "")
 }
@@ -67,13 +83,20 @@ fn walk(value: &Value, field: &str, place: &str) -> Result<(), String> {
             let is_field = name.starts_with(|first: char| first.is_ascii_lowercase()) && !name.contains('.');
             walk(value, if is_field { name } else { field }, &place)
         }),
-        Value::Number(number) if !number.is_f64() => match number.as_u64() {
-            Some(count) => at_most(count, field, place),
-            None if is_quantity(field) => Ok(()),
-            None => Err(format!("`{place}` is {number}, which is not a count")),
+        Value::Number(number) => match (impossible(number, field), number.as_u64()) {
+            (Some((least, most)), _) => Err(format!("`{place}` is {number}; it can be {least} to {most}")),
+            (None, Some(count)) => at_most(count, field, place),
+            (None, None) if number.is_f64() || is_quantity(field) => Ok(()),
+            (None, None) => Err(format!("`{place}` is {number}, which is not a count")),
         },
         _ => Ok(()),
     }
+}
+
+/// Between what a quantity has to be, if it is not.
+fn impossible(number: &Number, field: &str) -> Option<(f64, f64)> {
+    let (_, least, most) = *RANGES.iter().find(|(name, ..)| field.ends_with(name))?;
+    number.as_f64().filter(|number| !(least..=most).contains(number)).map(|_| (least, most))
 }
 
 /// Checks the integers of a line, whose fields have these names.
@@ -113,6 +136,19 @@ mod tests {
         let text = error(json!({"sessions": [{"processes": [[0, 3], [4, u64::MAX]]}]}));
         assert!(text.starts_with("`sessions[0].processes[1][1]` is 18446744073709551615"), "{text}");
         assert!(error(json!({"planned_by_primitive": {"cpu.lock.mcs": 1_u64 << 40}})).contains("cpu.lock.mcs"));
+        let stolen = |share: Value| json!({"sessions": [{"stolen": {"share": share, "seconds_by_cpu": {"3": 0.5}}}]});
+        assert_eq!((check(&stolen(json!(1))), check(&stolen(json!(0.25)))), (Ok(()), Ok(())));
+        for share in [json!(1.5), json!(2), json!(-0.5)] {
+            assert_eq!(
+                error(stolen(share.clone())),
+                format!("`sessions[0].stolen.share` is {share}; it can be 0 to 1")
+            );
+        }
+        assert!(
+            error(json!({"clocks": [{"frequency_hz": 0}]})).contains("`clocks[0].frequency_hz` is 0; it can be 1 to")
+        );
+        assert!(error(json!({"sessions": [{"seconds": -1.0}]})).contains("`sessions[0].seconds` is -1.0"));
+        assert!(error(json!({"stolen": {"seconds_by_cpu": {"3": -0.5}}})).contains("seconds_by_cpu.3` is -0.5"));
         assert_eq!(check(&json!({"seed": u64::MAX, "clocks": [{"frequency_hz": 2_000_000_000}], "a": 1e300})), Ok(()));
     }
 }

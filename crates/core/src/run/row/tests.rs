@@ -100,7 +100,8 @@ fn what_is_assumed_of_another_run_stands_beside_the_interval() {
 /// The rate of a thread follows from the cost: from the seven digits that a reader has, not from the ones before.
 #[test]
 fn a_row_that_was_read_is_written_as_it_was() {
-    let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ..full() }.with_facts(Some(&facts()));
+    let ns_within = Some(Interval { low: 10.28, high: 10.3 });
+    let row = Row { ns: Some(Nanoseconds(10.292_099_091)), ns_within, ..full() }.with_facts(Some(&facts()));
     let record = row.to_record();
     assert_eq!(read(&record).unwrap().with_facts(Some(&facts())).to_record(), record);
 }
