@@ -80,7 +80,7 @@ fn take(source: impl Read, most: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
 }
 
 /// Opens a regular file.
-fn open(path: &Path) -> io::Result<File> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     // Opening a device can act on it, and opening a FIFO wakes its writer.
     is_regular(&fs::metadata(path)?)?;
     // Another file may have taken its place: that one is not awaited.

@@ -76,7 +76,10 @@ impl RunData {
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
         let lost = [lost.warning("measurements.csv"), lost.note("measurements.csv")];
         let others = [of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
-        let others: Vec<String> = lost.into_iter().chain(others).flatten().collect();
+        let mut others: Vec<String> = lost.into_iter().chain(others).flatten().collect();
+        if run.status != Status::Running && run.repeat.is_none() {
+            others.extend(directory.cut_off(&rows));
+        }
         let judged = |row: Row| row.judged().at_least_a_cycle(&run.machine).without_contradiction();
         let rows: Vec<Row> = rows.into_iter().map(judged).collect();
         Ok(Self {

@@ -5,17 +5,19 @@
 
 use std::borrow::Cow;
 use std::fs::{self, DirEntry, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use csv::StringRecord;
 use flate2::Compression;
+use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use tempfile::{Builder, NamedTempFile};
 
 use crate::data_file;
 use crate::run::columns::CR_LF;
+use crate::run::samples;
 
 /// The longest absolute path of a run directory, in bytes. `PATH_MAX` of Linux is 4,096, and a name has up to 255.
 pub(crate) const MOST_PATH: usize = 3800;
@@ -265,6 +267,24 @@ pub(crate) fn read_large_table(plain: &Path, most: u64) -> Result<Option<(PathBu
     let Some(compressed) = read_at_most(&path, most)? else { return Ok(None) };
     let bytes = data_file::unpack(&compressed, most).at(&path)?;
     Ok(Some((path, bytes)))
+}
+
+/// How many complete lines a table has that can be read, and whether that is all of it.
+pub(crate) fn count_lines(plain: &Path) -> io::Result<(u64, bool)> {
+    let file: Box<dyn Read> = match data_file::open(plain) {
+        Ok(file) => Box::new(file),
+        Err(_) => Box::new(MultiGzDecoder::new(data_file::open(&packed(plain))?)),
+    };
+    let (mut source, mut lines, mut last) = (BufReader::new(file.take(samples::MOST_BYTES)), 0, b'\n');
+    // What cannot be unpacked any further was cut off.
+    while let Ok(bytes) = source.fill_buf() {
+        let Some(end) = bytes.last() else { return Ok((lines, last == b'\n')) };
+        last = *end;
+        lines += bytes.split(|byte| *byte == b'\n').count() as u64 - 1;
+        let read = bytes.len();
+        source.consume(read);
+    }
+    Ok((lines, false))
 }
 
 /// Replaces a table with these lines, uncompressed, in the form to which a run in progress adds.

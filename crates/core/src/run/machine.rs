@@ -301,6 +301,9 @@ records! {
         pub nohz_full_cpus?: Option<String>,
         /// The clock source of the kernel, such as `tsc`.
         pub clocksource?: Option<String>,
+        /// What the system makes of this process and of most others not (nice, scheduling policy, memory policy, timer slack, a tracer,
+        /// filters of system calls, speculation), each with its value.
+        pub process?: BTreeMap<String, String>,
     }
 
     /// The state of one CUDA device at the start of the run. `None`: the driver does not report it.
