@@ -3,9 +3,13 @@
 //! A child that returns from such code goes on as this process does, and what it calls again forks again: processes without end.
 //! Hence a child ends where the foreign code returns ([`end_child`]), and a great-grandchild ends at once. A child that ends by
 //! itself, replaces its program or forks once more, as a daemon does, is left alone.
+//!
+//! Handlers of `fork` do not see a system call of the code itself, or `_Fork`. A page that the kernel wipes in every copy of a process
+//! does, but counts no generations. A child of `vfork` has the page itself: nothing tells it from this process.
 
+use std::ptr::null_mut;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::exit_at_once;
 use crate::shared_memory::SharedMemory;
@@ -20,6 +24,9 @@ const GENERATIONS: u32 = 2;
 /// How many forks lead from the process that called [`limit`] to this one.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
+/// A word that is not zero in the process that called [`limit`] alone; null where the system has no such pages.
+static ORIGINAL: AtomicPtr<AtomicU32> = AtomicPtr::new(null_mut());
+
 /// From which code a child has returned, the last one: a word that all of them share.
 static RETURNED: OnceLock<Option<SharedMemory>> = OnceLock::new();
 
@@ -28,8 +35,23 @@ pub fn limit() {
     RETURNED.get_or_init(|| {
         // SAFETY: the handler counts in an atomic word and makes one system call, as it may after `fork`.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+        mark_original();
         SharedMemory::create(size_of::<AtomicUsize>()).ok()
     });
+}
+
+fn mark_original() {
+    const BYTES: usize = size_of::<AtomicU32>();
+    let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: the system chooses where the new page is, which nothing else uses and which stays.
+    unsafe {
+        let page = libc::mmap(null_mut(), BYTES, access, flags, -1, 0);
+        if page != libc::MAP_FAILED && libc::madvise(page, BYTES, libc::MADV_WIPEONFORK) == 0 {
+            let word = page.cast::<AtomicU32>();
+            (*word).store(1, Ordering::Relaxed);
+            ORIGINAL.store(word, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Whether foreign code may have run in this process.
@@ -54,7 +76,9 @@ pub fn end_child(code: usize) {
 /// Whether foreign code forked this process.
 #[inline]
 pub fn is_child() -> bool {
-    GENERATION.load(Ordering::Relaxed) > 0
+    // SAFETY: the page stays, begins with the word and is only used as an atomic one.
+    let original = unsafe { ORIGINAL.load(Ordering::Relaxed).as_ref() };
+    GENERATION.load(Ordering::Relaxed) > 0 || original.is_some_and(|word| word.load(Ordering::Relaxed) == 0)
 }
 
 #[cold]
@@ -89,7 +113,7 @@ mod tests {
                 in_child();
                 exit_at_once(0);
             }
-            assert_eq!(libc::waitpid(child, std::ptr::null_mut(), 0), child);
+            assert_eq!(libc::waitpid(child, null_mut(), 0), child);
         }
     }
 
@@ -117,5 +141,17 @@ mod tests {
         });
         assert_eq!(noted(), [1, 1, 0, 0], "a child that returns ends");
         assert!(has_child_returned(7) && !has_child_returned(8));
+        assert!(!is_child());
+        // SAFETY: as in `forked`; the system call copies the process as `fork` does.
+        unsafe {
+            let child = libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t;
+            assert!(child >= 0, "the system copies no process");
+            if child == 0 {
+                end_child(8);
+                exit_at_once(0);
+            }
+            assert_eq!(libc::waitpid(child, null_mut(), 0), child);
+        }
+        assert!(has_child_returned(8), "what no handler sees");
     }
 }
