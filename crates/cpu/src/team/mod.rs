@@ -207,6 +207,7 @@ impl Team {
     /// # Errors
     /// When the thread cannot be started.
     pub fn of_runtime(runtime: &'static Runtime, cpus: &[Option<u32>], clock: &Clock) -> Result<Self, TeamError> {
+        openmp::is_room_for_stacks(cpus.len(), |name| std::env::var(name).ok()).map_err(TeamError::Failed)?;
         let mut team = Self::of(Some(runtime), cpus, clock);
         let cpus = cpus.to_vec();
         team.start("openmp-0".to_owned(), move |shared, batches| openmp::serve(runtime, &cpus, shared, batches))?;

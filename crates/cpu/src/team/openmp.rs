@@ -10,7 +10,8 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::process::Command;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::thread;
 
 use libloading::Library;
 use syncscope_core::{Case, Group};
@@ -236,6 +237,43 @@ fn waiting(runtime: &str, variable: impl Fn(&str) -> Option<String>) -> String {
     }
 }
 
+/// Whether so many threads have room for stacks of the size that a variable asks for. A runtime that gets none ends the process.
+///
+/// # Errors
+/// Which variable asks for too much.
+pub(super) fn is_room_for_stacks(threads: usize, variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
+    let set = |name: &'static str| Some((name, variable(name)?));
+    let Some((name, text)) = set("OMP_STACKSIZE").or_else(|| set("GOMP_STACKSIZE")) else { return Ok(()) };
+    // A runtime ignores what is no size.
+    let Some(bytes) = stack_size(&text) else { return Ok(()) };
+    let gate = Mutex::new(());
+    let started = thread::scope(|scope| {
+        let closed = gate.lock();
+        let wait = || drop(gate.lock());
+        let all =
+            (0..threads).try_for_each(|_| thread::Builder::new().stack_size(bytes).spawn_scoped(scope, wait).map(drop));
+        drop(closed);
+        all
+    });
+    started.map_err(|error| {
+        format!("{name} is {text}, and {threads} threads with such stacks cannot be started ({error}); set it to 8M")
+    })
+}
+
+/// The bytes of a size as OpenMP writes it (5.2, 21.2.2): in kilobytes where nothing else is said.
+fn stack_size(text: &str) -> Option<usize> {
+    let text = text.trim().to_uppercase();
+    let number = text.trim_end_matches(['B', 'K', 'M', 'G']);
+    let shift = match text[number.len()..].trim() {
+        "B" => 0,
+        "" | "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return None,
+    };
+    number.trim().parse::<usize>().ok()?.checked_mul(1 << shift)
+}
+
 /// The lock of all unnamed critical sections.
 #[derive(Debug)]
 pub(crate) struct Critical(pub(crate) &'static Runtime);
@@ -363,6 +401,20 @@ mod tests {
         assert!(reason.contains("libopenmp-not-installed") && reason.contains("package libgomp1"), "{reason}");
         assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
         assert!(Runtime::load("nothing", "libopenmp-not-installed.so").is_none());
+    }
+
+    #[test]
+    fn stacks_for_which_there_is_no_room_are_named() {
+        let with = |text: &str| is_room_for_stacks(2, |name| (name == "OMP_STACKSIZE").then(|| text.to_owned()));
+        assert_eq!([with("1M"), with("nonsense"), is_room_for_stacks(2, |_| None)], [Ok(()), Ok(()), Ok(())]);
+        let error = with("100000G").unwrap_err();
+        assert!(error.starts_with("OMP_STACKSIZE is 100000G, and 2 threads with such stacks"), "{error}");
+        let sizes =
+            [("8", Some(8 << 10)), (" 2 m", Some(2 << 20)), ("7B", Some(7)), ("1G", Some(1 << 30)), ("1T", None)];
+        for (text, bytes) in sizes {
+            assert_eq!(stack_size(text), bytes, "{text}");
+        }
+        assert_eq!(stack_size("99999999999999999999G"), None);
     }
 
     #[test]
