@@ -26,7 +26,9 @@ fn file(run: &Run) -> Option<PathBuf> {
     let cpu = CpuMachine { memory_bytes: None, ..run.machine.cpu.clone() };
     let identity = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let of = &run.environment;
-    let known = serde_json::to_vec(&(cpu, identity, &of.allowed_cpus, &of.variables, &of.preloaded, &run.tool)).ok()?;
+    let process = of.settings.as_ref().map(|settings| &settings.process);
+    let known = (cpu, identity, &of.allowed_cpus, &of.variables, &of.preloaded, process, &run.tool);
+    let known = serde_json::to_vec(&known).ok()?;
     let name = format!("{PREFIX}{}-{}.csv", syncscope_host::content_hash(&known), run.preset);
     Some(syncscope_host::state_folder()?.join(name))
 }

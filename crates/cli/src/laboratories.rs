@@ -12,6 +12,7 @@ use syncscope_core::{Case, Laboratory, Listing, OwnCode, Preset, Primitive};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::{GpuError, GpuLaboratory};
 use syncscope_machine::surroundings;
+use syncscope_machine::system::System;
 use syncscope_mpi::{self as mpi, MpiLaboratory};
 use syncscope_papers::crosscheck;
 
@@ -179,6 +180,10 @@ impl Laboratories {
     /// What may disturb the measurements, and what to do about it.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
+        if self.fake.is_none() {
+            warnings
+                .extend(surroundings::warnings(&surroundings::unusual(&System::default()), &surroundings::preloaded()));
+        }
         // A launcher binds each of its processes on purpose.
         let alone = self.cpu.as_ref().filter(|_| self.mpi.is_none());
         warnings.extend(alone.and_then(CpuLaboratory::restriction));

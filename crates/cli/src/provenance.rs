@@ -65,8 +65,11 @@ pub(crate) fn another_environment(begun: &Environment, here: &Environment) -> Op
     let variables: BTreeSet<&String> =
         both.flat_map(|(begun, here)| begun.keys().chain(here.keys())).filter(differs).collect();
     let preloads = begun.preloaded.as_ref().zip(here.preloaded.as_ref()).filter(|(begun, here)| begun != here);
-    let names: Vec<&str> =
-        variables.into_iter().map(String::as_str).chain(preloads.map(|_| "the preloaded libraries")).collect();
+    let process =
+        begun.settings.as_ref().zip(here.settings.as_ref()).filter(|(begun, here)| begun.process != here.process);
+    let others =
+        [preloads.map(|_| "the preloaded libraries"), process.map(|_| "the process's properties (nice, policies)")];
+    let names: Vec<&str> = variables.into_iter().map(String::as_str).chain(others.into_iter().flatten()).collect();
     (!names.is_empty()).then(|| {
         let names = names.join(", ");
         format!("the run was begun with other values of {names} and resumed with those of this process: rows of both are in it")

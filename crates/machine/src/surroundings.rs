@@ -9,9 +9,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use syncscope_host::{cpu_list, program_identity};
 
+use crate::system::System;
+
 /// Beginnings of the variables that change how OpenMP runtimes, the C library, MPI libraries, CUDA and NCCL work. Only these are
 /// written: others may name a host, a user or a secret.
-const PREFIXES: [&str; 30] = [
+const PREFIXES: [&str; 31] = [
     "OMP_",
     "GOMP_",
     "KMP_",
@@ -20,7 +22,8 @@ const PREFIXES: [&str; 30] = [
     "MALLOC_",
     "MIMALLOC_",
     "TCMALLOC_",
-    "LD_BIND_NOW",
+    "LD_",
+    "RUST_MIN_STACK",
     "OMPI_MCA_btl",
     "OMPI_MCA_bml",
     "OMPI_MCA_coll",
@@ -44,9 +47,11 @@ const PREFIXES: [&str; 30] = [
     "NCCL_",
 ];
 
-/// Words of names of variables that say where something is, or what it is called, and change no cost.
-const PLACES: [&str; 15] = [
+/// Words of names of variables that say where something is, or what it is called, and change no cost. What is loaded is in
+/// [`preloaded`].
+const PLACES: [&str; 17] = [
     "ADDR",
+    "AUDIT",
     "COMM_ID",
     "DEBUG",
     "DIR",
@@ -58,6 +63,7 @@ const PLACES: [&str; 15] = [
     "HYDRA",
     "KEY",
     "PATH",
+    "PRELOAD",
     "ROOT",
     "TOKEN",
     "VERSION",
@@ -93,13 +99,64 @@ fn printable(value: &str) -> String {
     }
 }
 
-/// The names of the files that the loader was told to load before the libraries of the program and that are in this process,
-/// sorted: by `LD_PRELOAD`, `LD_AUDIT` and `/etc/ld.so.preload`.
+/// The variables that name libraries to load into a process: by the loader, and by CUDA for tools that watch it.
+const LOADED: [&str; 4] = ["LD_PRELOAD", "LD_AUDIT", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"];
+
+/// The names of the files that the process was told to load besides what the program names and that are in it, sorted: by variables
+/// and `/etc/ld.so.preload`.
 pub fn preloaded() -> Vec<String> {
-    let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let file = fs::read_to_string("/etc/ld.so.preload").ok();
-    let asked = [variable("LD_PRELOAD"), variable("LD_AUDIT"), file].into_iter().flatten();
+    let variables = LOADED.into_iter().filter_map(|name| Some(env::var_os(name)?.to_string_lossy().into_owned()));
+    let asked = variables.chain(fs::read_to_string("/etc/ld.so.preload"));
     in_process(asked, &fs::read_to_string("/proc/self/maps").unwrap_or_default())
+}
+
+/// What the system makes of this process and of most others not: each with its value.
+pub fn unusual(system: &System) -> BTreeMap<String, String> {
+    let of_status = |name| system.fields("proc/self/status", ':', name).into_iter().next();
+    let stat = system.read("proc/self/stat").unwrap_or_default();
+    // The name of the program may hold anything, but is in parentheses; fields are counted from the state, the third.
+    let after_name: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+    let field = |number: usize| Some((*after_name.get(number - 3)?).to_owned()).filter(|value| value != "0");
+    let is_set = |value: &String| value != "0";
+    let policy = |number: String| match number.as_str() {
+        "1" => "SCHED_FIFO".to_owned(),
+        "2" => "SCHED_RR".to_owned(),
+        "3" => "SCHED_BATCH".to_owned(),
+        "5" => "SCHED_IDLE".to_owned(),
+        "6" => "SCHED_DEADLINE".to_owned(),
+        _ => number,
+    };
+    let memory = system.read("proc/self/numa_maps").and_then(|maps| Some(maps.split_whitespace().nth(1)?.to_owned()));
+    let found = [
+        ("nice", field(19)),
+        ("scheduling policy", field(41).map(policy)),
+        ("memory policy", memory.filter(|policy| policy != "default")),
+        ("timer slack in ns", system.read("proc/self/timerslack_ns").filter(|slack| slack != "50000")),
+        ("huge pages", of_status("THP_enabled").filter(|on| on == "0").map(|_| "off".to_owned())),
+        ("traced", of_status("TracerPid").filter(is_set).map(|_| "yes".to_owned())),
+        ("seccomp filters", of_status("Seccomp_filters").filter(is_set)),
+        (
+            "speculative store bypass",
+            of_status("Speculation_Store_Bypass")
+                .filter(|state| state.starts_with("thread") && state.ends_with("mitigated")),
+        ),
+    ];
+    found.into_iter().filter_map(|(name, value)| Some((name.to_owned(), printable(&value?)))).collect()
+}
+
+/// What to say of a process with these unusual properties and libraries. Filters of system calls are usual in a container.
+pub fn warnings(unusual: &BTreeMap<String, String>, preloaded: &[String]) -> Vec<String> {
+    let properties = unusual.iter().filter(|(name, _)| *name != "seccomp filters");
+    let properties: Vec<String> = properties.map(|(name, value)| format!("{name}: {value}")).collect();
+    let properties = (!properties.is_empty())
+        .then(|| format!("this process runs as most do not ({}): costs may differ from theirs", properties.join(", ")));
+    let libraries = (!preloaded.is_empty()).then(|| {
+        format!(
+            "{} was loaded before the program's libraries: costs may differ from those without it",
+            preloaded.join(", ")
+        )
+    });
+    properties.into_iter().chain(libraries).collect()
 }
 
 /// Which of the files in these lists are mapped. The name may be that of a link to the file.
@@ -170,6 +227,7 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::tests::system;
 
     fn of(all: &[(&str, &str)]) -> BTreeMap<String, String> {
         deciding(all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
@@ -183,6 +241,9 @@ mod tests {
             ("KMP_BLOCKTIME", "infinite"),
             ("GLIBC_TUNABLES", "glibc.pthread.mutex_spin_count=0"),
             ("MALLOC_ARENA_MAX", "1"),
+            ("LD_BIND_NOW", "1"),
+            ("LD_PROFILE", "libc.so.6"),
+            ("RUST_MIN_STACK", "1000000"),
             ("OMPI_MCA_btl", "self,vader"),
             ("MPICH_ASYNC_PROGRESS", "1"),
             ("UCX_TLS", "shm"),
@@ -196,6 +257,9 @@ mod tests {
             ("HOME", "/home/alice"),
             ("CUDA_HOME", "/opt/cuda"),
             ("CUDA_CACHE_PATH", "/home/alice"),
+            ("LD_PRELOAD", "/home/alice/a.so"),
+            ("LD_AUDIT", "/home/alice/a.so"),
+            ("LD_LIBRARY_PATH", "/home/alice/lib"),
             ("NCCL_COMM_ID", "10.0.0.1:1"),
             ("NCCL_DEBUG_FILE", "/home/alice/log"),
             ("OMPI_MCA_orte_hnp_uri", "tcp://10.0.0.1"),
@@ -221,6 +285,37 @@ mod tests {
         let lists = ["libgomp.so.1 /tmp/nowhere/missing.so", "/home/alice/spin.so # mine\n"].map(str::to_owned);
         assert_eq!(in_process(lists.into_iter(), maps), ["libgomp.so.1", "spin.so"]);
         assert!(in_process(std::iter::empty(), maps).is_empty());
+    }
+
+    #[test]
+    fn what_is_unusual_of_a_process_is_found() {
+        let with = |status: &str, stat: &str, slack: &str, maps: &str| {
+            let files = [("status", status), ("stat", stat), ("timerslack_ns", slack), ("numa_maps", maps)];
+            let files = files.map(|(name, text)| (format!("proc/self/{name}"), text));
+            let (_root, system) = system(&files.each_ref().map(|(path, text)| (path.as_str(), *text)));
+            unusual(&system)
+        };
+        let stat = |nice: &str, policy: &str| {
+            let zeros = |count: usize| "0 ".repeat(count);
+            format!("7 (a) b) R {}{nice} {}{policy} 0\n", zeros(15), zeros(21))
+        };
+        let usual =
+            "TracerPid:\t0\nTHP_enabled:\t1\nSeccomp_filters:\t0\nSpeculation_Store_Bypass:\tthread vulnerable\n";
+        assert!(with(usual, &stat("0", "0"), "50000\n", "5589 default file=/bin/x\n").is_empty());
+        let status =
+            "TracerPid:\t12\nTHP_enabled:\t0\nSeccomp_filters:\t1\nSpeculation_Store_Bypass:\tthread force mitigated\n";
+        let found = with(status, &stat("10", "3"), "1\n", "5589 bind:0 file=/bin/x\n");
+        let values: Vec<&str> = found.values().map(String::as_str).collect();
+        assert_eq!(
+            values,
+            ["off", "bind:0", "10", "SCHED_BATCH", "1", "thread force mitigated", "1", "yes"],
+            "{found:?}"
+        );
+        let [warning] = &warnings(&found, &[])[..] else { panic!("one sentence") };
+        assert!(warning.contains("nice: 10") && warning.contains("traced: yes") && !warning.contains("seccomp"));
+        let filters = BTreeMap::from([("seccomp filters".to_owned(), "1".to_owned())]);
+        assert!(warnings(&filters, &[]).is_empty());
+        assert!(warnings(&filters, &["a.so".to_owned()])[0].starts_with("a.so was loaded"));
     }
 
     #[test]

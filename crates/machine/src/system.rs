@@ -10,7 +10,7 @@ use syncscope_core::machine::{CpuSignature, LoadedLibrary, SystemSettings};
 use syncscope_host::scheduling::{self, AffinityGuard};
 use syncscope_host::{content_hash, cpu_list, is_emulator};
 
-use super::arm;
+use super::{arm, surroundings};
 
 pub(super) const CPUINFO: &str = "proc/cpuinfo";
 
@@ -54,7 +54,7 @@ impl System {
         self.fields(path, separator, key).into_iter().next()
     }
 
-    fn fields(&self, path: &str, separator: char, key: &str) -> Vec<String> {
+    pub(super) fn fields(&self, path: &str, separator: char, key: &str) -> Vec<String> {
         let text = self.read(path).unwrap_or_default();
         let fields = text.lines().filter_map(|line| line.split_once(separator)).filter(|(name, _)| name.trim() == key);
         fields.map(|(_, value)| value.trim().trim_matches('"').to_owned()).collect()
@@ -274,6 +274,7 @@ pub fn settings(system: &System) -> SystemSettings {
         isolated_cpus: cpu_list(system, "sys/devices/system/cpu/isolated"),
         nohz_full_cpus: cpu_list(system, "sys/devices/system/cpu/nohz_full"),
         clocksource: system.read("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        process: surroundings::unusual(system),
     }
 }
 
@@ -495,6 +496,7 @@ pub(crate) mod tests {
             isolated_cpus: text("2-3"),
             nohz_full_cpus: text(""),
             clocksource: text("tsc"),
+            process: BTreeMap::new(),
         };
         assert_eq!(settings(&system), expected);
     }

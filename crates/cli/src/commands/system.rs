@@ -96,6 +96,7 @@ fn setting_lines(settings: &SystemSettings) -> Vec<String> {
         ("vulnerable", named(true)),
         ("CPUs", joined(cpus)),
         ("memory", joined(memory)),
+        ("process", joined(settings.process.iter().map(|(name, value)| (name.as_str(), Some(value.clone()))))),
     ]
     .into_iter()
     .filter_map(|(label, text)| Some(line(label, &text?)))
@@ -103,7 +104,7 @@ fn setting_lines(settings: &SystemSettings) -> Vec<String> {
 }
 
 /// `KSM off, ASLR 2`: what is known of these.
-fn joined<const N: usize>(parts: [(&str, Option<String>); N]) -> Option<String> {
+fn joined<'a>(parts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> Option<String> {
     let known: Vec<String> = parts.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?))).collect();
     (!known.is_empty()).then(|| known.join(", "))
 }

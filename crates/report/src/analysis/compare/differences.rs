@@ -110,6 +110,10 @@ fn or_none(text: &str) -> String {
     if text.is_empty() { "none".to_owned() } else { text.to_owned() }
 }
 
+fn pairs(values: &BTreeMap<String, String>) -> String {
+    values.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join(", ")
+}
+
 fn on_off(value: bool) -> &'static str {
     if value { "on" } else { "off" }
 }
@@ -150,9 +154,7 @@ fn settings(run: &Run) -> Vec<Option<Property>> {
         property("idle CPUs kept awake", environment.keep_awake.as_ref()),
         setting("microcode", |settings| settings.microcode.clone()),
         setting("kernel parameters", |settings| settings.kernel_parameters.clone()),
-        setting("mitigations", |settings| {
-            list(settings.mitigations.iter().map(|(name, state)| format!("{name}: {state}")))
-        }),
+        setting("mitigations", |settings| (!settings.mitigations.is_empty()).then(|| pairs(&settings.mitigations))),
         setting("transparent huge pages", |settings| settings.transparent_huge_pages.clone()),
         setting("NUMA balancing", |settings| settings.numa_balancing.map(|value| value.to_string())),
         setting("KSM", |settings| settings.ksm.map(|value| on_off(value).to_owned())),
@@ -161,6 +163,7 @@ fn settings(run: &Run) -> Vec<Option<Property>> {
         setting("isolated CPUs", |settings| settings.isolated_cpus.clone()),
         setting("CPUs without a tick", |settings| settings.nohz_full_cpus.clone()),
         setting("clock source", |settings| settings.clocksource.clone()),
+        setting("process", |settings| Some(or_none(&pairs(&settings.process)))),
     ]
 }
 
