@@ -54,6 +54,6 @@ pub use chart::{Axis, Chart, Point, Rectangle, Series};
 pub use figure::{grouped, time};
 pub use harmless::{json, plain, plain_lines};
 pub use live::LiveLadder;
-pub use reading::{Reading, State, has_cost_of_case, has_figure, interval_within_run};
+pub use reading::{Reading, State, has_cost_of_case, has_figure, interval_within_run, range};
 pub use run_data::{Damage, RunData};
 pub use syncscope_core::sets::{in_groups, sets};

@@ -166,7 +166,7 @@ pub fn has_cost_of_case(row: &Row) -> bool {
 }
 
 /// Where the cost of a noisy row lies that is too uncertain for a figure.
-fn range(row: &Row) -> Option<Interval> {
+pub fn range(row: &Row) -> Option<Interval> {
     let is_range = matches!(row.verdict, Verdict::Noisy(_)) && row.shown_width()? <= RANGE_UP_TO;
     row.shown_interval().filter(|interval| is_range && interval.low > 0.0)
 }

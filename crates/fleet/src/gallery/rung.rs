@@ -6,7 +6,7 @@ use syncscope_core::{Nanoseconds, Row, Verdict};
 
 use syncscope_report::{
     LADDER, OnMachine, Reading, Rung, Selected, State, beyond_one_socket, cheapest_machines, figure, has_figure,
-    is_one_definition, naming,
+    is_one_definition, naming, range,
 };
 
 use super::machine::{Column, Machine};
@@ -18,7 +18,7 @@ pub(super) struct Figure {
     pub(super) text: String,
     /// `±1.0 %`.
     pub(super) interval_text: Option<String>,
-    /// The cost, where there is one, and its interval for another run.
+    /// The cost, where there is one, and its interval for another run; an interval alone is a range.
     pub(super) ns: Option<f64>,
     pub(super) interval: Option<Interval>,
     pub(super) is_rough: bool,
@@ -36,6 +36,11 @@ impl Figure {
     /// Whether it has a place beside the others, and on a logarithmic axis.
     pub(super) fn is_compared(&self) -> bool {
         self.ns.is_some_and(|ns| ns > 0.0) && !self.is_other
+    }
+
+    /// Whether something of it is drawn on that axis: a dot, or a range.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.is_compared() || (self.ns.is_none() && self.interval.is_some() && !self.is_other)
     }
 }
 
@@ -81,7 +86,7 @@ fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Ranking> {
         let is_other = !machine.is_published && is_other(row);
         let found = Figure { is_other, ..figure_of(rung.level, machine, row, selected) };
         // Figures without an interval and those of another loop take no part.
-        if found.interval.is_some() && !is_other {
+        if found.ns.is_some() && found.interval.is_some() && !is_other {
             entrants.extend(OnMachine::of(*column, machine.data, selected.row));
         }
         // Runs come newest first; what can be compared comes before what cannot.
@@ -105,9 +110,10 @@ fn figure_of(level: &str, machine: &Machine<'_>, row: &Row, selected: &Selected)
     let note: Vec<String> = [selected.note.clone(), size, on, remark].into_iter().flatten().collect();
     let is_rough = cost.state == State::Rough;
     let own_ns = row.ns.map(Nanoseconds::value).filter(|_| has_figure);
+    let known = if has_figure { row.ns_interval } else { range(row) };
     let (text, interval_text, ns, interval, is_rough) = match selected.median_ns {
         Some(median) => (figure::time(median), None, Some(median), None, false),
-        None => (cost.figure, cost.interval, own_ns, row.ns_interval.filter(|_| has_figure), is_rough),
+        None => (cost.figure, cost.interval, own_ns, known, is_rough),
     };
     Figure {
         text,
@@ -182,6 +188,20 @@ mod tests {
         // About 2.2 standard errors apart: enough for one rival, too little for ten.
         let near = |count: usize| [vec![add(10.0, 0.04)], vec![add(10.6, 0.04); count]].concat();
         assert_eq!((of(&near(1)), of(&near(10))), (Some(0), None));
+    }
+
+    #[test]
+    fn a_range_is_drawn_without_a_dot_and_takes_no_part() {
+        let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..add(4.0, 0.5) };
+        assert_eq!(of(&[noisy.clone(), add(10.0, 0.02), add(20.0, 0.02)]), Some(1));
+        let entries = [with_rows("a", vec![noisy]), with_rows("b", vec![add(10.0, 0.02)])];
+        let machines = machines(&entries);
+        let columns = columns(&machines);
+        let html = operations(&columns, &lines(&columns)).replace('\u{a0}', " ");
+        let row = html.split("<tr ").find(|row| row.contains(">model a</a>")).unwrap();
+        assert!(row.contains("2.0 to 6.0 ns") && row.contains("class=\"whisker\""), "{row}");
+        assert!(!row.contains("class=\"dot"), "{row}");
+        assert!(html.contains("2.00 ns to 10.2 ns, logarithmic"), "the axis holds it: {html}");
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn ranked(line: &Ranking) -> Vec<(usize, &Figure)> {
 fn row(line: &Ranking, column: &Column<'_, '_>, index: usize, figure: &Figure, axis: Option<&Axis>) -> String {
     let best = if line.cheapest.contains(&index) { " <span class=\"badge good\">cheapest</span>" } else { "" };
     let own = if column.is_own() { " <span class=\"badge bound\">yours</span>" } else { "" };
-    let strip = axis.filter(|_| figure.is_compared()).map_or_else(String::new, |axis| {
+    let strip = axis.filter(|_| figure.is_drawn()).map_or_else(String::new, |axis| {
         let whisker = figure.interval.map_or_else(String::new, |interval| {
             let (low, high) = (axis.place(interval.low), axis.place(interval.high));
             format!("<i class=\"whisker\" style=\"left: {low:.2}%; width: {:.2}%\"></i>", high - low)
@@ -176,7 +176,7 @@ struct Axis {
 impl Axis {
     /// Around all costs and intervals of an operation; `None` without any.
     fn around(line: &Ranking) -> Option<Self> {
-        let ends = line.figures.iter().flatten().filter(|figure| figure.is_compared()).flat_map(|figure| {
+        let ends = line.figures.iter().flatten().filter(|figure| figure.is_drawn()).flat_map(|figure| {
             let interval = figure.interval.map(|interval| [interval.low, interval.high]);
             figure.ns.into_iter().chain(interval.into_iter().flatten())
         });
