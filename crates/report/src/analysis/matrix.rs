@@ -147,6 +147,12 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
     counts.then(|| (a.min(b), a.max(b)))
 }
 
+/// The rows with a figure of pairs of which nobody knows what they share.
+pub(crate) fn without_class(rows: &[Row]) -> Vec<usize> {
+    let is_one = |row: &&Row| row.case.group.is_none() && has_figure(row) && pair(row).is_some();
+    rows.iter().enumerate().filter(|(_, row)| is_one(row)).map(|(index, _)| index).collect()
+}
+
 /// Costs within this factor of the smallest one are one level: smaller differences are noise.
 const LEVEL: f64 = 1.25;
 

@@ -92,10 +92,10 @@ fn missing(data: &RunData) -> Option<String> {
     Some(format!("The system reports {reported}{untold}.{virtual_machine}"))
 }
 
-/// The pairs of each class, the median one with its figure; without a class, the pair of the usual close team.
+/// The pairs of each class, the median one with its figure, and after them those of which an import does not know the class; without a
+/// class, the pair of the usual close team.
 fn classes(data: &RunData) -> Vec<Series> {
-    let of = |id: &str, label: &str| {
-        let median = rung(data, id)?.row;
+    let series = |label: &str, median: usize| {
         let others = pairs(data, data.case(median)).into_iter().filter(|index| *index != median);
         let point = |index: usize| Point::cost(&data.rows[index], index, 0.0);
         let mut points: Vec<Point> = others.map(|index| Point { text: None, ..point(index) }).collect();
@@ -106,10 +106,16 @@ fn classes(data: &RunData) -> Vec<Series> {
                 (point.low, point.high, point.p05, point.p95) = (None, None, None, None);
             }
         }
-        Some(Series::plain(label, 0, points))
+        Series::plain(label, 0, points)
     };
+    let of = |id: &str, label: &str| Some(series(label, rung(data, id)?.row));
     let known: Vec<Series> = PAIR_CLASSES.iter().filter_map(|class| of(class.rung, class.place)).collect();
-    if known.is_empty() { of("handoff.close", "a close pair").into_iter().collect() } else { known }
+    if known.is_empty() {
+        return of("handoff.close", "a close pair").into_iter().collect();
+    }
+    let of_no_class = data.by_cost(matrix::without_class(&data.rows));
+    let median = of_no_class.get(of_no_class.len() / 2);
+    known.into_iter().chain(median.map(|median| series("other pairs", *median))).collect()
 }
 
 /// The most pairs of a class that are drawn. Of more, every n-th in the order of their costs.
@@ -180,6 +186,11 @@ mod tests {
         assert_eq!(series(&found.charts[0])[0].points.len(), 2, "each pair is a point");
         run.rows.push(pair(Group::named("across"), [0, 8], 210.0));
         assert_eq!(said_of(placement, &run), None, "they are not alike");
+        let imported = pair(Group::named("across"), [0, 4], 90.0);
+        run.rows.push(Row { case: Case { group: None, ..imported.case.clone() }, ..imported });
+        let found = decision("decide-placement", &run).unwrap();
+        let last = series(&found.charts[0]).last().map(|series| (series.label.clone(), series.points.len()));
+        assert_eq!(last, Some(("other pairs".to_owned(), 1)), "those of no known class are drawn, too");
     }
 
     #[test]
