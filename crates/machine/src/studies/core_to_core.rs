@@ -77,11 +77,17 @@ pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], ma
     // The pair that stands for its class is measured in any case.
     let mut by_class: BTreeMap<PairClass, Vec<[u32; 2]>> =
         classes.iter().map(|(class, first)| (*class, vec![*first])).collect();
+    // Thousands of CPUs have millions of pairs.
+    let mut open = if max > 1 { by_class.len() } else { 0 };
     for [a, b] in in_sampling_order(levels.threads.len()) {
+        if open == 0 {
+            break;
+        }
         let pairs = by_class.entry(levels.class(a, b)).or_default();
         let pair = [a, b].map(|index| levels.threads[index].os);
         if pairs.len() < max && pairs.first() != Some(&pair) {
             pairs.push(pair);
+            open -= usize::from(pairs.len() == max);
         }
     }
     let shares = shares(&by_class.values().map(Vec::len).collect::<Vec<_>>(), max);
