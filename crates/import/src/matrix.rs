@@ -59,8 +59,8 @@ impl Matrix {
         if let [first, ..] = &with_themselves[..] {
             let count = with_themselves.len();
             self.warnings.push(format!(
-                "on the diagonal, where a CPU would hand over to itself, {count} cells have a time ({first}): they are left out, \
-                 and the columns may be shifted"
+                "times on the diagonal, where a CPU would hand over to itself, are left out ({count}; {first}); the columns may be \
+                 shifted"
             ));
         }
         let mut differing = 0;
@@ -87,7 +87,7 @@ impl Matrix {
         }
         if differing > 0 {
             self.warnings
-                .push(format!("{differing} pairs have two times, below and above the diagonal; their mean counts"));
+                .push(format!("of pairs with two times, below and above the diagonal, the mean counts ({differing})"));
         }
         Ok(())
     }
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(times(",50,50\n50,,50\n50,50,"), [50.0, 50.0, 50.0], "no two CPUs have one number");
         assert_eq!(times(",30.0\n32.0,"), [31.0]);
         let warnings = Matrix::parse("Num cores: 2\n,30.0\n32.0,").unwrap().warnings.join("\n");
-        assert!(warnings.contains("from line 1") && warnings.contains("1 pairs have two times"), "{warnings}");
+        assert!(warnings.contains("from line 1") && warnings.contains("of pairs with two times"), "{warnings}");
     }
 
     #[test]
@@ -226,9 +226,9 @@ mod tests {
     fn a_time_on_the_diagonal_is_told() {
         let warnings = |text: &str| Matrix::parse(text).unwrap().warnings.join("\n");
         let told = warnings("5,,\n31.5,,\n41.5,42.5,6\n");
-        assert!(told.contains("2 cells have a time (line 1: `5`)"), "{told}");
+        assert!(told.contains("are left out (2; line 1: `5`)"), "{told}");
         let numbered = warnings("cpu,0,2\n0,,\n2,46.4,7\n");
-        assert!(numbered.contains("1 cells have a time (line 3: `7`)"), "{numbered}");
+        assert!(numbered.contains("are left out (1; line 3: `7`)"), "{numbered}");
         assert_eq!(warnings("0,31.5\n31.5,-\n"), "");
     }
 

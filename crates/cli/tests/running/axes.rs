@@ -129,7 +129,7 @@ fn any_number_is_planned_that_can_exist() {
         (&["--only", "cpu.handoff.cas_pingpong", "--threads", "3"], "it has only threads 2, not 3"),
         (&["--only", "cpu.barrier.std", "--stride", "3"], "none of the selected primitives has the parameters"),
         (&["--only", "cpu.atomic.add", "--stride", "3", "--threads", "1"], "a single thread has no other elements"),
-        (&["--only", "cpu.process.*", "--threads", "1"], "1 threads, but it has at least 2"),
+        (&["--only", "cpu.process.*", "--threads", "1"], "1 thread, but it has at least 2"),
         (&["--only", "cpu.atomic.add", "--dtype", "u32"], "it has the types i32, u64, f32, f64, not u32"),
     ] {
         let (code, text, said) = planned(small, words);

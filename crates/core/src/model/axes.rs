@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 
+use crate::units::plural;
 use crate::{Case, Dtype, Layout, Placement, Work};
 
 /// The values to measure; an empty list stands for those of the preset.
@@ -188,7 +189,9 @@ impl Variants {
             let are_threads = at == 0;
             match known.len() {
                 1 => Some(format!("it has only {unit} {usual}, not {asked}")),
-                _ if are_threads && asked < least => Some(format!("{asked} {unit}, but it has at least {least}")),
+                _ if are_threads && asked < least => {
+                    Some(format!("{}, but it has at least {least}", plural(asked, "thread")))
+                }
                 _ if are_threads && least >= WARP && !asked.is_multiple_of(least) => {
                     Some(format!("{asked} {unit} are not a multiple of {least}"))
                 }

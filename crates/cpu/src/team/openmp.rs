@@ -14,6 +14,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 
 use libloading::Library;
+use syncscope_core::units::plural;
 use syncscope_core::{Case, Group};
 use syncscope_host::loading::undisturbed;
 use syncscope_host::scheduling::{AffinityGuard, CpuSet};
@@ -363,8 +364,10 @@ impl Job<'_> {
         let [thread, threads] = [number, count].map(|number| usize::try_from(number).unwrap_or_default());
         if threads != cpus.len() {
             let (name, asked) = (runtime.name, cpus.len());
-            let cause =
-                format!("{name} started {threads} threads instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`");
+            let cause = format!(
+                "{name} started {} instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`",
+                plural(threads, "thread")
+            );
             shared.report(thread.min(asked - 1), Err(Stopped::Failed(cause)));
             return;
         }

@@ -1,6 +1,7 @@
 //! What is asked of all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
 //! tests.
 
+use syncscope_core::units::plural;
 use syncscope_core::{Case, MemoryOrder, OwnCode, Preset, Primitive};
 
 use crate::catalogue::entry::{Entry, Kernel, Method};
@@ -108,7 +109,8 @@ impl Entries {
                                                          {cluster}"
             )),
             () if waits_for_all && blocks > most => {
-                Some(format!("{blocks} blocks of {threads} threads cannot run at the same time: at most {most} can"))
+                let of = plural(threads, "thread");
+                Some(format!("{blocks} blocks of {of} cannot run at the same time: at most {most} can"))
             }
             () => (entry.limit)(case, limits).map(str::to_owned),
         }

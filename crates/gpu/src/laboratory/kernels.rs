@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 use std::time::Duration;
+use syncscope_core::units::plural;
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::{Case, Evidence, Layout, Refusal};
@@ -198,7 +199,9 @@ fn refuse_waves(
         _ => kernels.resident_blocks(threads, limits.multiprocessors).map_err(failed)?,
     };
     Err(Refusal::Skipped(match at_once {
-        0 if cluster > 0 => format!("the device holds no cluster of {cluster} blocks with {threads} threads each"),
+        0 if cluster > 0 => {
+            format!("the device holds no cluster of {cluster} blocks with {} each", plural(threads, "thread"))
+        }
         1.. if blocks > at_once => {
             format!("only {at_once} of the {blocks} blocks fit on the device at once, so they cannot be timed together")
         }

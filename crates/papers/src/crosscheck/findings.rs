@@ -1,5 +1,6 @@
 //! What the two clocks say together: agreement, known costs, the instruction cache.
 
+use syncscope_core::units::plural;
 use super::{CrosscheckRow, Executor, Form, Operation};
 
 /// Both methods agree if they differ by no more than this part: what the paper calls its margin of error is 0.2 % to 4.4 %.
@@ -122,7 +123,7 @@ fn name(row: &CrosscheckRow) -> String {
         Form::Straight => ", without a loop".to_owned(),
         Form::Body => format!(", body of {}", row.body),
     };
-    let threads = row.threads.map(|threads| format!(", {threads} threads")).unwrap_or_default();
+    let threads = row.threads.map(|threads| format!(", {}", plural(threads, "thread"))).unwrap_or_default();
     format!("{operation}{form}{threads}, difference {}", row.difference())
 }
 

@@ -1,5 +1,6 @@
 //! What page and terminal show about the two clocks.
 
+use syncscope_core::units::plural;
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Point, Series, in_groups};
 
@@ -32,7 +33,7 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     Section {
         name: super::NAME,
         title: "Crosscheck: one cost measured with two clocks",
-        lead: "Each operation is timed in a chain, with few and with many repetitions, by one clock inside the \
+        lead: "Each operation is timed in a short chain of repetitions and in a long one, by one clock inside the \
                processor and one outside it. The cost is the difference between the times, divided by the difference \
                in \
                repetitions (formula 1). Zhang, Wahib, Matsuoka, A Study of Synchronization Methods in Modern GPUs, \
@@ -170,7 +171,7 @@ fn looped(rows: &[&CrosscheckRow]) -> Part {
 /// By how much the clock outside differs, for each operation.
 fn chart_of_disagreement(rows: &[&CrosscheckRow]) -> Part {
     let point = |row: &&CrosscheckRow| {
-        let threads = row.threads.map(|threads| format!(", {threads} threads")).unwrap_or_default();
+        let threads = row.threads.map(|threads| format!(", {}", plural(threads, "thread"))).unwrap_or_default();
         let (name, percent) = (format!("{}{threads}", name(row)), 100.0 * row.disagreement()?);
         let tip = format!("{name}, repeat difference {}: {percent:+.2} %", row.difference());
         Some((name, Point::plain(row.difference() as f64, percent, None, tip)))

@@ -140,7 +140,7 @@ pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
     let worst = losses.iter().copied().reduce(f64::max);
     let elsewhere = worst
         .map(|worst| format!("; for {} they name one that takes up to {:.1} % longer", losses.len(), worst * 100.0));
-    let undecided = (open > 0).then(|| format!("; {open} {} too close to call", if open == 1 { "is" } else { "are" }));
+    let undecided = (open > 0).then(|| format!("; {open} {} undecided", if open == 1 { "is" } else { "are" }));
     let text = format!(
         "Among variants whose primitives were all measured, primitive costs alone predict the fastest one in {}{}{}. \
          {within} of {known} predicted differences are within 20 % of the measured ones.",

@@ -392,7 +392,7 @@ mod tests {
             "{two}"
         );
         let close = said(&[reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 9050.0)]);
-        assert!(close.contains("in no reduction problem; 1 is too close to call. "), "{close}");
+        assert!(close.contains("in no reduction problem; 1 is undecided. "), "{close}");
         assert!(recommendation(&rows()).unwrap().sentence.contains("in the only reduction problem. "));
     }
 

@@ -171,6 +171,15 @@ pub fn size(case: &Case) -> String {
     [devices, on_device].into_iter().flatten().collect::<Vec<_>>().join(" × ")
 }
 
+/// The sizes of two cases that stand side by side: beside a grid, one block is a grid, too.
+pub(crate) fn sizes(cases: [&Case; 2]) -> [String; 2] {
+    let is_grid = cases.map(|case| case.blocks.is_some_and(|blocks| blocks > 1));
+    let is_of_one_device =
+        |case: &Case| case.blocks.and(case.threads).is_some() && case.devices.is_none_or(|devices| devices == 1);
+    let as_grids = is_grid[0] != is_grid[1] && cases.into_iter().all(is_of_one_device);
+    cases.map(|case| if as_grids { grid_size(case) } else { size(case) })
+}
+
 /// Blocks and threads of a kernel, also of one block: `132×32`, `1×32`.
 pub(crate) fn grid_size(case: &Case) -> String {
     format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))

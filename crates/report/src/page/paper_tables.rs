@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use syncscope_core::units::plural;
+
 use crate::analysis::paper_tables::{DeviceLine, PaperTable, over_devices, tables};
 use crate::section::{self, Part, Table};
 use crate::{Axis, Chart, Point, RunData, Series, figure, naming};
@@ -60,7 +62,7 @@ fn chart(lines: &[DeviceLine], primitive: &str, counts: &[u32]) -> Chart {
     let (low, high) = figure::extremes(ends.filter(|end| *end > 0.0)).unwrap_or((f64::INFINITY, 0.0));
     let series = |(colour, line): (usize, &DeviceLine)| {
         let point = |(devices, us, interval): &(u32, f64, (f64, f64))| {
-            let tip = format!("{}, {devices} devices: {us:.2} µs", line.shape);
+            let tip = format!("{}, {}: {us:.2} µs", line.shape, plural(*devices, "device"));
             Point::plain(f64::from(*devices), *us, Some(*interval), tip)
         };
         Series::plain(&line.shape, colour, line.points.iter().map(point).collect())

@@ -11,6 +11,7 @@ pub(super) mod own;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use syncscope_core::units::plural;
 
 use crate::memory::Pages;
 use crate::memory::inherited;
@@ -135,7 +136,8 @@ impl<B: Barrier> Body for Phases<B> {
         match self.defects[thread].load(Ordering::Relaxed) {
             0 => Ok(()),
             behind => {
-                Err(format!("{behind} threads had not arrived at a barrier that was passed {} times", shot.iterations))
+                let late = plural(behind, "thread");
+                Err(format!("{late} had not arrived at a barrier that was passed {} times", shot.iterations))
             }
         }
     }

@@ -51,7 +51,7 @@ const OPERATION: &str = "one wake-up of a waiter that has slept for the set time
 
 const OPERATION_OF_ALL: &str = "one wake-up of all waiters once they have slept for the set time, from the waker's call until the last waiter runs";
 
-const OPERATION_OF_ONE: &str = "one wake-up of one waiter once all have slept for the set time, from the waker's \
+const OPERATION_OF_ONE: &str = "one wake-up of one of several waiters, all asleep for the set time, from the waker's \
                                 call until that waiter runs";
 
 /// The group: how long the waiters have slept when the waker calls.

@@ -21,8 +21,8 @@ const UNROLL_OF_TRIPS: u32 = 1;
 /// twice. A release waits until the data before it are there, another way and back; an acquire empties the first-level cache, so
 /// that the data are read from the second. Data and flag in one store need neither.
 const HANDOFF: Entry = Entry {
-    operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next; an \
-                untimed pause precedes the first",
+    operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next value; \
+                an untimed pause precedes the first round trip",
     definitions: |case| definitions(case, "RELEASE"),
     expected: |_| ExpectedInstructions::of(POLL).times(POLLS),
     plan: PLAN,
@@ -59,7 +59,7 @@ const PLAN: &[PlanRow] = &[
 
 /// Two blocks of a cluster, one cluster.
 const CLUSTER: Entry = Entry {
-    operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next into \
+    operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next value into \
                 the other's shared memory",
     definitions: |case| vec![definitions(case, "RELEASE").remove(0)],
     plan: &[on(BEYOND_QUICK, Grids::Clusters(&[2], &[32])).relaxed_too(RELAXED_TOO)],

@@ -354,7 +354,7 @@ entries! {
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
     "An additional iteration of a loop in a graph, built as a conditional node whose kernel decides whether to continue",
-    operation: "running one additional kernel and deciding whether to continue; the total work stays the same",
+    operation: "one additional kernel and the decision whether to continue; the total work stays the same",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
     definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec();

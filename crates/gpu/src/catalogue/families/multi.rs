@@ -104,9 +104,8 @@ entries! {
     /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
     /// way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
-    "Barrier across the grids of several devices, with flags in every device's memory; variants use flags in both \
-     halves of the cache, relaxed polls and one fence, or a counter at which all blocks arrive; \
-     the relaxed form orders no writes, and its check covers only arrivals",
+    "Barrier across the grids of several devices, with flags in every device's memory (variants: flags in both halves of \
+     the cache, relaxed polls with one fence, or one counter at which all blocks arrive); the relaxed form orders no writes, and its check covers only arrivals",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {

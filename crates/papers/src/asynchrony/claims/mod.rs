@@ -314,7 +314,8 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
         _ => Truth::Fails,
     };
     let found = format!(
-        "{} launches show {orders} orders and {assignments} assignments; two assignments alternate in {}",
+        "{} launches show {orders} orders of blocks and {assignments} assignments to multiprocessors; in {}, two assignments \
+         alternate",
         grouped(launches),
         figure::share(alternating_draws as usize, draws as usize, "draw").0
     );

@@ -178,7 +178,7 @@ function unresolvedList(rows, isOpen) {
   // Reasons that differ in their numbers only are one cause.
   const cause = (row) => (ALIKE.includes(row.state) ? row.state : `${row.verdict} ${withoutNumbers(row.reason)}`);
   const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
-  const summary = `${formatCount(unresolved.length)} of ${formatCount(rows.length)} cases have an approximate figure at best`;
+  const summary = `${formatCount(unresolved.length)} of ${formatCount(rows.length)} cases are approximate at best`;
   return el(
     "details",
     { class: "unresolved", open: isOpen },

@@ -405,7 +405,7 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
     found.first()?;
     let Tally { yes, no, all } = Tally::of(found.iter().map(|(hidden, _)| *hidden));
     let (percent, open) = (100.0 * NEAR_ZERO, all - yes - no);
-    let open = if open > 0 { format!(", with {open} too close to call") } else { String::new() };
+    let open = if open > 0 { format!(", with {open} undecided") } else { String::new() };
     let sentence = format!(
         "in {yes} of {all} cases, the fence is hidden by surrounding code or costs at most {percent:.0} % as much as \
          the device-wide fence; it costs more in {no}{open}"

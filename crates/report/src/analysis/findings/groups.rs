@@ -186,15 +186,16 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
     let tally = Tally::of(all.iter().map(tested));
     let apart = |one: &&Resident<'_>| (one.row.ns / at(one)).ln().abs();
     let farthest = all.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
+    // The line is one of times.
+    let (cost, of_line) = (Unit::Time.cost(&farthest.row), figure::time(at(farthest)));
+    let worst = format!("; the worst fit is {}, where the line gives {of_line}", Unit::Time.sized(&farthest.row));
+    let worst = if cost == of_line { String::new() } else { worst };
     let sentence = format!(
         "the fitted line starts at {} and rises by {} per warp on a multiprocessor; costs are within a factor of \
-         {ALIKE} of the line {}; the worst fit is {}, where the line gives {}",
+         {ALIKE} of the line {}{worst}",
         figure::time(base),
         figure::time(slope),
         tally.in_words("case"),
-        // The line is one of times.
-        Unit::Time.sized(&farthest.row),
-        figure::time(at(farthest)),
     );
     let rows = unique(std::iter::once(farthest).chain(&all).map(|one| one.row.index));
     Some(Outcome::of(tally.reaches(GENERALLY), sentence).on(rows))

@@ -83,15 +83,15 @@ impl Tally {
         self.all - self.yes - self.no
     }
 
-    /// `in 68 of 70 pairs`, `in 3 of 5 pairs but not in 1, with 1 too close to call`.
+    /// `in 68 of 70 pairs`, `in 3 of 5 pairs but not in 1, with 1 undecided`.
     pub(super) fn in_words(&self, noun: &str) -> String {
         let found = format!("in {}", figure::share(self.yes, self.all, noun).0);
         let is_counted = self.yes > 0 && self.no > 0 && self.open() > 0;
         let against = if is_counted { format!(" but not in {}", self.no) } else { String::new() };
         let open = match self.open() {
             0 => String::new(),
-            open if open == self.all => ", with all too close to call".to_owned(),
-            open => format!(", with {open} too close to call"),
+            open if open == self.all => ", with all undecided".to_owned(),
+            open => format!(", with {open} undecided"),
         };
         format!("{found}{against}{open}")
     }
@@ -104,7 +104,7 @@ impl Tally {
             Truth::Open if self.all == 1 => format!("the only {noun} does not show whether {words}: {shown}"),
             Truth::Open if self.open() == self.all => {
                 let all = figure::share(self.all, self.all, noun).0;
-                format!("whether {words} is too close to call in {all}; {begin} {shown}")
+                format!("whether {words} is undecided in {all}; {begin} {shown}")
             }
             _ => format!("{words} {}; {begin} {shown}", self.in_words(noun)),
         }
@@ -168,20 +168,21 @@ impl Unit {
     }
 
     /// `1.40 µs for a barrier with 16 threads`; the size is left out if it follows.
-    fn named(self, name: &str, known: &Known<'_>, is_sized: bool) -> String {
+    fn named(self, name: &str, known: &Known<'_>, size: Option<&str>) -> String {
         let name = if name.is_empty() { String::new() } else { format!(" for {name}") };
-        let size = if is_sized { format!(" with {}", naming::size(&known.row.case)) } else { String::new() };
+        let size = size.map(|size| format!(" with {size}")).unwrap_or_default();
         format!("{}{name}{size}", self.cost(known))
     }
 
     /// `1.40 µs for a barrier against 20 ns for a fence with 16 threads`, `16.0 cycles both with 2 threads and with 4 threads`.
     fn both(self, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> String {
-        let differ = naming::size(&a.row.case) != naming::size(&b.row.case);
+        let [of_a, of_b] = naming::sizes([&a.row.case, &b.row.case]);
+        let differ = of_a != of_b;
         if self.cost(a) != self.cost(b) {
-            return format!("{} against {}", self.named(name_a, a, differ), self.named(name_b, b, true));
+            let first = self.named(name_a, a, differ.then_some(&*of_a));
+            return format!("{first} against {}", self.named(name_b, b, Some(&of_b)));
         }
-        let size = |known: &Known<'_>| naming::size(&known.row.case);
-        let (cost, of_a, of_b) = (self.cost(a), size(a), size(b));
+        let cost = self.cost(a);
         // Names that a size follows may end with a comma.
         let bare = |name: &str| name.trim_end_matches(',').to_owned();
         match (name_a, name_b) {
@@ -265,7 +266,7 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     let doubt = match tally.open() {
         1 if tally.all == 1 => UNDECIDED,
         open if open == tally.all => "",
-        _ => "; too few comparisons are decided",
+        _ => "; too few are decided for a verdict",
     };
     Some(outcome(verdict, sentence, doubt, rows_of(pair, pairs)))
 }
@@ -506,10 +507,10 @@ mod tests {
     fn a_tally_says_how_many_are_true_not_true_and_undecided() {
         let of = |yes, no, all| Tally { yes, no, all }.in_words("pair");
         assert_eq!(of(5, 0, 5), "in all 5 pairs");
-        assert_eq!(of(3, 1, 5), "in 3 of 5 pairs but not in 1, with 1 too close to call");
+        assert_eq!(of(3, 1, 5), "in 3 of 5 pairs but not in 1, with 1 undecided");
         assert_eq!(of(0, 5, 5), "in none of the 5 pairs");
-        assert_eq!(of(0, 3, 5), "in none of the 5 pairs, with 2 too close to call");
-        assert_eq!(of(0, 0, 5), "in none of the 5 pairs, with all too close to call");
+        assert_eq!(of(0, 3, 5), "in none of the 5 pairs, with 2 undecided");
+        assert_eq!(of(0, 0, 5), "in none of the 5 pairs, with all undecided");
     }
 
     #[test]
@@ -518,8 +519,8 @@ mod tests {
         assert_eq!(of(1, 0, 1), "it costs less in the only pair: 1 ns");
         assert_eq!(of(0, 1, 1), "in the only pair, it is not true that it costs less: 1 ns");
         assert_eq!(of(0, 0, 1), "the only pair does not show whether it costs less: 1 ns");
-        assert_eq!(of(0, 0, 2), "whether it costs less is too close to call in both pairs; for example, 1 ns");
-        assert_eq!(of(0, 1, 2), "it costs less in neither of the 2 pairs, with 1 too close to call; for example, 1 ns");
+        assert_eq!(of(0, 0, 2), "whether it costs less is undecided in both pairs; for example, 1 ns");
+        assert_eq!(of(0, 1, 2), "it costs less in neither of the 2 pairs, with 1 undecided; for example, 1 ns");
     }
 
     /// Within this run a cost without a figure for another run lies somewhere, and the words are those of such a range elsewhere.

@@ -172,7 +172,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
      write",
         needs "atomic writes of several types" => |data| {
         let of = |other| between(data, "cpu.atomic.write", Dtype::I32, other);
-        alike("i32 and the other type", &[Dtype::U64, Dtype::F32, Dtype::F64].map(of).concat())
+        alike("i32 and each other type", &[Dtype::U64, Dtype::F32, Dtype::F64].map(of).concat())
     };
     "burtchell.openmp.write_like_update", "figure 4",
         "The atomic write behaves like the atomic update: its throughput decreases as threads are added",

@@ -375,7 +375,7 @@ pub(super) fn missing_size(
     let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
     let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
     let numbers = joined(present.iter().map(|threads| Some(threads.to_string())), ", ")?;
-    let missing = format!("no rows at {} threads; the run has {numbers}", inquiry.asked.threads?);
+    let missing = format!("no rows at {}; the run has {numbers}", plural(inquiry.asked.threads?, "thread"));
     Some((on, what.to_owned(), Decision::missing(missing)))
 }
 

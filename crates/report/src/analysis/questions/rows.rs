@@ -99,8 +99,8 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
         _ => joined(kinds.iter().map(|alike| Some(format!("{} {}", alike.len(), alike.first()?))), ", ")?,
     };
     let (which, is_singular) = figure::share(words.len(), rows.len(), "case");
-    let verb = if is_singular { "has" } else { "have" };
-    Some(format!("{} {verb} an approximate figure at best ({counted}).", naming::capitalized(&which)))
+    let verb = if is_singular { "is" } else { "are" };
+    Some(format!("{} {verb} approximate at best ({counted}).", naming::capitalized(&which)))
 }
 
 /// Two charts with one vertical axis, side by side as one picture: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
@@ -155,7 +155,7 @@ pub(super) fn cheapest_in_words(
 /// `16 threads`, `16 threads across sockets`.
 pub(super) fn size_and_place(data: &RunData, case: &Case) -> Option<String> {
     let on = placements::beyond_one_socket(&data.run, case).map(|on| format!(" {on}"));
-    Some(format!("{} threads{}", case.threads?, on.unwrap_or_default()))
+    Some(plural(case.threads?, "thread") + &on.unwrap_or_default())
 }
 
 /// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest

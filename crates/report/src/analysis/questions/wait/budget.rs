@@ -35,10 +35,12 @@ fn curves(data: &RunData, beside: bool) -> Vec<(String, Vec<usize>)> {
     sets(rows.iter().map(|index| (name(index), *index))).into_iter().map(|((_, name), rows)| (name, rows)).collect()
 }
 
+const AT_ONCE: &str = "at once";
+
 /// "at once", "after 10.0 µs".
 fn spun(case: &Case) -> String {
     match spun_us(case) {
-        None | Some(0) => "at once".to_owned(),
+        None | Some(0) => AT_ONCE.to_owned(),
         Some(us) => format!("after {}", figure::time(f64::from(us) * 1000.0)),
     }
 }
@@ -69,10 +71,16 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let all: Vec<_> = contest.known().map(|(_, known)| known).collect();
     let [at_once, .., never] = &all[..] else { return None };
     let candidates = contest.candidates();
+    let of_spinning = if candidates.iter().any(|name| name != AT_ONCE) { " of spinning" } else { "" };
+    // What is among the best has its cost before.
+    let other = |known: &Known<'_>, what: &str| {
+        (!candidates.contains(&spun(&known.row.case))).then(|| format!("; {what} costs {known}")).unwrap_or_default()
+    };
     let text = format!(
-        "{begin}, sleeping {} costs the least CPU time plus delay ({way}, {least} a wait); sleeping at once costs \
-         {at_once}, never sleeping {never}.",
+        "{begin}, sleeping {}{of_spinning} costs the least CPU time plus delay ({way}, {least} a wait){}{}.",
         either(&candidates),
+        other(at_once, "sleeping at once"),
+        other(never, "never sleeping"),
     );
     Some(Outcome::holds(text, all.iter().map(|known| known.index)).headed(least))
 }
@@ -210,8 +218,8 @@ mod tests {
     #[test]
     fn the_least_budget_and_the_ends_of_its_curve_are_named() {
         let said = |sentence| said_of(sentence, &run()).unwrap().unwrap();
-        let text = "sleeping after 5.00 µs costs the least CPU time plus delay (futex, 7.00 µs a wait); sleeping at once costs 9.00 µs, \
-                    never sleeping 100 µs.";
+        let text = "sleeping after 5.00 µs of spinning costs the least CPU time plus delay (futex, 7.00 µs a wait); \
+                    sleeping at once costs 9.00 µs; never sleeping costs 100 µs.";
         assert!(said(least_budget).ends_with(text), "{}", said(least_budget));
         assert!(
             said(beside_a_competitor).contains("sleeping at once costs the least CPU time plus delay (futex, 20.0 µs"),
