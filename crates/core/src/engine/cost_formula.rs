@@ -161,7 +161,9 @@ impl Estimate {
     pub(crate) fn point_at_processes(&mut self, processes: &[ProcessCost], shares_nothing: bool) {
         let at = |interval: Option<Interval>, point: f64| interval.map(|interval| interval.at_least(point, 0.0));
         if let Some(ns) = mean_over_processes(processes, shares_nothing, |cost| Some(cost.ns)) {
-            (self.ns, self.ns_within) = (Nanoseconds(ns), at(self.ns_within, ns));
+            let of_pairs = std::mem::replace(&mut self.ns, Nanoseconds(ns)).value();
+            self.ns_within = at(self.ns_within, ns);
+            self.rate_ns = self.rate_ns.map(|rate| Nanoseconds(rate.value() * ns / of_pairs));
             let cycles = mean_over_processes(processes, shares_nothing, |cost| cost.cycles);
             if let Some((_, cycles)) = self.cycles.zip(cycles) {
                 (self.cycles, self.cycles_within) = (Some(Cycles(cycles)), at(self.cycles_within, cycles));
@@ -186,6 +188,12 @@ impl Costs {
         let cycles =
             Cost::of(&counted, |o| Some(o.cycles? / in_cycles(o))).filter(|cycles| 2 * cycles.count > counted.len());
         Self { ns, cycles }
+    }
+
+    /// Half of the interval in nanoseconds relative to the cost; infinite without one.
+    pub(crate) fn width(&self) -> f64 {
+        let relative = |ns: &Cost| Some(ns.interval(Level::P95)?.half_width() / ns.point().abs());
+        self.ns.as_ref().and_then(relative).unwrap_or(f64::INFINITY)
     }
 }
 

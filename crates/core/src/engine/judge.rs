@@ -146,8 +146,11 @@ pub(crate) fn unequal(estimate: &Estimate) -> Option<String> {
 /// interval, and closer than a state shifts a class. `None` if one state remains.
 pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<String> {
     let [first, others @ ..] = states else { return None };
-    let is_same =
-        |ns: f64| (ns / first.ns).ln().abs() < LEAST_CHANGE && within.is_some_and(|within| within.contains(ns));
+    // What is written alike is no other state.
+    let is_alike = |ns: f64| significant_digits(ns) == significant_digits(first.ns);
+    let is_same = |ns: f64| {
+        (ns / first.ns).ln().abs() < LEAST_CHANGE && (is_alike(ns) || within.is_some_and(|within| within.contains(ns)))
+    };
     let others: Vec<&StateCost> = others.iter().filter(|state| !is_same(state.ns)).collect();
     let percent = |state: &StateCost| 100.0 * state.share;
     let cost = |state: &StateCost| format!("{} ns for {:.0} %", significant_digits(state.ns), percent(state));

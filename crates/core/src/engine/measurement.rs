@@ -76,10 +76,12 @@ impl Measurement {
         let Some(basis) = self.basis.take() else { return };
         judge::exclude_other_clocks(&mut self.observations, basis.clock_tolerance);
         self.states = basis.states.exclude_others(&mut self.observations);
-        // What the class has in common makes the interval within the run wider, and says nothing about this case.
-        let own = Costs::of(&self.observations, &basis.states);
         let costs = Costs::of(&self.observations, &States::default());
-        self.verdict = judge::verdict(&self.check, &self.observations, &own, &basis);
+        // What the class has in common makes the interval within the run wider, and says nothing about this case. Where it is
+        // narrower with it, the case does not follow its class.
+        let own = Costs::of(&self.observations, &basis.states);
+        let judged = if own.width() < costs.width() { &own } else { &costs };
+        self.verdict = judge::verdict(&self.check, &self.observations, judged, &basis);
         let is_figure = !matches!(self.verdict, Verdict::NotTogether(_));
         self.estimate = basis.formula.estimate(&self.observations, &costs).filter(|_| is_figure);
         self.processes = process_costs(&self.observations);

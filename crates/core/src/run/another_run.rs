@@ -18,8 +18,8 @@
 //! ([`Usual`]).
 //!
 //! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
-//! assumed beyond it. Where a run of a guest ended before other processes had measured, that interval would be the narrower the
-//! less was measured: such rows get what is assumed and what is usual.
+//! assumed beyond it. Where a run of a guest ended before other processes had measured, or the pairs of all but one or two are
+//! excluded, that interval would be the narrower the less was measured: such rows get what is assumed and what is usual.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
@@ -201,7 +201,8 @@ fn of_class(
         (row.ns_interval, row.allowance) = (Some(shown), None);
     }
     let without: Vec<usize> = members.iter().copied().filter(|index| !ns.contains_key(index)).collect();
-    known.usual.inspect(|usual| assume(rows, &without, catalogue, usual));
+    let has_processes = !ns.is_empty();
+    known.usual.inspect(|usual| assume(rows, &without, has_processes, catalogue, usual));
     let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
     (common.len() >= FEWEST_PROCESSES).then(|| Shared {
         class,
@@ -212,11 +213,11 @@ fn of_class(
     })
 }
 
-/// The same of these rows of a class, where their run ended too early for more processes.
-fn assume(rows: &mut [Row], members: &[usize], catalogue: &Catalogue, usual: &Usual) {
+/// The same of these rows of a class, where their run ended too early for more processes, or the pairs of others do not count.
+fn assume(rows: &mut [Row], members: &[usize], has_processes: bool, catalogue: &Catalogue, usual: &Usual) {
     for index in members {
         let row = &mut rows[*index];
-        if row.provisional && !joins_runs(row) {
+        if (row.provisional || has_processes) && !joins_runs(row) {
             as_assumed(row, catalogue, usual);
         }
     }

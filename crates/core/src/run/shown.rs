@@ -4,6 +4,7 @@
 //! for another run, which holds that part and the interval within the run. So a verdict follows when all rows of a run are known,
 //! as that interval does: [`Row::judged`].
 
+use crate::units::significant_digits;
 use crate::{Cycles, Interval, Nanoseconds, Row, Settings, Verdict};
 
 /// The widest half interval, relative to the cost, of a rough figure.
@@ -48,17 +49,29 @@ impl Row {
     pub fn judged(mut self) -> Self {
         let (width, cycles) = (self.shown_width(), self.shown_width_in_cycles());
         let joins_runs = self.runs.is_some_and(|runs| runs > 1);
+        let shown = self.shown_interval();
         self.verdict = match (self.verdict, width) {
             (Verdict::Resolved, Some(width)) if width > Settings::NOISY_ABOVE => {
                 Verdict::Noisy(why_wide(width, cycles))
             }
             (Verdict::Resolved, Some(_)) if self.provisional => Verdict::Noisy(MISSES_BLOCKS.to_owned()),
             (Verdict::Noisy(_), Some(width)) if width <= Settings::NOISY_ABOVE && joins_runs => Verdict::Resolved,
+            // The reason of one run is none of the joined ones.
+            (Verdict::Noisy(_), Some(width)) if joins_runs => Verdict::Noisy(why_wide(width, cycles)),
+            (Verdict::BelowResolution(reason), _) => {
+                Verdict::BelowResolution(shown.map_or_else(|| reason.clone(), |shown| bounded(shown, &reason)))
+            }
             (verdict, _) => verdict,
         };
         self.ops_per_s_total = self.ops_per_s_total.filter(|_| self.has_figure());
         self
     }
+}
+
+/// A reason that names the bound which is shown, and keeps what follows the one within the run.
+fn bounded(shown: Interval, reason: &str) -> String {
+    let remarks = reason.split_once("; ").map(|(_, remarks)| format!("; {remarks}")).unwrap_or_default();
+    format!("at most {} ns{remarks}", significant_digits(shown.high))
 }
 
 /// Of these half widths in nanoseconds and in cycles.

@@ -37,7 +37,7 @@ fn shared_memory(timeline: &Timeline) -> Claim {
             let why =
                 if holds { "" } else { "; the machine code below shows where the compiler waits for the addresses" };
             let figures = format!(
-                "naive reads give {:.0} to {:.0} cycles and corrected ones {:.0} to {:.0} ({:.0} %); the post has \
+                "in the last round, naive reads give {:.0} to {:.0} cycles and corrected ones {:.0} to {:.0} ({:.0} %); the post has \
                  {SOURCE}{why}",
                 naive.shortest_cycles,
                 naive.longest_cycles,

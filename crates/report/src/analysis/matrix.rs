@@ -96,8 +96,8 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     }
     let unknown = rows.len() - known.len();
     if unknown > 0 {
-        let verb = if unknown == 1 { "has" } else { "have" };
-        return Err(format!("{unknown} of {} pairs {verb} no figure", rows.len()));
+        let verb = if unknown == 1 { "is" } else { "are" };
+        return Err(format!("{unknown} of {} pairs {verb} not known to ±25 % within this run", rows.len()));
     }
     let narrow: Vec<&(f64, Interval)> = known.iter().filter(|(_, own)| is_level(own.low, own.high)).collect();
     let bounds = extremes(narrow.iter().flat_map(|(_, own)| [own.low, own.high]));

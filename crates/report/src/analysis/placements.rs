@@ -39,10 +39,11 @@ pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option
     let fits = threads <= cores[0].min(cores[1]);
     let placed = |placement| fits.then(|| Case { placement: Some(placement), ..case.clone() });
     match (&case.placement, has_siblings(own), has_siblings(other)) {
-        _ if cores.contains(&0) => Some(case.clone()),
+        // One thread has no neighbour.
+        _ if cores.contains(&0) || threads == 1 => Some(case.clone()),
         (Some(Placement::Cores), true, false) => placed(Placement::Close),
         (Some(Placement::Close), false, true) => placed(Placement::Cores),
-        (Some(Placement::Close), true, false) if threads > 1 => None,
+        (Some(Placement::Close), true, false) => None,
         _ => Some(case.clone()),
     }
 }

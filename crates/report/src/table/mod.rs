@@ -32,7 +32,8 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     }
     lines.push(String::new());
     lines.extend(wrap(&verdicts(data), width, ""));
-    let marked = (!cheapest.is_empty()).then(|| format!("{}: the cheapest of its column", sections::CHEAPEST));
+    let marked = (!cheapest.is_empty())
+        .then(|| format!("{}: the cheapest in its column of those that do the same", sections::CHEAPEST));
     let signs = marked.into_iter().chain(reading::signs_of(&data.rows));
     lines.extend(signs.flat_map(|sign| text.lines(&sign, Tone::Quiet)));
     lines.extend(trust::trust(data).iter().flat_map(|trust| text.lines(trust, Tone::Plain)));

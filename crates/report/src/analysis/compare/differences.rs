@@ -90,7 +90,17 @@ fn hardware(machine: &Machine) -> Vec<Option<Property>> {
         property("caches", Some(cpu.caches.iter().map(caches).collect::<Vec<_>>().join(", "))),
         property("GPU", Some(gpus.as_deref().unwrap_or("none"))),
         property("multiprocessors", list(machine.gpus.iter().map(|gpu| gpu.multiprocessors))),
-        property("GPU L2 cache", list(machine.gpus.iter().map(|gpu| format!("{} MiB", gpu.l2_bytes >> 20)))),
+        property(
+            "GPU L2 cache",
+            list(
+                machine
+                    .gpus
+                    .iter()
+                    .map(|gpu| gpu.l2_bytes >> 20)
+                    .filter(|mib| *mib > 0)
+                    .map(|mib| format!("{mib} MiB")),
+            ),
+        ),
         property("GPU memory", list(machine.gpus.iter().map(|gpu| format!("{} GiB", gpu.memory_bytes >> 30)))),
         property("ECC", list(machine.gpus.iter().filter_map(|gpu| gpu.ecc).map(on_off))),
         // Two guests on one host differ in these.

@@ -86,10 +86,10 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
         |factor: f64| Some(format!("a factor of {} or more", figure::ratio(factor))).filter(|_| factor.is_finite());
     let rest = match from(most) {
         _ if seen.len() < 3 => String::new(),
-        Some(most) => format!("; in nine out of ten, a change by {most}"),
-        None => "; in more than one in ten, no change at all".to_owned(),
+        Some(most) => format!("; in nine out of ten, a slowdown by {most}"),
+        None => "; in more than one in ten, no slowdown at all".to_owned(),
     };
-    let shown = from(half).map_or("no change at all".to_owned(), |from| format!("a change by {from}{rest}"));
+    let shown = from(half).map_or("no slowdown at all".to_owned(), |from| format!("a slowdown by {from}{rest}"));
     let is_changed = |case: &ComparedCase<'_>| matches!(case.change, Change::Slower | Change::Faster);
     let other = if cases.iter().any(is_changed) { "other " } else { "" };
     let whose = match seen.len() {
@@ -104,10 +104,11 @@ fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
     let of_family = |(family, of): (String, Vec<&ComparedCase<'_>>)| {
         // Others that are not comparable have no ratio.
         let open = of.iter().filter(|case| case.change == Change::NotComparable);
-        let ratios: Vec<f64> = open.filter_map(|case| case.ratio).collect();
+        let ratios: Vec<f64> =
+            open.filter(|case| case.a.has_figure() && case.b.has_figure()).filter_map(|case| case.ratio).collect();
         let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
         Some(format!(
-            "in B, {family} costs {} times as much as in A (median of {}, range {} to {}); without intervals, it counts as \
+            "in B, {family} costs {} times as much as in A (median of {}, range {} to {}); without intervals of both, it counts as \
              neither slower nor faster",
             figure::ratio(median(&ratios)?),
             plural(ratios.len(), "case"),
@@ -182,7 +183,7 @@ mod tests {
     fn imports_have_ratios_and_nothing_else_is_said_of_them() {
         let one = |ratio| ("cpu.handoff.cas_pingpong", Change::NotComparable, ratio, None);
         let expected = "in B, cpu.handoff costs 0.900 times as much as in A (median of 3 cases, range 0.400 to 2.00); without \
-                        intervals, it counts as neither slower nor faster";
+                        intervals of both, it counts as neither slower nor faster";
         assert_eq!(said(&[one(0.4), one(0.9), one(2.0)]), [expected]);
         assert_eq!(said(&[]), [""; 0]);
     }

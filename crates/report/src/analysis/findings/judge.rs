@@ -294,7 +294,8 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
         let tested = if verdict == Truth::Holds { is_cheaper(pair) } else { is_worse(pair) };
         tested == Truth::Holds
     };
-    let pair = pairs.iter().rfind(is_example).or(pairs.last())?;
+    let cheaper_one = || pairs.iter().rfind(|pair| is_cheaper(pair) == Truth::Holds);
+    let pair = pairs.iter().rfind(is_example).or_else(cheaper_one).or(pairs.last())?;
     let shown = with_different_names(pair);
     if all == 1 {
         let (tally, how) = if worse == 1 { (costly, "more expensive") } else { (cheap, "cheaper") };

@@ -373,9 +373,13 @@ pub(super) fn missing_size(
     fits: impl Fn(&Case) -> bool,
 ) -> Option<Situation> {
     let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
-    let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).collect();
+    // One thread is no size here, whatever rows it has.
+    let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).filter(|threads| *threads > 1).collect();
     let numbers = joined(present.iter().map(|threads| Some(threads.to_string())), ", ")?;
-    let missing = format!("no rows at {}; the run has {numbers}", plural(inquiry.asked.threads?, "thread"));
+    let missing = match inquiry.asked.threads? {
+        1 => format!("one thread shares nothing with another; the run has {numbers}"),
+        threads => format!("no rows at {threads} threads; the run has {numbers}"),
+    };
     Some((on, what.to_owned(), Decision::missing(missing)))
 }
 
@@ -410,9 +414,11 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let wanted = answer(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
     let of_need = |(on, situation, mut decision): Situation| {
         // The run has the rows at other sizes.
-        if let (false, Some(threads), Ok(options)) =
-            (decision.measured, asked.threads, candidates[usize::from(on == Domain::Gpu)])
-        {
+        if let (false, Some(threads), Ok(options)) = (
+            decision.measured,
+            asked.threads.filter(|threads| *threads > 1),
+            candidates[usize::from(on == Domain::Gpu)],
+        ) {
             let why = &mut decision.outcome.sentence;
             *why = format!("{why}; `syncscope run {options} --threads {threads}` measures them");
         }
@@ -429,8 +435,12 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
         }
         Err(reason) => reason.to_owned(),
         Ok(options) => {
-            let side = side_name(on);
-            format!("the run measured fewer than two candidates on the {side}; `syncscope run {options}` measures them")
+            let (side, threads) = (side_name(on), asked.threads.map(|threads| plural(threads, "thread")));
+            let at = threads.map(|threads| format!(" at {threads}")).unwrap_or_default();
+            let with = asked.threads.map(|threads| format!(" --threads {threads}")).unwrap_or_default();
+            format!(
+                "the run measured fewer than two candidates on the {side}{at}; `syncscope run {options}{with}` measures them"
+            )
         }
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::missing(reason) }]

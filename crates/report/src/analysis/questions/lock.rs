@@ -21,6 +21,10 @@ fn cheapest(data: &RunData) -> Option<Outcome> {
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
     cheapest_in_words(data, &peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
+        // One without a number may cost more than it.
+        let is_unknown =
+            |known: &Known<'_>, last: &Known<'_>| !known.is_written() && known.bounds.high > last.bounds.low;
+        let last = last.filter(|(_, last)| !win.rivals.iter().any(|(_, known)| is_unknown(known, last)));
         let last =
             last.map(|(last, cost)| format!("the most expensive, {}, costs {} as much", last.name, win.ratio(cost)));
         let of_winner = joined([keeps(data, win.cost.row), does_more(win)], "; ");
@@ -40,8 +44,8 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let sleeps = ("sleeping", of_kind(&[Waits::SpinsThenSleeps, Waits::Sleeps]));
     let is_less = spins.1.least()?.1.ns < sleeps.1.least()?.1.ns;
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
-    let (Entrant { name: cheap, .. }, least) = of_faster.least()?;
-    let (Entrant { name: costly, .. }, most) = of_slower.least()?;
+    let [(_, least), (_, most)] = [of_faster.least()?, of_slower.least()?];
+    let [cheap, costly] = [named(&of_faster.candidates())?, named(&of_slower.candidates())?];
     // One without a number may not cost less than the one that stands for all.
     let is_lower = |(_, one): (_, Known<'_>)| !one.is_written() && one.bounds.low < most.bounds.low;
     let is_certain = of_slower.is_above(&least) && !of_slower.known().any(is_lower);
@@ -239,16 +243,21 @@ fn amount(work: Option<Work>, side: &str) -> String {
     work.map_or_else(|| format!("no work {side}"), |work| format!("{work} {side}"))
 }
 
+/// One that is the cheapest, or those that may be.
+fn named(candidates: &[String]) -> Option<String> {
+    match candidates {
+        [one] => Some(one.clone()),
+        [one, other] => Some(format!("{one} or {other}")),
+        [one, others @ ..] => Some(format!("{one} or {} others", others.len())),
+        [] => None,
+    }
+}
+
 /// The lock of one place, or those that may be the cheapest.
 fn cheapest_of(entrants: &[Entrant<'_>]) -> Option<Cell> {
     let contest = Contest::of(entrants.to_vec(), Vec::new());
     let (_, best) = contest.best()?;
-    let text = match contest.candidates().as_slice() {
-        [one] => one.clone(),
-        [one, other] => format!("{one} or {other}"),
-        [one, others @ ..] => format!("{one} or {} others", others.len()),
-        [] => return None,
-    };
+    let text = named(&contest.candidates())?;
     Some(Cell { value: Some(best.ns), detail: Some(best.to_string()), ..Cell::note(text, best.index) })
 }
 

@@ -307,7 +307,7 @@ const WITHOUT_INTERVALS: &str =
 
 /// What a run of such figures holds.
 fn without_intervals(data: &RunData) -> String {
-    let count = data.rows.iter().filter(|row| row.ns.is_some()).count();
+    let count = data.rows.iter().filter(|row| row.has_figure()).count();
     let families = run_data::families(std::slice::from_ref(data));
     let of_domain = |of: &[(&str, &str)]| {
         let titles: Vec<String> = of.iter().map(|(_, family)| naming::family(family).to_lowercase()).collect();

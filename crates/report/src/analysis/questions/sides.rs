@@ -100,7 +100,9 @@ fn usual(data: &RunData, place: Place, fits: impl Fn(&Case) -> bool) -> Option<u
     let stride = |case: &Case| case.layout.and_then(Layout::stride);
     data.rows_where(is_one).min_by_key(|index| {
         let case = data.case(*index);
-        (unusualness(case), stride(case), Size::Most.rank(case), case)
+        // A grid of one block on each multiprocessor is measured in all forms.
+        let is_larger = place == Place::Gpu && case.blocks > Some(machine.multiprocessors.max(2));
+        (unusualness(case), stride(case), is_larger, Size::Most.rank(case), case)
     })
 }
 
