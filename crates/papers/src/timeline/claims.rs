@@ -110,7 +110,7 @@ mod tests {
             claims(&timeline(381.0, 57.0))[0]
                 .outcome
                 .sentence
-                .starts_with("naive reads give 379 to 383 cycles and corrected ones 55 to 59 (15 %)")
+                .starts_with("in the last round, naive reads give 379 to 383 cycles and corrected ones 55 to 59 (15 %)")
         );
     }
 }

@@ -388,9 +388,9 @@ mod tests {
         let pair = || row(0, 3, 106.0);
         assert_eq!(of(within(pair(), 100.0, 112.0)), (Some(((101.0, 107.0), 4)), None));
         let below = Row { verdict: Verdict::BelowResolution("at most 96.5 ns".into()), ..within(pair(), -90.0, 96.5) };
-        assert_eq!(of(below), (None, Some("1 of 4 pairs has no figure".into())));
+        assert_eq!(of(below), (None, Some("1 of 4 pairs is not known to ±25 % within this run".into())));
         let noisy = |low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(pair(), low, high) };
-        assert_eq!(of(noisy(0.98, 213.0)), (None, Some("1 of 4 pairs has no figure".into())));
+        assert_eq!(of(noisy(0.98, 213.0)), (None, Some("1 of 4 pairs is not known to ±25 % within this run".into())));
         // A rough figure whose interval is wider than a level does not count.
         assert_eq!(of(noisy(85.0, 130.0)), (Some(((101.0, 107.0), 3)), None));
         let apart = [row(0, 1, 100.0), row(0, 2, 110.0)].map(|row| {

@@ -227,7 +227,7 @@ mod tests {
             "What changed",
             "  some cases are slower in B: gpu.cluster costs 1.50 times as much (1 of 1 case)",
             "  in half of the 2 other cases (same or undecided), these runs would have detected a",
-            "    change by a factor of 1.07 or more",
+            "    slowdown by a factor of 1.07 or more",
             "",
             "Differences",
             "  what  A   B",

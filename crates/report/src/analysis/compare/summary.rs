@@ -5,6 +5,7 @@ use crate::figure::{self, percent};
 use crate::naming::{enumeration, plural};
 use syncscope_core::sets::sets;
 use syncscope_core::stats::median;
+use syncscope_core::{Row, Verdict};
 
 /// So many groups are named of each direction; of more, the others are counted.
 const MOST_GROUPS: usize = 5;
@@ -103,9 +104,10 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
 fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
     let of_family = |(family, of): (String, Vec<&ComparedCase<'_>>)| {
         // Others that are not comparable have no ratio.
-        let open = of.iter().filter(|case| case.change == Change::NotComparable);
-        let ratios: Vec<f64> =
-            open.filter(|case| case.a.has_figure() && case.b.has_figure()).filter_map(|case| case.ratio).collect();
+        let is_bound = |row: &Row| matches!(row.verdict, Verdict::BelowResolution(_));
+        let is_open =
+            |case: &ComparedCase<'_>| case.change == Change::NotComparable && !is_bound(case.a) && !is_bound(case.b);
+        let ratios: Vec<f64> = of.iter().filter(|case| is_open(case)).filter_map(|case| case.ratio).collect();
         let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
         Some(format!(
             "in B, {family} costs {} times as much as in A (median of {}, range {} to {}); without intervals of both, it counts as \
@@ -122,7 +124,7 @@ fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Row, Verdict};
+    use syncscope_core::Case;
 
     fn said(cases: &[(&str, Change, f64, Option<f64>)]) -> Vec<String> {
         let rows: Vec<Row> = cases.iter().map(|(id, ..)| Row::unmeasured(Case::new(id), Verdict::Resolved)).collect();
@@ -164,8 +166,8 @@ mod tests {
         let faster = "some cases are faster in B: gpu.launch.programmatic costs 0.400 times as much (1 of 1 case), gpu.cluster \
                       0.490 times (2 of 2 cases) and gpu.fence 0.800 times (1 of 2 cases)";
         assert_eq!(found[1], faster);
-        let open = "in half of the 3 other cases (same or undecided), these runs would have detected a change by a factor of 1.40 \
-                    or more; in more than one in ten, no change at all";
+        let open = "in half of the 3 other cases (same or undecided), these runs would have detected a slowdown by a factor of 1.40 \
+                    or more; in more than one in ten, no slowdown at all";
         assert_eq!(found[2..], [open]);
     }
 

@@ -74,7 +74,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let of_spinning = if candidates.iter().any(|name| name != AT_ONCE) { " of spinning" } else { "" };
     // What is among the best has its cost before.
     let other = |known: &Known<'_>, what: &str| {
-        (!candidates.contains(&spun(&known.row.case))).then(|| format!("; {what} costs {known}")).unwrap_or_default()
+        if candidates.contains(&spun(&known.row.case)) { String::new() } else { format!("; {what} costs {known}") }
     };
     let text = format!(
         "{begin}, sleeping {}{of_spinning} costs the least CPU time plus delay ({way}, {least} a wait){}{}.",

@@ -27,10 +27,9 @@ fn share(data: &RunData, index: usize) -> Option<f64> {
     data.detail(data.case(index), Detail::CPU_SHARE)
 }
 
-/// `9.32 µs (sync_spin, 100 % of a CPU)`.
-fn words(data: &RunData, one: &Entrant<'_>, cost: &Known<'_>) -> Option<String> {
-    let percent = 100.0 * share(data, one.index)?;
-    Some(format!("{cost} ({}, {percent:.0} % of a CPU)", one.name))
+/// `(sync_spin, 100 % of a CPU)`.
+fn way(data: &RunData, one: &Entrant<'_>) -> Option<String> {
+    Some(format!("({}, {:.0} % of a CPU)", one.name, 100.0 * share(data, one.index)?))
 }
 
 /// The soonest wait, and the soonest of those that leave the CPU to others.
@@ -42,11 +41,12 @@ fn spin_or_block(data: &RunData) -> Option<Outcome> {
     let (blocks, most) = blocking.best()?;
     let both = least.against(most).filter(Comparison::is_certain)?;
     let text = format!(
-        "After a kernel of {}, the host continues within {}; the fastest wait that frees the CPU takes {} as long: {}.",
+        "After a kernel of {}, the host continues within {}; the fastest wait that frees the CPU takes {} as long{}{}.",
         figure::time(f64::from(us) * 1000.0),
-        words(data, soonest, &least)?,
+        format_args!("{least} {}", way(data, soonest)?),
         both.ratio,
-        words(data, blocks, &most)?
+        if most.is_written() { format!(": {most} ") } else { " ".to_owned() },
+        way(data, blocks)?
     );
     Some(Outcome::holds(text, both.rows()).headed(least))
 }
