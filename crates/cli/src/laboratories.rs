@@ -181,8 +181,7 @@ impl Laboratories {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.cpu.as_ref().map(CpuLaboratory::warnings).unwrap_or_default();
         if self.fake.is_none() {
-            warnings
-                .extend(surroundings::warnings(&surroundings::unusual(&System::default()), &surroundings::preloaded()));
+            warnings.extend(surroundings::warnings(&System::default().unusual(), &surroundings::preloaded()));
         }
         // A launcher binds each of its processes on purpose.
         let alone = self.cpu.as_ref().filter(|_| self.mpi.is_none());

@@ -40,7 +40,7 @@ impl PairClass {
             Self::SameCore => "no two CPUs this process may use are hardware threads of one core",
             Self::SameL2 => "no two cores this process may use share a second-level cache",
             Self::SameL3 => "no two cores this process may use share a third-level cache and nothing nearer",
-            Self::SameNode => "needs two cores of one NUMA node with no cache in common, which this process cannot use",
+            Self::SameNode => "no two cores this process may use are in one NUMA node without a cache in common",
             Self::SamePackage => "no two NUMA nodes this process may use are in the same package",
             Self::Across => "all CPUs this process may use are in one package",
         }

@@ -9,8 +9,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use syncscope_host::{cpu_list, program_identity};
 
-use crate::system::System;
-
 /// Beginnings of the variables that change how OpenMP runtimes, the C library, MPI libraries, CUDA and NCCL work. Only these are
 /// written: others may name a host, a user or a secret.
 const PREFIXES: [&str; 31] = [
@@ -111,9 +109,13 @@ pub fn preloaded() -> Vec<String> {
 }
 
 /// What the system makes of this process and of most others not: each with its value.
-pub fn unusual(system: &System) -> BTreeMap<String, String> {
-    let of_status = |name| system.fields("proc/self/status", ':', name).into_iter().next();
-    let stat = system.read("proc/self/stat").unwrap_or_default();
+pub(crate) fn unusual(read: impl Fn(&str) -> Option<String>) -> BTreeMap<String, String> {
+    let status = read("proc/self/status").unwrap_or_default();
+    let of_status = |name: &str| {
+        let mut fields = status.lines().filter_map(|line| line.split_once(':'));
+        fields.find(|(field, _)| *field == name).map(|(_, value)| value.trim().to_owned())
+    };
+    let stat = read("proc/self/stat").unwrap_or_default();
     // The name of the program may hold anything, but is in parentheses; fields are counted from the state, the third.
     let after_name: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
     let field = |number: usize| Some((*after_name.get(number - 3)?).to_owned()).filter(|value| value != "0");
@@ -126,12 +128,12 @@ pub fn unusual(system: &System) -> BTreeMap<String, String> {
         "6" => "SCHED_DEADLINE".to_owned(),
         _ => number,
     };
-    let memory = system.read("proc/self/numa_maps").and_then(|maps| Some(maps.split_whitespace().nth(1)?.to_owned()));
+    let memory = read("proc/self/numa_maps").and_then(|maps| Some(maps.split_whitespace().nth(1)?.to_owned()));
     let found = [
         ("nice", field(19)),
         ("scheduling policy", field(41).map(policy)),
         ("memory policy", memory.filter(|policy| policy != "default")),
-        ("timer slack in ns", system.read("proc/self/timerslack_ns").filter(|slack| slack != "50000")),
+        ("timer slack in ns", read("proc/self/timerslack_ns").filter(|slack| slack != "50000")),
         ("huge pages", of_status("THP_enabled").filter(|on| on == "0").map(|_| "off".to_owned())),
         ("traced", of_status("TracerPid").filter(is_set).map(|_| "yes".to_owned())),
         ("seccomp filters", of_status("Seccomp_filters").filter(is_set)),
@@ -149,7 +151,7 @@ pub fn warnings(unusual: &BTreeMap<String, String>, preloaded: &[String]) -> Vec
     let properties = unusual.iter().filter(|(name, _)| *name != "seccomp filters");
     let properties: Vec<String> = properties.map(|(name, value)| format!("{name}: {value}")).collect();
     let properties = (!properties.is_empty())
-        .then(|| format!("this process runs as most do not ({}): costs may differ from theirs", properties.join(", ")));
+        .then(|| format!("this process differs from most ({}), so its costs may differ, too", properties.join(", ")));
     let libraries = (!preloaded.is_empty()).then(|| {
         format!(
             "{} was loaded before the program's libraries: costs may differ from those without it",
@@ -227,7 +229,6 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::tests::system;
 
     fn of(all: &[(&str, &str)]) -> BTreeMap<String, String> {
         deciding(all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())))
@@ -291,9 +292,10 @@ mod tests {
     fn what_is_unusual_of_a_process_is_found() {
         let with = |status: &str, stat: &str, slack: &str, maps: &str| {
             let files = [("status", status), ("stat", stat), ("timerslack_ns", slack), ("numa_maps", maps)];
-            let files = files.map(|(name, text)| (format!("proc/self/{name}"), text));
-            let (_root, system) = system(&files.each_ref().map(|(path, text)| (path.as_str(), *text)));
-            unusual(&system)
+            unusual(|path| {
+                let name = path.strip_prefix("proc/self/")?;
+                files.iter().find(|(file, _)| *file == name).map(|(_, text)| text.trim().to_owned())
+            })
         };
         let stat = |nice: &str, policy: &str| {
             let zeros = |count: usize| "0 ".repeat(count);

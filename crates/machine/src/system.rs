@@ -54,10 +54,15 @@ impl System {
         self.fields(path, separator, key).into_iter().next()
     }
 
-    pub(super) fn fields(&self, path: &str, separator: char, key: &str) -> Vec<String> {
+    fn fields(&self, path: &str, separator: char, key: &str) -> Vec<String> {
         let text = self.read(path).unwrap_or_default();
         let fields = text.lines().filter_map(|line| line.split_once(separator)).filter(|(name, _)| name.trim() == key);
         fields.map(|(_, value)| value.trim().trim_matches('"').to_owned()).collect()
+    }
+
+    /// What is unusual about this process.
+    pub fn unusual(&self) -> BTreeMap<String, String> {
+        surroundings::unusual(|path| self.read(path))
     }
 
     /// The processor's name. ARM systems have numbers or, in the device tree, the board's name.
@@ -274,7 +279,7 @@ pub fn settings(system: &System) -> SystemSettings {
         isolated_cpus: cpu_list(system, "sys/devices/system/cpu/isolated"),
         nohz_full_cpus: cpu_list(system, "sys/devices/system/cpu/nohz_full"),
         clocksource: system.read("sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        process: surroundings::unusual(system),
+        process: system.unusual(),
     }
 }
 

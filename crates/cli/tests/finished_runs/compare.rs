@@ -37,6 +37,9 @@ fn copy(of: &str, to: &Path, change: impl Fn(Row) -> Row) -> String {
     for row in from.read_rows().unwrap() {
         journal.append(&change(row), &[], &[]).unwrap();
     }
+    drop(journal);
+    // Of pairs that are not copied, none is missing.
+    fs::remove_file(directory.samples()).unwrap();
     to.to_str().unwrap().to_owned()
 }
 

@@ -4,10 +4,8 @@
 use csv::StringRecord;
 
 use crate::model::parameter::Cells;
-use crate::run::counts::FASTEST_HZ;
 use crate::run::row::Row;
 pub use crate::run::row::{COLUMNS, Column};
-use crate::{Cycles, Hertz, Nanoseconds, Verdict};
 
 /// The header of a new table.
 pub fn names() -> Vec<&'static str> {
@@ -80,9 +78,6 @@ impl Header {
         if let Some(column) = lacks_end.or_else(|| line.cell("verdict").is_none().then_some("verdict")) {
             return Err(format!("column `{column}` holds ``"));
         }
-        if let Some(reason) = impossible(&row) {
-            return Err(reason);
-        }
         row.mode = row.case.mode;
         if let Some(id) = line.cell("case_id") {
             row.case = row.case.without_implied_mode(id);
@@ -97,45 +92,6 @@ impl Header {
         }
         Ok(row)
     }
-}
-
-/// What no measurement gives: which column holds it, and why that cannot be.
-fn impossible(row: &Row) -> Option<String> {
-    let (ns, cycles) = (row.ns.map(Nanoseconds::value), row.cycles.map(Cycles::value));
-    let equal_work = row.equal_work_ns.map(Nanoseconds::value);
-    let intervals = [
-        (["ns_low", "ns", "ns_high"], row.ns_interval, ns),
-        (["within_low", "ns", "within_high"], row.ns_within, ns),
-        (["cycles_low", "cycles", "cycles_high"], row.cycles_interval, cycles),
-        (["cycles_within_low", "cycles", "cycles_within_high"], row.cycles_within, cycles),
-        (["equal_work_low", "equal_work_ns", "equal_work_high"], row.equal_work_within, equal_work),
-        (["ns_p05", "", "ns_p95"], row.ns_spread, None),
-    ];
-    let outside = intervals.into_iter().find_map(|([lower, middle, upper], ends, point)| {
-        let ends = ends?;
-        // Ends and point are rounded, each for itself.
-        let slack = 1e-6 * ends.low.abs().max(ends.high.abs());
-        if ends.low > ends.high + slack {
-            return Some(format!("column `{lower}` holds {}, more than `{upper}`", ends.low));
-        }
-        let point = point.filter(|point| *point < ends.low - slack || *point > ends.high + slack)?;
-        Some(format!("column `{middle}` holds {point}, outside `{lower}` to `{upper}`"))
-    });
-    let numbers = [
-        ("ns", ns.filter(|_| row.verdict == Verdict::Resolved), 0.0, f64::MAX),
-        ("noise", row.noise, 0.0, f64::MAX),
-        ("beside_share", row.beside_share, 0.0, 1.0),
-        ("clock_hz", row.clock.map(Hertz::value), 1.0, FASTEST_HZ),
-    ];
-    let is_wrong = |(_, value, least, most): &(_, Option<f64>, f64, f64)| {
-        value.is_some_and(|value| !(*least..=*most).contains(&value))
-    };
-    let wrong = || numbers.into_iter().find(is_wrong);
-    outside.or_else(|| {
-        wrong().map(|(column, value, ..)| {
-            format!("column `{column}` holds {}, which cannot be", value.unwrap_or_default())
-        })
-    })
 }
 
 /// A line of a table.
@@ -167,37 +123,6 @@ mod tests {
         let last = format!("{}\r", names().last().unwrap());
         let windows = names().into_iter().rev().skip(1).rev().chain([last.as_str()]).collect::<Vec<_>>();
         assert!(Header::of(windows.iter().copied()).unwrap_err().contains(CR_LF));
-    }
-
-    #[test]
-    fn a_number_that_cannot_be_is_refused_with_its_column() {
-        let row = crate::run::row::tests::full();
-        let changed = |column: &str, cell: &str| {
-            let place = names().iter().position(|name| *name == column).unwrap();
-            let with = |(at, own): (usize, &str)| if at == place { cell.to_owned() } else { own.to_owned() };
-            let record: StringRecord = row.to_record().iter().enumerate().map(with).collect();
-            Header::default().row(&record).map(drop)
-        };
-        assert_eq!(changed("noise", "3"), Ok(()), "pairs may differ by more than their median");
-        for (column, cell, reason) in [
-            ("noise", "-0.1", "column `noise` holds -0.1, which cannot be"),
-            ("beside_share", "1.5", "column `beside_share` holds 1.5"),
-            ("clock_hz", "-1", "column `clock_hz` holds -1"),
-            ("clock_hz", "1e300", "column `clock_hz` holds 1"),
-            ("within_low", "1e9", "column `within_low` holds 1000000000, more than `within_high`"),
-            ("ns_p05", "1e9", "column `ns_p05` holds 1000000000, more than `ns_p95`"),
-            ("within_high", "nan", "column `within_high` holds `nan`"),
-            ("ns", "1e9", "column `ns` holds 1000000000, outside `"),
-        ] {
-            let error = changed(column, cell).unwrap_err();
-            assert!(error.starts_with(reason), "{column} {cell}: {error}");
-        }
-        let plain =
-            Row { ns: Some(crate::Nanoseconds(-2.0)), ..Row::unmeasured(row.case.clone(), crate::Verdict::Resolved) };
-        let error = Header::default().row(&plain.to_record()).unwrap_err();
-        assert_eq!(error, "column `ns` holds -2, which cannot be");
-        let hidden = Row { verdict: crate::Verdict::Overlapped(String::new()), ..plain };
-        assert!(Header::default().row(&hidden.to_record()).is_ok(), "what is hidden costs less than nothing");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Rows that cannot be: their figures contradict each other or the verdict.
 
+use crate::run::counts::FASTEST_HZ;
 use crate::run::machine::Machine;
-use crate::{Cycles, Domain, Interval, Nanoseconds, Row, Verdict};
+use crate::{Cycles, Domain, Hertz, Interval, Nanoseconds, Row, Verdict};
 
 impl Row {
     /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
@@ -17,7 +18,7 @@ impl Row {
         within.is_none().then(|| "no cost was resolved".to_owned())
     }
 
-    /// Which of its figures cannot be, given the others and the verdict; `None` if all can. Every figure is a number, no
+    /// Which of its figures cannot be, by itself or given the others and the verdict; `None` if all can. Every figure is a number, no
     /// interval ends before it begins, and a cost that was resolved is there, above zero, inside its interval and checked.
     pub fn contradiction(&self) -> Option<String> {
         let intervals = [
@@ -45,6 +46,17 @@ impl Row {
         }
         if let Some((name, Interval { low, high })) = intervals.clone().find(|(_, ends)| ends.low > ends.high) {
             return Some(format!("the interval of `{name}` begins at {low} and ends at {high}"));
+        }
+        let ranges = [
+            ("noise", self.noise, 0.0, f64::MAX),
+            ("beside_share", self.beside_share, 0.0, 1.0),
+            ("clock_hz", self.clock.map(Hertz::value), 1.0, FASTEST_HZ),
+        ];
+        let is_impossible = |(_, number, least, most): &(_, Option<f64>, f64, f64)| {
+            number.is_some_and(|number| !(*least..=*most).contains(&number))
+        };
+        if let Some((name, number, ..)) = ranges.into_iter().find(is_impossible) {
+            return Some(format!("`{name}` is {}, which cannot be", number.unwrap_or_default()));
         }
         if self.verdict.has_cost() { self.contradiction_of_resolved() } else { None }
     }
@@ -141,6 +153,10 @@ mod tests {
             Row { ns_interval: Some(Interval { low: 2.035, high: 2.031 }), ..full() },
             Row { ns_spread: Some(Interval { low: 3.0, high: 1.0 }), ..full() },
             Row { check: Some(false), ..full() },
+            Row { noise: Some(-0.1), ..full() },
+            Row { beside_share: Some(1.5), ..full() },
+            Row { clock: Some(Hertz(-1.0)), ..full() },
+            Row { clock: Some(Hertz(1e300)), ..full() },
         ] {
             assert!(resolved.contradiction().is_some(), "{resolved:?}");
             let read = resolved.clone().without_contradiction();

@@ -16,8 +16,8 @@ use crate::run::columns::Header;
 use crate::run::damage::{DamagedLines, FIRST_LINE, MOST_ROWS, at_most, records};
 use crate::run::details::DetailTable;
 use crate::run::files::{
-    At, MOST_PATH, body, complete_lines, count_lines, foreign, is_draft, lines, packed, read_table, refuse_link,
-    replace, split_header, write_plain,
+    At, MOST_PATH, body, complete_lines, foreign, is_draft, lines, packed, read_table, refuse_link, replace,
+    split_header, write_plain,
 };
 pub use crate::run::files::{RunDirectoryError, is_plain_name, remove_drafts, replace_file, replace_own_file};
 use crate::run::{SCHEMA, columns, counts, details};
@@ -294,21 +294,6 @@ impl RunDirectory {
         Ok((table.expand(rows).map_err(|reason| RunDirectoryError::content(&self.details(), reason))?, damaged))
     }
 
-    /// What was cut off from the tables that a run with these rows has besides them, when it had ended.
-    pub fn cut_off(&self, rows: &[Row]) -> Vec<String> {
-        let pairs: u64 = rows.iter().map(|row| row.pairs.unwrap_or_default() + row.excluded.unwrap_or_default()).sum();
-        let [samples, details] = [self.samples(), self.details()].map(|path| count_lines(&path).ok());
-        // The first line is the header.
-        let lacking = samples
-            .map(|(lines, _)| lines.saturating_sub(1))
-            .filter(|there| *there < pairs)
-            .map(|there| format!("damaged: {there} of {pairs} pairs are in samples.csv; restore it from a copy"));
-        let half = details.filter(|(_, is_whole)| !is_whole);
-        let half = half
-            .map(|(lines, _)| format!("damaged: line {} of details.csv is cut off; restore it from a copy", lines + 1));
-        lacking.into_iter().chain(half).collect()
-    }
-
     /// `details.csv` as it is on disk, and its damaged lines; `None` if there is no such file.
     pub(super) fn detail_table(&self) -> Result<Option<(DetailTable, DamagedLines)>, RunDirectoryError> {
         let Some((path, bytes)) = read_table(&self.details())? else { return Ok(None) };
@@ -452,7 +437,6 @@ fn not_understood(version: Option<&str>) -> String {
 mod tests {
     use super::*;
     use crate::run::machine::Environment;
-    use crate::run::samples;
     use crate::run::tests::interrupted as run;
 
     #[test]
@@ -483,31 +467,6 @@ mod tests {
         fs::remove_file(one.run_json()).unwrap();
         fs::write(one.measurements(), "a").unwrap();
         assert!(matches!(RunDirectory::create(path), Err(RunDirectoryError::NotEmpty(_))), "a table with content");
-    }
-
-    #[test]
-    fn what_is_cut_off_beside_the_rows_is_told() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = RunDirectory::create(folder.path()).unwrap();
-        let row = Row { pairs: Some(2), excluded: Some(1), ..crate::run::row::tests::full() };
-        let cut = || directory.cut_off(std::slice::from_ref(&row));
-        assert!(cut().is_empty(), "a run may be stored without them");
-        let samples = format!("{}\n1\n2\n3\n", samples::COLUMNS.join(","));
-        let lacks = ["damaged: 2 of 3 pairs are in samples.csv; restore it from a copy"];
-        for (text, expected) in [(&samples[..], &[][..]), (&samples[..samples.len() - 1], &lacks)] {
-            fs::write(directory.samples(), text).unwrap();
-            assert_eq!(cut(), expected);
-        }
-        crate::run::files::write_packed(&directory.samples(), samples.as_bytes()).unwrap();
-        fs::remove_file(directory.samples()).unwrap();
-        assert!(cut().is_empty());
-        let packed = crate::run::files::packed(&directory.samples());
-        let bytes = fs::read(&packed).unwrap();
-        fs::write(&packed, &bytes[..bytes.len() / 2]).unwrap();
-        assert!(cut()[0].contains("of 3 pairs"), "{:?}", cut());
-        fs::remove_file(packed).unwrap();
-        fs::write(directory.details(), "case_id,name,actor,value\na,b").unwrap();
-        assert_eq!(cut(), ["damaged: line 2 of details.csv is cut off; restore it from a copy"]);
     }
 
     #[test]

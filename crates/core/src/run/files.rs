@@ -17,7 +17,6 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::data_file;
 use crate::run::columns::CR_LF;
-use crate::run::samples;
 
 /// The longest absolute path of a run directory, in bytes. `PATH_MAX` of Linux is 4,096, and a name has up to 255.
 pub(crate) const MOST_PATH: usize = 3800;
@@ -270,12 +269,12 @@ pub(crate) fn read_large_table(plain: &Path, most: u64) -> Result<Option<(PathBu
 }
 
 /// How many complete lines a table has that can be read, and whether that is all of it.
-pub(crate) fn count_lines(plain: &Path) -> io::Result<(u64, bool)> {
+pub(crate) fn count_lines(plain: &Path, most_bytes: u64) -> io::Result<(u64, bool)> {
     let file: Box<dyn Read> = match data_file::open(plain) {
         Ok(file) => Box::new(file),
         Err(_) => Box::new(MultiGzDecoder::new(data_file::open(&packed(plain))?)),
     };
-    let (mut source, mut lines, mut last) = (BufReader::new(file.take(samples::MOST_BYTES)), 0, b'\n');
+    let (mut source, mut lines, mut last) = (BufReader::new(file.take(most_bytes)), 0, b'\n');
     // What cannot be unpacked any further was cut off.
     while let Ok(bytes) = source.fill_buf() {
         let Some(end) = bytes.last() else { return Ok((lines, last == b'\n')) };

@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer};
 
 use crate::engine::population::{Cost, mean_over_processes, process_costs};
 use crate::model::estimate::Strata;
-use crate::run::files::{At, body, complete_lines, read_large_table};
+use crate::run::files::{At, body, complete_lines, count_lines, read_large_table};
 use crate::units::significant;
-use crate::{CaseId, Interval, Level, Observation, RunDirectory, RunDirectoryError, Ticks};
+use crate::{CaseId, Interval, Level, Observation, Row, RunDirectory, RunDirectoryError, Ticks};
 
 /// The columns of `samples.csv`.
 pub(super) const COLUMNS: [&str; 10] =
@@ -115,6 +115,21 @@ impl StoredPair {
 }
 
 impl RunDirectory {
+    /// What was cut off from the tables that a run with these rows has besides them, when it had ended.
+    pub fn cut_off(&self, rows: &[Row]) -> Vec<String> {
+        let pairs: u64 = rows.iter().map(|row| row.pairs.unwrap_or_default() + row.excluded.unwrap_or_default()).sum();
+        let [samples, details] = [self.samples(), self.details()].map(|path| count_lines(&path, MOST_BYTES).ok());
+        // The first line is the header.
+        let lacking = samples
+            .map(|(lines, _)| lines.saturating_sub(1))
+            .filter(|there| *there < pairs)
+            .map(|there| format!("damaged: {there} of {pairs} pairs are in samples.csv; restore it from a copy"));
+        let half = details.filter(|(_, is_whole)| !is_whole);
+        let half = half
+            .map(|(lines, _)| format!("damaged: line {} of details.csv is cut off; restore it from a copy", lines + 1));
+        lacking.into_iter().chain(half).collect()
+    }
+
     /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
     /// that was stored without samples has none. A last line that was cut off is passed over. Of a case that was measured
     /// again by a run that was killed later, these are the later pairs.
@@ -169,6 +184,31 @@ mod tests {
         journal.append(&row("cpu.barrier.std"), &pairs, &[]).unwrap();
         journal.append(&row("cpu.barrier.sense"), &pairs[1..], &[]).unwrap();
         directory
+    }
+
+    #[test]
+    fn what_is_cut_off_beside_the_rows_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::create(folder.path()).unwrap();
+        let row = Row { pairs: Some(2), excluded: Some(1), ..crate::run::row::tests::full() };
+        let cut = || directory.cut_off(std::slice::from_ref(&row));
+        assert!(cut().is_empty(), "a run may be stored without them");
+        let samples = format!("{}\n1\n2\n3\n", COLUMNS.join(","));
+        let lacks = ["damaged: 2 of 3 pairs are in samples.csv; restore it from a copy"];
+        for (text, expected) in [(&samples[..], &[][..]), (&samples[..samples.len() - 1], &lacks)] {
+            fs::write(directory.samples(), text).unwrap();
+            assert_eq!(cut(), expected);
+        }
+        write_packed(&directory.samples(), samples.as_bytes()).unwrap();
+        fs::remove_file(directory.samples()).unwrap();
+        assert!(cut().is_empty());
+        let packed = packed(&directory.samples());
+        let bytes = fs::read(&packed).unwrap();
+        fs::write(&packed, &bytes[..bytes.len() / 2]).unwrap();
+        assert!(cut()[0].contains("of 3 pairs"), "{:?}", cut());
+        fs::remove_file(packed).unwrap();
+        fs::write(directory.details(), "case_id,name,actor,value\na,b").unwrap();
+        assert_eq!(cut(), ["damaged: line 2 of details.csv is cut off; restore it from a copy"]);
     }
 
     #[test]
