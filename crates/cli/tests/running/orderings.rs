@@ -255,7 +255,7 @@ fn a_variant_that_hangs_is_named_and_operations_are_compared() {
     fs::write(folder.path().join("b.c"), wait("__atomic_thread_fence(__ATOMIC_ACQUIRE);")).unwrap();
     let table = tables(
         folder.path(),
-        &["--cpu", "a.c", "--against", "b.c", "--threads", "2", "--budget", "60s", "--out", "run"],
+        &["--cpu", "a.c", "--against", "b.c", "--threads", "2", "--budget", "180s", "--out", "run"],
     );
     let hangs = row(&table, "6 __sync_synchronize() → left out");
     assert!(hangs.contains("it hangs") && hangs.contains("yes: seen to fail: hangs"), "{table}");
