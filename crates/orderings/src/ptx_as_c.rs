@@ -367,24 +367,13 @@ fn update(parts: &[&str]) -> Option<(&'static str, &'static str)> {
     }
     let kind = parts.last()?;
     let has = |part: &str| parts.contains(&part);
-    let letter = match () {
-        () if has("inc") => "'i', ",
-        () if has("dec") => "'d', ",
-        () if has("min") => {
-            if kind.starts_with('s') {
-                "'s', "
-            } else {
-                "'m', "
-            }
-        }
-        () if has("max") => {
-            if kind.starts_with('s') {
-                "'S', "
-            } else {
-                "'M', "
-            }
-        }
-        () => return None,
+    let letter = match (kind.starts_with('s'), ["inc", "dec", "min", "max"].into_iter().find(|word| has(word))?) {
+        (_, "inc") => "'i', ",
+        (_, "dec") => "'d', ",
+        (true, "min") => "'s', ",
+        (false, "min") => "'m', ",
+        (true, _) => "'S', ",
+        (false, _) => "'M', ",
     };
     match *kind {
         "u32" | "s32" => Some(("__tsan_syncscope32", letter)),

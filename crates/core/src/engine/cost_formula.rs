@@ -250,9 +250,11 @@ mod tests {
         let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
         let pairs: Vec<Observation> = (0..40).map(|number| pair(number, 1 + number as u32 / 5, 1.0, 1.0)).collect();
         let mut estimate = formula.estimate(&pairs, &Costs::of(&pairs, &States::default())).unwrap();
+        estimate.rate_ns = Some(Nanoseconds(5.0));
         let cost = |(process, ns)| ProcessCost { process, ns, cycles: Some(3.0 * ns) };
         estimate.point_at_processes(&[(0, 10.0), (1, 20.0), (2, 40.0)].map(cost), false);
         assert!((estimate.ns.value() - 20.0).abs() < 1e-9 && (estimate.cycles.unwrap().value() - 60.0).abs() < 1e-9);
+        assert!((estimate.rate_ns.unwrap().value() - 10.0).abs() < 1e-9, "the rate is that of the cost");
         let holds = |within: Option<Interval>, points: [f64; 2]| points.iter().all(|at| within.unwrap().contains(*at));
         assert!(holds(estimate.ns_within, [10.0, 20.0 - 1e-9]) && holds(estimate.cycles_within, [20.0, 60.0 - 1e-9]));
     }

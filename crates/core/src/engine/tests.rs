@@ -349,6 +349,27 @@ fn what_is_said_of_windows_has_its_numbers() {
     assert_eq!([6.0, 7.0, 10.0, 14.0, 16.0].map(median), [true, false, false, false, true]);
 }
 
+/// A case that does not follow its class is judged by what its row shows, and one that does by what is left of it.
+#[test]
+fn the_narrower_interval_of_a_case_decides() {
+    let shared = [(1, 1.3), (2, 0.75), (3, 1.2), (4, 0.85), (5, 1.1), (6, 0.95), (7, 1.25), (8, 0.8)];
+    let verdict = |follows: bool| {
+        let pairs = (0..64_u64).map(|pair| {
+            let (block, factor) = shared[pair as usize % 8];
+            Observation { pair, block, ns: if follows { 10.0 * factor } else { 10.0 }, ..Observation::example() }
+        });
+        let formula = CostFormula::new(&FakeExperiment::new(5.0, 1), 100);
+        let states = States { shared: shared.into(), ..States::default() };
+        let (clock_tolerance, limit, remark) = (None, None, None);
+        let basis = Basis { formula, noisy_above: 0.05, fewest_blocks: 1, clock_tolerance, limit, remark, states };
+        let mut measurement =
+            Measurement { observations: pairs.collect(), basis: Some(basis), ..Measurement::default() };
+        measurement.settle();
+        measurement.verdict
+    };
+    assert_eq!([true, false].map(verdict), [Verdict::Resolved, Verdict::Resolved]);
+}
+
 #[test]
 fn states_are_named_that_cost_something_else() {
     let state = |share: f64, ns: f64| StateCost { share, ns, cycles: None };
@@ -357,6 +378,10 @@ fn states_are_named_that_cost_something_else() {
     assert_eq!(of(10.5), None, "less than a state makes of a class");
     assert_eq!(of(12.5).unwrap(), "two states: 10.0 ns for 75 % of the run, 12.5 ns for 25 %");
     assert!(of(13.5).is_some() && of(8.0).is_some());
+    let elsewhere = Some(Interval { low: 10.5, high: 11.0 });
+    let others = |ns: f64| judge::states(&[state(0.75, 10.0), state(0.25, ns)], elsewhere);
+    assert_eq!(others(10.001), None, "what is written alike is one state");
+    assert!(others(10.1).is_some());
     let taken = States { others: BTreeMap::from([(2, 1)]), ..States::default() };
     let mut all: Vec<Observation> = (0..40)
         .map(|at| Observation {

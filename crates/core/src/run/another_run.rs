@@ -513,6 +513,14 @@ mod tests {
         assert!(shown(true, &guests::GUESTS) > least, "{}", shown(true, &guests::GUESTS));
         assert!(is(shown(true, &[]), 0.001), "nothing is known of machines that are no guests");
         assert!(is(shown(false, &guests::GUESTS), 0.001), "a finished row says what it is");
+        // Beside rows of several processes, pairs of all others of this one were excluded.
+        let of_processes = |threads| Row { case: Case { threads: Some(threads), ..row(false).case }, ..row(false) };
+        let mut rows: Vec<Row> =
+            [4, 5, 6, 7, 8].map(|threads| of_processes(threads).with_facts(catalogue.facts("cpu.lock.mcs"))).into();
+        let costs = || (0..3).map(|process| Detail::of_actor(Detail::PROCESS_NS, process, 100.0)).collect();
+        let details = rows[1..].iter().map(|row| (row.case.id(), costs())).collect();
+        derive(&mut rows, &details, &catalogue, &[], &guests::GUESTS);
+        assert!(rows[0].shown_width().unwrap() > least && rows[0].allowance.is_none());
     }
 
     /// In five processes, costs that rise evenly have a correlation of neighbours of (5 * 0.4 + 1) / 2, of which 0.8 counts.

@@ -117,6 +117,21 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_is_that_of_the_row_which_is_shown() {
+        let joined = |verdict| Row { runs: Some(3), ..row(verdict, 9.0) }.judged().verdict;
+        let reason = "the 95 % interval is ±9.0 % in nanoseconds and ±0.5 % in cycles";
+        assert_eq!(
+            joined(Verdict::Noisy("still ±40 % after 6 pairs; two states".into())),
+            Verdict::Noisy(reason.into())
+        );
+        let below = row(Verdict::BelowResolution("at most 101.000 ns; served unequally".into()), 9.0).judged();
+        assert_eq!(below.verdict, Verdict::BelowResolution("at most 109 ns; served unequally".into()));
+        let published = Verdict::BelowResolution("less than a cycle".into());
+        let without = Row { ns_within: None, ns_interval: None, ..row(published.clone(), 9.0) };
+        assert_eq!(without.judged().verdict, published, "without an interval nothing is said");
+    }
+
+    #[test]
     fn of_one_run_nothing_becomes_certain_and_of_several_what_their_interval_says() {
         let noisy = |runs, half| Row { runs, ..row(Verdict::Noisy("few blocks".into()), half) }.judged().verdict;
         assert_eq!([noisy(None, 1.0), noisy(Some(1), 1.0), noisy(Some(3), 9.0)].map(|one| one.name()), ["Noisy"; 3]);

@@ -307,6 +307,11 @@ mod tests {
             assert_eq!(of(on(Placement::Cores, 32), &smt, &flat), None, "more than its cores");
             assert_eq!(of(on(Placement::Close, 2), &smt, &flat), None, "siblings there, cores here");
             assert_eq!(of(on(Placement::Close, 2), &smt, &smt), Some(Placement::Close));
+            for placement in [Placement::Close, Placement::Cores] {
+                let there = of(on(placement.clone(), 1), &flat, &smt);
+                assert_eq!(there, of(on(placement.clone(), 1), &smt, &flat), "one thread runs alike on both");
+                assert_eq!(there, Some(placement));
+            }
             assert_eq!(of(on(Placement::Spread, 8), &smt, &flat), Some(Placement::Spread));
         }
         let unknown = run(CpuMachine::default(), Placement::Close);

@@ -216,6 +216,19 @@ mod tests {
     use syncscope_core::machine::CpuSignature;
 
     #[test]
+    fn beside_a_grid_one_block_is_a_grid() {
+        let on = |blocks, threads| Case {
+            blocks: Some(blocks),
+            threads: Some(threads),
+            ..Case::new("gpu.block.syncthreads")
+        };
+        assert_eq!(sizes([&on(132, 1024), &on(1, 1024)]), ["132×1024", "1×1024"]);
+        assert_eq!(sizes([&on(1, 32), &on(1, 1024)]), ["32 threads", "1024 threads"]);
+        let two = Case { devices: Some(2), ..on(132, 32) };
+        assert_eq!(sizes([&two, &on(1, 32)]), ["2 devices × 132×32", "32 threads"]);
+    }
+
+    #[test]
     fn filler_words_are_removed() {
         assert_eq!(cpu("AMD EPYC 9274F 24-Core Processor"), "AMD EPYC 9274F");
         assert_eq!(cpu("Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz"), "Intel Xeon Gold 6242");

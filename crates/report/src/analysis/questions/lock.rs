@@ -400,6 +400,15 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_without_a_number_leaves_open_which_is_the_most_expensive() {
+        let rows = vec![of_all("mcs", 1000.0), of_all("ticket", 3000.0), of_all("ttas", 5000.0)];
+        let is_named = |rows| said(cheapest, rows).unwrap().unwrap().contains("the most expensive");
+        assert!(is_named(rows.clone()));
+        let wide = within(Row { verdict: Verdict::Noisy("wide".into()), ..of_all("clh", 9000.0) }, 4000.0, 20_000.0);
+        assert!(!is_named([rows, vec![wide]].concat()));
+    }
+
+    #[test]
     fn overlapping_locks_are_not_ranked() {
         let rows = vec![within(of_all("std_mutex", 1300.0), 1150.0, 1450.0), of_all("pthread_mutex", 1204.0)];
         let question =

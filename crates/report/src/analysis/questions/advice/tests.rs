@@ -183,6 +183,12 @@ fn missing_rows_are_named() {
         missing(&asked(&data, Need::Protect, Some(3))),
         "no rows at 3 threads; the run has 2, 16; `syncscope run --only 'cpu.lock.*' --threads 3` measures them"
     );
+    let phases = run(vec![
+        Row { case: Case { threads: Some(1), ..Case::new("cpu.barrier.std") }, ..lock("ticket", 1, 9.0) },
+        Row { case: Case { threads: Some(2), ..Case::new("cpu.barrier.std") }, ..lock("ticket", 2, 90.0) },
+    ]);
+    let alone = advise(&phases, Need::Phases, Asked { threads: Some(1), on: Some(Domain::Cpu), ..Asked::default() });
+    assert_eq!(missing(&alone), "one thread shares nothing with another; the run has 2");
     assert!(
         missing(&asked(&data, Need::Protect, Some(16))).contains("fewer than two candidates"),
         "one lock is no choice"
