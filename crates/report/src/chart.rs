@@ -5,7 +5,7 @@ use syncscope_core::Row;
 use syncscope_core::stats::Interval;
 
 use crate::figure::extremes;
-use crate::reading::{Reading, State, bound, interval_within_run};
+use crate::reading::{NO_NUMBER, Reading, State, bound, interval_within_run};
 
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -217,15 +217,11 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// The cost of a row.
+    /// The cost of a row. A cell that says of no cost has no colour of one.
     pub(crate) fn of(row: &Row, index: usize) -> Self {
-        Self {
-            value: Point::cost(row, index, 0.0).y,
-            text: Reading::of(row).figure,
-            detail: None,
-            row: index,
-            also: None,
-        }
+        let text = Reading::of(row).figure;
+        let value = Point::cost(row, index, 0.0).y.filter(|_| text != NO_NUMBER);
+        Self { value, ..Self::note(text, index) }
     }
 
     /// Words about a row.
@@ -451,6 +447,19 @@ mod tests {
         {
             assert_eq!(point(verdict).y, None);
         }
+    }
+
+    #[test]
+    fn a_cell_without_a_figure_has_no_colour_of_a_cost() {
+        let cell = |ns_interval, verdict| {
+            let row = Row { ns_interval: Some(ns_interval), ..row(verdict) };
+            let Cell { text, value, .. } = Cell::of(&row, 0);
+            (text.replace('\u{a0}', " "), value)
+        };
+        let noisy = || Verdict::Noisy("wide".into());
+        assert_eq!(cell(Interval { low: -4.0, high: 24.0 }, noisy()), (NO_NUMBER.into(), None));
+        assert_eq!(cell(Interval { low: 7.0, high: 13.0 }, noisy()), ("7.0 to 13 ns".into(), Some(10.0)));
+        assert_eq!(cell(Interval { low: 9.8, high: 10.2 }, Verdict::Resolved), ("10.0 ns".into(), Some(10.0)));
     }
 
     #[test]

@@ -31,9 +31,6 @@ function cellShade(value, values) {
   return `background: color-mix(in oklab, var(--s1) ${Math.round(8 + 30 * share)}%, var(--surface))`;
 }
 
-/** The room of the names of lines, in letters. */
-const labelWidth = (spec) => Math.max(4.6, ...spec.lines.map(({ label }) => 0.62 * label.length + 1.6));
-
 const rowsOfCell = ({ row, also }) => (also === undefined ? [row] : [also, row]);
 
 /** A table as texts, for files. */
@@ -78,7 +75,7 @@ function costTable(spec, run, name) {
       content(cell, line, column),
     );
   };
-  return el(
+  const table = el(
     "table",
     { class: "cost-table" },
     el(
@@ -93,7 +90,7 @@ function costTable(spec, run, name) {
       el(
         "tr",
         null,
-        el("td", { style: `width: ${labelWidth(spec)}em` }),
+        el("td"),
         spec.columns.map((text) => el("th", { scope: "col" }, text)),
       ),
     ),
@@ -105,6 +102,7 @@ function costTable(spec, run, name) {
         .map((line) => el("tr", null, el("th", { scope: "row" }, line.label), line.cells.map(box(line)))),
     ),
   );
+  return el("div", { class: "cost-box" }, table);
 }
 
 function drawDecisionChart(host, spec, run, { id, question, charts }) {
@@ -209,7 +207,10 @@ function decisionsOfSeveral({ id, question, own }) {
   return el("div", { id, class: "decision-group" }, el("h3", null, question), el("div", { class: "decisions" }, cards));
 }
 
-const hasWholeRow = ({ charts }) => charts.length > 1 || charts[0].kind === "panels";
+/** A table of more columns needs the whole row. */
+const MOST_COLUMNS = 4;
+const hasWholeRow = ({ charts: [first, ...others] }) =>
+  others.length > 0 || first.kind === "panels" || (first.kind === "table" && first.columns.length > MOST_COLUMNS);
 
 /** The cards of one chart in pairs, so that no row is half empty: one is followed by the next. */
 function inPairs(decisions) {
