@@ -35,6 +35,9 @@ const CASE_COLUMNS = ["machine", "primitive", "parameters", "verdict", "case_id"
 /** The name of an axis with the unit of its numbers. */
 const columnOf = ({ label, unit }) => `${label}${{ time: ", ns", rate: ", per second" }[unit] || ""}`;
 
+/** The end of an interval that is beyond every axis has no number. */
+const written = (value) => (value === Number.MAX_VALUE ? null : value);
+
 /** The points of a chart, one a line, and the columns that name the case. */
 function chartCsv(spec) {
   const [named, titles] = [caseCells, CASE_COLUMNS];
@@ -52,7 +55,7 @@ function chartCsv(spec) {
     titleOf(spec),
     panel.title || "",
     group.label,
-    ...POINT_COLUMNS.map((column) => (column === "state" ? point.state || "resolved" : point[column])),
+    ...POINT_COLUMNS.map((column) => (column === "state" ? point.state || "resolved" : written(point[column]))),
     ...named(point),
   ];
   const lines = panels.flatMap((panel) =>

@@ -65,8 +65,13 @@ function leadersOf({ series, y }) {
   return atEnd.sort((a, b) => rank(a) - rank(b)).slice(0, LEADING.length);
 }
 
-const leadersNote = ({ y }) =>
-  `The coloured lines are the ${LEADING.length} ${isCost(y) ? "lowest" : "highest"} at the largest size where each thread has its own CPU. Hover over a grey line to see its name.`;
+function leadersNote({ y, series }, { length }) {
+  const which = isCost(y) ? "lowest" : "highest";
+  const isCrowded = series.some(({ points }) => points.some((point) => rowOfPoint(point)?.isCrowded));
+  const where = isCrowded ? "at the largest size where each thread has its own CPU" : "at the right end";
+  const what = length === 1 ? `The coloured line is the ${which}` : `The coloured lines are the ${length} ${which}`;
+  return `${what} ${where}. Hover over a grey line to see its name.`;
+}
 
 /** Grey lines lie below the others. */
 const greyFirst = (series) =>
@@ -89,7 +94,8 @@ export function withoutLoneFigures(spec) {
     });
     const without = spec.series.filter((one) => figuresOf(one).length === 0).map(({ label }) => label);
     const note = [spec.note, without.length ? `No figure: ${without.join("; ")}.` : null].flat();
-    return { ...spec, kind: "dots", x: spec.y, rows, rules: [], note };
+    const { series, y, ...rest } = spec;
+    return { ...rest, kind: "dots", x: y, rows, rules: [], note };
   }
   const end = Math.max(...spec.series.flatMap(({ points }) => points.map(({ x }) => x)));
   const isWithin = (one) => lone.includes(one) && figuresOf(one)[0].x < end;
@@ -326,10 +332,13 @@ export function lineAxes(spec, domains, box) {
         { class: "axes" },
         svg("line", { class: "base", x1: box.left, x2: box.right, y1: box.bottom, y2: box.bottom }),
         words({ class: "axis-title", x: 0, y: 12 }, spec.y.label),
-        words({ class: "axis-title", x: box.right, y: box.bottom + 37, "text-anchor": "end" }, spec.x.label),
+        words({ class: "axis-title", ...endingAt(box.right, spec.x.label), y: box.bottom + 37 }, spec.x.label),
       ),
   ];
 }
+
+/** A title ends at the right end of its axis; one for which the axis is too short begins at the edge of the chart. */
+const endingAt = (right, text) => (text.length * CHARACTER > right ? { x: 0 } : { x: right, "text-anchor": "end" });
 
 /** The width of a character of a rule's label. */
 const RULE_CHARACTER = 6.3;
@@ -451,7 +460,7 @@ export function lineChart(spec, width) {
     })),
   );
   const unnamed = labelled ? groups.filter((group) => !named.includes(group)).flat() : series;
-  const note = [leaders ? leadersNote(spec) : [], coincidenceNotes(groups)].flat();
+  const note = [leaders?.length ? leadersNote(spec, leaders) : [], coincidenceNotes(groups)].flat();
   return { root, spots, note, legend: unnamed.length ? lineLegend(unnamed) : null, highlight: highlighter(root) };
 }
 

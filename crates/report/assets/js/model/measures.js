@@ -59,7 +59,7 @@ export const MEASURES = [
   {
     id: "warps",
     label: "Rate, warps of an SM",
-    axis: "warps through a barrier per second, each multiprocessor",
+    axis: "warps per second, each multiprocessor",
     unit: "rate",
     rate: true,
     ...COST,
@@ -105,12 +105,13 @@ export function figureOf(row, measure) {
   return { state, y, low, high, p05, p95 };
 }
 
-/** The text beside a mark. */
+/** The text beside a mark: a range is written of times alone. */
 export function figureText(figure, row, measure) {
   if (measure === TIME) return row.figure;
   const { text } = UNITS[measure.unit];
   if (figure.state === "bound") return (figure.above ? "> " : "< ") + text(roundedBound(figure.y, !figure.above), 2);
   if (figure.state === "rough") return `~${text(figure.y, 3)}`;
+  if (figure.state === "open") return null;
   if (figure.state !== "resolved") return row.figure;
   return text(figure.y, 3);
 }
