@@ -13,7 +13,7 @@ import { drawGlossary } from "./glossary.js";
 import { DATA, ROWS, RUNS, SEVERAL, VERDICTS } from "./model/data.js";
 import { drawOverview } from "./overview.js";
 import { drawSectionCharts, drawSections } from "./sections.js";
-import { drawRows, isRows, showTable } from "./table/table.js";
+import { drawRows, isRows, presentRows, showTable } from "./table/table.js";
 import { drawTheme } from "./theme.js";
 import { hideTooltip, tooltip } from "./tooltip.js";
 
@@ -43,19 +43,18 @@ function goTo(id) {
   const question = id && !byId(id) ? questionNamed(id) : null;
   if (question) explore(stateOfQuestion(question));
   const target = id && byId(question || isExplorer(id) ? "explore" : id);
-  if (!target) return false;
-  goToElement(target);
-  return true;
+  if (target) goToElement(target);
 }
 
 function followLink(event) {
   const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
   if (!link || event.defaultPrevented) return;
   const id = link.getAttribute("href").slice(1);
-  const before = location.href;
-  if (!goTo(id)) return;
+  if (!byId(id) && !questionNamed(id) && !isExplorer(id)) return;
   event.preventDefault();
-  if (location.href === before) history.pushState(null, "", `#${id}`);
+  // The table keeps what the reader chose, and the explorer puts its state into the new address.
+  history.pushState(null, "", id === "rows" ? presentRows() : `#${id}`);
+  goTo(id);
 }
 
 /** What the signs and the verdicts mean. */

@@ -8,6 +8,7 @@ import {
   intervalWithinRun,
   parameters,
   PRIMITIVES,
+  roughly,
   RUNS,
   SEVERAL,
   verdictText,
@@ -47,7 +48,7 @@ function spreadText(row) {
   if (row.ns_p05 === null || row.ns_p95 === null || !(row.ns > 0)) return null;
   const cycles = row.cycles !== null;
   const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
-    cycles ? digits(end) : formatTime(end),
+    roughly(row, cycles ? digits(end) : formatTime(end)),
   );
   return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, execution orders and times`;
 }
@@ -76,7 +77,7 @@ function meaningText(row) {
 function threadsFact(row) {
   if (!hasFigure(row) || actors(row) <= 1) return null;
   const costs = ["slowest", "median", "fastest"].filter((which) => row[`${which}_ns`] !== null);
-  return fact("threads", costs.map((which) => `${which} ${formatTime(row[`${which}_ns`])}`).join(", "));
+  return fact("threads", costs.map((which) => `${which} ${roughly(row, formatTime(row[`${which}_ns`]))}`).join(", "));
 }
 
 /** The details in the tooltip: label and format. */
@@ -122,7 +123,6 @@ function meaningFacts(row) {
 
 function tooltipContent(row) {
   const known = hasFigure(row);
-  const roughly = (text) => (row.state === "rough" ? `~${text}` : text);
   return [
     el("p", { class: "tip-title" }, el("strong", null, row.title), SEVERAL ? ` · ${RUNS[row.run].label}` : ""),
     PRIMITIVES.get(row.primitive)?.summary
@@ -140,12 +140,12 @@ function tooltipContent(row) {
       intervalFacts(row),
       fact("spread", spreadText(row)),
       row.ns !== null ? fact("whose cost", meaningText(row)) : null,
-      known ? fact("cycles", row.cycles === null ? null : roughly(digits(row.cycles))) : null,
+      known ? fact("cycles", row.cycles === null ? null : roughly(row, digits(row.cycles))) : null,
       known
-        ? fact("per thread", row.ops_per_s_thread === null ? null : roughly(formatRate(row.ops_per_s_thread)))
+        ? fact("per thread", row.ops_per_s_thread === null ? null : roughly(row, formatRate(row.ops_per_s_thread)))
         : null,
       known && actors(row) > 1 && row.ops_per_s_total !== null
-        ? fact("total", roughly(formatRate(row.ops_per_s_total)))
+        ? fact("total", roughly(row, formatRate(row.ops_per_s_total)))
         : null,
       threadsFact(row),
       detailFacts(row),

@@ -121,13 +121,14 @@ function cellOverlay(cells, box, isSquare) {
   const root = svg("g");
   // Numbers in all cells of a matrix are read one by one only where there is room between them.
   const margin = isSquare ? 6.5 : 4;
-  for (const { x, y, text, state, ink } of cells) {
+  for (const { x, y, text, short, state, ink } of cells) {
     const [left, top] = [box.left + x * box.wide, box.top + y * box.high];
     if (state === "missing" && cells.length <= MOST_CELLS)
       root.append(hatch(left + 1, top + 1, box.wide - 2, box.high - 2));
-    if (!text || text.length * 6.6 + margin > box.wide || box.high < 16) continue;
+    const fitting = [text, short].find((one) => one && one.length * 6.6 + margin <= box.wide);
+    if (!fitting || box.high < 16) continue;
     const at = { x: round(left + box.wide / 2), y: round(top + box.high / 2 + 4), "text-anchor": "middle" };
-    root.append(words({ class: "cell-text", style: `fill: ${ink}`, ...at }, text));
+    root.append(words({ class: "cell-text", style: `fill: ${ink}`, ...at }, fitting));
   }
   return root;
 }

@@ -52,7 +52,7 @@ function rowFrom(columns, run, index) {
   row.name = name.join(".") + form;
   row.title = row.primitive + form;
   // The files have no letter mu.
-  if (row.group !== null) row.group = row.group.replace(/(\d) us$/, "$1\u00a0µs");
+  if (row.group !== null) row.group = row.group.replace(/(\d) us\b/g, "$1\u00a0µs");
   row.variables = row.layout === "private" ? `private, stride ${row.stride}` : row.layout;
   row.ops_per_s_thread = hasFigure(row) ? 1e9 / row.ns : null;
   row.details = null;
@@ -92,6 +92,9 @@ export const intervalWithinRun = (row) => [row.within_low, row.within_high];
 
 /** Whether the cost of a row is written as a number. */
 export const hasFigure = ({ state }) => state === "resolved" || state === "rough";
+
+/** A text of a row, with a tilde where its cost is rough. */
+export const roughly = (row, text) => (row.state === "rough" ? `~${text}` : text);
 
 export const ROWS_OF = RUNS.map(rowsFrom);
 export const ROWS = ROWS_OF.flat();

@@ -64,7 +64,8 @@ export function varies({ of }, rows) {
   return rows.some((row) => of(row) !== first);
 }
 
-const NATURALLY = new Intl.Collator("en", { numeric: true }).compare;
+/** Numbers within words sort as numbers: `tile 2` comes before `tile 16`. */
+export const NATURALLY = new Intl.Collator("en", { numeric: true }).compare;
 
 /** The sorted values of a dimension among rows, with null last. */
 export function valuesOf(dim, rows) {
@@ -74,7 +75,6 @@ export function valuesOf(dim, rows) {
   // Rows, and so their primitives, stand in the order of the catalogue.
   if (dim.id === "name") return values;
   if (ordered) values.sort((a, b) => rank(a) - rank(b));
-  // Numbers within words sort as numbers: `tile 2` comes before `tile 16`.
   else values.sort(NATURALLY);
   return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
 }

@@ -154,14 +154,16 @@ function sizeCondition(word) {
   };
 }
 
+/** As the files write it. */
 const fieldText = (value) =>
   String(value)
     .toLowerCase()
-    .replace(/\u00a0/g, " ");
+    .replace(/\u00a0/g, " ")
+    .replace(/(\d ?)µs/g, "$1us");
 
 /** A condition on a parameter. `threads:1,2,4` is one of them, `threads:2+` two or more; a value with a comma of its own is whole. */
 function fieldCondition(name, value) {
-  const values = [value, ...value.split(",")];
+  const values = [value, ...value.split(",")].map(fieldText);
   const [, least] = /^(\d+)\+$/.exec(value) || [];
   const fits = new Map([
     [null, false],

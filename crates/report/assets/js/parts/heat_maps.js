@@ -5,7 +5,7 @@ import { drawChart } from "../chart/chart.js";
 import { colourOf, COLOURS } from "../chart/marks.js";
 import { el } from "../dom.js";
 import { shortRunName } from "../explore/content.js";
-import { groupedBy, groupNumber, hasFigure, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
+import { groupedBy, groupNumber, hasFigure, roughly, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
 import { digits, NBSP, plural } from "../model/format.js";
 
 /** What the lines of a map show: the size of the cluster, or the blocks per multiprocessor. */
@@ -59,11 +59,11 @@ export function shortNumber(value, significant) {
   return value >= 999.5 ? String(Math.round(value)) : digits(value, significant);
 }
 
-/** A cell: coloured, with a tilde if the figure is rough, and hatched without a figure. */
+/** A cell: coloured, with a tilde if the figure is rough, and hatched without a figure. A small one has room for `short`. */
 export function costCell(row, unit) {
   if (!hasFigure(row)) return { state: "missing", text: "×", row };
-  const text = row.state === "rough" ? `~${unit.text(row.ns, 2)}` : unit.text(row.ns);
-  return { value: row.ns, text, row };
+  const short = roughly(row, unit.text(row.ns, 2));
+  return { value: row.ns, text: row.state === "rough" ? short : unit.text(row.ns), short, row };
 }
 
 const lineText = (value) => (Number.isInteger(value) ? String(value) : digits(value, 2));

@@ -8,6 +8,7 @@ import {
   hasFigure,
   parameters,
   placeWords,
+  roughly,
   ROWS,
   RUNS,
   SEVERAL,
@@ -27,9 +28,6 @@ const intervalWidth = figureOnly((row) => halfWidth(row.ns, row.ns_low, row.ns_h
 const ownWidth = figureOnly((row) =>
   row.within_low === null ? null : halfWidth(row.ns, row.within_low, row.within_high),
 );
-
-/** A number of a row, with a tilde where its cost is rough. */
-const roughly = (format) => (row, value) => (row.state === "rough" ? "~" : "") + format(value);
 
 /** The number by which a cost is sorted. */
 const costKey = (row) => row.bound ?? (hasFigure(row) ? row.ns : null);
@@ -62,7 +60,7 @@ function costNodes(row, value) {
 
 /** A number that is as rough as the cost of its row. */
 const figureColumn = (id, title, format, read, more) =>
-  numberColumn(id, title, null, { key: figureOnly(read), text: roughly(format), ...more });
+  numberColumn(id, title, null, { key: figureOnly(read), text: (row, value) => roughly(row, format(value)), ...more });
 const ofThreads = (id, title, more) =>
   figureColumn(id, title, formatTime, (row) => (actors(row) > 1 ? row[id] : null), more);
 const USUALLY = { usual: true };
@@ -89,12 +87,12 @@ const COLUMNS = [
     cell: costNodes,
   }),
   numberColumn("interval", "±", null, { ...USUALLY, key: intervalWidth, text: (row) => row.interval.slice(1) }),
-  textColumn("verdict", "Verdict", { ...USUALLY, text: (row, value) => verdictText(value), cell: verdictBadge }),
+  textColumn("verdict", "Verdict", { ...USUALLY, key: (row) => verdictText(row.verdict), cell: verdictBadge }),
   figureColumn("cycles", "Cycles", digits, (row) => row.cycles, USUALLY),
   ofThreads("equal_work_ns", "Equal work", USUALLY),
-  numberColumn("ops_per_s_total", "ops/s, all", plainRate, USUALLY),
+  figureColumn("ops_per_s_total", "ops/s, all", plainRate, (row) => row.ops_per_s_total, USUALLY),
   numberColumn("within", "± in this run", formatPercent, { key: ownWidth }),
-  numberColumn("ops_per_s_thread", "ops/s, each", plainRate),
+  figureColumn("ops_per_s_thread", "ops/s, each", plainRate, (row) => row.ops_per_s_thread),
   figureColumn("ns_p05", "5th percentile", formatTime, (row) => row.ns_p05),
   figureColumn("ns_p95", "95th percentile", formatTime, (row) => row.ns_p95),
   textColumn("meaning", "Whose cost", { key: whoseCost }),

@@ -4,6 +4,7 @@ import { goToElement } from "../chart/chart.js";
 import { byId, el } from "../dom.js";
 import { runSamples } from "../explore/keys.js";
 import { ROWS, ROWS_OF, SEVERAL, VERDICTS, verdictText } from "../model/data.js";
+import { NATURALLY } from "../model/dimensions.js";
 import { formatCount, plural } from "../model/format.js";
 import { search, topicOf } from "../model/search.js";
 import { cellNodes, knownColumns } from "./columns.js";
@@ -29,8 +30,6 @@ function foundRows() {
   return search(words, verdict ? candidates.filter((row) => row.verdict === verdict) : candidates, sort);
 }
 
-const BY_ALPHABET = new Intl.Collator().compare;
-
 function sortedRows(rows) {
   if (!TABLE.sort) return rows;
   const { key } = TABLE.sort;
@@ -38,7 +37,7 @@ function sortedRows(rows) {
   const compare = (a, b) => {
     const [left, right] = [key(a), key(b)];
     if (left === null || right === null) return (left === null) - (right === null);
-    return direction * (typeof left === "number" ? left - right : BY_ALPHABET(left, right));
+    return direction * (typeof left === "number" ? left - right : NATURALLY(left, right));
   };
   return [...rows].sort(compare);
 }
@@ -187,7 +186,7 @@ function columnChooser() {
   return el("details", { class: "chooser" }, el("summary", null, "Columns"), el("div", null, boxes));
 }
 
-export const isRows = (hash) => /^#?rows\?/.test(hash);
+export const isRows = (hash) => /^#?rows(\?|$)/.test(hash);
 
 /** The address of the table as it is: `#rows?q=mutex`, or of certain rows: `#rows?run=0&only=3,17`. */
 function tableAddress({ words, verdict, only }) {
@@ -197,6 +196,9 @@ function tableAddress({ words, verdict, only }) {
   if (only) parts.set("only", only.rows.map(({ run, index }) => `${run}.${index}`).join(","));
   return parts.size ? `#rows?${parts.toString().replace(/%2C/gi, ",")}` : "#rows";
 }
+
+/** The address of what the table shows. */
+export const presentRows = () => tableAddress(TABLE);
 
 export const rowsAddress = (rows) => tableAddress({ only: { rows } });
 
@@ -247,7 +249,7 @@ export const shows = (rows, text) => (event) => {
 /** Keeps what the reader has typed in the address. */
 function rememberTable() {
   try {
-    history.replaceState(null, "", tableAddress(TABLE));
+    history.replaceState(null, "", presentRows());
   } catch (error) {
     /* browsers may limit how often an address changes */
   }
@@ -297,7 +299,6 @@ export function drawRows() {
   tableBox.append(el("table", null, tableHead, tableBody));
   tableBox.addEventListener("scroll", followScroll);
   tableBox.addEventListener("keydown", followKey);
-  addEventListener("beforeprint", () => drawRange(0, TABLE.found.length));
   byId("rows").append(
     el(
       "div",
