@@ -219,7 +219,8 @@ export const csvText = (lines) => lines.map((line) => line.map(csvCell).join(","
 
 /** Copies a text and says so on the button. */
 export function copyText(text, button) {
-  const before = button.textContent;
+  // A second press finds the button with the words of the first one.
+  const before = (button.dataset.words ||= button.textContent);
   const say = (words) => {
     button.textContent = words;
     setTimeout(() => (button.textContent = before), 1500);

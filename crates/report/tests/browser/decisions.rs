@@ -8,7 +8,7 @@ use syncscope_report::{RunData, compare, page};
 use crate::chromium::{number, open_and, open_undrawn};
 use crate::synthetic;
 
-fn stored(name: &str) -> RunData {
+pub(crate) fn stored(name: &str) -> RunData {
     let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results", name].iter().collect();
     RunData::load(&path, synthetic::catalogue()).unwrap()
 }

@@ -1,6 +1,7 @@
 //! The page as a reader uses it: links land on their target, the explorer keeps its state, charts and rows become files.
 
 use crate::chromium::{Counts, number, open_and, open_undrawn, plain};
+use crate::decisions::stored;
 use crate::synthetic;
 use syncscope_core::stats::Interval;
 use syncscope_core::{Case, Group, Layout, Mode, Nanoseconds, Row, Space, Verdict};
@@ -260,4 +261,130 @@ fn parameters_keep_their_values_beside_phrases() {
         let is_found = text.starts_with(&format!("{rows} of 9 rows"));
         assert_eq!(is_found, *rows > 0, "{query}: {text}");
     }
+}
+
+/// What the table shows follows the address, and each column is sorted by what stands in it.
+#[test]
+fn the_table_follows_its_address_and_sorts_what_it_shows() {
+    let script = "
+        const view = page.defaultView;
+        const all = page.querySelector('#rows [role=status]').textContent;
+        const shown = () => page.querySelector('#rows [role=status]').textContent === all ? 'all' : 'some';
+        page.querySelector('.evidence a[href^=\"#rows\"]').click();
+        const some = shown();
+        view.history.replaceState(null, '', '#rows');
+        view.dispatchEvent(new view.PopStateEvent('popstate'));
+        root.dataset.shown = `${some} ${shown()}`;
+        const filter = page.querySelector('#rows input[type=search]');
+        filter.value = 'mutex';
+        filter.dispatchEvent(new view.Event('input'));
+        page.querySelector('#nav a[href=\"#rows\"]').click();
+        root.dataset.kept = `${view.location.hash} ${shown()}`;
+        view.history.replaceState(null, '', '#rows');
+        view.dispatchEvent(new view.PopStateEvent('popstate'));
+        const head = (name) => page.querySelector(`#rows th[data-column=\"${name}\"]`);
+        const texts = (name) => {
+            const at = [...head(name).parentNode.children].indexOf(head(name));
+            return [...page.querySelectorAll('#rows tbody tr')].map((row) => row.children[at].textContent);
+        };
+        const naturally = new Intl.Collator('en', { numeric: true }).compare;
+        const unsorted = ['variables', 'more', 'verdict'].filter((name) => {
+            head(name).querySelector('button').click();
+            const found = texts(name);
+            const said = found.filter(Boolean);
+            const isLast = found.slice(0, said.length).every(Boolean);
+            return new Set(said).size < 2 || !isLast || String(said) !== String([...said].sort(naturally));
+        });
+        root.dataset.unsorted = unsorted.join(' ');
+        const rates = texts('ops_per_s_total');
+        const costs = texts('ns').map((text) => text.startsWith('~'));
+        root.dataset.rough = costs.filter((isRough, at) => isRough && rates[at]).length;
+        root.dataset.exact = rates.filter((text, at) => text && text.startsWith('~') !== costs[at]).length;
+        root.dataset.files = texts('more').some((text) => /\\d us\\b/.test(text));";
+    let run = stored("epyc-zen5-2cpu-vm");
+    let Some((counts, _)) = open_undrawn(&[run], DESKTOP, script, "") else { return };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert_eq!(counts["shown"], "some all");
+    assert_eq!(counts["kept"], "#rows?q=mutex some");
+    assert_eq!(counts["unsorted"], "");
+    assert!(number(&counts, "rough") > 0 && number(&counts, "exact") == 0, "{counts:?}");
+    assert_eq!(counts["files"], "false", "a unit of the files");
+}
+
+/// Links lead into what is closed, and a button that was pressed twice has its own words again.
+#[test]
+fn links_open_their_target_and_buttons_keep_their_words() {
+    let script = "
+        page.querySelector('.meanings').open = true;
+        page.querySelector('.meanings a').click();
+        root.dataset.opened = page.querySelector('.glossary').open;
+        Object.defineProperty(page.defaultView.navigator, 'clipboard', { value: { writeText: async () => {} } });
+        const button = [...page.querySelectorAll('#explore button')].find((one) => one.textContent === 'Copy link');
+        button.click();
+        await wait(100);
+        const first = button.textContent;
+        button.click();
+        await wait(5000);
+        root.dataset.words = `${first}, ${button.textContent}`;";
+    let Some((counts, _)) = open_undrawn(&[synthetic::both()], DESKTOP, script, "") else { return };
+    assert_eq!((counts["opened"].as_str(), counts["words"].as_str()), ("true", "Copied, Copy link"), "{counts:?}");
+}
+
+/// One figure of each line makes rows of dots: their file has the figures under the names of their axes, and their texts the unit of
+/// the axis.
+#[test]
+fn figures_without_a_line_keep_their_unit() {
+    let script = "
+        const view = page.defaultView;
+        const saved = [];
+        view.URL.createObjectURL = (blob) => (saved.push(blob), '#');
+        view.HTMLAnchorElement.prototype.click = function () {};
+        const figure = () => page.querySelector('.explored figure');
+        await until(() => figure().querySelector('svg.chart.dots'));
+        figure().querySelectorAll('.exports button')[2].click();
+        const [header, ...lines] = (await read(saved[0])).trim().split('\\n');
+        root.dataset.header = header.replaceAll('\"', '').split(',').slice(3, 6).join(',');
+        const quoted = (line) => line.split(/,(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)/);
+        root.dataset.figures = lines.filter((line) => Number(quoted(line)[3]) > 5 && quoted(line)[4] === '').length;
+        root.dataset.lines = lines.length;
+        page.querySelector('[data-question=\"cpu.openmp\"]').click();
+        const show = page.querySelector('#explore select[data-key=y]');
+        show.value = 'thread';
+        show.dispatchEvent(new view.Event('change'));
+        await until(() => figure().querySelector('svg.chart.dots'));
+        root.dataset.texts = [...figure().querySelectorAll('.value')].map((one) => one.textContent).join('|');";
+    let mut run = stored("epyc-zen4-2cpu-vm");
+    run.rows.retain(|row| ["cpu.openmp.", "cpu.wait."].iter().any(|family| row.case.primitive.starts_with(family)));
+    let Some((counts, _)) = open_undrawn(&[run], DESKTOP, script, "#explore?q=family:wait") else { return };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert_eq!(counts["header"], "time per operation, ns,y", "{counts:?}");
+    assert!(number(&counts, "lines") > 0 && counts["figures"] == counts["lines"], "{counts:?}");
+    let texts = words(&counts, "texts");
+    assert!(!texts.is_empty() && texts.iter().all(|text| text.ends_with("ops/s")), "{texts:?}");
+}
+
+/// Long names leave the columns of figures their words, and a long heading stands beside its sentence.
+#[test]
+fn no_text_is_squeezed() {
+    let run = stored("h200-standard");
+    let script = "
+        const narrow = [];
+        const over = [];
+        const [number, sentence] = page.querySelector('.answers li').children;
+        number.textContent = '1,242–9,933\u{a0}ns';
+        const cells = () => [...page.querySelectorAll('.decision:not(.wide) .cost-table td button')];
+        for (const width of [820, 1024, 1280, 1920]) {
+            frame.width = width;
+            await wait(500);
+            narrow.push(Math.min(...cells().map((one) => one.clientWidth)));
+            const room = page.createRange();
+            room.selectNodeContents(number);
+            over.push(room.getBoundingClientRect().right > sentence.getBoundingClientRect().left);
+        }
+        root.dataset.narrow = narrow.join('|');
+        root.dataset.over = over.join('|');";
+    let Some((counts, _)) = open_undrawn(&[run], DESKTOP, script, "") else { return };
+    assert_eq!(counts.get("errors"), None, "{counts:?}");
+    assert!(words(&counts, "narrow").iter().all(|width| width.parse::<i64>().unwrap() > 55), "{counts:?}");
+    assert_eq!(counts["over"], "false|false|false|false");
 }

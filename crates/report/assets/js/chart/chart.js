@@ -23,7 +23,7 @@
 //         `heading` alone is a line between rows. `all` is what the label leaves out, shown when it is pointed at. `texts` stand in the columns at the right; without columns, each point has
 //         its own `text`. In dots, points may have `primitive`, `colour`, `variant` and `run` of their own, and
 //         bar: [from, to], a thick line, and most, a maximum. An anchor { x, certain, tip } is a grey tick behind them.
-//   cell  { x, y, value, text, state, colour, row, tip }
+//   cell  { x, y, value, text, short, state, colour, row, tip }
 //         x and y count columns and lines. The colour follows from the value within `range`, or is given. A cell that is
 //         "missing" is hatched.
 //   rectangle [[x1, x2], [y1, y2], colour, tip]
@@ -169,7 +169,7 @@ export function drawEverything(target) {
 
 /** Goes to an element. The charts above it are drawn first: they would move it when they appear. */
 export function goToElement(target) {
-  if (target.matches("details")) target.open = true;
+  for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
   drawEverything(target);
   target.scrollIntoView();
 }

@@ -36,19 +36,29 @@ const textRoom = (spec) =>
 const isStacked = (spec, width) =>
   width < NARROW && ((spec.columns || []).length > 0 || labelRoom(spec) + textRoom(spec) > 0.45 * width);
 
-/** The widths of the columns of numbers. */
-const columnWidths = (spec) =>
-  (spec.columns || []).map((title, at) => {
-    const texts = [title, ...spec.rows.map((row) => (row.texts && row.texts[at]) || "")];
-    return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
-  });
-
 /** A label has a second line where there is too little room for one: its end may name what was found. */
 function inLines(label, fits, most = fits) {
   if (label.length <= fits) return [label];
   const cut = label.lastIndexOf(" ", fits);
   return cut > 0 ? [label.slice(0, cut), shortened(label.slice(cut + 1), most)] : [shortened(label, fits)];
 }
+
+/** The most letters in a line of a column of numbers: a mean and the cost of equal work have two. */
+const MOST_LETTERS = 18;
+const numberLines = (text) => inLines(text || "", MOST_LETTERS, 2 * MOST_LETTERS);
+
+/** Columns of numbers that leave a narrow chart no room for names are left out: the tooltips have the numbers. */
+function withFittingNumbers(spec, width) {
+  const room = columnWidths(spec).reduce((left, size) => left - size, width);
+  return width < NARROW && room < 0.4 * width ? { ...spec, columns: [] } : spec;
+}
+
+/** The widths of the columns of numbers. */
+const columnWidths = (spec) =>
+  (spec.columns || []).map((title, at) => {
+    const texts = [title, ...spec.rows.flatMap((row) => numberLines(row.texts && row.texts[at]))];
+    return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
+  });
 
 /** The lines of a label above its points: the numbers stand beside the first one. */
 function labelLines(label, spec, width) {
@@ -76,7 +86,10 @@ function dotHeights(spec, width) {
 const MANY_ROWS = 12;
 const dotTop = (spec) => (spec.rows.length >= MANY_ROWS ? 46 : 32);
 const DOT_BOTTOM = 34;
-export const dotHeight = (spec, width) => dotTop(spec) + dotHeights(spec, width).height + DOT_BOTTOM;
+export function dotHeight(given, width) {
+  const spec = withFittingNumbers(given, width);
+  return dotTop(spec) + dotHeights(spec, width).height + DOT_BOTTOM;
+}
 
 /** The gutter of labels, the axis and the columns of numbers. */
 function dotBox(spec, width) {
@@ -136,8 +149,11 @@ function columnTexts(spec, places, box) {
   spec.rows.forEach((row, line) => {
     const y = round(box.top + places[line].label);
     ends.forEach((x, at) => {
-      const text = row.texts && row.texts[at];
-      if (text) root.append(words({ class: "value", x, y, "text-anchor": "end" }, text));
+      const lines = numberLines(row.texts && row.texts[at]);
+      lines.forEach((text, n) => {
+        const place = { x, y: y + LABEL_LINE * (n - (box.stacked ? 0 : (lines.length - 1) / 2)) };
+        if (text) root.append(words({ class: "value", ...place, "text-anchor": "end" }, text));
+      });
     });
   });
   return root;
@@ -148,7 +164,8 @@ function dotAxis(spec, domain, box, position) {
   const all = spec.x.values || ticksOf(spec.x, domain, Math.round((box.right - box.left) / 64));
   const ticks = fittingTicks(all, position, 52);
   // A long title has the width of the chart.
-  const startsLeft = box.stacked || box.left + CHARACTER * (spec.x.label || "").length > box.width;
+  const end = box.columns.length ? box.right : box.width;
+  const startsLeft = box.stacked || box.left + CHARACTER * (spec.x.label || "").length > end;
   return [
     Plot.gridX(ticks, { className: "grid", stroke: "var(--faint)", strokeOpacity: 1 }),
     ...["top", "bottom"]
@@ -276,7 +293,8 @@ function dotOverlay(spec, places, box, position, lane, spots) {
   return root;
 }
 
-export function dotChart(spec, width) {
+export function dotChart(given, width) {
+  const spec = withFittingNumbers(given, width);
   const { places, height } = dotHeights(spec, width);
   const box = dotBox(spec, width);
   const points = spec.rows.flatMap((row) => row.points || []);
