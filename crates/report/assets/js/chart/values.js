@@ -80,7 +80,7 @@ export function positionOn(axis, [low, high], [from, to]) {
   return (value) => from + ((shape(Math.min(Math.max(value, low), high)) - shape(low)) / span) * (to - from);
 }
 
-/** A spread reaches beyond the axis if it is wider than this factor. */
+/** A spread, and an interval too wide for a figure, reach beyond the axis if they are wider than this factor. */
 const MOST_SPREAD = 4;
 
 export const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
@@ -90,13 +90,11 @@ export const hasPlace = (point) => point.state !== "missing" && point.state !== 
 function endsOf(point, at) {
   const value = point[at];
   if (!hasPlace(point) || !isNumber(value)) return [];
-  const state = point.state || "resolved";
-  if (state !== "resolved") return [value];
-  const spread = [
-    isNumber(point.p05) ? Math.max(point.p05, value / MOST_SPREAD) : null,
-    isNumber(point.p95) ? Math.min(point.p95, value * MOST_SPREAD) : null,
-  ];
-  return [value, point.low, point.high, point.most, ...spread].filter(isNumber);
+  const limited = (ends) =>
+    ends.filter(isNumber).map((end) => Math.min(Math.max(end, value / MOST_SPREAD), value * MOST_SPREAD));
+  const interval = [point.low, point.high];
+  if ((point.state || "resolved") !== "resolved") return [value, ...limited(interval)];
+  return [value, ...interval, point.most, ...limited([point.p05, point.p95])].filter(isNumber);
 }
 
 /** The range of an axis: the figures with a margin, and wide enough that noise does not look like a trend. */

@@ -279,3 +279,27 @@ fn a_line_that_ends_early_does_not_seem_to_go_on() {
     assert_eq!(number(&counts, "far"), 1, "the block's: {counts:?}");
     assert_ne!(counts["dashes"], "none");
 }
+
+/// A line that ends at the edge of a chart would seem to be a shorter interval.
+#[test]
+fn an_interval_too_wide_for_a_figure_is_drawn_whole() {
+    let rows = vec![
+        exact(case("cpu.lock.mcs", 1), 10.0),
+        noisy(row(case("cpu.lock.mcs", 2), 3.0, 10.0, 35.0)),
+        exact(case("cpu.lock.mcs", 4), 10.0),
+    ];
+    let script = "
+        const chart = page.querySelector('.explored svg.chart');
+        const ticks = [...chart.querySelectorAll('.axes text')].flatMap((text) => {
+            const place = /,([-\\d.]+)\\)/.exec(text.getAttribute('transform') || '');
+            const [, size] = /^(\\d+)\\sns$/.exec(text.textContent) || [];
+            return place && size ? [[Math.log10(Number(size)), Number(place[1])]] : [];
+        });
+        const [first, last] = [ticks[0], ticks[ticks.length - 1]];
+        const decade = Math.abs((last[1] - first[1]) / (last[0] - first[0]));
+        const lines = [...chart.querySelectorAll('.whisker path')].map((path) => path.getAttribute('d').match(/[\\d.]+/g));
+        const long = Math.max(...lines.map(([, from, , to]) => Math.abs(to - from)));
+        root.dataset.percent = Math.round((100 * long) / (decade * Math.log10(35 / 3)));";
+    let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
+    assert!((98..=102).contains(&number(&counts, "percent")), "{counts:?}");
+}
