@@ -453,7 +453,7 @@ row! {
         pub provisional: bool => [
             Column::text(
                 "provisional",
-                "`yes` if the run ended before all measurement blocks of the case were taken; a resumed run measures it again",
+                "`yes` if the run ended before the case had enough measurement blocks; a resumed run measures it again",
                 |row| if row.provisional { "yes" } else { "" }.to_owned(),
                 |row, cell, _| {
                     row.provisional = cell == "yes";

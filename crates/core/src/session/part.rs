@@ -106,6 +106,18 @@ impl Part {
         self.cases.iter().any(|pending| is_own(&pending.case.primitive))
     }
 
+    /// At the end of a budget, what has its fewest blocks, in as many processes as it was to have, needs no more: a run whose time is
+    /// just enough would else have no complete row. What a user compares has its layouts in later blocks.
+    pub(super) fn finish_what_has_its_fewest(&mut self) {
+        let is_known = |pending: &&mut PendingCase| pending.has_its_fewest() && !is_own(&pending.case.primitive);
+        self.unfinished_mut().filter(is_known).for_each(|pending| pending.is_finished = true);
+    }
+
+    /// Whether each case needs no more blocks.
+    pub(super) fn has_finished_all(&self) -> bool {
+        self.unfinished().all(|pending| pending.is_finished)
+    }
+
     /// Leaves cases to later runs, so that those that are kept can be finished in the time that is `left`. Only where an earlier
     /// run knew enough of all: then a few more blocks of each would change nothing, however often a run is resumed. Returns
     /// whether it did.
@@ -134,10 +146,12 @@ impl Part {
         if self.schedule.made < self.schedule.fewest && !self.cases.is_empty() {
             return;
         }
+        let of_latest = self.cases.len();
         self.ahead.append(&mut self.cases);
         let is_too_late = left.is_some_and(|left| left < SHORTEST) && !self.ahead.is_empty();
         if self.waiting.is_empty() || is_too_late {
             self.cases = std::mem::take(&mut self.ahead);
+            self.schedule.expect_passes_over(self.cases.len(), of_latest);
         } else {
             self.cases = std::mem::take(&mut self.waiting);
             self.schedule.made = 0;
@@ -371,6 +385,20 @@ mod tests {
             part.end_pass(SECOND, None);
         }
         assert!(part.waiting.is_empty() && part.ahead.is_empty());
+    }
+
+    /// A pass over the last few cases says how long one over all of them takes.
+    #[test]
+    fn the_passes_over_all_cases_are_expected_to_be_longer_than_the_latest_ones_over_some() {
+        let mut part = part(0, "cpu.atomic.add");
+        part.leave_waiting(9);
+        for (cases, seconds) in [(9, 9), (1, 1)] {
+            assert_eq!(part.cases.len(), cases);
+            (0..part.schedule.fewest).for_each(|_| part.end_pass(seconds * SECOND / 10, None));
+        }
+        assert_eq!((part.cases.len(), part.schedule.latest), (10, SECOND));
+        part.schedule.spent = Duration::ZERO;
+        assert_eq!(part.next_share(Preset::Quick.into(), 1, Some(SECOND)), None, "there is time for the last pass alone");
     }
 
     #[test]

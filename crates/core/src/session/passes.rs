@@ -48,6 +48,12 @@ fn group_by_layout(observations: &mut [Observation]) {
     }
 }
 
+/// Finishes what is known well enough at the end of a budget. Returns how the run ended.
+fn finish_known(parts: &mut [Part]) -> Status {
+    parts.iter_mut().for_each(Part::finish_what_has_its_fewest);
+    if parts.iter().all(Part::has_finished_all) { Status::Done } else { Status::BudgetSpent }
+}
+
 /// What is to do something, and of which the compiler left nothing, does not do it.
 fn fail_if_elided(found: &mut Measurement, check: Option<OwnCheck>) {
     let (Verdict::Elided(summary), Some(check)) = (&found.verdict, check) else { return };
@@ -85,6 +91,7 @@ impl Passes<'_> {
         let work = |part: &Part| part.work(left.map(|left| part.share_of(left, planned)));
         self.observer.planned(&parts.iter().map(work).collect::<Vec<_>>());
         let ended = self.all_passes(laboratories, &mut parts);
+        let ended = ended.map(|ended| if ended == Status::BudgetSpent { finish_known(&mut parts) } else { ended });
         // The blocks since the first one, of cases that the run does not return to.
         for pending in parts.iter_mut().flat_map(Part::unfinished_mut) {
             self.record(pending, Recorded::Everything)?;

@@ -185,6 +185,11 @@ impl PendingCase {
         self.blocks() + 1 >= self.settings.blocks.max || self.is_over_budget()
     }
 
+    /// Whether it has its fewest blocks.
+    pub(super) fn has_its_fewest(&self) -> bool {
+        self.blocks() >= self.settings.blocks.min
+    }
+
     /// Whether it has its fewest blocks after the next one.
     pub(super) fn has_next_its_fewest(&self) -> bool {
         self.blocks() + 1 >= self.settings.blocks.min

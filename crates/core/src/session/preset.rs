@@ -334,6 +334,13 @@ impl PassSchedule {
         self.latest = took / passes.max(1);
     }
 
+    /// The next passes are over so many cases, where the latest was over others.
+    pub(super) fn expect_passes_over(&mut self, cases: usize, of_latest: usize) {
+        if of_latest > 0 {
+            self.latest = self.latest.mul_f64(cases as f64 / of_latest as f64);
+        }
+    }
+
     /// The time of each of so many shares of the rest, if `left` is all the time there is, and how many of them there are if a
     /// pass takes as long as the latest.
     pub(super) fn shares(&self, shares: u32, left: Option<Duration>) -> (Duration, u32) {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use syncscope_core::Case;
 use syncscope_core::run::Status;
-use syncscope_core::session::Limits;
 use syncscope_core::session::plan::Plan;
+use syncscope_core::session::{Limits, SessionError};
 
 use crate::{Fixture, MIN_BLOCKS, Recorder, Timed};
 
-/// How many cases of a run with a budget have so many blocks in the end. All rows are provisional.
+/// How many cases of a run with a budget have so many blocks in the end. Rows of fewer than the fewest are provisional.
 fn cases_by_blocks(fixture: &mut Fixture) -> BTreeMap<usize, usize> {
     let session = fixture.start();
     let mut recorder = Recorder::default();
@@ -21,7 +21,7 @@ fn cases_by_blocks(fixture: &mut Fixture) -> BTreeMap<usize, usize> {
     let rows: BTreeMap<Case, _> = rows.into_iter().map(|row| (row.case.clone(), row)).collect();
     let mut cases = BTreeMap::new();
     for (case, blocks) in recorder.blocks() {
-        assert_eq!(rows[&case].provisional, case.primitive != "cpu.fence.flush", "{case}");
+        assert_eq!(rows[&case].provisional, blocks < MIN_BLOCKS && case.primitive != "cpu.fence.flush", "{case}");
         *cases.entry(blocks).or_default() += 1;
     }
     assert_eq!(rows.len(), recorder.blocks().len());
@@ -60,6 +60,18 @@ fn after_a_slow_first_pass_all_cases_get_what_the_preset_gives_them() {
     assert!(divided.abs_diff(unlimited) * 20 < unlimited, "{divided} and {unlimited} blocks");
 }
 
+/// Of the preset's 9 seconds, two are enough for the fewest blocks of all cases.
+#[test]
+fn a_budget_that_ends_in_the_middle_of_the_plan_gives_complete_rows_of_what_has_its_fewest_blocks() {
+    let mut fixture = Fixture { budget: Some(Duration::from_secs(2)), ..Fixture::new(Duration::from_millis(2)) };
+    let session = fixture.start();
+    let mut recorder = Recorder::default();
+    let finished = fixture.measure(session, &Limits::default(), &mut recorder);
+    let rows = finished.directory.read_rows().unwrap();
+    assert!(recorder.blocks().values().all(|blocks| *blocks >= MIN_BLOCKS || *blocks == 1));
+    assert_eq!((finished.status, rows.iter().filter(|row| row.provisional).count()), (Status::Done, 0));
+}
+
 #[test]
 fn a_budget_for_no_case_gives_what_it_can() {
     assert_eq!(cases_by_blocks(&mut Fixture::with_budget(5, 1)).values().sum::<usize>(), 2);
@@ -70,7 +82,8 @@ fn runs_that_are_resumed_with_short_budgets_get_further_and_lose_nothing() {
     let mut fixture = Fixture::with_budget(38, 1);
     let mut session = fixture.start();
     let (mut rows, mut resumed) = (BTreeMap::<Case, u64>::new(), 0);
-    while rows.len() < 12 {
+    let mut complete = 0;
+    loop {
         let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
         let now = finished.directory.read_rows().unwrap();
         let samples = finished.directory.read_samples().unwrap();
@@ -79,18 +92,21 @@ fn runs_that_are_resumed_with_short_budgets_get_further_and_lose_nothing() {
             let lines = samples.get(&row.case.id()).map_or(0, |samples| samples.len() as u64);
             assert_eq!(lines, pairs + excluded, "{}", row.case);
         }
+        let complete_now = now.iter().filter(|row| !row.provisional).count();
         let now: BTreeMap<Case, u64> = now.into_iter().map(|row| (row.case, row.pairs.unwrap_or(0))).collect();
         assert!(rows.iter().all(|(case, pairs)| now[case] >= *pairs), "{rows:?} {now:?}");
-        assert!(now.len() > rows.len(), "{now:?}");
-        rows = now;
+        assert!(complete_now > complete, "{now:?}");
+        (rows, complete) = (now, complete_now);
+        if finished.status == Status::Done {
+            break;
+        }
+        assert_eq!(finished.status, Status::BudgetSpent);
         resumed += 1;
         session = fixture.resume().unwrap();
     }
-    assert!((2..=4).contains(&resumed), "{resumed}");
-    fixture.budget = None;
-    let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
-    assert_eq!(finished.status, Status::Done);
-    assert!(finished.directory.read_rows().unwrap().iter().all(|row| !row.provisional));
+    assert_eq!((rows.len(), complete), (12, 12));
+    assert!((1..=4).contains(&resumed), "{resumed}");
+    assert!(matches!(fixture.resume(), Err(SessionError::Complete(_))));
 }
 
 #[test]
