@@ -398,7 +398,11 @@ mod tests {
         }
         assert_eq!((part.cases.len(), part.schedule.latest), (10, SECOND));
         part.schedule.spent = Duration::ZERO;
-        assert_eq!(part.next_share(Preset::Quick.into(), 1, Some(SECOND)), None, "there is time for the last pass alone");
+        assert_eq!(
+            part.next_share(Preset::Quick.into(), 1, Some(SECOND)),
+            None,
+            "there is time for the last pass alone"
+        );
     }
 
     #[test]

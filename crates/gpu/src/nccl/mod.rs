@@ -60,7 +60,7 @@ pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
         summary: "NCCL's sum of two floats (8 bytes) per device, captured in one CUDA graph per device",
-        operation: "one sum over all devices, in a chain that replays one graph",
+        operation: "one sum over all devices, for which each device replays its graph",
         source: SOURCE,
         facts: FACTS,
     },

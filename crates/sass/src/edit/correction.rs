@@ -87,8 +87,8 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
                     trial.instructions().into_iter().find(|found| found.offset == first)?;
                 let cycles = (u32::from(control.stall) + needed - left).min(LONGEST_STALL.into()) as u8;
                 trial.set_stall(first, cycles).ok()?;
-                let why = "so that later instructions still have their operands in time";
-                let change = format!("{mnemonic} now stalls {cycles} cycles, {why}");
+                let why = "so that operands are ready when later instructions need them";
+                let change = format!("{mnemonic} now stalls for {cycles} cycles, {why}");
                 made.push(Correction { offset: compiled_at, change });
             }
             _ => break,
@@ -118,7 +118,7 @@ fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Corre
         if index + 1 == read && setter.control.stall < 2 {
             edit.set_stall(offset(index), 2)?;
             let why = "so that its barrier is set when the clock read waits for it";
-            made.push(Correction { offset: at, change: format!("{instruction} now stalls 2 cycles, {why}") });
+            made.push(Correction { offset: at, change: format!("{instruction} now stalls for 2 cycles, {why}") });
         }
         edit.set_wait(offset(read), barrier)?;
         let change =

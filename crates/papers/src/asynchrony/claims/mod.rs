@@ -314,7 +314,7 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
         _ => Truth::Fails,
     };
     let found = format!(
-        "{} launches show {orders} orders of blocks and {assignments} assignments to multiprocessors; in {}, two assignments \
+        "{} launches show {orders} block orders and {assignments} assignments of blocks to multiprocessors; in {}, two of these \
          alternate",
         grouped(launches),
         figure::share(alternating_draws as usize, draws as usize, "draw").0
@@ -351,7 +351,7 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
 fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
     let (what, of) = match claim {
         Claim::IncreasingOrder => ("the lower-numbered block arrived first in", "neighbouring pairs"),
-        Claim::FirstComponentOnly => ("inconsistencies occur at the last component in", "executions"),
+        Claim::FirstComponentOnly => ("inconsistencies at the last component occur in", "executions"),
         Claim::NoneInsideWarp => ("inconsistencies inside a warp occur in", "executions"),
         Claim::AtBlockBorders => ("inconsistencies at block boundaries occur in", "executions"),
         Claim::AtWarpBorders => ("inconsistencies at warp boundaries occur in", "executions"),
@@ -365,16 +365,26 @@ fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
         return Some(format!("never observed: at most {} of {of} are affected (95 % confidence)", percent(bound)));
     }
     let least = known().map(|known| known.share).reduce(f64::min)?;
-    let range = if least < most { format!("{} to {}", percent(least), percent(most)) } else { percent(most) };
+    let is_tiny = |share: f64| share > 0.0 && share < TINY;
+    let range = if least >= most {
+        percent(most)
+    } else if is_tiny(least) && !is_tiny(most) {
+        format!("under 0.01 % to {}", percent(most))
+    } else {
+        format!("{} to {}", percent(least), percent(most))
+    };
     Some(format!("{what} {range} of {of}"))
 }
+
+/// A smaller share is in parts per million.
+const TINY: f64 = 1e-4;
 
 /// `12.34 %`; what is too small for that in parts per million. Only nothing is `0`, and only all is `100 %`.
 pub(super) fn percent(share: f64) -> String {
     match share {
         ..=0.0 => "0".to_owned(),
         1.0.. => "100 %".to_owned(),
-        ..1e-4 => format!("{:.2} ppm", share * 1e6),
+        ..TINY => format!("{:.2} ppm", share * 1e6),
         0.9999.. => "99.99 %".to_owned(),
         _ => format!("{:.2} %", share * 100.0),
     }

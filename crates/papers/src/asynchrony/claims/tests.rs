@@ -75,7 +75,7 @@ fn one_counterexample_decides() {
     let all = row(&found, Claim::FirstComponentOnly, Variant::Global, None);
     assert_eq!(all.verdict, Fails);
     assert_eq!(all.found, "holds for blocks of 32 threads; does not hold for blocks of 64 threads; inconsistencies \
-                           occur at the last component in 1.00 ppm of executions", "its share");
+                           at the last component occur in 1.00 ppm of executions", "its share");
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         generally(Test::AtLeast(ALIKE), words, &found.concat().concat())
     };
     "burtchell.cuda.limit", "section V-B5, recommendation 5",
-        "The number of atomics per unit of time is limited, so too many simultaneous ones should be avoided",
+        "Atomic throughput is limited, so too many simultaneous atomics should be avoided",
         needs "atomic additions to private elements by blocks of 512 and 1,024 threads, one on each multiprocessor" =>
         |data| {
         let count = multiprocessors(data)?;

@@ -270,14 +270,16 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
     let verdict = Truth::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
-    let evidence = least.row.evidence.as_deref().map(|text| format!(" ({text})")).unwrap_or_default();
+    // Why a claim about a NOP cannot be tested names it.
+    let evidence = least.row.evidence.as_deref().filter(|_| !is_nop(&least));
+    let evidence = evidence.map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
     let group = group.replace("coalesced ", "a coalesced group of ");
     let which = match known.len() {
-        1 => "the only coalesced group that was measured".to_owned(),
+        1 => "the only one measured".to_owned(),
         count => format!("the cheapest of {count} coalesced groups"),
     };
-    let sentence = format!("{group} costs {}{evidence}; it is {which}", Unit::of([&least]).sized(&least));
+    let sentence = format!("{group}, {which}, costs {}{evidence}", Unit::of([&least]).sized(&least));
     let rows = [least.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome::of(verdict, sentence).on(unique(rows)))
 }

@@ -81,7 +81,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         let (label, colour, points) = (label(data, case(index)), kind(data, case(index)), vec![point(data, *index)]);
         Series { label, primitive: None, colour, points }
     });
-    let chart = Spec::dots(Axis::log("time of one hand-off; ring: 99th percentile", Unit::Time), series.collect())?;
+    let chart = Spec::dots(Axis::log("time of a hand-off (ring: 99th percentile)", Unit::Time), series.collect())?;
     let medians = rows.iter().any(|index| single(data, *index).is_some()).then(|| {
         "For waiters that may sleep, the mark is the median of hand-offs timed one by one, because in a loop the waiter \
          is usually still awake."

@@ -70,7 +70,9 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let (_, least) = contest.least()?;
     let all: Vec<_> = contest.known().map(|(_, known)| known).collect();
     let [at_once, .., never] = &all[..] else { return None };
-    let candidates = contest.candidates();
+    let mut candidates = contest.candidates();
+    // "At once or after 2 µs of spinning".
+    candidates.sort_by_key(|name| name != AT_ONCE);
     let of_spinning = if candidates.iter().any(|name| name != AT_ONCE) { " of spinning" } else { "" };
     // What is among the best has its cost before.
     let other = |known: &Known<'_>, what: &str| {
@@ -226,6 +228,10 @@ mod tests {
             "{}",
             said(beside_a_competitor)
         );
+        let wide = |us: u32, ns: f64| row(budget("futex", us, false, ns).case, ns, 0.2);
+        let alike = data(vec![wide(1000, 100_000.0), wide(5, 8_900.0), wide(0, 9_000.0)]);
+        let text = said_of(least_budget, &alike).unwrap().unwrap();
+        assert!(text.contains("sleeping at once or after 5.00 µs of spinning costs the least"), "{text}");
         let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs 900 ns with \
                     libgomp active and 15.0 µs with libgomp passive.";
         assert_eq!(said(by_policy), text);
