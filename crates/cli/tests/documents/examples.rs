@@ -48,6 +48,19 @@ fn the_script_for_runners_compares_a_file_with_another_commit() {
     let (code, said) = shell("\"$SCRIPT\" HEAD~1 add.c --threads 1,2 && true; echo code $?; cat arguments summary.md");
     assert!(code == Some(0) && said.contains("code 3") && said.contains("--fail-if-slower 5%"), "{said}");
     assert!(said.contains("--threads 1,2\ntable"), "{said}");
+    // What the options choose is what is compared, and headers are those of the commit.
+    commit("#include \"header.h\"\nvoid operation(struct thread *me) { me->value = SUM; }\n");
+    std::fs::write(folder.path().join("header.h"), "#define SUM me->value + N\n").unwrap();
+    assert_eq!(shell("git add header.h; git -c user.name=a -c user.email=a@b commit -qm a").0, Some(0));
+    assert_eq!(shell("\"$SCRIPT\" HEAD add.c -D N=3").0, Some(0));
+    std::fs::write(folder.path().join("header.h"), "#define SUM me->value * N\n").unwrap();
+    assert_eq!(shell("\"$SCRIPT\" HEAD add.c -D N=3").0, Some(3));
+    assert_eq!(shell("\"$SCRIPT\" HEAD add.c -D N=1").0, Some(3), "a comparison of sums with products");
+    // On a GPU, equal names of instructions may do something else.
+    std::fs::write(folder.path().join("add.cu"), "__device__ void operation(Thread &me) { me.value += 1; }\n").unwrap();
+    assert_eq!(shell("git add add.cu; git -c user.name=a -c user.email=a@b commit -qm a").0, Some(0));
+    let (code, said) = shell("\"$SCRIPT\" HEAD add.cu; code=$?; cat arguments; exit $code");
+    assert!(code == Some(3) && said.contains("--gpu add.cu"), "{said}");
     assert_eq!(shell("\"$SCRIPT\"").0, Some(2));
     let (code, said) = shell("\"$SCRIPT\" HEAD~9 add.c");
     assert!(code == Some(1) && said.contains("no add.c in HEAD~9"), "{said}");

@@ -51,6 +51,27 @@ fn other_instructions_end_with_their_own_code() {
     }
 }
 
+/// Equal instructions do something else with other data, behind another pointer, and after another setup.
+#[test]
+fn what_instructions_use_is_compared_with_them() {
+    let pointer = "static int f(int i) { return i # 3; }\nstatic int (*volatile called)(int) = f;\n\
+                   void operation(struct thread *me) { me->value = called(me->value); }\n";
+    let table = "static const int table[4] = {1, 2, 3 # 1, 4};\n\
+                 void operation(struct thread *me) { me->value += table[me->value & 3]; }\n";
+    let setup = "static int n;\nvoid setup(struct thread *me) { n = 30 # me->threads; }\n\
+                 void operation(struct thread *me) { for (int i = 0; i < n; i++) syncscope_pause(); }\n";
+    let initializer = "static int n;\n__attribute__((constructor)) void begin(void) { n = 30 # (n + 2); }\n\
+                       void operation(struct thread *me) { for (int i = 0; i < n; i++) syncscope_pause(); }\n";
+    for code in [pointer, table, setup, initializer] {
+        let [plus, times] = ["+", "*"].map(|operator| code.replace('#', operator));
+        for (other, expected) in [(&plus, 0), (&times, 3)] {
+            let output = compared(&plus, other);
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(output.status.code(), Some(expected), "{}{said}{other}", stderr(&output));
+        }
+    }
+}
+
 /// What is not compared is said. Needs NVRTC, but no GPU.
 #[test]
 fn on_gpus_names_of_instructions_are_compared() {

@@ -1,7 +1,7 @@
 //! Programs that try whether an operation keeps its promise: in a model of memory (`explore.c`), or by threads of this machine
 //! (`stress.c`). Both do the same with it (`trial.h`). They run in processes of their own, whose time is limited.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -64,13 +64,13 @@ pub const SIZES: [(u32, u32); 2] = [(2, 2), (3, 1)];
 pub struct Trials {
     folder: TempDir,
     dtype: Dtype,
-    /// What was compiled, by its text and function.
-    known: Mutex<HashMap<TextAndFunction, Result<String, String>>>,
+    /// What was compiled, by its file, whose folder has its headers, its text and function.
+    known: Mutex<HashMap<Known, Result<String, String>>>,
     /// Whether its compiler is for another processor, once it has compiled something.
     is_foreign: OnceLock<bool>,
 }
 
-type TextAndFunction = (String, Option<String>);
+type Known = (Option<String>, String, Option<String>);
 
 /// One of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Trials {
     /// # Errors
     /// What the compiler says.
     pub fn assembly(&self, own: &OwnOperation) -> Result<String, String> {
-        let key = (own.text.clone(), own.function.clone());
+        let key = (own.file.clone(), own.text.clone(), own.function.clone());
         if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
@@ -126,33 +126,50 @@ impl Trials {
         lines.filter(|line| !line.is_empty() && (!line.starts_with('.') || line.ends_with(':'))).collect()
     }
 
-    /// The instructions that execute an operation once, with those of the functions of its file that it calls. Labels and names of the
-    /// file are numbered in order, so operations that differ in names alone have equal ones.
+    /// The instructions that execute an operation once, and what decides what they do: the functions of its file that it calls or
+    /// whose address it has, the data that it uses, its setup and the file's initializers. Labels and names of the file are numbered
+    /// in order, so operations that differ in names alone have equal ones.
     pub fn timed(assembly: &str) -> Vec<String> {
-        let defined: HashSet<&str> = assembly.lines().filter_map(|line| line.strip_suffix(':')).collect();
-        let (mut numbers, mut functions, mut at) = (HashMap::new(), vec!["syncscope_execute"], 0);
-        let mut instructions = Vec::new();
-        while let Some(function) = functions.get(at) {
+        const DATA: [&str; 14] = [
+            ".long", ".quad", ".value", ".byte", ".string", ".ascii", ".asciz", ".zero", ".short", ".word", ".xword",
+            ".hword", ".octa", ".skip",
+        ];
+        let lines: Vec<&str> = assembly.lines().collect();
+        let labels = lines.iter().enumerate().filter_map(|(at, line)| Some((line.strip_suffix(':')?, at + 1)));
+        let defined: HashMap<&str, usize> = labels.collect();
+        let is_of =
+            |line: &str, words: &[&str]| line.split_whitespace().next().is_some_and(|word| words.contains(&word));
+        let is_data = |line: &&&str| is_of(line, &DATA);
+        let is_code = |line: &&&str| line.starts_with(['\t', ' ']) && !line.trim_start().starts_with(['.', '#']);
+        let is_inside = |line: &&&str| !is_of(line, &[".cfi_endproc", ".size"]);
+        let is_of_name = |letter: char| letter.is_alphanumeric() || "_.$".contains(letter);
+        let mut open = vec!["syncscope_execute", "syncscope_begin"];
+        for section in lines.split(|line| line.contains(".init_array")).skip(1) {
+            let entries = section.iter().skip_while(|line| !is_data(line)).take_while(is_data);
+            open.extend(entries.filter_map(|line| line.split_whitespace().nth(1)));
+        }
+        let mut numbers: HashMap<&str, usize> = open.iter().copied().zip(0..).collect();
+        let (mut at, mut instructions) = (0, Vec::new());
+        while let Some(name) = open.get(at).copied() {
             at += 1;
-            let body = assembly.split_once(&format!("\n{function}:\n")).map_or("", |(_, rest)| rest);
-            let body = body.split(".cfi_endproc").next().unwrap_or_default();
-            let is_code = |line: &&str| line.starts_with(['\t', ' ']) && !line.trim_start().starts_with(['.', '#']);
-            for line in body.lines().filter(is_code) {
+            let body = defined.get(name).map_or(&[][..], |first| &lines[*first..]);
+            let is_function = !name.starts_with('.');
+            let code = body.iter().take_while(is_inside).filter(|line| is_function && is_code(line));
+            let data: Vec<_> = body.iter().take_while(is_data).collect();
+            for line in if data.is_empty() { code.collect() } else { data } {
                 let mut text = String::new();
-                for word in
-                    line.trim().split_inclusive(|letter: char| !letter.is_alphanumeric() && !"_.$".contains(letter))
-                {
-                    let name =
-                        word.trim_end_matches(|letter: char| !letter.is_alphanumeric() && !"_.$".contains(letter));
-                    if !defined.contains(name) {
+                for word in line.trim().split_inclusive(|letter| !is_of_name(letter)) {
+                    let name = word.trim_end_matches(|letter| !is_of_name(letter));
+                    if !defined.contains_key(name) {
                         text += word;
                         continue;
                     }
                     let next = numbers.len();
-                    let number = numbers.entry(name).or_insert(next);
+                    let number = *numbers.entry(name).or_insert(next);
+                    if number == next {
+                        open.push(name);
+                    }
                     let _ = write!(text, "L{number}{}", &word[name.len()..]);
-                    let is_called = !name.starts_with('.') && !functions.contains(&name);
-                    functions.extend(is_called.then_some(name));
                 }
                 instructions.push(text.replace('\t', " "));
             }
