@@ -25,14 +25,15 @@ pub fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
     names.iter().filter_map(in_folders).collect()
 }
 
-/// Compiles a text, which is source of the language with this `ending`, to a `file` by a compiler with its options. The file
-/// appears complete or not at all, also if several processes compile it at the same time.
+/// Compiles a text, which is source of the language with this `ending`, to a `file` by a compiler with its options and, behind the
+/// text, `libraries`. The file appears complete or not at all, also if several processes compile it at the same time.
 ///
 /// # Errors
 /// What the compiler says first, or that it did not end.
 pub fn compile(
     compiler: Command,
     source: (&str, &str),
+    libraries: &[String],
     file: &Path,
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
@@ -41,7 +42,7 @@ pub fn compile(
     let folder = file.parent().unwrap_or(Path::new("."));
     let work = fs::create_dir_all(folder).and_then(|()| temporary_folder_in(folder)).map_err(could_not)?;
     let draft = work.path().join("draft");
-    if let Some(messages) = run(compiler, source, &draft, limit, is_cancelled)? {
+    if let Some(messages) = run(compiler, source, libraries, &draft, limit, is_cancelled)? {
         return Err(Refusal::Failed(first_error(&messages)));
     }
     Ok(fs::rename(&draft, file).map_err(|error| unwritten(&error).unwrap_or_else(|| could_not(error)))?)
@@ -67,7 +68,7 @@ pub fn assembly(
     let work = temporary_folder()?;
     let file = work.path().join("assembly");
     compiler.arg("-S");
-    if let Some(messages) = run(compiler, source, &file, limit, is_cancelled)? {
+    if let Some(messages) = run(compiler, source, &[], &file, limit, is_cancelled)? {
         return Ok(Err(messages));
     }
     let could_not = |error: io::Error| unwritten(&error).unwrap_or_else(|| format!("{}: {error}", file.display()));
@@ -85,7 +86,7 @@ pub fn refusal(
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Option<String>, Refusal> {
     compiler.arg("-fsyntax-only");
-    run(compiler, source, &temporary_folder()?.path().join("nothing"), limit, is_cancelled)
+    run(compiler, source, &[], &temporary_folder()?.path().join("nothing"), limit, is_cancelled)
 }
 
 /// Runs a compiler, with the text next to what it makes, in a folder of this process alone: all messages if it refuses the text. One
@@ -93,13 +94,14 @@ pub fn refusal(
 fn run(
     mut compiler: Command,
     (ending, text): (&str, &str),
+    libraries: &[String],
     file: &Path,
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Option<String>, Refusal> {
     let source = file.with_file_name(format!("source.{ending}"));
     fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
-    compiler.arg("-o").arg(file).arg(&source);
+    compiler.arg("-o").arg(file).arg(&source).args(libraries);
     let mut again = true;
     loop {
         let ended = child_process::run_within(&mut compiler, limit, &is_cancelled);
@@ -173,7 +175,7 @@ mod tests {
     fn a_compiler_that_writes_nothing_is_told() {
         let folder = temporary_folder().unwrap();
         let (source, limit) = (("c", "int f;"), Duration::from_secs(60));
-        let compiled = compile(Command::new("true"), source, &folder.path().join("file"), limit, || false);
+        let compiled = compile(Command::new("true"), source, &[], &folder.path().join("file"), limit, || false);
         let as_text = assembly(Command::new("true"), source, limit, || false).map(|_| ());
         for refused in [compiled, as_text] {
             let refused = refused.unwrap_err().to_string();

@@ -116,7 +116,7 @@ fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Re
     if !file.is_file() {
         let mut compiler = Command::new(wrapper);
         compiler.args(&options);
-        c_compiler::compile(compiler, ("c", SOURCE), &file, LIMIT, || cancel.is_cancelled())
+        c_compiler::compile(compiler, ("c", SOURCE), &[], &file, LIMIT, || cancel.is_cancelled())
             .map_err(|error| format!("{command}: {error}"))?;
     }
     let file =
@@ -173,7 +173,7 @@ mod tests {
         let file = folder.path().join("cache/shim.so");
         let error = |limit, cancel: &Cancel| {
             let compiler = Command::new(&wrapper);
-            c_compiler::compile(compiler, ("c", SOURCE), &file, limit, || cancel.is_cancelled())
+            c_compiler::compile(compiler, ("c", SOURCE), &[], &file, limit, || cancel.is_cancelled())
                 .unwrap_err()
                 .to_string()
         };

@@ -53,6 +53,7 @@ impl CpuLaboratory {
         environment.emulator = self.system.emulator();
         environment.core_cycles = Some(self.core_cycles.clone());
         environment.libraries.extend(libraries());
+        environment.libraries.extend(self.own.compilers());
         let runtimes = crate::team::openmp::runtimes().iter();
         environment.openmp = runtimes.filter_map(|runtime| loaded_library(&self.system, runtime.name)).collect();
         environment.settings = Some(settings(&self.system));

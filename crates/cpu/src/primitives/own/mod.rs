@@ -132,6 +132,11 @@ const PROOFS: u64 = 50;
 const OF_A_LINE: u32 = 16;
 
 impl OwnPrograms {
+    /// The compilers of all, by the variables that name them.
+    pub(crate) fn compilers(&self) -> BTreeMap<String, String> {
+        source::compilers(self.code.on(Domain::Cpu))
+    }
+
     pub(crate) fn new(code: OwnCode) -> Self {
         Self { primitives: primitives(&code), code, ..Self::default() }
     }

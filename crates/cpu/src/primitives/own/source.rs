@@ -1,6 +1,6 @@
 //! From what a user wrote to a shared library: the C or C++ around it, and the system's compiler.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use syncscope_core::language::Language;
 use syncscope_core::{Cancel, Dtype, OwnOperation, OwnUse, Refusal};
+use syncscope_host::child_process;
 use syncscope_host::guard::temporary_folder;
 use tempfile::TempDir;
 
@@ -186,7 +187,11 @@ fn place(cancel: Cancel) -> &'static (PathBuf, Cancel) {
 #[derive(Debug)]
 pub(super) struct CompilerOf {
     program: PathBuf,
+    /// The variable that names it.
+    variable: &'static str,
     pub(super) options: Vec<String>,
+    /// Those that a linker reads in order: behind what needs them.
+    libraries: Vec<String>,
     /// Of a file in its language.
     pub(super) ending: &'static str,
 }
@@ -210,14 +215,26 @@ impl CompilerOf {
         let linked_with = |libraries: &[&str]| {
             let mut command = self.command(more);
             command.args(assembly.contains("__atomic_").then_some("-Wl,--no-as-needed,-latomic")).args(libraries);
-            c_compiler::compile(command, ("s", assembly), file, LIMIT, is_cancelled)
+            c_compiler::compile(command, ("s", assembly), &self.libraries, file, LIMIT, is_cancelled)
         };
         match linked_with(&[]) {
             Err(Refusal::Failed(error)) if error.contains("undefined") => {
-                linked_with(&["-Wl,--no-as-needed,-lm"]).map_err(|_| Refusal::Failed(error))
+                let hint = format!("name its library in {0}, as in {0}='cc -lNAME'", self.variable);
+                linked_with(&["-Wl,--no-as-needed,-lm"]).map_err(|_| Refusal::Failed(format!("{error} ({hint})")))
             }
             linked => linked,
         }
+    }
+
+    /// Its name and version, with the options of the user that name no place.
+    fn description(&self) -> Option<String> {
+        let mut command = Command::new(&self.program);
+        let said = child_process::run_within(command.arg("-v").env("LC_ALL", "C"), LIMIT, is_cancelled).ok()?.messages;
+        let version = said.lines().find(|line| line.contains(" version "))?.trim();
+        let name = self.program.file_name()?.to_string_lossy();
+        let own = self.options.iter().take_while(|option| !option.starts_with("-std=")).chain(&self.libraries);
+        let own = own.map(String::as_str).filter(|option| !option.contains('/'));
+        Some(format!("{} ({version})", [&*name].into_iter().chain(own).collect::<Vec<_>>().join(" ")))
     }
 
     /// The same compiler for C, whatever the operation is written in.
@@ -241,6 +258,11 @@ pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> R
     compiler_among(own, dtype, has_work, true)
 }
 
+/// The variable that names its compiler, the usual one, the ending of its files and the standard.
+fn language_of(own: &OwnOperation) -> (&'static str, &'static str, &'static str, &'static str) {
+    if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") }
+}
+
 /// That one, or the usual one of this machine.
 pub(super) fn compiler_among(
     own: &OwnOperation,
@@ -248,10 +270,15 @@ pub(super) fn compiler_among(
     has_work: bool,
     is_asked: bool,
 ) -> Result<CompilerOf, String> {
-    let (variable, usual, ending, standard) =
-        if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") };
+    let (variable, usual, ..) = language_of(own);
     let chosen = env::var(variable).ok().filter(|chosen| is_asked && !chosen.trim().is_empty());
     let chosen = chosen.unwrap_or_else(|| usual.to_owned());
+    of_words(own, (dtype, has_work), &chosen)
+}
+
+/// The compiler that these words name, with their options.
+fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) -> Result<CompilerOf, String> {
+    let (variable, usual, ending, standard) = language_of(own);
     let mut words = chosen.split_whitespace();
     let compiler = words.next().unwrap_or(usual);
     let mut found = c_compiler::in_path(&[compiler], env::var_os("PATH").unwrap_or_default().as_ref());
@@ -260,7 +287,8 @@ pub(super) fn compiler_among(
             "there is no compiler `{compiler}`: install gcc or clang (Debian, Ubuntu: apt install g++), or name one in {variable}"
         )
     })?;
-    let mut options: Vec<String> = words.map(str::to_owned).collect();
+    let is_library = |word: &String| word.starts_with("-l");
+    let (libraries, mut options): (Vec<String>, Vec<String>) = words.map(str::to_owned).partition(is_library);
     // As in a program, no other library takes the place of a function of the source. A wait that gives up leaves the loop through
     // the frames of this code. Of code that is generated when it is linked, there is no assembly.
     options.extend([standard, "-O2", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-fno-lto"].map(str::to_owned));
@@ -275,7 +303,14 @@ pub(super) fn compiler_among(
         options.push(format!("-I{}", folder.display()));
     }
     options.extend(own.options.iter().cloned());
-    Ok(CompilerOf { program: compiler, options, ending })
+    Ok(CompilerOf { program: compiler, variable, options, libraries, ending })
+}
+
+/// The compilers of these operations, by the variables that name them: they decide the code.
+pub(super) fn compilers<'a>(code: impl Iterator<Item = &'a OwnOperation>) -> BTreeMap<String, String> {
+    let of_each = code.filter_map(|own| compiler_of(own, Dtype::I32, false).ok());
+    let by_variable: BTreeMap<_, _> = of_each.map(|compiler| (compiler.variable, compiler)).collect();
+    by_variable.into_iter().filter_map(|(name, compiler)| Some((name.to_owned(), compiler.description()?))).collect()
 }
 
 /// The name of the compiled library in its folder.
@@ -293,7 +328,10 @@ pub(super) struct Compiled {
 /// # Errors
 /// What the compiler says, with the line of the user's source, or that there is none.
 pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<Compiled, Refusal> {
-    let compiler = compiler_of(own, dtype, has_work)?;
+    compile_with(own, compiler_of(own, dtype, has_work)?)
+}
+
+fn compile_with(own: &OwnOperation, compiler: CompilerOf) -> Result<Compiled, Refusal> {
     let source = (compiler.ending, &*text(own));
     let assembly = c_compiler::assembly(compiler.command(&[]), source, LIMIT, is_cancelled)?;
     let assembly = assembly.map_err(|messages| explained(own, &messages))?;
@@ -524,6 +562,33 @@ mod tests {
             assert_eq!(bytes.windows(6).any(|word| word == b"libm.s"), needs, "{text}");
             assert_eq!(compiled.calls_libraries(), needs, "{text}");
         }
+    }
+
+    /// A linker reads archives in order. And who reads a run knows what compiled it, and where nothing is.
+    #[test]
+    fn libraries_stand_behind_what_needs_them_and_compilers_are_known() {
+        let folder = temporary_folder().unwrap();
+        let library = folder.path().join("libown.a");
+        let shell =
+            "echo 'int three(void) { return 3; }' | cc -O2 -fPIC -x c -c - -o three.o && ar rcs libown.a three.o";
+        assert!(Command::new("sh").args(["-c", shell]).current_dir(folder.path()).status().unwrap().success());
+        let text = "int three(void); void operation(struct thread *me) { me->value = three(); }";
+        let own = OwnOperation {
+            text: text.to_owned(),
+            file: Some("mine.c".to_owned()),
+            function: Some("operation".to_owned()),
+            ..OwnOperation::default()
+        };
+        let usual = compiler_of(&own, Dtype::I32, false).unwrap();
+        let with = |words: &str| of_words(&own, (Dtype::I32, false), words).unwrap();
+        let folder = format!("-L{}", library.parent().unwrap().display());
+        let compiler = with(&format!("cc -g0 {folder} -lown"));
+        let made_by = |compiler| compile_with(&own, compiler).and_then(|compiled| compiled.library(0));
+        let missing = made_by(usual).unwrap_err().to_string();
+        assert!(missing.contains("undefined") && missing.ends_with("(name its library in CC, as in CC='cc -lNAME')"));
+        let description = compiler.description().unwrap();
+        assert!(description.starts_with("cc -g0 -lown (") && description.contains(" version "), "{description}");
+        made_by(compiler).unwrap();
     }
 
     #[test]

@@ -251,7 +251,7 @@ impl Trials {
         if !object.exists() {
             let mut command = compiler.of_c();
             command.args(["-O2", "-w", "-U_FORTIFY_SOURCE", "-c"]);
-            c_compiler::compile(command, ("c", source), &object, LIMIT, is_cancelled)?;
+            c_compiler::compile(command, ("c", source), &[], &object, LIMIT, is_cancelled)?;
         }
         let folder = temporary_folder_in(self.folder.path()).map_err(|error| error.to_string())?;
         let object = object.to_string_lossy();
