@@ -310,9 +310,9 @@ impl<'a> Contest<'a> {
         self.known().filter(|(_, one)| !self.known().any(|(_, other)| other.is_below(one)))
     }
 
-    /// The row with the lowest cost that may be written.
+    /// Of the rows that may be the cheapest, the one with the lowest cost that may be written.
     pub(crate) fn least(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
-        self.known().filter(|(_, one)| one.is_written()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
+        self.undercut_by_none().filter(|(_, one)| one.is_written()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     }
 
     /// Whether this cost is certainly below all entrants, none of them unknown or yet to be measured.

@@ -37,6 +37,9 @@ fn curves(data: &RunData, beside: bool) -> Vec<(String, Vec<usize>)> {
 
 const AT_ONCE: &str = "at once";
 
+/// No wait lasts longer, so that who spins for so long never sleeps.
+const LONGEST_US: u32 = 512;
+
 /// "at once", "after 10.0 µs".
 fn spun(case: &Case) -> String {
     match spun_us(case) {
@@ -69,20 +72,22 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let (way, contest) = sleeping(data, beside)?;
     let (_, least) = contest.least()?;
     let all: Vec<_> = contest.known().map(|(_, known)| known).collect();
-    let [at_once, .., never] = &all[..] else { return None };
+    let longest = contest.entrants().filter_map(|one| spun_us(data.case(one.index))).max();
     let mut candidates = contest.candidates();
     // "At once or after 2 µs of spinning".
     candidates.sort_by_key(|name| name != AT_ONCE);
     let of_spinning = if candidates.iter().any(|name| name != AT_ONCE) { " of spinning" } else { "" };
     // What is among the best has its cost before.
-    let other = |known: &Known<'_>, what: &str| {
-        if candidates.contains(&spun(&known.row.case)) { String::new() } else { format!("; {what} costs {known}") }
+    let other = |us: Option<u32>, what: &str| {
+        let is_one = |known: &&Known<'_>| spun_us(&known.row.case) == us && known.is_written();
+        let known = all.iter().find(is_one).filter(|known| !candidates.contains(&spun(&known.row.case)));
+        known.map_or_else(String::new, |known| format!("; {what} costs {known}"))
     };
     let text = format!(
         "{begin}, sleeping {}{of_spinning} costs the least CPU time plus delay ({way}, {least} a wait){}{}.",
         either(&candidates),
-        other(at_once, "sleeping at once"),
-        other(never, "never sleeping"),
+        other(Some(0), "sleeping at once"),
+        other(longest.filter(|us| *us >= LONGEST_US), "never sleeping"),
     );
     Some(Outcome::holds(text, all.iter().map(|known| known.index)).headed(least))
 }
@@ -242,6 +247,23 @@ mod tests {
         assert!(
             [least_budget, beside_a_competitor, by_policy].iter().all(|one| said_of(*one, &data(vec![])).is_none())
         );
+    }
+
+    /// The cost that is quoted is that of a budget that is named, and no budget is called by the name of another.
+    #[test]
+    fn what_a_budget_costs_is_not_said_of_others() {
+        use syncscope_core::Verdict;
+        let noisy = |us, ns: f64| {
+            let row = budget("futex", us, true, ns);
+            let within = syncscope_core::stats::Interval { low: 0.4 * ns, high: 1.6 * ns };
+            Row { verdict: Verdict::Noisy(String::new()), ns_interval: Some(within), ns_within: Some(within), ..row }
+        };
+        let said = |rows| said_of(beside_a_competitor, &data(rows)).and_then(Result::ok);
+        assert_eq!(said(vec![budget("futex", 10, true, 5e6), noisy(1000, 1e5)]), None, "the least has no figure");
+        let text = said(vec![noisy(0, 5e6), budget("futex", 10, true, 1e5), budget("futex", 50, true, 3e6)]).unwrap();
+        assert!(!text.contains("never"), "{text}");
+        let text = said(vec![noisy(0, 5e6), budget("futex", 10, true, 1e5), budget("futex", 1000, true, 3e6)]).unwrap();
+        assert!(text.ends_with("sleeping after 10.0 µs of spinning costs the least CPU time plus delay (futex, 100 µs a wait); never sleeping costs 3.00 ms."), "{text}");
     }
 
     /// A user's wait stands before those of the catalogue.
