@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{IsTerminal, stderr};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -49,13 +50,16 @@ struct LaboratoryProgress {
     spent: Duration,
 }
 
+/// Where the bar is drawn.
+fn target() -> ProgressDrawTarget {
+    let is_drawn = stderr().is_terminal() && !terminal::is_silent();
+    if is_drawn { ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND) } else { ProgressDrawTarget::hidden() }
+}
+
 impl Progress {
     /// Shows the first message at once.
     pub(crate) fn new(message: &str) -> Self {
-        let is_drawn = stderr().is_terminal() && !terminal::is_silent();
-        let target =
-            if is_drawn { ProgressDrawTarget::stderr_with_hz(DRAWN_PER_SECOND) } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
+        let bar = ProgressBar::with_draw_target(None, target());
         if let Ok(style) = ProgressStyle::with_template("{spinner}{wide_msg}") {
             bar.set_style(style);
         }
@@ -81,7 +85,8 @@ impl Progress {
 
     /// Draws the costs again; without a terminal, a line for each that is new or has changed.
     fn draw_ladder(&mut self) {
-        let Some(ladder) = self.ladder.as_ref().filter(|_| !terminal::is_silent()) else { return };
+        let is_silent = terminal::is_silent() || self.held.is_some();
+        let Some(ladder) = self.ladder.as_ref().filter(|_| !is_silent) else { return };
         if self.drawn.is_some_and(|drawn| drawn.elapsed() < LADDER_EVERY) {
             return;
         }
@@ -104,6 +109,9 @@ impl Progress {
 
     /// Shows the current step.
     pub(crate) fn show(&mut self, message: &str) {
+        if self.held.is_some() {
+            return;
+        }
         if self.drawn.is_none() {
             // A line that wraps is not removed whole.
             self.bar.set_message(format!("  {}", plain(message).chars().take(MOST_LETTERS).collect::<String>()));
@@ -121,12 +129,19 @@ impl Progress {
         }
     }
 
-    /// Does `work`, in which nothing is shown: foreign code writes what it likes.
+    /// Does `work`, in which nothing is shown: foreign code writes what it likes. Its last words to standard error are told.
     pub(crate) fn in_silence<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let silence = silence_output().ok();
+        // What is drawn would be among it.
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        let errors = board::for_errors();
+        let silence = silence_output(errors.as_ref().map(AsFd::as_fd)).ok();
         self.held = silence.as_ref().map(|_| Vec::new());
         let done = work(self);
         drop(silence);
+        self.bar.set_draw_target(target());
+        if let Some(words) = board::last_words() {
+            terminal::note(&format!("the code wrote to stderr, at last: {words}"));
+        }
         for text in self.held.take().into_iter().flatten() {
             terminal::warning(&text);
         }

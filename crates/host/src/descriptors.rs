@@ -28,16 +28,16 @@ pub struct SilentOutput {
     before: [OwnedFd; 2],
 }
 
-/// Throws away what foreign code writes to standard output and standard error from here on.
+/// Throws away what foreign code writes to standard output from here on, and gives `errors` what it writes to standard error.
 ///
 /// # Errors
 /// What the operating system says.
-pub fn silence_output() -> io::Result<SilentOutput> {
+pub fn silence_output(errors: Option<BorrowedFd<'_>>) -> io::Result<SilentOutput> {
     io::stdout().flush()?;
     let nowhere = File::options().write(true).open("/dev/null")?;
     let before = [io::stdout().as_fd().try_clone_to_owned()?, io::stderr().as_fd().try_clone_to_owned()?];
     let silent = SilentOutput { before };
-    replace_output([nowhere.as_fd(); 2])?;
+    replace_output([nowhere.as_fd(), errors.unwrap_or(nowhere.as_fd())])?;
     Ok(silent)
 }
 

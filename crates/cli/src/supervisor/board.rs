@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, stdin};
+use std::io::{self, Seek as _, SeekFrom, stdin};
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
@@ -63,12 +63,16 @@ pub(crate) struct Instructions {
     pub(crate) exports: [Option<OsString>; 2],
 }
 
-/// The places of the five texts. Each is ended by a zero.
+/// The places of the texts. Each is ended by a zero, but for what measured code writes to its standard error: that ends with the file.
 const STEP: u64 = 0;
 const DIRECTORY: u64 = 4096;
 const LEAVING: u64 = 8192;
 const WISH: u64 = 12288;
 const INSTRUCTIONS: u64 = 16384;
+const WRITTEN: u64 = 1 << 28;
+
+/// Of what measured code writes, no more is kept.
+const MOST_WRITTEN: u64 = 1 << 22;
 
 /// At the beginning of the instructions: a file that lies at the standard input for another reason does not have it.
 const MAGIC: &str = "syncscope";
@@ -104,6 +108,17 @@ pub(super) fn leaves_with(code: i32) {
     if let Some(Some(board)) = OWN.get() {
         board.write(LEAVING, code.to_string().as_bytes());
     }
+}
+
+/// Where measured code may write what it writes to its standard error.
+pub(crate) fn for_errors() -> Option<File> {
+    let mut file = OWN.get()?.as_ref()?.for_worker().ok()?;
+    file.seek(SeekFrom::Start(WRITTEN)).is_ok().then_some(file)
+}
+
+/// What measured code has written to its standard error last.
+pub(crate) fn last_words() -> Option<String> {
+    OWN.get()?.as_ref()?.last_words()
 }
 
 /// What the supervisor said when it started this process; nothing if nobody supervises it.
@@ -161,6 +176,28 @@ impl Board {
     /// The exit code with which the worker has said that it ends.
     pub(super) fn leaving(&self) -> Option<i32> {
         String::from_utf8(self.read(LEAVING)).ok()?.parse().ok()
+    }
+
+    /// Forgets what measured code has written if that is much. What it writes later is behind that.
+    pub(super) fn forget_much(&self) {
+        if self.0.metadata().is_ok_and(|file| file.len() > WRITTEN + MOST_WRITTEN) {
+            let _ = self.0.set_len(WRITTEN);
+        }
+    }
+
+    /// The last line that measured code wrote to its standard error, with the one that it belongs to: C++ says in a second line
+    /// what an exception was.
+    pub(super) fn last_words(&self) -> Option<String> {
+        const MOST: u64 = 400;
+        let end = self.0.metadata().ok()?.len();
+        let start = end.saturating_sub(MOST).max(WRITTEN);
+        let mut bytes = vec![0; end.checked_sub(start)? as usize];
+        self.0.read_exact_at(&mut bytes, start).ok()?;
+        let text = String::from_utf8_lossy(&bytes).replace(|letter: char| letter.is_control() && letter != '\n', " ");
+        let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
+        let last = lines.next()?;
+        let before = lines.next().filter(|_| last.starts_with(' '));
+        Some(before.into_iter().chain([last]).map(str::trim).collect::<Vec<_>>().join(" "))
     }
 
     fn instructions(&self) -> Option<Instructions> {
@@ -247,5 +284,23 @@ mod tests {
         board.ask_to_end();
         assert!(worker.is_to_end());
         assert!(Board(shared_memory::memory_file().unwrap()).instructions().is_none(), "another file");
+    }
+
+    /// Also behind so much that it is forgotten meanwhile.
+    #[test]
+    fn the_last_words_of_measured_code_are_kept() {
+        use std::io::Write as _;
+        let board = Board::new(&Instructions::default()).unwrap();
+        assert_eq!(board.last_words(), None);
+        let mut errors = board.for_worker().unwrap();
+        errors.seek(SeekFrom::Start(WRITTEN)).unwrap();
+        errors.write_all(b"first\nlast \x1b[1m\n\n").unwrap();
+        assert_eq!(board.last_words().as_deref(), Some("last  [1m"));
+        errors.write_all(&vec![b'a'; MOST_WRITTEN as usize]).unwrap();
+        board.forget_much();
+        assert_eq!(board.last_words(), None);
+        errors.write_all(b"\nterminate called after throwing\n  what():  no\n").unwrap();
+        assert_eq!(board.last_words().as_deref(), Some("terminate called after throwing what():  no"));
+        assert_eq!(board.instructions(), Some(Instructions::default()));
     }
 }

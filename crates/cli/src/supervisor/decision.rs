@@ -56,6 +56,8 @@ pub(super) enum Decision {
 pub(super) struct History {
     /// For all workers to come.
     pub(super) instructions: Instructions,
+    /// What measured code wrote last in the last worker.
+    pub(super) last_words: Option<String>,
     restarts: usize,
     /// What the last worker did that ended without a fault of its own.
     excused_at: Option<Step>,
@@ -74,6 +76,10 @@ impl History {
             End::Code(SAID..MOST_SAID) => format!("the process that measured it {WITHOUT_A_WORD}"),
             End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
             end => format!("the process that measured it {end}"),
+        };
+        let what = match self.last_words.take() {
+            Some(words) => format!("{what} (its last words: {words})"),
+            None => what,
         };
         let at_start = what.replace("that measured it ", "");
         if matches!(end, End::Outside(Outside::CpuTimeLimit(_))) {

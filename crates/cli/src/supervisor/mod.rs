@@ -79,7 +79,7 @@ pub(crate) fn supervised(
     let mut history = History::default();
     history.instructions.exports = resuming.exports.map(|file| file.map(Into::into));
     loop {
-        let (step, left, directory) = worker.run(&history, &cancel)?;
+        let (step, left, directory) = worker.run(&mut history, &cancel)?;
         let is_begun = |directory: &&Path| RunDirectory::open(directory).is_ok();
         let how_to_go_on = directory
             .as_deref()
@@ -170,7 +170,7 @@ impl Worker {
     }
 
     /// Runs it to its end: what it did last, how it ended, and where its results are.
-    fn run(&self, history: &History, cancel: &Cancel) -> Result<(Step, Left, Option<PathBuf>), Failure> {
+    fn run(&self, history: &mut History, cancel: &Cancel) -> Result<(Step, Left, Option<PathBuf>), Failure> {
         let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
         let board = Board::new(&history.instructions).map_err(could_not)?;
         // `run.json` records the command as it was typed.
@@ -195,6 +195,7 @@ impl Worker {
                 child.id()
             )));
         }
+        history.last_words = board.last_words();
         Ok((step, Left { end, announced: board.leaving() }, board.directory()))
     }
 }
@@ -209,6 +210,7 @@ fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result
             let (_, step) = board.step().unwrap_or(last);
             return Ok((step, end));
         }
+        board.forget_much();
         // Pauses are counted, not the time: a process that is stopped and continued has not been waiting.
         age += pause;
         if let Some(now) = board.step().filter(|now| now.0 != last.0) {

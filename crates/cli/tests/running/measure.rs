@@ -18,6 +18,30 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// An assertion, an exception and a check write why to standard error, of which one line is quoted.
+#[test]
+fn the_last_words_of_code_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "#include <assert.h>\n#include <stdio.h>\n";
+    let asserts =
+        "void operation(struct thread *me) { fputs(\"first\\n\", stderr); assert(me->value > 9); me->value++; }\n";
+    let checks = "void operation(struct thread *me) { me->value++; }\n\
+        int check(struct thread *me) { fprintf(stderr, \"%d found\\n\", me->executed > 0); return 0; }\n";
+    for (text, code, words) in [
+        (asserts, 1, "SIGABRT (its last words: "),
+        (asserts, 1, "a.c:3: operation: Assertion `me->value > 9' failed.)"),
+        (checks, 3, "note: the code wrote to stderr, at last: 1 found"),
+    ] {
+        fs::write(folder.path().join("a.c"), format!("{head}{text}")).unwrap();
+        let output = measure(folder.path(), &["--cpu", "a.c", "--threads", "1"]);
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(code) && said.contains(words), "{said}");
+        assert!(!said.contains("first"), "{said}");
+    }
+    let quiet = measure(folder.path(), &["--cpu", "atomic_fetch_add(&x, 1)", "--threads", "1"]);
+    assert!(!stderr(&quiet).contains("wrote to stderr"), "{}", stderr(&quiet));
+}
+
 #[test]
 fn a_line_is_a_primitive_of_a_run() {
     let folder = tempfile::tempdir().unwrap();

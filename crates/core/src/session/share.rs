@@ -8,6 +8,7 @@
 use std::time::{Duration, Instant};
 
 use crate::engine::calibration::Calibration;
+use crate::own::is_own;
 use crate::session::laboratory::{Apart, Share};
 use crate::session::observer::Observer;
 use crate::{Cancel, Case, Check, Engine, Laboratory, Measurement, Observation};
@@ -22,6 +23,11 @@ struct Open<'a> {
 }
 
 impl Share {
+    /// Whether it measures what a user wrote.
+    pub fn has_own(&self) -> bool {
+        self.cases.iter().any(|(case, _)| is_own(&case.primitive))
+    }
+
     /// Measures it in this process, pass after pass. Cases that cannot be measured here are left out.
     pub fn measure(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Vec<Apart> {
         let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.first_pass));

@@ -66,7 +66,7 @@ fn ask(asked: &ShareRequest<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::
         .args([ARGUMENT, &std::process::id().to_string(), &request.as_raw_fd().to_string()])
         .stdin(Stdio::inherit())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+        .stderr(if asked.share.has_own() { Stdio::inherit() } else { Stdio::null() });
     child_process::inherit(&mut command, &[request.as_fd()]);
     let before = Before::now();
     let mut child = command.spawn()?;
