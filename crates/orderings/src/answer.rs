@@ -124,7 +124,7 @@ impl Model {
         match self {
             Self::Refuted(refuted) => refuted.in_words(subject),
             Self::NotRefuted(bounds) => bounds.iter().map(Bound::in_words).collect::<Vec<_>>().join(", "),
-            Self::Cannot(reason) => format!("cannot be modelled: {reason}"),
+            Self::Cannot(reason) => format!("not modelled: {reason}"),
         }
     }
 }

@@ -166,9 +166,7 @@ impl Price {
     /// `311 ns`, of several cases the first; empty where no difference is shown.
     pub fn headline(&self) -> String {
         let Self::Measured(savings) = self else { return String::new() };
-        let shown =
-            |saving: &&Saving| saving.saved_low_ns > Some(0.0) || saving.saved_high_ns.is_some_and(|high| high < 0.0);
-        let first = savings.first().filter(shown);
+        let first = savings.first().filter(|saving| saving.is_shown());
         first.map_or_else(String::new, |saving| format!("{} ns", rounded(saving.saved_ns.abs())))
     }
 
@@ -189,6 +187,11 @@ impl Price {
 }
 
 impl Saving {
+    /// Whether it certainly saves or costs something.
+    pub fn is_shown(&self) -> bool {
+        self.saved_low_ns > Some(0.0) || self.saved_high_ns.is_some_and(|high| high < 0.0)
+    }
+
     fn in_words(&self) -> String {
         let Self { saved_ns, saved_low_ns, saved_high_ns, .. } = self;
         let (Some(low), Some(high)) = (saved_low_ns, saved_high_ns) else { return "no figure".to_owned() };
@@ -330,7 +333,7 @@ impl Table {
             Some(model @ Model::NotRefuted(_)) => {
                 lines.push(format!("the model does not refute the code as it is: {}", model.in_words(&self.subject)));
             }
-            Some(model @ Model::Cannot(_)) => lines.push(format!("the code {}", model.in_words(&self.subject))),
+            Some(model @ Model::Cannot(_)) => lines.push(format!("the code is {}", model.in_words(&self.subject))),
             None => {}
         }
         if let Some(Together { price, sum_ns, .. }) = &self.without_any {

@@ -7,6 +7,7 @@ mod side;
 mod time;
 
 use std::fs;
+use std::io::{IsTerminal as _, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ use crate::commands::begun_run::default_directory;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::report::write_of_run;
 use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
 use crate::{runs, terminal};
 
 /// Processor time of the model, and time of the test, for all variants of an operation.
@@ -66,6 +68,8 @@ struct Study {
     /// Changes that pass together: the cheapest of these sets is the cheapest form.
     sets: Vec<Together>,
     measured: Vec<(Priced, OwnOperation)>,
+    /// What is said meanwhile where the table follows on the same terminal, which need not have its rows twice.
+    progress: Option<Progress>,
 }
 
 /// Shows the table of each operation.
@@ -87,6 +91,7 @@ pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure
         let mut study = studied(own, &arguments, folder.path(), time)?;
         let first = (!arguments.against.is_empty() && number > 1).then(|| &request.operations[0]);
         study.compare_with(first.filter(|first| first.id.split('.').next() == own.id.split('.').next()));
+        study.progress.take().inspect(Progress::finish);
         let is_measured = arguments.sass.is_none() && !cancel.is_cancelled() && !study.measured.is_empty();
         let place = arguments.out.clone().unwrap_or_else(|| default_directory("measure"));
         let place = if count > 1 { PathBuf::from(format!("{}-{number}", place.display())) } else { place };
@@ -250,7 +255,9 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path, time
         table.test = side.tests(&[own]).pop();
         refuse_failing(own, table.test.as_ref())?;
     }
-    let mut study = Study { own: own.clone(), table, sets: Vec::new(), measured: Vec::new() };
+    let is_one_terminal = stdout().is_terminal() && stderr().is_terminal();
+    let progress = is_one_terminal.then(|| Progress::new("trying the memory orderings"));
+    let mut study = Study { own: own.clone(), table, sets: Vec::new(), measured: Vec::new(), progress };
     // Every test on a GPU begins with a process that opens it.
     let together = if is_gpu { variants.len() } else { thread::available_parallelism().map_or(1, usize::from) };
     for group in variants.chunks(together) {
@@ -292,10 +299,11 @@ impl Study {
                         tested.push((self.table.rows.len(), &variant.own));
                     }
                     // The tests on a GPU come later.
-                    if side.is_gpu() || row.price == Price::SameInstructions {
-                        self.tell(&row);
-                    }
+                    let is_known = side.is_gpu() || row.price == Price::SameInstructions;
                     self.table.rows.push(row);
+                    if is_known {
+                        self.tell(self.table.rows.len() - 1);
+                    }
                 }
                 Err(not_tried) => self.table.not_tried.push(not_tried),
             }
@@ -314,7 +322,7 @@ impl Study {
         for ((number, own), test) in tested.into_iter().zip(tests) {
             let hangs = matches!(test, Test::Hangs(_));
             self.table.rows[number].test = Some(test);
-            self.tell(&self.table.rows[number]);
+            self.tell(number);
             if hangs {
                 self.table.rows[number].price = Price::NotMeasured("it hangs".to_owned());
             } else {
@@ -324,9 +332,13 @@ impl Study {
         Ok(())
     }
 
-    fn tell(&self, row: &Row) {
-        let needed = row.needed(&self.table.subject);
-        terminal::note(&format!("line {}, {} → {}: {needed}", row.line, row.ordering, row.variant));
+    fn tell(&mut self, number: usize) {
+        let row = &self.table.rows[number];
+        let text = format!("line {}, {} → {}", row.line, row.ordering, row.variant);
+        match &mut self.progress {
+            Some(progress) => progress.show(&text),
+            None => terminal::note(&format!("{text}: {}", row.needed(&self.table.subject))),
+        }
     }
 
     /// Adds the operation that it is compared with.
@@ -357,7 +369,9 @@ impl Study {
             }
             kept
         };
-        let passed = weakest(&|_, row| row.has_passed());
+        // Of code that is refuted as it is, no form is to be had.
+        let is_sound = !matches!(self.table.model, Some(Model::Refuted(_)));
+        let passed = weakest(&|_, row| is_sound && row.has_passed());
         let ordering = weakest(&|variant, _| !variant.ordering.is_meeting);
         let of = |name: &str, taken: &[&Variant<'_>]| {
             let own = variant(&self.own, name, taken.iter().map(|variant| variant.change));
@@ -510,6 +524,43 @@ mod tests {
         assert!(found.not_tried[0].reason.contains("check() is not in the timed loop"), "{found:?}");
     }
 
+    /// A sum of what is not shown would be one of noise.
+    #[test]
+    fn prices_are_added_where_all_are_shown() {
+        let price = |saved_ns, half| {
+            let (saved_low_ns, saved_high_ns) = (Some(saved_ns - half), Some(saved_ns + half));
+            let case = "2 threads".to_owned();
+            Price::Measured(vec![Saving { case, original_ns: 100.0, saved_ns, saved_low_ns, saved_high_ns }])
+        };
+        let (shown, hidden) = (price(10.0, 1.0), price(-0.001, 5.0));
+        let sum_of = |prices: [&Price; 2]| {
+            let row = |(line, price): (u32, &Price)| Row {
+                line,
+                file: None,
+                ordering: "exchange acquire".to_owned(),
+                variant: "relaxed".to_owned(),
+                step: Step::Weaker,
+                price: price.clone(),
+                instructions: None,
+                model: None,
+                test: None,
+            };
+            let rows: Vec<Row> = (1..).zip(prices).map(row).collect();
+            let changes = rows.iter().map(row_in_words).collect();
+            let without_any = Some(Together { changes, price: price(30.0, 1.0), ..Together::default() });
+            let own = OwnOperation::default();
+            let table = Table { rows, without_any, ..empty_table(&own, Vec::new()) };
+            let mut study = Study { own, table, sets: Vec::new(), measured: Vec::new(), progress: None };
+            study.add_sum();
+            study.table.without_any.unwrap().sum_ns
+        };
+        assert_eq!(sum_of([&shown, &shown]), [20.0]);
+        assert_eq!(sum_of([&shown, &Price::SameInstructions]), [10.0], "it costs nothing");
+        for unknown in [&hidden, &not_measured()] {
+            assert!(sum_of([&shown, unknown]).is_empty() && sum_of([unknown, unknown]).is_empty());
+        }
+    }
+
     /// The cheapest form is the one that saves most, be it a set or a single change of it.
     #[test]
     fn the_cheapest_form_is_the_cheapest() {
@@ -538,7 +589,8 @@ mod tests {
             };
             let own = OwnOperation::default();
             let table = Table { rows, ..empty_table(&own, Vec::new()) };
-            let mut study = Study { own, table, sets: sets.iter().map(set).collect(), measured: Vec::new() };
+            let sets = sets.iter().map(set).collect();
+            let mut study = Study { own, table, sets, measured: Vec::new(), progress: None };
             study.choose();
             study.table.cheapest.map(|cheapest| cheapest.changes.len())
         };

@@ -54,6 +54,7 @@ impl Study {
             let savings = request.savings(&data, &directory, [first, id])?;
             let reason = || {
                 let reason = data.rows.iter().find(|row| row.case.primitive == *id).map(|row| row.verdict.reason());
+                let reason = reason.and_then(|reason| Some(reason.split(';').next()?.to_owned()));
                 let reason = reason.filter(|reason| !reason.is_empty());
                 Price::NotMeasured(
                     reason.map_or_else(|| "no figure".to_owned(), |of| format!("no figure; the variant: {of}")),
@@ -71,23 +72,23 @@ impl Study {
         Ok(())
     }
 
-    /// What the changes that leave all orderings out save one by one.
-    fn add_sum(&mut self) {
+    /// What the changes that leave all orderings out save one by one, where all of that is shown.
+    pub(super) fn add_sum(&mut self) {
         let Some(without_any) = &mut self.table.without_any else { return };
         let Price::Measured(together) = &without_any.price else { return };
         let rows = self.table.rows.iter().filter(|row| without_any.changes.contains(&row_in_words(row)));
-        let savings: Vec<&Saving> = rows
-            .filter_map(|row| match &row.price {
-                Price::Measured(savings) => Some(savings),
-                _ => None,
-            })
-            .flatten()
-            .collect();
+        let prices: Vec<&Price> =
+            rows.map(|row| &row.price).filter(|price| **price != Price::SameInstructions).collect();
         let of_case = |case: &Saving| -> Option<f64> {
-            let of_it: Vec<f64> = savings.iter().filter(|one| one.case == case.case).map(|one| one.saved_ns).collect();
+            let shown = |price: &&Price| match price {
+                Price::Measured(of) => {
+                    of.iter().find(|one| one.case == case.case && one.is_shown()).map(|one| one.saved_ns)
+                }
+                _ => None,
+            };
+            let of_it = prices.iter().map(shown).collect::<Option<Vec<f64>>>()?;
             (!of_it.is_empty()).then(|| of_it.iter().sum())
         };
-        // Where a case has no price of its own, there is nothing to compare.
         without_any.sum_ns = together.iter().map(of_case).collect::<Option<_>>().unwrap_or_default();
     }
 }
