@@ -68,7 +68,7 @@ fn gate(comparison: &Comparison<'_>) -> Result<Outcome, Failure> {
                 gate.leave_open(format!("{}: {}", compared.b.case, compared.remark));
             }
             Change::NotComparable => {}
-            _ => gate.add(compared, &compared.b.case.to_string()),
+            _ => gate.add(compared, &compared.b.case.to_string(), &compared.remark),
         }
     }
     let outcome = gate.outcome(Outcome::Done)?;

@@ -8,22 +8,22 @@ use crate::failure::{Failure, Outcome};
 /// The cases that a gate was asked about.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    slower: usize,
+    slower: Vec<String>,
     passed: usize,
     /// Cases that gave no answer, each with the reason.
     open: Vec<String>,
 }
 
 impl Gate {
-    /// Adds a case. `name` is only for cases without an answer.
-    pub(super) fn add(&mut self, case: &ComparedCase<'_>, name: &str) {
+    /// Adds a case. `name` is for those that do not pass, and `remark` says why one cannot be compared.
+    pub(super) fn add(&mut self, case: &ComparedCase<'_>, name: &str, remark: &str) {
         match case.change {
-            Change::Slower => self.slower += 1,
+            Change::Slower => self.slower.push(name.to_owned()),
             Change::Faster | Change::Same => self.passed += 1,
             Change::Undecided if case.least_change.is_some() => self.passed += 1,
             Change::Undecided => self.leave_open(format!("{name}: these runs cannot show a slowdown")),
             Change::AnotherState => self.leave_open(format!("{name}: the machine was in another state")),
-            Change::NotComparable => self.leave_open(format!("{name}: {}", case.remark)),
+            Change::NotComparable => self.leave_open(format!("{name}: {remark}")),
         }
     }
 
@@ -32,13 +32,18 @@ impl Gate {
         self.open.push(reason);
     }
 
+    /// The slower cases.
+    pub(super) fn slower(&self) -> &[String] {
+        &self.slower
+    }
+
     /// How the command ends whose work ended as `done`. A slower case is an answer whatever else was not compared.
     ///
     /// # Errors
     /// If a case has no answer, or there is none.
     pub(super) fn outcome(&self, done: Outcome) -> Result<Outcome, Failure> {
         match done {
-            Outcome::Done | Outcome::SomeCasesFailed if self.slower > 0 => Ok(Outcome::SomeCasesSlower),
+            Outcome::Done | Outcome::SomeCasesFailed if !self.slower.is_empty() => Ok(Outcome::SomeCasesSlower),
             Outcome::Done if self.passed == 0 && self.open.is_empty() => {
                 Err(Failure::CouldNot("the gate has no case to compare, so it decides nothing".to_owned()))
             }
@@ -76,7 +81,7 @@ mod tests {
                 least_change: low.map(f64::recip),
                 remark: "elided in A".to_owned(),
             };
-            gate.add(&case, "1 thread");
+            gate.add(&case, "1 thread", &case.remark);
         }
         gate.outcome(done).ok().map(Outcome::code)
     }

@@ -193,7 +193,12 @@ impl OwnRequest {
         for text in &compared.texts {
             terminal::show(text)?;
         }
-        if self.arguments.fail_if_slower.is_some() { compared.gate.outcome(outcome) } else { Ok(outcome) }
+        let Some(threshold) = self.arguments.fail_if_slower.map(|percentage| percentage.0) else { return Ok(outcome) };
+        if let slower @ [_, ..] = compared.gate.slower() {
+            let percent = (1e6 * threshold).round() / 1e4;
+            terminal::note(&format!("slower by more than {percent} %: {}", slower.join("; ")));
+        }
+        compared.gate.outcome(outcome)
     }
 
     /// Compares the first operation of each side with the others.
@@ -244,7 +249,8 @@ impl OwnRequest {
                 json.push(export::comparison::as_json_answering(&comparison, answer));
                 markdown.push_str(&export::comparison::as_markdown(&comparison));
                 for compared in &comparison.cases {
-                    gate.add(compared, &format!("{first} against {other}, {}", parameters(compared)));
+                    let name = format!("{first} against {other}, {}", parameters(compared));
+                    gate.add(compared, &name, &remark_in_words(compared, [first, other]));
                 }
                 if comparison.only_b > 0 {
                     let more = plural(comparison.only_b as u32, "case");
@@ -373,32 +379,41 @@ fn by_case<'c, 'a>(comparison: &'c Comparison<'a>) -> Vec<&'c ComparedCase<'a>> 
     cases
 }
 
+/// The remark on both: A is the other one, as the ratio is that of the first to it.
+fn remark_in_words(compared: &ComparedCase<'_>, [first, other]: [&str; 2]) -> String {
+    let of_a = compared.remark.replace(" in A", &format!(" ({other})"));
+    of_a.replace(" in B", &format!(" ({first})"))
+}
+
 /// How the first operation compares with another one in a case: `1.032 times (1.012 to 1.051) as expensive`.
 fn change_in_words(beside: &HashSet<CaseId>, compared: &ComparedCase<'_>, [first, other]: [&str; 2]) -> String {
-    let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
+    let factor = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), factor_in_words);
     let times = |invert: bool| {
         let of = |value: Option<f64>| factor(value.map(|value| if invert { value.recip() } else { value }));
         let (low, high) = if invert { (compared.high, compared.low) } else { (compared.low, compared.high) };
         format!("{} times ({} to {})", of(compared.ratio), of(low), of(high))
     };
     let seen = compared.least_change;
-    let seen = seen.map_or_else(String::new, |factor| format!(" ({factor:.3} times or more would show)"));
+    let seen =
+        seen.map_or_else(String::new, |factor| format!(" ({} times or more would show)", factor_in_words(factor)));
     let what = match compared.change {
         Change::Slower => format!("{} as expensive", times(false)),
         Change::Faster => format!("{} as fast", times(true)),
         Change::Same => format!("{} the cost: the same{seen}", times(false)),
         Change::Undecided => format!("{} the cost: no difference shown{seen}", times(false)),
-        Change::NotComparable => {
-            // A is the other one: the ratio is that of the first to it.
-            let remark = compared.remark.replace(" in A", &format!(" as {other}"));
-            format!("not comparable: {}", remark.replace(" in B", &format!(" as {first}")))
-        }
+        Change::NotComparable => format!("not comparable: {}", remark_in_words(compared, [first, other])),
         Change::AnotherState => "the machine was in another state".to_owned(),
     };
     let ends = |[low, high]: [Option<f64>; 2]| format!("{} to {}", factor(low), factor(high));
     let equal_work = compared.equal_work.map(|(ratio, both)| format!("; equal work {ratio:.3} times ({})", ends(both)));
     let neighbours = if beside.contains(&compared.a.case.id()) { ", both beside neighbours on the cores" } else { "" };
     format!("{what}{neighbours}{}", equal_work.unwrap_or_default())
+}
+
+/// Four digits, as of a factor below ten.
+fn factor_in_words(factor: f64) -> String {
+    let digits = 3 - (factor.abs().max(1.0).log10() as usize).min(3);
+    format!("{factor:.digits$}")
 }
 
 /// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
@@ -554,6 +569,12 @@ type OperationRows = (RunData, HashMap<CaseId, CaseId>);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn factors_have_four_digits() {
+        let words = [0.5, 1.0499, 9.5, 12.3456, 281.545, 12_345.6].map(factor_in_words);
+        assert_eq!(words, ["0.500", "1.050", "9.500", "12.35", "281.5", "12346"]);
+    }
 
     #[test]
     fn where_the_answer_changes_once_it_is_said() {

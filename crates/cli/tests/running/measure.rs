@@ -268,14 +268,21 @@ fn a_gate_passes_nothing_that_it_did_not_compare() {
         void wait_open(struct thread *me) { (void)me; }\n\
         void operation_nothing(struct thread *me) { (void)me; }\n\
         void operation_endless(struct thread *me) { (void)me; for (;;); }\n\
-        void operation_add(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";
+        void operation_add(struct thread *me) { atomic_fetch_add(me->x, 1); }\n\
+        void operation_twice(struct thread *me) { atomic_fetch_add(me->x, 1); atomic_fetch_add(me->x, 1); }\n";
     fs::write(folder.path().join("all.c"), text).unwrap();
     let gate = ["--fail-if-slower", "2%"];
     let against = |other: &'static str| [&["--against", other][..], &gate].concat();
-    let table: [(&str, Vec<&str>, i32, &str); 7] = [
+    let table: [(&str, Vec<&str>, i32, &str); 8] = [
         ("all.c:nothing", vec![], 0, ""),
-        ("all.c:nothing", against("all.c:add"), 1, "elided"),
-        ("all.c:add", against("all.c:nothing"), 1, "elided"),
+        ("all.c:nothing", against("all.c:add"), 1, "elided (cpu.own.all_nothing)"),
+        ("all.c:add", against("all.c:nothing"), 1, "elided (cpu.own.all_nothing)"),
+        (
+            "all.c:twice",
+            against("all.c:add"),
+            3,
+            "slower by more than 2 %: cpu.own.all_twice against cpu.own.all_add, i32 ",
+        ),
         ("all.c:open", vec![], 3, "protects nothing"),
         ("all.c:acquire_open", against("all.c:fine"), 3, "protects nothing"),
         ("all.c:wait_open", vec![], 3, "no thread waits in it"),
