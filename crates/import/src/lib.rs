@@ -28,6 +28,7 @@ use syncscope_core::journal::Journal;
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::run::{self, Status};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::stats::median;
 use syncscope_core::stored_run::{LARGEST_LICENSE, LICENSE};
 use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run};
 use syncscope_gpu::peer::peer_program;
@@ -94,15 +95,26 @@ pub fn import_results(folder: &Path, bound: bool, target: &Target<'_>) -> Result
     }
     paths.sort();
     let mut results = Results { bound, ..Results::default() };
+    let mut files = Vec::new();
     for path in &paths {
         let file = ResultFile::read(path).map_err(|error| ImportError::CouldNot(error.to_string()))?;
-        results.add(path, &file, target.catalogue);
+        results.record_system(path, &file);
+        files.push(file);
     }
-    if let [first, second, ..] = results.systems.keys().collect::<Vec<_>>().as_slice() {
-        let (first, second) = (first.display(), second.display());
-        return Err(ImportError::Usage(format!(
-            "{folder} holds the results of several systems ({first}, {second}); name one"
-        )));
+    for (what, folders) in [("systems", &results.systems), ("GPUs", &results.devices)] {
+        if let [first, second, ..] = folders.iter().collect::<Vec<_>>().as_slice() {
+            let (first, second) = (first.display(), second.display());
+            return Err(ImportError::Usage(format!(
+                "{folder} holds the results of several {what} ({first}, {second}); name one"
+            )));
+        }
+    }
+    for (path, file) in paths.iter().zip(&files) {
+        results.add(file, target.catalogue).map_err(ImportError::in_file(path))?;
+    }
+    if results.rows.is_empty() {
+        let none = format!("{folder} holds no figure of a case of ours");
+        return Err(ImportError::CouldNot([vec![none], results.ignored()].concat().join("; ")));
     }
     let run = results.run(results_folder, target.command);
     let rows = results.rows.into_values().map(|(row, _)| row).collect::<Vec<_>>();
@@ -190,14 +202,16 @@ struct Results {
     differences: Vec<f64>,
     /// Programs without an equivalent case, with the reasons.
     without_case: BTreeMap<String, &'static str>,
-    /// The directories that hold devices and OpenMP programs, with the name of the device, if any.
-    systems: BTreeMap<PathBuf, Option<String>>,
+    /// The directories that hold devices and OpenMP programs.
+    systems: BTreeSet<PathBuf>,
+    /// Those of them that hold CUDA programs, and are named for a device.
+    devices: BTreeSet<PathBuf>,
     blocks: Vec<u32>,
 }
 
 impl Results {
-    fn add(&mut self, path: &Path, file: &ResultFile, known: &Catalogue) {
-        self.record_system(path, file);
+    /// Adds the figures of a file. A program has a figure of a case once: which of two is the right one, nobody knows.
+    fn add(&mut self, file: &ResultFile, known: &Catalogue) -> Result<(), String> {
         for figure in &file.figures {
             self.blocks.extend(figure.blocks);
             let Some(case) = case(file, figure, self.bound) else {
@@ -218,36 +232,35 @@ impl Results {
                     let ratio = used.zip(row.ns).map(|(used, ns)| (ns.value() / used - 1.0).abs());
                     self.differences.extend(ratio.filter(|_| row.case.threads > Some(1)));
                 }
+                Entry::Occupied(entry) if entry.get().1 == file.program => {
+                    return Err(format!("{} has a second figure of {}", file.program, entry.key()));
+                }
                 // The files are sorted, so the second version of a program replaces the first one.
                 Entry::Occupied(mut entry) => {
                     let (_, earlier) = entry.insert((row, file.program.clone()));
-                    if earlier != file.program {
-                        self.repeated.insert(earlier, file.program.clone());
-                    }
+                    self.repeated.insert(earlier, file.program.clone());
                 }
             }
         }
+        Ok(())
     }
 
     /// Records the system of a file: `system/program/[step1/]runtimes.csv`, or `system/device/program/[step1/]runtimes.csv`.
     fn record_system(&mut self, path: &Path, file: &ResultFile) {
         let folder = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| *name == *file.program));
         let Some(parent) = folder.and_then(Path::parent) else { return };
-        if file.program.starts_with("cuda_") {
-            let device = parent.file_name().map(|name| name.to_string_lossy().replace('_', " "));
-            self.systems.insert(parent.parent().unwrap_or(parent).to_owned(), device);
-        } else {
-            self.systems.entry(parent.to_owned()).or_default();
-        }
+        let is_on_device = file.program.starts_with("cuda_");
+        self.devices.extend(is_on_device.then(|| parent.to_owned()));
+        self.systems.insert(parent.parent().filter(|_| is_on_device).unwrap_or(parent).to_owned());
     }
 
     /// The description of the run. The result files hold neither machine nor date, so most of it is empty.
     fn run(&self, results: &Path, command: &[String]) -> Run {
         let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
         let system = resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let device = self.systems.values().flatten().next();
+        let device = self.devices.first().and_then(|folder| folder.file_name());
         let gpu = device.map(|name| GpuMachine {
-            name: name.clone(),
+            name: name.to_string_lossy().replace('_', " "),
             multiprocessors: multiprocessors(&self.blocks),
             ..GpuMachine::default()
         });
@@ -273,10 +286,8 @@ impl Results {
                 .to_owned(),
         ];
         if !self.bound && self.rows.keys().any(|case| case.placement.is_some()) {
-            let mut differences = self.differences.clone();
-            differences.sort_by(f64::total_cmp);
-            let median = differences.get(differences.len() / 2).map(|median| {
-                let (count, percent) = (differences.len(), median * 100.0);
+            let median = median(&self.differences).map(|median| {
+                let (count, percent) = (self.differences.len(), median * 100.0);
                 format!("; the {count} unused figures differ from these by a median of {percent:.1} %")
             });
             warnings.push(format!(
@@ -287,14 +298,19 @@ impl Results {
                 median.unwrap_or_default()
             ));
         }
+        warnings.extend(self.ignored());
+        warnings
+    }
+
+    /// The programs that are left out, by their reasons.
+    fn ignored(&self) -> Vec<String> {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         let repeated = self.repeated.iter().map(|(program, used)| (program, format!("{used} measures the same")));
         let without_case = self.without_case.iter().map(|(program, reason)| (program, (*reason).to_owned()));
         for (program, reason) in repeated.chain(without_case) {
             reasons.entry(reason).or_default().push(program);
         }
-        warnings.extend(reasons.iter().map(|(reason, programs)| format!("ignored {}: {reason}", programs.join(", "))));
-        warnings
+        reasons.iter().map(|(reason, programs)| format!("ignored {}: {reason}", programs.join(", "))).collect()
     }
 }
 
@@ -367,14 +383,53 @@ mod tests {
         };
         let mut results = Results::default();
         for (program, ms) in [("cuda_atomiccas_scalar_pass", "1e-6"), ("cuda_atomiccas_scalar_pass_v2", "3e-6")] {
-            let path = PathBuf::from(format!("/x/system/GPU/{program}/runtimes.csv"));
-            results.add(&path, &file(program, ms), &Catalogue::default());
+            let (path, file) = (PathBuf::from(format!("/x/system/GPU/{program}/runtimes.csv")), file(program, ms));
+            results.record_system(&path, &file);
+            results.add(&file, &Catalogue::default()).unwrap();
         }
         let rows: Vec<_> = results.rows.values().collect();
         assert_eq!(rows.len(), 1);
         assert!((rows[0].0.ns.unwrap().value() - 3.0).abs() < 1e-9);
         assert!(results.warnings()[1].starts_with("ignored cuda_atomiccas_scalar_pass: "), "{:?}", results.warnings());
-        assert_eq!(results.systems.into_iter().collect::<Vec<_>>(), [("/x/system".into(), Some("GPU".to_owned()))]);
+        assert_eq!((results.systems, results.devices), (["/x/system".into()].into(), ["/x/system/GPU".into()].into()));
+    }
+
+    /// What is imported from these files, each with its folder.
+    fn imported(files: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (program, text) in files {
+            std::fs::create_dir_all(folder.path().join(program)).unwrap();
+            std::fs::write(folder.path().join(program).join(RESULT_FILE), text).unwrap();
+        }
+        let (out, note) = (folder.path().join("run"), |_: &str| {});
+        let target = Target { out: &out, machine: None, command: &[], catalogue: &Catalogue::default(), note: &note };
+        import_results(folder.path(), false, &target).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_case_with_two_figures_has_none() {
+        let head = "omp_barrier\nn iter,1000000\n\"\"\ntype mode,aggregate";
+        let once = format!("{head},2,4\nint,max,1e-7,2e-7\n");
+        assert!(imported(&[("omp_barrier", &once)]).is_ok());
+        for text in [format!("{head},2,2\nint,max,1e-7,2e-7\n"), format!("{head},2\nint,max,1e-7\nint,max,2e-7\n")] {
+            let error = imported(&[("omp_barrier", &text)]).unwrap_err();
+            assert!(error.contains("omp_barrier has a second figure of cpu.barrier.openmp 2 threads"), "{error}");
+        }
+        let error = imported(&[("one", &once), ("other", &once)]).unwrap_err();
+        assert!(error.contains("other") && error.contains("second figure"), "{error}");
+    }
+
+    #[test]
+    fn two_gpus_are_not_joined_and_what_has_no_figure_is_no_run() {
+        let text = "cuda_syncthreads\n\"\"\nn_blocks,1\ntype mode,aggregate,32\nint,max,1e-6\n";
+        assert!(imported(&[("A100/cuda_syncthreads", text)]).is_ok());
+        let error = imported(&[("A100/cuda_syncthreads", text), ("T4/cuda_syncthreads", text)]).unwrap_err();
+        assert!(error.contains("several GPUs") && error.contains("A100, ") && error.contains("T4)"), "{error}");
+        let unknown = text.replace("syncthreads", "barrier");
+        for (text, reason) in [("omp_barrier\n", "no figure"), (&unknown, "ignored cuda_barrier: unknown program")] {
+            let error = imported(&[("A100/program", text)]).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+        }
     }
 
     /// Threads, placement and rounded cost.
@@ -385,8 +440,7 @@ mod tests {
         let mut results = Results { bound, ..Results::default() };
         for (program, ns) in [("omp_barrier", 90), ("omp_barrier_close", 91), ("omp_barrier_spread", 92)] {
             let text = format!("{program}\nn iter,1000\n\"\"\ntype mode,aggregate,1,2\nint,max,1e-9,{ns}e-9\n");
-            let path = PathBuf::from(format!("/x/system/{program}/runtimes.csv"));
-            results.add(&path, &ResultFile::parse(&text).unwrap(), &Catalogue::default());
+            results.add(&ResultFile::parse(&text).unwrap(), &Catalogue::default()).unwrap();
         }
         let of = |row: &Row| (row.case.threads, row.case.placement.clone(), row.ns.map(|ns| ns.value().round()));
         let found = results.rows.values().map(|(row, _)| of(row)).collect();
@@ -403,7 +457,7 @@ mod tests {
             "the program without a placement"
         );
         let warnings = results.warnings();
-        assert!(warnings[1].contains("the 2 unused figures differ from these by a median of 2.2 %"), "{warnings:?}");
+        assert!(warnings[1].contains("the 2 unused figures differ from these by a median of 1.7 %"), "{warnings:?}");
         let (results, found) = barriers(true);
         assert!(results.repeated.is_empty() && results.warnings().len() == 1, "{:?}", results.warnings());
         assert_eq!(found.len(), 4, "{found:?}");
@@ -442,8 +496,7 @@ mod tests {
         ] {
             let text = format!("{program}\nn iter,1000\n\"\"\nn_blocks,1\ntype mode,aggregate,32\nint,max,1e-6\n");
             let mut results = Results::default();
-            let path = PathBuf::from(format!("/x/system/GPU/{program}/runtimes.csv"));
-            results.add(&path, &ResultFile::parse(&text).unwrap(), &Catalogue::default());
+            results.add(&ResultFile::parse(&text).unwrap(), &Catalogue::default()).unwrap();
             let forms: Vec<_> = results.rows.keys().map(|case| case.form).collect();
             assert_eq!(forms, [form], "{program}");
         }

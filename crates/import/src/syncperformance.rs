@@ -15,13 +15,14 @@
 //! The times of the CUDA programs are milliseconds: cycles divided by the nominal clock in kHz. Those of the OpenMP
 //! programs are seconds. `max` is the time of the slowest thread.
 
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
 use syncscope_core::data_file;
 use syncscope_core::run::NO_INTERVAL;
 use syncscope_core::{Actor, Case, Dtype, Facts, Nanoseconds, Row, Verdict};
 
-/// The largest numbers of threads, blocks and iterations that the programs have.
+/// The largest numbers of threads and blocks that the programs have.
 const LARGEST: u32 = 1 << 16;
 
 /// The largest plausible result file.
@@ -152,7 +153,7 @@ impl Reader {
         let (key, rest) =
             line.split_once(',').ok_or_else(|| format!("expected `name,value`, found `{}`", shown(line)))?;
         match key {
-            "n iter" => self.file.iterations = Some(positive(rest)?.into()),
+            "n iter" => self.file.iterations = Some(number::<NonZeroU64>(rest)?.get()),
             "arr step" => self.file.stride = Some(positive(rest)?),
             "n_blocks" => {
                 self.blocks = Some(positive(rest)?);
@@ -172,6 +173,9 @@ impl Reader {
     fn figures(&mut self, dtype: Dtype, rest: &str) -> Result<(), String> {
         let (aggregate, values) = rest.split_once(',').ok_or("expected an aggregate and figures")?;
         let time = |value| number(value).map(|time: f64| Nanoseconds(time * self.unit));
+        if self.blocks.is_none() && self.file.program.starts_with("cuda_") {
+            return Err("figures of a CUDA program come before `n_blocks`".to_owned());
+        }
         let times = values.split(',').map(time).collect::<Result<Vec<_>, _>>()?;
         if times.len() != self.threads.len() {
             return Err(format!("{} figures for {} thread counts", times.len(), self.threads.len()));
@@ -294,6 +298,8 @@ mod tests {
             ("omp_barrier\ntype mode,aggregate,1\nbool,max,1e-9\n", 3, "unknown type"),
             ("omp_barrier\nint,max,1e-9\n", 2, "1 figures for 0"),
             ("omp_barrier\nn_blocks,99999999999\n", 2, "not a number"),
+            ("omp_barrier\nn iter,0\n", 2, "not a number"),
+            ("cuda_syncthreads\ntype mode,aggregate,32\nint,max,1e-6\n", 3, "before `n_blocks`"),
         ] {
             let (found, reason) = ResultFile::parse(text).unwrap_err();
             assert!(found == line && reason.contains(part), "{text:?}: line {found}: {reason}");
