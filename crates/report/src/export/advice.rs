@@ -65,7 +65,7 @@ fn choice(advice: &Advice) -> Option<&Choice> {
 }
 
 fn title(advice: &Advice, choice: &Choice) -> String {
-    format!("{} ({}, {}): {}", advice.need.as_str(), side_name(advice.on), advice.situation, choice.name)
+    format!("{}: {}", advice.asked(), choice.name)
 }
 
 /// Source, warnings and notes, one line each.
@@ -87,7 +87,8 @@ fn table_of(answers: &[Advice], width: usize) -> String {
         let need = format!("  To measure {} ({}), run:", advice.need.as_str(), side_name(advice.on));
         Some(format!("{need}\n    {}", plain(&command)))
     };
-    let remedies: Vec<String> = answers.iter().filter_map(remedy).collect();
+    let mut remedies: Vec<String> = answers.iter().filter_map(remedy).collect();
+    remedies.dedup();
     if remedies.is_empty() { table } else { format!("{table}\n\n{}", remedies.join("\n")) }
 }
 

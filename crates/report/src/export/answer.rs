@@ -6,7 +6,7 @@ use syncscope_core::{Actor, Case, CaseId, Placement, Row};
 
 use crate::analysis::compare::{Change, ComparedCase};
 use crate::analysis::contest::{Basis, Known};
-use crate::analysis::questions::advice::{Advice, Candidate, CostFigure, RunnerUp, side_name};
+use crate::analysis::questions::advice::{Advice, Candidate, CostFigure, RunnerUp};
 use crate::grid::Grid;
 use crate::reading::{self, State};
 use crate::{RunData, figure};
@@ -95,7 +95,7 @@ impl Answer {
     /// each candidate.
     pub fn of_advice(advice: &Advice) -> Vec<Self> {
         let decision = &advice.decision;
-        let asked = format!("{} ({}, {})", advice.need.as_str(), side_name(advice.on), advice.situation);
+        let asked = advice.asked();
         let Some(choice) = &decision.choice else {
             let open = |one: &Candidate| Self::of_candidate(one, &asked);
             let found: Vec<Self> = decision.candidates.iter().filter(|one| !one.id.is_empty()).map(open).collect();

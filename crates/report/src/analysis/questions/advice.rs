@@ -62,6 +62,14 @@ pub struct Advice {
     pub decision: Decision,
 }
 
+impl Advice {
+    /// What is answered: `protect (CPU, 16 threads)`.
+    pub(crate) fn asked(&self) -> String {
+        let size = if self.situation.is_empty() { String::new() } else { format!(", {}", self.situation) };
+        format!("{} ({}{size})", self.need.as_str(), side_name(self.on))
+    }
+}
+
 /// What the rows say of a need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
@@ -414,11 +422,10 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let wanted = answer(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
     let of_need = |(on, situation, mut decision): Situation| {
         // The run has the rows at other sizes.
-        if let (false, Some(threads), Ok(options)) = (
-            decision.measured,
-            asked.threads.filter(|threads| *threads > 1),
-            candidates[usize::from(on == Domain::Gpu)],
-        ) {
+        let threads = asked.threads.filter(|threads| can_have_team(need, on, *threads));
+        if let (false, Some(threads), Ok(options)) =
+            (decision.measured, threads, candidates[usize::from(on == Domain::Gpu)])
+        {
             let why = &mut decision.outcome.sentence;
             *why = format!("{why}; `syncscope run {options} --threads {threads}` measures them");
         }
@@ -435,15 +442,26 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
         }
         Err(reason) => reason.to_owned(),
         Ok(options) => {
-            let (side, threads) = (side_name(on), asked.threads.map(|threads| plural(threads, "thread")));
-            let at = threads.map(|threads| format!(" at {threads}")).unwrap_or_default();
-            let with = asked.threads.map(|threads| format!(" --threads {threads}")).unwrap_or_default();
+            let (side, threads) = (side_name(on), asked.threads.filter(|threads| can_have_team(need, on, *threads)));
+            let at = threads.map(|threads| format!(" at {}", plural(threads, "thread"))).unwrap_or_default();
+            let with = threads.map(|threads| format!(" --threads {threads}")).unwrap_or_default();
             format!(
                 "the run measured fewer than two candidates on the {side}{at}; `syncscope run {options}{with}` measures them"
             )
         }
     };
     vec![Advice { need, on, situation: String::new(), decision: Decision::missing(reason) }]
+}
+
+/// Whether a run can measure what meets a need with so many threads: hand-offs, waits and reductions have the teams that they have,
+/// and blocks of a GPU consist of warps.
+fn can_have_team(need: Need, on: Domain, threads: u32) -> bool {
+    match need {
+        Need::HandOver | Need::Wait | Need::Reduce => false,
+        _ if on == Domain::Gpu => threads.is_multiple_of(32) && threads <= 1024,
+        Need::Protect => true,
+        _ => threads > 1,
+    }
 }
 
 /// `CPU`, `GPU`.

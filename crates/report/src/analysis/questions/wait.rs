@@ -102,7 +102,10 @@ impl<'a> Waiters<'a> {
         };
         let among = reactions.known().filter(|(one, known)| soonest.contains(&one.name) && spins(known));
         let awake = among.last()?.0.clone();
-        let sleeping = wake_ups(data, us)?;
+        // A sleep of about as long, of those after which the run woke waiters in several ways.
+        let has_choice = |us: &u32| wake_ups(data, (*us).into()).is_some_and(|contest| contest.measured() > 1);
+        let sleep = self::nearest(sleeps_us(data).into_iter().filter(has_choice), us);
+        let sleeping = wake_ups(data, sleep.map_or(us, f64::from))?;
         let asleep = sleeping.best().filter(|(_, known)| known.is_written())?.0.clone();
         Some(Self { data, awake, asleep, sleeping })
     }
@@ -325,6 +328,9 @@ mod tests {
         assert_eq!(after_longer_sleeps(&run).as_deref(), Some("17.0 µs after 200 µs asleep"));
         let of = |us: u64| asked(&run, Some(Duration::from_micros(us))).remove(0).1;
         assert_eq!([1, 30, 300].map(of), ["spin_hint", "futex", "park"].map(|name| Ok(name.into())));
+        run.rows.push(woken("futex", 2000, 34_000.0));
+        let of = |us: u64| asked(&run, Some(Duration::from_micros(us))).remove(0).1;
+        assert_eq!(of(1_000_000), Ok("park".into()), "of one way after a longer sleep there is no choice");
     }
 
     #[test]

@@ -212,6 +212,27 @@ fn missing_rows_are_named() {
     }
 }
 
+/// A command that measures nothing, or nothing that answers, is no advice.
+#[test]
+fn only_teams_that_a_run_can_have_are_to_be_measured() {
+    let pair = |name: &str| row(close(&format!("cpu.handoff.{name}"), 2), 40.0);
+    let data = run(vec![pair("cas_pingpong"), pair("store_pingpong"), lock("ticket", 2, 40.0)]);
+    assert_eq!(missing(&asked(&data, Need::HandOver, Some(8))), "no rows at 8 threads; the run has 2");
+    for (need, on, threads) in [
+        (Need::Reduce, Domain::Cpu, 5),
+        (Need::Wait, Domain::Cpu, 5),
+        (Need::Phases, Domain::Cpu, 1),
+        (Need::Protect, Domain::Gpu, 5),
+    ] {
+        let advice = advise(&data, need, Asked { threads: Some(threads), on: Some(on), ..Asked::default() });
+        let why = missing(&advice);
+        assert!(why.contains("`syncscope run") && !why.contains("--threads") && !why.contains(" at "), "{why}");
+        assert!(!advice[0].asked().contains(", "), "{}", advice[0].asked());
+    }
+    let warp = Asked { threads: Some(64), on: Some(Domain::Gpu), ..Asked::default() };
+    assert!(missing(&advise(&data, Need::Protect, warp)).contains("--threads 64"));
+}
+
 fn addition(threads: u32, layout: Layout, ns: f64) -> Row {
     let case = Case { dtype: Some(Dtype::I32), layout: Some(layout), ..close("cpu.atomic.add", threads) };
     row(case, ns)
