@@ -69,8 +69,8 @@ pub(crate) struct ShowArguments {
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Show only rows with this value in a column of measurements.csv, such as threads=16 (repeatable, or with commas)
-    #[arg(long = "where", value_name = "COLUMN=VALUE", value_delimiter = ',', conflicts_with = "sides")]
-    pub(crate) conditions: Vec<Condition>,
+    #[arg(long = "where", value_name = "COLUMN=VALUE", conflicts_with = "sides")]
+    conditions: Vec<Conditions>,
     /// Show the cost of each row relative to this primitive with the same parameters
     #[arg(long, value_name = "ID", conflicts_with_all = ["sides", "sort"])]
     pub(crate) against: Option<String>,
@@ -83,6 +83,32 @@ pub(crate) struct ShowArguments {
     /// Order of the rows
     #[arg(long, value_enum, default_value_t = ShowOrder::Catalogue)]
     pub(crate) sort: ShowOrder,
+}
+
+impl ShowArguments {
+    /// All of `--where`.
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
+        self.conditions.iter().flat_map(|Conditions(all)| all).cloned().collect()
+    }
+}
+
+/// One value of `--where`. A comma without a further `=` is part of a value, such as a list of CPUs.
+#[derive(Debug, Clone)]
+struct Conditions(Vec<Condition>);
+
+impl FromStr for Conditions {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut all: Vec<Condition> = Vec::new();
+        for part in text.split(',') {
+            match all.last_mut() {
+                Some(Condition { value, .. }) if !part.contains('=') => *value = format!("{value},{}", part.trim()),
+                _ => all.push(part.parse()?),
+            }
+        }
+        Ok(Self(all))
+    }
 }
 
 /// A column and the value that a row must have there.
@@ -261,6 +287,16 @@ impl fmt::Display for Percentage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_may_be_a_list() {
+        let Conditions(all) = "threads=2,placement=0, 6,dtype=".parse().unwrap();
+        let found = all.iter().map(|Condition { column, value }| (column.name, value.as_str()));
+        assert_eq!(found.collect::<Vec<_>>(), [("threads", "2"), ("placement", "0,6"), ("dtype", "")]);
+        for wrong in ["threads", "5,threads=2", "threads=2,core=5"] {
+            assert!(wrong.parse::<Conditions>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn a_percentage_is_read_and_written() {

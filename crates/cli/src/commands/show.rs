@@ -32,12 +32,13 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     if arguments.sides {
         return show_sides(&data, arguments.format);
     }
+    let conditions = arguments.conditions();
     let answers = match &arguments.against {
-        Some(other) => Some(answers_against(&data, &selection, &arguments.conditions, other)?),
+        Some(other) => Some(answers_against(&data, &selection, &conditions, other)?),
         None => None,
     };
     data.rows.retain(|row| selection.selects(&row.case));
-    meeting(&mut data.rows, &arguments.conditions)?;
+    meeting(&mut data.rows, &conditions)?;
     if arguments.sort == ShowOrder::Cost {
         export::rows::sort_by_cost(&mut data.rows);
     }
@@ -78,7 +79,7 @@ fn show_history(arguments: &ShowArguments, selection: &Selection) -> Result<Outc
     selection.check_runs(&all.iter().collect::<Vec<_>>())?;
     for data in &mut all {
         data.rows.retain(|row| selection.selects(&row.case));
-        data.rows.retain(|row| arguments.conditions.iter().all(|one| one.is_met(row)));
+        data.rows.retain(|row| arguments.conditions().iter().all(|one| one.is_met(row)));
     }
     let (found, all) = (all.len(), of_one_machine(all));
     if all.len() < FEWEST_RUNS {

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::rows::heading;
+use crate::RunData;
 use crate::analysis::questions::sides::{NOTE, SideCell, cells, headings, sentence};
 use crate::grid::{Grid, markdown};
 use crate::harmless::{self, plain};
 use crate::wrap::wrap;
-use crate::{RunData, reading};
 use syncscope_core::sets::in_groups;
 
 /// For the terminal: a sentence, a line for each operation, and what they hold of; `None` without rows of both sides.
@@ -54,7 +54,7 @@ pub fn as_json(data: &RunData) -> Option<String> {
             "ns": cell.row.ns.map(syncscope_core::Nanoseconds::value),
             "ops_per_s_total": cell.row.ops_per_s_total,
             "figure": cell.figure,
-            "verdict": reading::words(cell.row.verdict.name()),
+            "verdict": cell.row.verdict.name(),
             "more_a_second": cell.ratio,
         })
     };
@@ -106,7 +106,8 @@ mod tests {
             "{latex}"
         );
         assert!(as_markdown(&run).unwrap().contains("| Add, one variable | 6.53 ns, 152 M/s |"));
-        assert!(as_json(&run).unwrap().contains("\"place\": \"One warp\""));
+        let json = as_json(&run).unwrap();
+        assert!(json.contains("\"place\": \"One warp\"") && json.contains("\"verdict\": \"Resolved\""), "{json}");
         assert_eq!(for_terminal(&data(vec![cpu]), 100), None, "one side alone");
     }
 }
