@@ -1,5 +1,6 @@
 //! Finished runs, and what only the command knows of them: the order of all catalogues.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +34,17 @@ pub(crate) fn named_or_latest_of_catalogue(named: &[PathBuf]) -> Result<Vec<Path
 }
 
 fn named_or(named: &[PathBuf], counts: fn(&RunDirectory) -> bool) -> Result<Vec<PathBuf>, Failure> {
-    if named.is_empty() { latest(1, "a run", counts) } else { named.iter().map(|path| run_of(path)).collect() }
+    if named.is_empty() {
+        return latest(1, "a run", counts);
+    }
+    named.iter().map(|path| run_of(path)).collect::<Result<_, _>>().map(distinct)
+}
+
+/// Each run once, by whatever paths or links it is named.
+pub(crate) fn distinct(mut named: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut seen = HashSet::new();
+    named.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
+    named
 }
 
 /// The newest runs of [`RUNS`] that count, the newest last. Where there are too few, the message asks for what is `wanted`.

@@ -72,8 +72,5 @@ fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         }
         found.extend(within);
     }
-    // A run that is named twice is one node.
-    let mut seen = std::collections::HashSet::new();
-    found.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
-    Ok(found)
+    Ok(runs::distinct(found))
 }

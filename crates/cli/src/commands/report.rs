@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError, replace_own_file};
+use syncscope_core::units::plural;
 use syncscope_fleet::gallery;
 use syncscope_report::section::Section;
 use syncscope_report::{RunData, page};
@@ -44,7 +45,7 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
 pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> {
     output::check(&arguments.out, &arguments.runs)?;
     let mut entries = Vec::new();
-    for path in &arguments.runs {
+    for path in &runs::distinct(arguments.runs.clone()) {
         if let Err(RunDirectoryError::NoRun(_)) = RunDirectory::open(path) {
             terminal::note(&format!("left out: {} is not a run", path.display()));
             continue;
@@ -61,7 +62,7 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
     }
     let html = gallery::render(&entries, arguments.title.as_deref());
     output::write(&arguments.out, html.as_bytes())?;
-    terminal::note(&format!("{} runs", entries.len()));
+    terminal::note(&plural(entries.len(), "run"));
     Ok(Outcome::Done)
 }
 

@@ -84,6 +84,9 @@ fn without_a_run_there_is_no_page() {
     let output = gallery(&[&evidence], &["-o", file.to_str().unwrap()]);
     assert!(output.status.code() == Some(2) && errors(&output).contains("none of these folders holds a run"));
     assert!(!file.exists());
+    let (again, name) = (stored("h200").join("../h200"), file.to_str().unwrap());
+    let output = gallery(&[&stored("h200"), &again], &["-o", name]);
+    assert!(output.status.success() && errors(&output).ends_with("1 run\n"), "each run once: {}", errors(&output));
     let output = gallery(&[&stored("h200")], &["-o", folder.path().to_str().unwrap()]);
     assert!(output.status.code() == Some(1) && errors(&output).contains("name another file"), "{}", errors(&output));
 }
