@@ -1,11 +1,10 @@
 //! An anonymous bundle of a run, for the gallery, and its check.
 //!
-//! A bundle is one compressed JSON object: what `anonymous` leaves of `run.json`, and two tables as in the folder of a run. It is
-//! no archive: no name in it becomes a path.
+//! A bundle is one compressed JSON object: what `anonymous` leaves of `run.json`, the rows as the run shows them and their
+//! measurement blocks. It is no archive: no name in it becomes a path.
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -16,10 +15,10 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use syncscope_core::data_file;
 use syncscope_core::machine::Environment;
-use syncscope_core::run::Status;
 use syncscope_core::run::columns::{self, COLUMNS, Column};
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::provenance::Tool;
+use syncscope_core::run::{self, Status};
 use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Catalogue, Detail, Placement, Row, Run, Verdict};
 use syncscope_report::{RunData, plain};
@@ -47,16 +46,17 @@ impl Extent {
             Self::All => None,
             Self::Quick => Some("the bundle has only the cases of the quick preset: all would be too many"),
             Self::QuickCosts => Some(
-                "the bundle has only the cases of the quick preset, with their costs and within-run intervals: more \
-                 would be too much",
+                "the bundle has only the cases of the quick preset, with their costs and intervals: more would be too much",
             ),
         }
     }
 }
 
-/// What [`Extent::QuickCosts`] leaves out of a row, besides the figures of processes, and each extent of rows without a number.
-const LEFT_OUT: [&str; 15] = [
+/// What [`Extent::QuickCosts`] leaves out of a row, and each extent of rows without a number.
+const LEFT_OUT: [&str; 16] = [
     "cycles",
+    "cycles_low",
+    "cycles_high",
     "cycles_within_low",
     "cycles_within_high",
     "fastest_ns",
@@ -65,7 +65,6 @@ const LEFT_OUT: [&str; 15] = [
     "ns_p05",
     "ns_p95",
     "noise",
-    "pairs",
     "set_aside",
     "iterations",
     "unroll",
@@ -88,20 +87,21 @@ pub struct Bundle {
 impl Bundle {
     /// What others need of a run, to this extent.
     fn of(
-        directory: &RunDirectory,
-        run: &Run,
+        RunData { run, rows, details, .. }: &RunData,
         (extent, quick): (Extent, &BTreeSet<CaseId>),
         known: &Catalogue,
     ) -> Result<Self, Box<dyn Error>> {
-        let has_costs_alone = extent == Extent::QuickCosts;
         // Which CPUs are near a device, a run finds out.
         let anywhere = |case: &Case| Case { placement: None, ..case.clone() }.id();
         let planned = |case: &Case| if case.is_on_cpus() { case.id() } else { anywhere(case) };
         let is_meant = |row: &Row| extent == Extent::All || quick.contains(&planned(&row.case));
-        let left_out: &[&str] = if has_costs_alone { &LEFT_OUT } else { &[] };
-        let (measurements, rows) = quoted(known, directory.read_rows()?, run.repeat.is_some(), left_out, is_meant)?;
-        let details = details(directory, if has_costs_alone { &[] } else { &rows })?;
-        Ok(Self { run: anonymous(run, rows.len() as u64, extent), measurements, details })
+        let left_out: &[&str] = if extent == Extent::QuickCosts { &LEFT_OUT } else { &[] };
+        let (measurements, rows) = quoted(known, rows, left_out, is_meant)?;
+        Ok(Self {
+            run: anonymous(run, rows.len() as u64, extent),
+            measurements,
+            details: run::only_details(&rows, details, Detail::MEASUREMENT_BLOCKS)?,
+        })
     }
 }
 
@@ -119,15 +119,10 @@ pub struct Packed {
 /// As much of a run as a bundle holds. `quick` are the cases that other machines have, too.
 ///
 /// # Errors
-/// If the run cannot be read, or has too many or no rows for a bundle.
-pub fn pack(
-    directory: &RunDirectory,
-    run: &Run,
-    quick: &BTreeSet<CaseId>,
-    known: &Catalogue,
-) -> Result<Packed, Box<dyn Error>> {
+/// If the run has too many or no rows for a bundle.
+pub fn pack(data: &RunData, quick: &BTreeSet<CaseId>, known: &Catalogue) -> Result<Packed, Box<dyn Error>> {
     for extent in Extent::EACH {
-        let bundle = Bundle::of(directory, run, (extent, quick), known)?;
+        let bundle = Bundle::of(data, (extent, quick), known)?;
         let bytes = packed(&bundle)?;
         if bytes.len() as u64 <= MOST_BYTES && bundle.run.planned > 0 {
             return Ok(Packed { bytes, issue: issue(&bundle), warnings: bundle.run.warnings });
@@ -201,11 +196,11 @@ fn without_names(preloaded: Option<&Vec<String>>) -> Option<Vec<String>> {
 }
 
 /// The lines of finished rows of the catalogue on one machine that are meant, without these columns and what follows from others,
-/// and the rows. What has no number is among them: it may be the cheapest. Reasons are texts of the machine.
+/// and the rows. Verdicts and intervals for another run are those that the run shows: they follow from all its rows and
+/// processes, which a bundle has not. What has no number is among the rows: it may be the cheapest. Reasons are texts of the machine.
 fn quoted(
     known: &Catalogue,
-    all: Vec<Row>,
-    joins_runs: bool,
+    all: &[Row],
     left_out: &[&str],
     is_meant: impl Fn(&Row) -> bool,
 ) -> Result<(String, Vec<Row>), Box<dyn Error>> {
@@ -214,14 +209,15 @@ fn quoted(
     for row in all {
         // Pairs of CPUs are no rivals of others, and a large machine has thousands.
         let is_rival = !matches!(row.case.placement, Some(Placement::List(_)));
-        let says = row.verdict == Verdict::Resolved || (is_rival && !row.verdict.is_failure());
-        let is_quoted = says && !row.provisional && is_meant(&row);
+        let is_resolved = row.verdict == Verdict::Resolved;
+        let is_quoted = (is_resolved || (is_rival && !row.verdict.is_failure())) && !row.provisional && is_meant(row);
         if !is_quoted || row.case.domain_and_family().0 == "mpi" || known.facts(&row.case.primitive).is_none() {
             continue;
         }
-        let is_resolved = row.verdict == Verdict::Resolved;
         let left_out = if is_resolved { left_out } else { &LEFT_OUT };
-        let is_kept = |column: &Column| !column.is_derived(joins_runs) && !left_out.contains(&column.name);
+        let is_kept = |column: &Column| !column.is_derived(true) && !left_out.contains(&column.name);
+        // With a number of runs, the interval for another one is read as it is written.
+        let row = Row { runs: row.runs.or(Some(1)), ..row.clone() };
         let record = row.to_record();
         let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| match column.name {
             "reason" if !is_resolved => NO_REASON,
@@ -233,20 +229,6 @@ fn quoted(
     }
     text.push_str(&String::from_utf8(writer.into_inner()?)?);
     Ok((text, rows))
-}
-
-/// The figures of the resolved ones of these rows in each process, of which their intervals for another run are made.
-fn details(directory: &RunDirectory, rows: &[Row]) -> Result<String, Box<dyn Error>> {
-    let all = directory.details_of(rows)?;
-    let mut text = "case_id,name,actor,value\n".to_owned();
-    for id in rows.iter().filter(|row| row.verdict == Verdict::Resolved).map(|row| row.case.id()) {
-        let of_row = all.get(&id).into_iter().flatten().filter(|detail| detail.name == Detail::PROCESS_NS);
-        for (actor, value) in of_row.filter_map(|detail| Some((detail.actor?, detail.value))) {
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{},{},{actor},{value}", id.0, Detail::PROCESS_NS);
-        }
-    }
-    Ok(text)
 }
 
 fn packed(bundle: &Bundle) -> io::Result<Vec<u8>> {
@@ -277,8 +259,8 @@ pub fn unpack(bundle: &Bundle, directory: &RunDirectory, known: &Arc<Catalogue>)
     fs::write(directory.measurements(), measurements)?;
     fs::write(directory.details(), details)?;
     directory.write_run(run)?;
-    let (_, rows) = quoted(known, directory.read_rows()?, run.repeat.is_some(), &[], |_| true)?;
     let data = RunData::load(path, Arc::clone(known))?;
+    let (_, rows) = quoted(known, &data.rows, &[], |_| true)?;
     if let Some(damage) = data.damage.warnings().next() {
         return Err(damage.into());
     }

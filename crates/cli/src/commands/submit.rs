@@ -46,14 +46,13 @@ pub(crate) fn submit(arguments: &SubmitArguments) -> Result<Outcome, Failure> {
 }
 
 fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
-    let directory = RunDirectory::open(path)?;
     let data = runs::load(path)?;
     let provisional = data.rows.iter().filter(|row| row.provisional).count();
     if provisional > 0 {
         let finish = format!("finish them first by `{}`", terminal::resume_command(path));
         terminal::note(&format!("left out: {}; {finish}", plural(provisional, "provisional row")));
     }
-    let run = directory.read_run()?;
+    let run = &data.run;
     if run.preset == IMPORTED || run.experiment().is_some() {
         return Err(Failure::Usage(format!("{} was not written by `syncscope run`", path.display())));
     }
@@ -62,7 +61,7 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     if !data.rows.iter().any(|row| row.has_figure() && !row.provisional) {
         return Err(Failure::CouldNot("no finished row has a figure".to_owned()));
     }
-    let packed = bundle::pack(&directory, &run, &quick_cases(&run), &catalogue());
+    let packed = bundle::pack(&data, &quick_cases(run), &catalogue());
     let packed = packed.map_err(|error| Failure::CouldNot(error.to_string()))?;
     packed.warnings.iter().for_each(|text| terminal::note(text));
     output::write(&out, &packed.bytes)?;

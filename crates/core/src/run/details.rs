@@ -117,6 +117,17 @@ impl DetailTable {
     }
 }
 
+/// The table of the details of these rows that have this name.
+///
+/// # Errors
+/// None, as it goes to memory.
+pub fn only_details(rows: &[Row], details: &Details, name: &str) -> Result<String, csv::Error> {
+    let of_name = |all: &Vec<Detail>| all.iter().filter(|detail| detail.name == name).cloned().collect();
+    let own = details.iter().map(|(id, all)| (id.clone(), of_name(all))).collect();
+    let bytes = DetailTable::compact(rows, own).to_bytes(rows)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// A line of the table.
 pub(crate) fn record(case_or_domain: &str, detail: &Detail) -> StringRecord {
     let actor = text(detail.actor);

@@ -81,7 +81,7 @@ impl Row {
         };
         let row = Self { ops_per_s_total: rate.filter(is_rate), ..self };
         if row.runs.is_some() {
-            return row;
+            return Self { allowance: row.allowance.filter(|_| row.runs == Some(1)), ..row };
         }
         let assumed = Level::P95.z * std::f64::consts::SQRT_2 * (facts.run_effect)(&row.case).ns;
         Self {

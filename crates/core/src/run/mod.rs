@@ -49,6 +49,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use crate::run::counts::check as check_counts;
+pub use crate::run::details::only_details;
 
 use crate::records::records;
 

@@ -321,7 +321,7 @@ row! {
             )
             .measured_by_runs(),
             number!(cycles_interval.high, "cycles_high", "cycles", "its upper end").measured_by_runs(),
-            Column::derived("ops_per_s_thread", "operations per second of one thread: 1/`ns`; only if `Resolved`", |row| {
+            Column::derived("ops_per_s_thread", "operations per second of one thread: 1/`ns`; only of a cost that is resolved, rough or imported", |row| {
                 number_text(row.ops_per_s_thread())
             })
             .in_unit("1/s")
@@ -332,7 +332,7 @@ row! {
             Column::derived(
                 "ops_per_s_total",
                 "operations per second of all threads together: operations at once / `rate_ns`. A barrier counts \
-                 once for all that meet, a GPU lock once per warp, a launch once; only if `Resolved`",
+                 once for all that meet, a GPU lock once per warp, a launch once; only of such a cost",
                 |row| number_text(row.ops_per_s_total),
             )
             .in_unit("1/s"),
@@ -447,8 +447,8 @@ row! {
             )
             .labelled("SMT interference"),
         ];
-        /// Number of runs that the row joins; `None` for one.
-        pub runs: Option<u64> => [count!(runs, "", "runs that the row joins, if more than one")];
+        /// Number of runs that the row joins; `None` for one. With a number, its interval for another run is read as it is written.
+        pub runs: Option<u64> => [count!(runs, "", "runs that the row joins, if more than one; `1` in a bundle, which keeps the run-to-run intervals of its run")];
         /// Whether the run ended before all measurement blocks of this case were taken. A resumed run measures such cases again.
         pub provisional: bool => [
             Column::text(
@@ -484,14 +484,15 @@ row! {
         ];
         /// What is assumed of another run, not measured, and not in `ns_interval`: half of a 95 % interval, relative to the cost.
         pub allowance: Option<f64> => [
-            Column::derived(
+            number!(
+                allowance,
                 "allowance",
+                "fraction",
                 "half-width of a run-to-run 95 % interval, relative to `ns`, that is assumed instead of \
                  measured and is not part of `ns_low` to `ns_high`; empty where the differences between processes or \
-                 runs were measured",
-                |row| number_text(row.allowance),
+                 runs were measured"
             )
-            .in_unit("fraction"),
+            .measured_by_runs(),
             Column::parameter("inside"),
             Column::parameter("outside"),
         ];
