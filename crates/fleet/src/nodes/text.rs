@@ -80,6 +80,7 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
         "threshold": fleet.threshold,
         "primitives": fleet.primitives.iter().zip(&fleet.spreads).map(spread).collect::<Vec<_>>(),
         "nodes": fleet.nodes.iter().map(node).collect::<Vec<_>>(),
+        "copies": fleet.copies,
     });
     json_text(&value)
 }
@@ -103,18 +104,15 @@ pub fn summary(fleet: &ExaminedFleet) -> String {
             fleet.nodes_for_a_comparison()
         );
     }
-    let count = fleet.outliers().count();
-    let differ = match count {
-        0 => "no node differs".to_owned(),
-        1 => "1 node differs".to_owned(),
-        _ => format!("{count} nodes differ"),
+    let nodes_that = |count: usize, verb: &str| match count {
+        1 => format!("1 node {verb}s"),
+        _ => format!("{count} nodes {verb}"),
     };
-    let lacking = fleet.nodes.iter().filter(|node| node.missing > 0).count();
-    let lacking = match lacking {
-        0 => String::new(),
-        1 => "; 1 node lacks cases that most have".to_owned(),
-        _ => format!("; {lacking} nodes lack cases that most have"),
-    };
+    let differ = Some(fleet.outliers().count()).filter(|count| *count > 0);
+    let differ = differ.map_or_else(|| "no node differs".to_owned(), |count| nodes_that(count, "differ"));
+    let lacking = Some(fleet.nodes.iter().filter(|node| node.missing > 0).count()).filter(|count| *count > 0);
+    let lacking =
+        lacking.map(|count| format!("; {} cases that most have", nodes_that(count, "lack"))).unwrap_or_default();
     let copies: Vec<String> = fleet.copies.iter().map(|(one, other)| format!("{one} and {other}")).collect();
     let copies = if copies.is_empty() { String::new() } else { format!("; copies of one run: {}", copies.join(", ")) };
     let all = fleet.primitives.len();
@@ -255,5 +253,6 @@ mod tests {
         assert!(as_markdown(&fleet()).contains("clock, &lt;b&gt;\\|"), "{}", as_markdown(&fleet()));
         let json: Value = serde_json::from_str(&as_json(&fleet())).unwrap();
         assert_eq!(json["nodes"][1]["primitives"].as_array().unwrap().len(), 2);
+        assert_eq!(json["copies"], json!([["cn1", "cn4"]]), "what the text warns of");
     }
 }
