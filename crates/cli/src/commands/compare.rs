@@ -34,9 +34,9 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     let comparison = compare_runs(&a, &b, arguments.threshold.0);
     if comparison.cases.is_empty() {
         return Err(Failure::CouldNot(format!(
-            "the runs have no case in common ({} rows in A, {} rows in B); compare runs of the same primitives and sizes",
-            a.rows.len(),
-            b.rows.len()
+            "the runs have no case in common ({} in A, {} in B); compare runs of the same primitives and sizes",
+            plural(a.rows.len() as u32, "row"),
+            plural(b.rows.len() as u32, "row")
         )));
     }
     terminal::show(&match arguments.format {
