@@ -20,7 +20,7 @@ function detailSections(hasMatrix) {
       ),
     ),
     hasMatrix ? matrixCard() : null,
-    ...["cpu", "hybrid", "gpu"].map(tailsCard),
+    ...DATA.families.map(tailsCard),
   ].filter(Boolean);
   if (cards.length === 0) return null;
   return el(

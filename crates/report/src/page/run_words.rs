@@ -1,4 +1,4 @@
-//! What the page says of a run as a whole: its state, its origin, what it lacks, and the tails of its hand-offs.
+//! What the page says of a run as a whole: its state, its origin, what it lacks, and the tails of its operations.
 
 use serde::Serialize;
 use syncscope_core::run::{IMPORTED, Status};
@@ -63,24 +63,27 @@ pub(super) fn no_gpu(runs: &[RunData]) -> Option<&'static str> {
     })
 }
 
-/// The hand-offs of a primitive and class of pairs.
+/// The operations of a primitive and class of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Tail {
     domain: String,
+    family: String,
     label: String,
     /// The pair with the median of the medians, which stands for its class, and how many pairs have one.
     row: usize,
     pairs: usize,
 }
 
-/// The hand-offs whose single times the run has.
+/// The operations whose single times the run has.
 pub(super) fn tails(data: &RunData) -> Vec<Tail> {
     let median = |index: usize| data.detail(data.case(index), MEDIAN_DETAIL);
     let rows = data.rows.iter().enumerate().filter_map(|(index, row)| Some((index, row, median(index)?)));
     let named = rows.map(|(index, row, ns)| ((row.case.domain_and_family().0, tail_name(row)), (index, ns)));
-    let of = |((domain, label), mut rows): ((&str, String), Vec<(usize, f64)>)| {
+    let of = |((_, label), mut rows): ((&str, String), Vec<(usize, f64)>)| {
         rows.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-        Tail { domain: domain.to_owned(), label, row: rows[(rows.len() - 1) / 2].0, pairs: rows.len() }
+        let row = rows[(rows.len() - 1) / 2].0;
+        let (domain, family) = data.case(row).domain_and_family();
+        Tail { domain: domain.to_owned(), family: family.to_owned(), label, row, pairs: rows.len() }
     };
     in_groups(named).into_iter().map(of).collect()
 }

@@ -381,10 +381,17 @@ fn no_text_is_squeezed() {
             room.selectNodeContents(number);
             over.push(room.getBoundingClientRect().right > sentence.getBoundingClientRect().left);
         }
+        frame.width = 1280;
+        await wait(500);
+        page.defaultView.dispatchEvent(new Event('beforeprint'));
+        const count = (selector) => page.querySelectorAll(`.map ${selector}`).length;
+        root.dataset.silent = count('.cell rect') - count('.cell-text') + count('.hatch');
+        root.dataset.maps = count('svg.chart');
         root.dataset.narrow = narrow.join('|');
         root.dataset.over = over.join('|');";
     let Some((counts, _)) = open_undrawn(&[run], DESKTOP, script, "") else { return };
     assert_eq!(counts.get("errors"), None, "{counts:?}");
-    assert!(words(&counts, "narrow").iter().all(|width| width.parse::<i64>().unwrap() > 55), "{counts:?}");
+    assert!(words(&counts, "narrow").iter().all(|width| width.parse::<i64>().unwrap() > 40), "{counts:?}");
     assert_eq!(counts["over"], "false|false|false|false");
+    assert!(number(&counts, "maps") > 10 && number(&counts, "silent") == 0, "cells without a number: {counts:?}");
 }

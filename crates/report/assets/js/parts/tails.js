@@ -1,4 +1,4 @@
-// The tail latencies of hand-offs: percentiles of single operations.
+// Tail latencies: percentiles of single operations, a chart for each family.
 
 import { drawChart } from "../chart/chart.js";
 import { COLOURS } from "../chart/marks.js";
@@ -8,13 +8,13 @@ import { detailOf, groupedBy, ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
 import { formatCount, plural } from "../model/format.js";
 
 const PERCENTILES = ["p50_ns", "p90_ns", "p99_ns", "max_ns"];
-/** The most hand-offs in the chart. */
-const MOST_TAILS = 40;
+/** The most operations in a chart. */
+const MOST_TAILS = 48;
 
-/** One entry per primitive and class of pairs, with the hand-offs of each run. */
-function tailsOf(domain) {
+/** One entry per primitive and class of pairs, with the rows of all runs. */
+function tailsOf({ domain, family }) {
   const all = RUNS.flatMap(({ tails }, run) => tails.map((tail) => ({ ...tail, row: ROWS_OF[run][tail.row] })));
-  const own = all.filter((tail) => tail.domain === domain);
+  const own = all.filter((tail) => tail.domain === domain && tail.family === family);
   return [...groupedBy(own, ({ label }) => label)].map(([label, entries]) => ({ label, entries }));
 }
 
@@ -32,9 +32,9 @@ function tailPoint(row) {
   };
 }
 
-/** The chart of a domain; null if no case has percentiles. */
-export function tailsCard(domain) {
-  const all = tailsOf(domain);
+/** The chart of a family; null if no case has percentiles. */
+export function tailsCard(family) {
+  const all = tailsOf(family);
   if (all.length === 0) return null;
   const rows = all.slice(0, MOST_TAILS).map(({ label, entries }) => {
     const pairs = Math.max(...entries.map((entry) => entry.pairs));
@@ -59,12 +59,8 @@ export function tailsCard(domain) {
       : [];
   drawChart(card, {
     kind: "dots",
-    title: domain === "hybrid" ? "Tail latency of flags between CPU and GPU" : "Tail latency of hand-offs and wake-ups",
-    x: {
-      label: domain === "hybrid" ? "time of a single round trip" : "time of a single hand-off",
-      unit: "time",
-      log: true,
-    },
+    title: `${family.heading}: tail latency`,
+    x: { label: "time of a single operation", unit: "time", log: true },
     rows,
     note: [keys.filter(Boolean).join(" "), ...rest],
   });

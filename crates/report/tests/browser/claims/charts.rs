@@ -239,6 +239,9 @@ fn operations_of_one_name_have_tails_of_their_own() {
         assert!(dom.contains(&format!(">{label}<")), "{label}");
     }
     assert!(dom.contains("1 thread · acq_rel<") && !dom.contains("2 pairs"), "two orders are no two pairs of CPUs");
+    for family in ["Handoff on the CPU", "Wake-ups on the CPU", "Flags across CPU and GPU"] {
+        assert!(dom.contains(&format!("<figcaption>{family}: tail latency<")), "{family}");
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         rows.iter().map(|row| &*data.case(*row).primitive).map(|id| (data.catalogue.position(id), id)).collect();
     let busy = |index: usize| {
         let share = share(data, index)?;
-        Some(Cell { value: Some(share), text: format!("{:.0} %", 100.0 * share), detail: None, row: index, also: None })
+        Some(Cell::note(format!("{:.0} %", 100.0 * share), index))
     };
     let of = |id: &str, us: u32| {
         let found = rows.iter().copied().filter(|row| data.case(*row).primitive == id);
@@ -121,6 +121,10 @@ mod tests {
         let found = decision("decide-host-wait", &run()).unwrap();
         let crate::chart::Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };
         assert_eq!((columns.len(), lines.len()), (4, 3));
+        let of_share = |line: &crate::chart::Line| {
+            line.cells.iter().flatten().find(|cell| cell.text.ends_with('%')).unwrap().value
+        };
+        assert!(lines.iter().all(|line| of_share(line).is_none()), "the colours are those of costs alone");
     }
 
     #[test]
