@@ -10,9 +10,6 @@ use syncscope_core::sets::in_groups;
 pub(super) const SENTENCES: Sentences =
     &[sentence(kernel_or_grid_barrier, &[]), sentence(programmatic, &[On::Size, On::Kernels])];
 
-/// Of many dearer ways, so many are named, the cheapest first.
-const MOST_DEARER: usize = 3;
-
 /// Each way to launch kernels of this work that has one of these rows, in the order of the catalogue. The charts show the
 /// same rows.
 fn launches(data: &RunData, rows: &[usize], work: &Group) -> Vec<(&'static str, usize)> {
@@ -98,25 +95,18 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
     let is_barrier = |name: &str| name.starts_with("a grid barrier");
     let in_words = |(along, what): &(Along<'_>, &str), is: &str| {
-        let cheapest = along.in_words(|range| format!("for kernels lasting {range} µs"));
-        // The cheapest barrier stands for all of them.
-        let mut dearer = along.dearer();
-        let first = dearer.iter().position(|(name, _)| is_barrier(name));
-        let first = first.filter(|_| !along.any(|names| names.iter().any(|name| is_barrier(name))));
-        let mut at = 0..;
-        dearer.retain(|(name, _)| at.next() == first || !is_barrier(name));
-        let is_one = dearer.len() == 1;
-        let shown = if dearer.len() > MOST_DEARER + 1 { MOST_DEARER } else { dearer.len() };
-        let others = dearer.len() - shown;
-        let nearest = dearer.iter().take(shown).map(|(name, cost)| with_cost(name, cost));
-        let dearer = enumerated(nearest.chain((others > 0).then(|| format!("{others} more"))));
-        let slower = |names: String| match (is_one, along.is_one_stop()) {
-            (true, true) => format!(". {} is slower", capitalized(&names)),
-            (true, false) => format!(". At every measured length, {names} is slower"),
-            (false, true) => format!(". The following are slower: {names}"),
-            (false, false) => format!(". The following are slower at every measured length: {names}"),
-        };
-        let dearer = dearer.map(slower).unwrap_or_default();
+        let cheapest = along.in_words("kernels lasting ", "µs");
+        // What is dearer is told of the two usual ways: the cheapest barrier, and kernels one after the other in a stream.
+        let has_barrier = along.any(|names| names.iter().any(|name| is_barrier(name)));
+        let all = along.dearer();
+        let of = |fits: &dyn Fn(&str) -> bool| all.iter().find(|(name, _)| fits(name));
+        let barrier = of(&is_barrier).filter(|_| !has_barrier);
+        let stream = of(&|name| name == words("gpu.launch.stream").0);
+        let usual: Vec<String> = barrier.into_iter().chain(stream).map(|(name, cost)| with_cost(name, cost)).collect();
+        let be = if usual.len() == 1 { "is" } else { "are" };
+        let at = if along.is_one_stop() { "" } else { " at every measured length" };
+        let dearer = enumerated(usual.into_iter()).map(|names| format!(". {} {be} slower{at}", capitalized(&names)));
+        let dearer = dearer.unwrap_or_default();
         Some(format!("{what}{is} {cheapest}{dearer}"))
     };
     let text = |first: &str, next: &str, between: &str| {
@@ -419,10 +409,8 @@ mod tests {
         assert_eq!(
             sentence,
             "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is a graph (690 \
-             ns) for kernels lasting 1 to 5 µs; programmatic launch with an early trigger (500 ns) for kernels lasting \
-             100 µs. \
-             The following are slower at every measured length: a grid barrier (counter, 806 ns), a plain stream (1.50 µs), a stream \
-             that waits for a value (1.50 µs) and a stream that waits for an event (1.50 µs)."
+             ns) for kernels lasting 1 to 5 µs; programmatic launch with an early trigger (500 ns) for 100 µs. \
+             A grid barrier (counter, 806 ns) and a plain stream (1.50 µs) are slower at every measured length."
         );
     }
 
@@ -437,7 +425,7 @@ mod tests {
         let certain = near.iter().map(within_a_hundredth).collect();
         let sentence = said(kernel_or_grid_barrier, certain).unwrap().unwrap();
         assert!(
-            sentence.contains("a graph (700 ns) for kernels lasting 5 µs. The following are slower: a"),
+            sentence.contains("a graph (700 ns) for kernels lasting 5 µs. A grid barrier (counter, 806 ns) and a plain stream (1.53 µs) are slower"),
             "{sentence}"
         );
         assert!(sentence.ends_with("No other length was measured (--preset standard measures more)."), "{sentence}");
@@ -457,10 +445,7 @@ mod tests {
         let known = vec![swept("graph", 5, 2000.0), swept("grid_sync", 5, 3000.0), grid("counter", 806.0, 0.01)];
         let rows = [known, vec![eased("graph"), eased("grid_sync")]].concat();
         let sentence = said(kernel_or_grid_barrier, rows).unwrap().unwrap();
-        assert!(
-            sentence.contains("a graph (2.00 µs) for kernels lasting 5 µs; unknown for kernels lasting 50 µs"),
-            "{sentence}"
-        );
+        assert!(sentence.contains("a graph (2.00 µs) for kernels lasting 5 µs; unknown for 50 µs"), "{sentence}");
     }
 
     #[test]

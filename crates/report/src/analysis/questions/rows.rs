@@ -267,9 +267,9 @@ impl<'a> Along<'a> {
         stretches
     }
 
-    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs; unknown for 10 µs`, where no cost is known.
-    pub(super) fn in_words(&self, at: impl Fn(&str) -> String) -> String {
-        let in_words = |Stretch { from, to, names, last }: Stretch<'_, 'a>| {
+    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs; unknown for 10 µs`, where no cost is known: `noun` is before the first number.
+    pub(super) fn in_words(&self, noun: &str, unit: &str) -> String {
+        let in_words = |(at, Stretch { from, to, names, last }): (usize, Stretch<'_, 'a>)| {
             let with_its_cost = |name: &String| {
                 let known = last.known().find(|(one, known)| one.name == *name && known.is_written());
                 known.map_or_else(|| with_cost(name, &reading::NO_NUMBER), |(_, cost)| with_cost(name, &cost))
@@ -280,9 +280,10 @@ impl<'a> Along<'a> {
             let all: Vec<String> = named.chain((others > 0).then(|| format!("{others} others"))).collect();
             let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
             let answer = if all.is_empty() { "unknown".to_owned() } else { either(&all) };
-            Some(format!("{answer} {}", at(&range)))
+            let noun = if at == 0 { noun } else { "" };
+            Some(format!("{answer} for {noun}{range} {unit}"))
         };
-        joined(self.stretches().into_iter().map(in_words), "; ").unwrap_or_default()
+        joined(self.stretches().into_iter().enumerate().map(in_words), "; ").unwrap_or_default()
     }
 
     /// Rivals that certainly cost more than another one at every number, the cheapest at the last one first.
@@ -302,7 +303,7 @@ pub(super) fn with_cost(name: &str, cost: &dyn std::fmt::Display) -> String {
 }
 
 /// Of more candidates than one above this, the others are counted.
-const MOST_CANDIDATES: usize = 3;
+const MOST_CANDIDATES: usize = 2;
 
 #[cfg(test)]
 mod tests {
