@@ -105,7 +105,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let usual: Vec<String> = barrier.into_iter().chain(stream).map(|(name, cost)| with_cost(name, cost)).collect();
         let be = if usual.len() == 1 { "is" } else { "are" };
         let at = if along.is_one_stop() { "" } else { " at every measured length" };
-        let dearer = enumerated(usual.into_iter()).map(|names| format!(". {} {be} slower{at}", capitalized(&names)));
+        let dearer = enumerated(usual).map(|names| format!(". {} {be} slower{at}", capitalized(&names)));
         let dearer = dearer.unwrap_or_default();
         Some(format!("{what}{is} {cheapest}{dearer}"))
     };
