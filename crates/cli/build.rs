@@ -29,6 +29,12 @@ fn main() {
     if env::var("PROFILE").as_deref() == Ok("debug") {
         return;
     }
+    // Cargo forgets `strip = "symbols"` where the package has a profile of its own. A profiler wants the names:
+    // CARGO_PROFILE_RELEASE_STRIP=none keeps them.
+    println!("cargo:rerun-if-env-changed=CARGO_PROFILE_RELEASE_STRIP");
+    if env::var("CARGO_PROFILE_RELEASE_STRIP").as_deref() != Ok("none") {
+        println!("cargo:rustc-link-arg-bins=-Wl,--strip-all");
+    }
     let workspace = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../..");
     watch(SOURCES.iter().map(|source| workspace.join(source)));
     // An archive that lies in another project's repository must not take that project's commit.
