@@ -170,7 +170,11 @@ pub(crate) fn findings(arguments: &FindingsArguments) -> Result<Outcome, Failure
 pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     let data = runs::load(&runs::named_or_latest_of_catalogue(arguments.run.as_slice())?[0])?;
     let waits_for_nothing = arguments.wait.is_some() && arguments.need != Some(Need::Wait);
-    Failure::refuse([(waits_for_nothing, "--for is how long a thread waits: add `--need wait`")])?;
+    let has_no_team = arguments.threads.is_some() && matches!(arguments.need, Some(Need::Wait | Need::Reduce));
+    Failure::refuse([
+        (waits_for_nothing, "--for is how long a thread waits: add `--need wait`"),
+        (has_no_team, "--threads changes no answer to `--need wait` or `--need reduce`: leave it out"),
+    ])?;
     let asked = Asked { threads: arguments.threads, on: arguments.on, wait: arguments.wait };
     let of = |need| answers_to(&data, need, asked);
     let answers: Vec<Advice> = match arguments.need {

@@ -123,9 +123,15 @@ fn imported_figures_decide_where_they_differ_by_a_factor_of_two() {
 
 #[test]
 fn errors_say_what_is_wrong() {
-    let output = syncscope(&["advise", &stored("h200"), "--need", "speed"]);
-    let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.code() == Some(2) && error.contains("count-events, protect"), "{error}");
+    for (options, says) in [
+        (&["--need", "speed"][..], "count-events, protect"),
+        (&["--for", "1ms"], "add `--need wait`"),
+        (&["--need", "reduce", "--threads", "4"], "leave it out"),
+    ] {
+        let output = syncscope(&[&["advise", &stored("h200")], options].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && error.contains(says), "{error}");
+    }
     let output = syncscope(&["advise", "/nonexistent"]);
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
 }
