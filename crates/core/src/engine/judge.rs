@@ -193,8 +193,8 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     let wide = ns.within(Level::P99, resolution).unwrap_or(interval);
     if wide.high < 0.0 {
         return Verdict::Overlapped(format!(
-            "the loop with the operation takes {:.3} ns less per operation than the loop without it: surrounding \
-             code hides the operation or speeds up",
+            "the loop with the operation takes {:.3} ns less per operation than the loop without it, so \
+             surrounding code hides its cost or runs faster beside it",
             -point
         ));
     }

@@ -71,7 +71,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         ])
     };
     "burtchell.openmp.hyperthreads", "section V-A5, recommendation 7",
-        "Using hyperthreads is fine: they do not significantly slow down synchronizations",
+        "Hyperthreads can be used: they do not significantly slow down synchronization",
         needs "operations by as many threads as cores and as hardware threads, on CPUs whose cores have several of these" =>
         hyperthreads;
     "burtchell.openmp.placement", "sections V-A1, V-A2 and V-A4",
