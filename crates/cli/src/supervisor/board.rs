@@ -194,6 +194,8 @@ impl Board {
         let mut bytes = vec![0; end.checked_sub(start)? as usize];
         self.0.read_exact_at(&mut bytes, start).ok()?;
         let text = String::from_utf8_lossy(&bytes).replace(|letter: char| letter.is_control() && letter != '\n', " ");
+        // The words of a second thread that throws, while the first one says what it threw.
+        let text = text.replace("terminate called recursively\n", "");
         let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
         let last = lines.next()?;
         let before = lines.next().filter(|_| last.starts_with(' '));
