@@ -194,7 +194,7 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
     if wide.high < 0.0 {
         return Verdict::Overlapped(format!(
             "the loop with the operation takes {:.3} ns less per operation than the loop without it, so \
-             surrounding code hides its cost or runs faster beside it",
+             surrounding code hides its cost or runs faster next to it",
             -point
         ));
     }

@@ -106,8 +106,9 @@ impl Part {
         self.cases.iter().any(|pending| is_own(&pending.case.primitive))
     }
 
-    /// At the end of a budget, what has its fewest blocks, in as many processes as it was to have, needs no more: a run whose time is
-    /// just enough would else have no complete row. What a user compares has its layouts in later blocks.
+    /// At the end of a budget, a case that has its fewest blocks is finished: otherwise a run whose time is just enough has no complete
+    /// row. A case that a fresh process was asked to measure, and did not, stays provisional. Own code does too, because its layouts
+    /// come in later blocks.
     pub(super) fn finish_what_has_its_fewest(&mut self) {
         let is_known = |pending: &&mut PendingCase| pending.has_its_fewest() && !is_own(&pending.case.primitive);
         self.unfinished_mut().filter(is_known).for_each(|pending| pending.is_finished = true);

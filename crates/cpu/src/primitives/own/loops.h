@@ -63,9 +63,9 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
 
 // An exception that nothing catches ends the process here, with the words of the C++ library.
 #ifdef __cplusplus
-#define SYNCSCOPE_ENDS noexcept
+#define SYNCSCOPE_NOEXCEPT noexcept
 #else
-#define SYNCSCOPE_ENDS
+#define SYNCSCOPE_NOEXCEPT
 #endif
 
 // The loops are compared by their instructions, so that each has one copy of its body, whatever the options and the pragmas of a
@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
 #endif
 
 #define SYNCSCOPE_REPEAT(COPIES)                                                                                      \
-    SYNCSCOPE_EXPORT void syncscope_repeat_##COPIES(const struct syncscope_given *given, uint64_t iterations) SYNCSCOPE_ENDS { \
+    SYNCSCOPE_EXPORT void syncscope_repeat_##COPIES(const struct syncscope_given *given, uint64_t iterations) SYNCSCOPE_NOEXCEPT { \
         struct thread me = syncscope_thread(given);                                                                   \
         SYNCSCOPE_ROLLED                                                                                              \
         for (uint64_t iteration = 0; iteration < iterations; iteration++) {                                           \
@@ -96,7 +96,7 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
     }
 #define SYNCSCOPE_WINDOW(COPIES)                                                                                      \
     SYNCSCOPE_EXPORT void syncscope_window_##COPIES(const struct syncscope_given *given, uint64_t (*look)(void *),    \
-                                                    void *watch, uint64_t left) SYNCSCOPE_ENDS {                      \
+                                                    void *watch, uint64_t left) SYNCSCOPE_NOEXCEPT {                      \
         struct thread me = syncscope_thread(given);                                                                   \
         SYNCSCOPE_ROLLED                                                                                              \
         for (; 1;) {                                                                                                  \
@@ -114,23 +114,23 @@ SYNCSCOPE_WINDOW(0) SYNCSCOPE_WINDOW(1)
 SYNCSCOPE_REPEAT(0) SYNCSCOPE_REPEAT(1) SYNCSCOPE_REPEAT(2)
 #endif
 
-SYNCSCOPE_EXPORT void syncscope_execute(const struct syncscope_given *given) SYNCSCOPE_ENDS {
+SYNCSCOPE_EXPORT void syncscope_execute(const struct syncscope_given *given) SYNCSCOPE_NOEXCEPT {
     struct thread me = syncscope_thread(given);
     syncscope_once(&me);
     syncscope_keep(&me);
 }
 
-SYNCSCOPE_EXPORT void syncscope_stress(const struct syncscope_given *given, uint64_t times) SYNCSCOPE_ENDS {
+SYNCSCOPE_EXPORT void syncscope_stress(const struct syncscope_given *given, uint64_t times) SYNCSCOPE_NOEXCEPT {
     struct thread me = syncscope_thread(given);
     while (times-- > 0) syncscope_stressed(&me);
 }
 
-SYNCSCOPE_EXPORT void syncscope_begin(const struct syncscope_given *given) SYNCSCOPE_ENDS {
+SYNCSCOPE_EXPORT void syncscope_begin(const struct syncscope_given *given) SYNCSCOPE_NOEXCEPT {
     struct thread me = syncscope_thread(given);
     syncscope_set_up(&me);
 }
 
-SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) SYNCSCOPE_ENDS;
+SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) SYNCSCOPE_NOEXCEPT;
 
 #ifndef SYNCSCOPE_FEW
 // `Loops` in Rust.
@@ -154,7 +154,7 @@ SYNCSCOPE_EXPORT const struct syncscope_loops *syncscope_loops(void) {
 #endif
 
 // Last, so that no directive is: of an open bracket of the user, a compiler tells the end of the file.
-SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) SYNCSCOPE_ENDS {
+SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) SYNCSCOPE_NOEXCEPT {
     struct thread me = syncscope_thread(given);
     return syncscope_check(&me);
 }
