@@ -27,8 +27,12 @@ words! {
         Prepare = "prepare",
         /// Making a case ready.
         SetUp = "case",
+        /// Waking the device.
+        Wake = "case.wake",
         /// Loading its machine code and looking at it.
         Load = "case.load",
+        /// Whether its threads fit together.
+        Fit = "case.fit",
         /// Clearing its memory.
         Clear = "case.clear",
         /// Choosing the iterations.

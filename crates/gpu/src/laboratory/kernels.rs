@@ -97,7 +97,8 @@ impl GpuLaboratory {
             let open = || Bench::new(*device, limits.multiprocessors, *pass);
             let bench = usable(bench, |bench| bench.runner.checked_health(), open)?;
             bench.runner.set_limit(None);
-            ruler::warm_up(bench, clock_kernels, limits.multiprocessors).map_err(failed)?;
+            let warm_up = || ruler::warm_up(bench, clock_kernels, limits.multiprocessors);
+            profile::time(Phase::Wake, warm_up).map_err(failed)?;
             profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)
         };
         // The fault of a kernel can outlive its context: the first program in the next context fails to load with the same
@@ -107,7 +108,7 @@ impl GpuLaboratory {
         let kernels = kernels.launched(Way::in_clusters(parameters.cluster));
         let no_clusters = format!("the device has no clusters of {} blocks", parameters.cluster);
         let kernels = kernels.map_err(|error| Refusal::Skipped(format!("{no_clusters}: {error}")))?;
-        refuse_waves(kernels, parameters, limits)?;
+        profile::time(Phase::Fit, || refuse_waves(kernels, parameters, limits))?;
         let (bytes, each) = (parameters.memory_bytes(), request.sampling.offsets_per_sample);
         let clear = |bytes| bench.clear_memory(bytes);
         let offsets = profile::time(Phase::Clear, || cleared_offsets(clear, bytes, pool, each))?;
