@@ -34,9 +34,12 @@ fn every_stored_experiment_is_read_and_drawn() {
         let claims = findings(&data, sections.iter().flat_map(|section| section.claims.clone()))
             .into_iter()
             .filter(|claim| claim.measured);
-        assert!(claims.filter(|claim| claim.outcome.verdict != Truth::Open).count() > 1, "{name}");
-        // Without a GPU, reductions have a line for each number of elements.
-        let fewest = if data.run.machine.gpus.is_empty() { 5 } else { 20 };
+        // Predictions alone come from rows, which may all be too noisy.
+        let is_experiment = sections.iter().any(|section| section.name != "reductions");
+        let decided = claims.filter(|claim| claim.outcome.verdict != Truth::Open).count();
+        assert!(decided > 1 || !is_experiment, "{name}");
+        // Without rows of a GPU, reductions have a line for each number of elements.
+        let fewest = if data.rows.iter().all(|row| row.case.is_on_cpus()) { 5 } else { 20 };
         for section in &sections {
             let text = section.to_string();
             assert!(text.lines().count() > fewest && !text.contains("NaN"), "{name}: {text}");
