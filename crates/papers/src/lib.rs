@@ -21,7 +21,9 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches, Subcommand};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
+use syncscope_core::session::Limits;
 use syncscope_core::{Catalogue, Run};
 use syncscope_cpu::CpuLaboratory;
 use syncscope_gpu::GpuLaboratory;
@@ -60,7 +62,7 @@ macro_rules! tables {
     };
 }
 
-/// The experiments in the order of the help: what it says, the subcommand, and the folder.
+/// The experiments in the order of the help: what it says, the subcommand, and the folder. The last takes what a budget leaves.
 macro_rules! experiments {
     ($($(#[$about:meta])* $command:ident: $folder:ident;)+) => {
         $(pub mod $folder;)+
@@ -91,10 +93,10 @@ macro_rules! experiments {
 experiments! {
     /// The same cost by the clock of the GPU and by that of the host (Zhang et al.)
     Crosscheck: crosscheck;
-    /// The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)
-    Asynchrony: asynchrony;
     /// Start and stop of every warp, with the compiler's clock reads and with corrected ones
     Timeline: timeline;
+    /// The order in which a block-asynchronous kernel updates a vector (Anzt, Chow, Dongarra)
+    Asynchrony: asynchrony;
 }
 
 pub mod reductions;
@@ -155,6 +157,8 @@ pub struct Experiment {
     /// Its section of the page, of what it left in a directory; `None` if its main table is missing or has no rows.
     /// What is wrong with the lines of its tables becomes a warning.
     pub read: Reader,
+    /// Whether what it left in a directory is all of it: a limit may have ended it.
+    pub is_whole: fn(&RunDirectory) -> bool,
 }
 
 /// The options of an experiment.
@@ -221,9 +225,9 @@ pub(crate) type Measure = Box<dyn FnOnce(&mut Bench<'_>) -> Result<Measured, Err
 pub struct Plan {
     /// The name of the experiment.
     pub name: &'static str,
-    /// Whether nothing of it can be measured without a GPU.
+    /// Whether it measures a GPU.
     pub needs_gpu: bool,
-    /// What can be done without a GPU, for the user.
+    /// What can be done without a GPU, for the user. A run without GPUs does that.
     pub without_gpu: Option<&'static str>,
     /// Measures it and writes its tables.
     pub measure: Measure,
@@ -233,12 +237,14 @@ pub struct Plan {
 pub struct Bench<'a> {
     /// The CPU; a fake machine has none.
     pub cpu: Option<&'a CpuLaboratory>,
-    /// The GPUs.
+    /// The GPUs, if they are to be measured.
     pub gpu: Option<&'a mut GpuLaboratory>,
     /// Where the tables go.
     pub directory: &'a RunDirectory,
     /// The seed of every random order.
     pub seed: u64,
+    /// When to stop before all is measured.
+    pub limits: &'a Limits,
     /// Shows what is measured next.
     pub progress: &'a mut dyn FnMut(&str),
 }
@@ -248,8 +254,18 @@ pub struct Bench<'a> {
 pub struct Measured {
     /// What is missing, and why.
     pub warnings: Vec<String>,
+    /// What a limit ended, if it did.
+    pub cut: Option<String>,
     /// What the terminal shows.
     pub text: String,
+}
+
+impl Bench<'_> {
+    /// Shows what comes next; or else there is no time for it.
+    pub(crate) fn has_time_for(&mut self, next: &str) -> bool {
+        (self.progress)(next);
+        self.limits.end(Instant::now()).is_none()
+    }
 }
 
 impl Plan {

@@ -55,7 +55,7 @@ pub(crate) struct RunArguments {
     /// Let NCCL use NVLink multicast, which may disturb others on shared machines
     #[arg(long)]
     pub(crate) nccl_multicast: bool,
-    /// Also repeat the experiments of `syncscope paper`: a minute beyond --budget
+    /// Also repeat the experiments of `syncscope paper`: two minutes, or what --budget leaves
     #[arg(long, conflicts_with_all = ["repeat", "dry_run"])]
     pub(crate) experiments: bool,
     /// Under a launcher such as srun: name the directories by rank, not by node

@@ -2,11 +2,12 @@
 //! tables, and the page.
 
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
+use syncscope_core::Run;
 use syncscope_core::run::{Status, timestamp};
 use syncscope_core::run_directory::RunDirectory;
-use syncscope_core::{Cancel, Run};
+use syncscope_core::session::Limits;
 use syncscope_papers::{Asked, Bench, EXPERIMENTS, Experiment, Measured, Plan};
 
 use crate::args::PaperCommand;
@@ -18,6 +19,7 @@ use crate::laboratories::Laboratories;
 use crate::progress::Progress;
 use crate::provenance::{self, SessionStart};
 use crate::supervisor::board::{self, Step};
+use crate::terminal::cancel_on_signal;
 use crate::{runs, terminal};
 
 /// Measures, writes the directory and shows what the experiment gave.
@@ -56,50 +58,77 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     terminal::warnings(laboratories.load_warning().as_slice());
     let start = SessionStart::now(&laboratories);
     let mut progress = Progress::new(name);
-    let measured = follow(plan, &mut laboratories, &directory, seed, &mut progress);
+    let limits = Limits { cancel: cancel_on_signal(), deadline: None };
+    let measured = follow(plan, (&mut laboratories, true), (&directory, seed, &limits), &Step::Other, &mut progress);
     progress.finish();
     let measured = measured?;
+    if measured.cut.is_some() && measured.text.is_empty() {
+        terminal::note(&"interrupted before anything was measured");
+        return Ok(Outcome::Interrupted);
+    }
     let record = start.ended(&laboratories);
     let warnings: Vec<String> = measured.warnings.into_iter().chain(provenance::warnings(&record, &run)).collect();
     terminal::warnings(&warnings);
     terminal::show(&measured.text.trim_end())?;
     run.warnings.extend(warnings);
     run.sessions.push(record);
-    (run.status, run.ended) = (Status::Done, Some(timestamp(SystemTime::now())));
+    run.status = if measured.cut.is_some() { Status::Interrupted } else { Status::Done };
+    run.ended = Some(timestamp(SystemTime::now()));
     directory.write_run(&run)?;
     let (data, sections) = syncscope_papers::load_with_sections(&path, catalogue())?;
     write_of_run(&directory, &data, &sections)?;
-    Ok(Outcome::Done)
+    let Some(cut) = measured.cut else { return Ok(Outcome::Done) };
+    terminal::note(&format!("interrupted: {cut}"));
+    Ok(Outcome::Interrupted)
 }
 
-/// Repeats the experiments that the directory of a run lacks, with their usual options. Returns whether it was interrupted before
-/// the last one, and what is missing for another reason.
+/// Repeats the experiments that the directory of a run lacks, with their usual options, on GPUs only if the run measures some. Returns
+/// how the run ends, and what is missing for another reason than its limits.
 pub(super) fn measure_missing(
     laboratories: &mut Laboratories,
-    directory: &RunDirectory,
-    run: &Run,
-    cancel: &Cancel,
+    (directory, run): (&RunDirectory, &Run),
+    limits: &Limits,
     progress: &mut Progress,
 ) -> (Status, Vec<String>) {
-    let mut measure = |Experiment { name, .. }: &Experiment| {
-        if let Some(reason) = board::instructions().without_experiments.get(*name) {
+    let on_gpus = run.planned_by_primitive.keys().any(|id| ["gpu.", "hybrid."].iter().any(|side| id.starts_with(side)));
+    let mut measure = |name: &str, progress: &mut Progress| {
+        if let Some(reason) = board::instructions().without_experiments.get(name) {
             return Err(Failure::CouldNot(format!("`syncscope paper {name}`: {reason}")));
         }
-        board::begin(&Step::Experiment((*name).to_owned()));
+        let step = Step::Experiment(name.to_owned());
+        board::begin(&step);
         let usual = Asked::usual(name).map_err(|error| Failure::CouldNot(error.to_string()))?;
         let (_, plan) = usual.plan().map_err(Failure::Usage)?;
-        can_measure(&plan, laboratories)?;
-        follow(plan, laboratories, directory, run.seed, progress)
-    };
-    let is_there = |experiment: &Experiment| matches!((experiment.read)(directory, run, &mut Vec::new()), Ok(Some(_)));
-    let mut warnings = Vec::new();
-    for experiment in EXPERIMENTS.iter().filter(|experiment| !is_there(experiment)) {
-        if cancel.is_cancelled() {
-            return (Status::Interrupted, warnings);
+        if plan.without_gpu.is_none() {
+            can_measure(&plan, laboratories)?;
+            if !on_gpus {
+                let what =
+                    format!("`syncscope paper {name}` measures a GPU, and this run measures none: use the command");
+                return Err(Failure::CouldNot(what));
+            }
         }
-        warnings.extend(measure(experiment).map_or_else(|error| vec![error.to_string()], |it| it.warnings));
+        follow(plan, (laboratories, on_gpus), (directory, run.seed, limits), &step, progress)
+    };
+    let is_there = |experiment: &Experiment| {
+        matches!((experiment.read)(directory, run, &mut Vec::new()), Ok(Some(_))) && (experiment.is_whole)(directory)
+    };
+    let (mut status, mut warnings) = (Status::Done, Vec::new());
+    for Experiment { name, .. } in EXPERIMENTS.iter().filter(|experiment| !is_there(experiment)) {
+        let cut = if limits.end(Instant::now()).is_some() {
+            Some("had no time left".to_owned())
+        } else {
+            let measured = measure(name, progress)
+                .unwrap_or_else(|error| Measured { warnings: vec![error.to_string()], ..Measured::default() });
+            warnings.extend(measured.warnings);
+            measured.cut.map(|cut| format!("was cut short ({cut})"))
+        };
+        if let Some(cut) = cut {
+            status = limits.end(Instant::now()).unwrap_or(status);
+            progress
+                .suspend(|| terminal::note(&format!("`syncscope paper {name}` {cut}; the command measures all of it")));
+        }
     }
-    (Status::Done, warnings)
+    (status, warnings)
 }
 
 fn can_measure(plan: &Plan, laboratories: &Laboratories) -> Result<(), Failure> {
@@ -112,17 +141,23 @@ fn can_measure(plan: &Plan, laboratories: &Laboratories) -> Result<(), Failure> 
 
 fn follow(
     plan: Plan,
-    laboratories: &mut Laboratories,
-    directory: &RunDirectory,
-    seed: u64,
+    (laboratories, on_gpus): (&mut Laboratories, bool),
+    (directory, seed, limits): (&RunDirectory, u64, &Limits),
+    step: &Step,
     progress: &mut Progress,
 ) -> Result<Measured, Failure> {
+    let mut show = |text: &str| {
+        // It has not hung.
+        board::begin(step);
+        progress.show(text);
+    };
     let mut bench = Bench {
         cpu: laboratories.cpu.as_ref(),
-        gpu: laboratories.gpu.as_mut().ok(),
+        gpu: laboratories.gpu.as_mut().ok().filter(|_| on_gpus),
         directory,
         seed,
-        progress: &mut |text| progress.show(text),
+        limits,
+        progress: &mut show,
     };
     (plan.measure)(&mut bench).map_err(|error| Failure::CouldNot(format!("`syncscope paper {}`: {error}", plan.name)))
 }
@@ -136,13 +171,24 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create_for_experiment(&folder.path().join("run")).unwrap();
         let mut laboratories = Laboratories::open_without_gpu(syncscope_core::OwnCode::default()).unwrap();
-        let cancel = Cancel::new();
-        let mut measure = || {
-            measure_missing(&mut laboratories, &directory, &Run::default(), &cancel, &mut Progress::new("experiments"))
+        let run = Run { planned_by_primitive: [("cpu.lock.mcs".to_owned(), 1)].into(), ..Run::default() };
+        let mut measure = |limits: &Limits| {
+            measure_missing(&mut laboratories, (&directory, &run), limits, &mut Progress::new("experiments"))
         };
-        let (status, missing) = measure();
-        assert_eq!((status, missing.len()), (Status::Done, EXPERIMENTS.len()));
-        cancel.cancel();
-        assert_eq!(measure(), (Status::Interrupted, Vec::new()));
+        let limits = Limits::default();
+        limits.cancel.cancel();
+        assert_eq!(measure(&limits), (Status::Interrupted, Vec::new()));
+        let spent = Limits { deadline: Some(Instant::now()), ..Limits::default() };
+        assert_eq!(measure(&spent), (Status::BudgetSpent, Vec::new()));
+        let (status, missing) = measure(&Limits::default());
+        assert_eq!(
+            (status, missing.len()),
+            (Status::Done, EXPERIMENTS.len() - 1),
+            "the clocks of the CPU can be compared"
+        );
+        assert!(missing.iter().all(|text| text.contains("measures a CUDA device")), "{missing:?}");
+        // That is all of it.
+        assert_eq!(measure(&spent), (Status::BudgetSpent, Vec::new()));
+        assert!((EXPERIMENTS[0].is_whole)(&directory));
     }
 }

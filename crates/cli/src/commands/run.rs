@@ -299,8 +299,8 @@ fn repeat_experiments(
     limits: &Limits,
     progress: &mut Progress,
 ) -> Status {
-    let (directory, run) = (session.directory(), session.run());
-    let (status, missing) = paper::measure_missing(laboratories, directory, run, &limits.cancel, progress);
+    let run = (session.directory(), session.run());
+    let (status, missing) = paper::measure_missing(laboratories, run, limits, progress);
     progress.suspend(|| terminal::warnings(&missing));
     session.warn(missing);
     status

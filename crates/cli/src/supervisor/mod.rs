@@ -40,8 +40,11 @@ const OWN_LIMIT: Duration = Duration::from_secs(30);
 /// The results of a large run are written, and its page.
 const ENDING_LIMIT: Duration = Duration::from_secs(900);
 
-/// A published experiment, or the machine code of all kernels for all architectures: minutes, and more where a user asks for
-/// more executions.
+/// A part of a published experiment, which may compile long kernels first.
+const EXPERIMENT_LIMIT: Duration = Duration::from_secs(300);
+
+/// A published experiment alone, or the machine code of all kernels for all architectures: minutes, and more where a user asks
+/// for more executions.
 const OTHER_LIMIT: Duration = Duration::from_secs(4 * 3600);
 
 /// How often the supervisor polls the worker: often while the worker may end at once, then rarely, so that no
@@ -221,9 +224,9 @@ fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result
             was_asked = true;
             child.ask_to_end();
             board.ask_to_end();
-            // To write takes seconds, far from its limit.
+            // To write takes seconds, far from its limit, and what has limits of its own ends soon.
             let limit = match last.1 {
-                Step::Ending => String::new(),
+                Step::Ending | Step::Other => String::new(),
                 _ => format!(", which may take {}", humantime::format_duration(limit)),
             };
             let step = doing(&last.1);
@@ -248,6 +251,7 @@ fn limit_of(step: &Step, asked: Option<Duration>) -> Duration {
             asked.unwrap_or(LIMIT)
         }
         Step::Ending => asked.unwrap_or_default().max(ENDING_LIMIT),
-        Step::Experiment(_) | Step::Other => asked.unwrap_or_default().max(OTHER_LIMIT),
+        Step::Experiment(_) => asked.unwrap_or_default().max(EXPERIMENT_LIMIT),
+        Step::Other => asked.unwrap_or_default().max(OTHER_LIMIT),
     }
 }

@@ -81,6 +81,16 @@ pub struct Limits {
     pub deadline: Option<Instant>,
 }
 
+impl Limits {
+    /// How a run ends at this time, where it does not go on.
+    pub fn end(&self, now: Instant) -> Option<Status> {
+        if self.cancel.is_cancelled() {
+            return Some(Status::Interrupted);
+        }
+        self.deadline.is_some_and(|deadline| now >= deadline).then_some(Status::BudgetSpent)
+    }
+}
+
 /// What becomes of a case that is not measured, because processes ended while they measured it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenUp {

@@ -282,12 +282,7 @@ impl Passes<'_> {
 
     /// How the run ends now, where it does not go on.
     fn ends(&self) -> Option<Status> {
-        let is_late = self.limits.deadline.is_some_and(|deadline| (self.session.now)() >= deadline);
-        if self.limits.cancel.is_cancelled() {
-            Some(Status::Interrupted)
-        } else {
-            is_late.then_some(Status::BudgetSpent)
-        }
+        self.limits.end((self.session.now)())
     }
 
     fn one_block(

@@ -4,8 +4,9 @@
 //! Every launch that is watched has records and a counter of its own, all cleared once before the first: the grid with which the
 //! driver clears memory would change the order of the next one.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use syncscope_core::session::Limits;
 use syncscope_gpu::GpuLaboratory;
 use syncscope_gpu::compile::Program;
 use syncscope_gpu::own_device::{Arguments, Launch, Outage, OwnDevice};
@@ -13,7 +14,7 @@ use syncscope_gpu::own_device::{Arguments, Launch, Outage, OwnDevice};
 use super::arrival::{self, ArrivalRow, is_complete};
 use super::counted::Counted;
 use super::updates::{Case, Executor, Memories};
-use super::{Asynchrony, BLOCK_THREADS, Options, Variant, WARP_THREADS};
+use super::{Asynchrony, BLOCK_THREADS, Options, PARTS, Variant, WARP_THREADS};
 use crate::Error;
 
 /// Threads of the largest block.
@@ -43,22 +44,27 @@ pub fn asynchrony_program(block_threads: u32) -> Program {
     Program { file: "asynchrony.cu", text: include_str!("asynchrony.cu"), definitions }
 }
 
-/// Runs the experiment on the first opened device. `progress` gets the number of finished parts and of all.
+/// Runs the experiment on the first opened device, or what of it the limits allow. `progress` gets the number of finished parts
+/// and of all.
 ///
 /// # Errors
 /// If a kernel does not compile, a call of the driver fails, or the counts contradict themselves.
 pub fn measure(
     gpu: &mut GpuLaboratory,
     plan: &Options,
+    limits: &Limits,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Asynchrony, Error> {
     gpu.prepare_programs(&BLOCK_THREADS.map(asynchrony_program));
     let multiprocessors = gpu.limits().multiprocessors;
     let mut device: OwnDevice = gpu.own_device()?;
     let memories = Memories::new(&mut device, plan.components)?;
-    let parts = BLOCK_THREADS.len() * Variant::ALL.len();
+    let mut share = Share { limits, left: BLOCK_THREADS.len() as u64 * of_a_size(plan) };
     let (mut counted, mut neighbours, mut orders) = (Vec::new(), Vec::new(), Vec::new());
-    for block_threads in BLOCK_THREADS {
+    'sizes: for block_threads in BLOCK_THREADS {
+        if limits.end(Instant::now()).is_some() {
+            break;
+        }
         let program = device.load(&gpu.cubin(&asynchrony_program(block_threads))?)?;
         let mut executor = Executor { device: &mut device, memories, program: &program, multiprocessors };
         if orders.is_empty() {
@@ -68,8 +74,11 @@ pub fn measure(
         neighbours.push(arrival::neighbour_row(block_threads, &arrivals));
         for variant in Variant::ALL.iter().copied() {
             let (components, executions) = (plan.components, plan.executions_of(variant));
-            counted.push(executor.count(Case { variant, block_threads, components, executions })?);
-            progress(counted.len(), parts);
+            let limits = share.of(executions, Instant::now());
+            let case = Case { variant, block_threads, components, executions };
+            let Some(part) = executor.count(case, &|| limits.end(Instant::now()).is_some())? else { break 'sizes };
+            counted.push(part);
+            progress(counted.len(), PARTS);
         }
     }
     counted.sort_by_key(|counted: &Counted| (counted.variant, counted.block_threads));
@@ -80,6 +89,27 @@ pub fn measure(
         launches: arrival::launch_rows(&orders),
         arrivals: arrival::kept(&orders),
     })
+}
+
+/// Executions of all kernels with one block size.
+fn of_a_size(plan: &Options) -> u64 {
+    Variant::ALL.iter().map(|variant| plan.executions_of(*variant)).sum()
+}
+
+/// The time that is left, which parts share by their executions: a short time leaves each of them some.
+struct Share<'a> {
+    limits: &'a Limits,
+    left: u64,
+}
+
+impl Share<'_> {
+    /// The limits of the next part, which has so many executions.
+    fn of(&mut self, executions: u64, now: Instant) -> Limits {
+        let part = executions as f64 / self.left.max(1) as f64;
+        self.left = self.left.saturating_sub(executions);
+        let end = |deadline: Instant| now + deadline.saturating_duration_since(now).mul_f64(part.min(1.0));
+        Limits { cancel: self.limits.cancel.clone(), deadline: self.limits.deadline.map(end) }
+    }
 }
 
 /// The arrival of blocks.
@@ -162,6 +192,20 @@ mod tests {
         let row = ArrivalRow { draw: 1, launch: 0, block: 1, multiprocessor: 6, place: 1, after_first_ns: 0 };
         assert_eq!(launches[2][1], row);
         assert!(launches.iter().all(|launch| is_complete(launch)));
+    }
+
+    #[test]
+    fn parts_share_the_time_that_is_left() {
+        let now = Instant::now();
+        let after = |seconds| now + Duration::from_secs(seconds);
+        let limits = Limits { deadline: Some(after(100)), ..Limits::default() };
+        let mut share = Share { limits: &limits, left: 40 };
+        assert_eq!(share.of(20, now).deadline, Some(after(50)));
+        // It took less, and the next ones have more.
+        assert_eq!(share.of(10, after(20)).deadline, Some(after(60)));
+        assert_eq!(share.of(10, after(60)).deadline, Some(after(100)));
+        assert_eq!(share.of(10, after(200)).deadline, Some(after(200)), "there is none");
+        assert_eq!(Share { limits: &Limits::default(), left: 40 }.of(20, now).deadline, None);
     }
 
     #[test]

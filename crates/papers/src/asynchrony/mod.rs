@@ -41,18 +41,23 @@ pub const EXPERIMENT: Experiment = Experiment {
         let device = run.machine.gpus.first().map_or("", |gpu| gpu.name.as_str());
         Ok(Asynchrony::read(directory, warnings)?.map(|found| section::section(&found, device)))
     },
+    is_whole: |directory| Asynchrony::read(directory, &mut Vec::new()).is_ok_and(|found| found.is_some_and(|found| found.is_whole())),
 };
 
 fn measure(plan: Options, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
     let device = gpu.machine().first().map(|machine| machine.name.clone()).unwrap_or_default();
     let mut progress = |done, all| (bench.progress)(&format!("kernels and block sizes done: {done} of {all}"));
-    let measured = gpu::measure(gpu, &plan, &mut progress)?;
+    let measured = gpu::measure(gpu, &plan, bench.limits, &mut progress)?;
+    let cut = measured.cut(&plan);
+    if measured.positions.is_empty() {
+        return Ok(Measured { cut, ..Measured::default() });
+    }
     measured.write(bench.directory)?;
     let nothing = "no inconsistency was found with any kernel and block size; most claims are undecided here";
     let warnings = measured.positions.iter().all(|row| row.inconsistencies == 0).then(|| nothing.to_owned());
     let text = section::section(&measured, &device).to_string();
-    Ok(Measured { warnings: warnings.into_iter().collect(), text })
+    Ok(Measured { warnings: warnings.into_iter().collect(), cut, text })
 }
 
 /// Executions of each kernel in the paper.
@@ -60,6 +65,9 @@ pub const PAPER_EXECUTIONS: u64 = 1_000_000;
 
 /// The block sizes of the paper, 8 to 256, and what a block may have since then.
 pub const BLOCK_THREADS: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
+
+/// Kernels and block sizes.
+const PARTS: usize = BLOCK_THREADS.len() * Variant::ALL.len();
 
 words! {
     /// A kernel.
@@ -142,6 +150,25 @@ pub struct Asynchrony {
     pub launches: Vec<LaunchRow>,
     /// `asynchrony_arrivals.csv`.
     pub arrivals: Vec<ArrivalRow>,
+}
+
+impl Asynchrony {
+    /// The executions of each kernel with each block size.
+    fn parts(&self) -> impl Iterator<Item = (Variant, u64)> {
+        self.positions.iter().filter(|row| row.position == 0).map(|row| (row.variant, row.executions))
+    }
+
+    /// Whether it has every kernel with every block size.
+    fn is_whole(&self) -> bool {
+        self.parts().count() == PARTS
+    }
+
+    /// How much of a plan is there, if not all of it.
+    fn cut(&self, plan: &Options) -> Option<String> {
+        let enough = self.parts().filter(|(variant, executions)| *executions >= plan.executions_of(*variant)).count();
+        let text = || format!("{enough} of {PARTS} kernels and block sizes have all executions, {} have some", self.parts().count() - enough);
+        (enough < PARTS).then(text)
+    }
 }
 
 tables! {
@@ -233,6 +260,21 @@ mod tests {
             assert!(text_of.contains(&format!("{name}.csv")) && text_of.contains("must be above zero"), "{text_of}");
             std::fs::write(&path, text).unwrap();
         }
+    }
+
+    #[test]
+    fn what_a_limit_ended_is_not_whole() {
+        let sizes = BLOCK_THREADS.iter().flat_map(|size| Variant::ALL.iter().map(move |variant| (*variant, *size)));
+        let positions = sizes.flat_map(|(variant, size)| testing::counted(variant, size, &[]).positions()).collect();
+        let mut found = Asynchrony { positions, ..Asynchrony::default() };
+        let plan = |executions| Options { executions, components: 1024, draws: 1 };
+        assert_eq!((found.is_whole(), found.cut(&plan(1_000_000))), (true, None));
+        // The controls have a tenth.
+        let cut = found.cut(&plan(2_000_000)).unwrap();
+        assert!(found.is_whole() && cut.starts_with("16 of 32 ") && cut.ends_with(", 16 have some"), "{cut}");
+        found.positions.truncate(31 * 256);
+        let cut = found.cut(&plan(1)).unwrap();
+        assert!(!found.is_whole() && cut.starts_with("31 of 32 ") && cut.ends_with(", 0 have some"), "{cut}");
     }
 
     #[test]

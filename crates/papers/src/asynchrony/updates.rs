@@ -101,19 +101,25 @@ pub(super) struct Executor<'a> {
 }
 
 impl Executor<'_> {
-    /// Executes a case and counts what it leaves.
-    pub(super) fn count(&mut self, case: Case) -> Result<Counted, Error> {
+    /// Executes a case, until `is_over`, and counts what it leaves. `None` if it was over before.
+    pub(super) fn count(&mut self, case: Case, is_over: &dyn Fn() -> bool) -> Result<Option<Counted>, Error> {
+        if is_over() {
+            return Ok(None);
+        }
         let resident = self.update(case.variant)?.blocks_per_multiprocessor(case.block_threads)?;
         self.prepare(case)?;
         let started = Instant::now();
         let mut before = [0; COUNTERS];
         let mut batches = Vec::new();
-        for replays in case.replays() {
-            self.replay(replays)?;
+        for planned in case.replays() {
+            let replays = self.replay(planned, is_over)?;
             let totals = self.totals()?;
             let with = std::array::from_fn(|class| totals[class] - before[class]);
             batches.push(Batch { executions: replays * u64::from(case.vectors()), with });
             before = totals;
+            if replays < planned || is_over() {
+                break;
+            }
         }
         let seconds = started.elapsed().as_secs_f64();
         if before[CLASSES] > 0 {
@@ -132,7 +138,7 @@ impl Executor<'_> {
         if contradicts_itself(&counted) {
             return Err("the counts by position and by execution contradict each other".into());
         }
-        Ok(counted)
+        Ok(Some(counted))
     }
 
     /// The kernel that updates a vector.
@@ -165,7 +171,7 @@ impl Executor<'_> {
         let mut launches: Vec<Launch> = (0..u64::from(vectors)).map(update).collect();
         launches.extend([count, Launch::new(program.kernel(c"tally")?, (1, 64), counted)]);
         device.capture(&launches)?;
-        self.replay(WARM_UP)?;
+        self.replay(WARM_UP, &|| false)?;
         // The very first look found zeros, and the warm-up does not count.
         for memory in [found, by_position, totals] {
             self.device.clear(memory)?;
@@ -173,16 +179,16 @@ impl Executor<'_> {
         self.device.wait(LIMIT)
     }
 
-    /// Replays the graph so often and waits for it.
-    fn replay(&mut self, times: u64) -> Result<(), Outage> {
-        let mut left = times;
-        while left > 0 {
-            let now = left.min(QUEUED);
+    /// Replays the graph so often, or at least [`QUEUED`] times until `is_over`, and waits for it. Returns how often.
+    fn replay(&mut self, times: u64, is_over: &dyn Fn() -> bool) -> Result<u64, Outage> {
+        let mut done = 0;
+        while done < times && (done == 0 || !is_over()) {
+            let now = (times - done).min(QUEUED);
             (0..now).try_for_each(|_| self.device.replay())?;
             self.device.wait(LIMIT)?;
-            left -= now;
+            done += now;
         }
-        Ok(())
+        Ok(done)
     }
 
     /// The counters of all executions so far.

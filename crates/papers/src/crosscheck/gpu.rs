@@ -34,27 +34,33 @@ const CLOCK_CYCLES: u32 = 100_000;
 const WORDS: usize = 4;
 
 /// All chains and the barrier of a grid on the first device, in about half a minute with the compilation of the longest chains.
-/// Gives the series, and why some are missing. `progress` receives what comes next.
+/// Gives the series, and why some are missing. `has_time_for` gets what comes next, and ends the measuring.
 ///
 /// # Errors
 /// When a kernel cannot be compiled, launched, or does not end.
 pub fn measure(
     gpu: &mut GpuLaboratory,
     seed: u64,
-    progress: &mut dyn FnMut(&str),
+    has_time_for: &mut dyn FnMut(&str) -> bool,
 ) -> Result<(Vec<CrosscheckSeries>, Vec<String>), GpuError> {
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     let sets = chains(gpu.limits().max_threads);
-    progress("compiling the longest chains takes seconds the first time");
+    if !has_time_for("compiling the longest chains takes seconds the first time") {
+        return Ok((found, missing));
+    }
     // All at once on all CPUs: the longest take seconds each.
     let programs: Vec<Program> = sets.iter().flat_map(|(_, cases)| cases).flat_map(ChainCase::programs).collect();
     gpu.prepare_programs(&programs);
     for (name, cases) in sets {
-        progress(name);
+        if !has_time_for(name) {
+            return Ok((found, missing));
+        }
         found.extend(measure_chains(gpu, &cases, Schedule::MEASURED, seed)?);
     }
     for threads in GRID_THREADS {
-        progress("grid barrier");
+        if !has_time_for("grid barrier") {
+            break;
+        }
         match grid_barrier(gpu, threads, seed) {
             Ok(series) => found.extend(series),
             Err(reason) => missing.push(format!("grid barrier with blocks of {threads}: {reason}")),

@@ -47,6 +47,11 @@ const NAME: &str = "crosscheck";
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
     read: |directory, _run, warnings| Ok(Crosscheck::read(directory, warnings)?.map(|found| section::section(&found.rows))),
+    // The CPU comes last.
+    is_whole: |directory| {
+        let found = Crosscheck::read(directory, &mut Vec::new());
+        found.is_ok_and(|found| found.is_some_and(|found| found.rows.iter().any(|row| row.executor == Executor::Cpu)))
+    },
 };
 
 /// Its options.
@@ -79,19 +84,20 @@ impl Planned for Options {
 fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     let (mut series, mut warnings) = (Vec::new(), Vec::new());
     let seed = bench.seed;
-    if on == On::All {
-        let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
-        (series, warnings) = gpu::measure(gpu, seed, bench.progress)?;
+    if let Some(gpu) = bench.gpu.take().filter(|_| on == On::All) {
+        (series, warnings) = gpu::measure(gpu, seed, &mut |next| bench.has_time_for(next))?;
     }
-    (bench.progress)("CPU");
-    let of_cpu = bench.cpu.map(|cpu| cpu::measure_all(cpu, seed)).unwrap_or_default();
-    if of_cpu.is_empty() && on == On::Cpu {
-        return Err("no chain of known cost is written for this CPU".into());
+    let of_cpu = bench.cpu.filter(|_| bench.has_time_for("CPU")).map(|cpu| cpu::measure_all(cpu, seed));
+    let is_cut = of_cpu.is_none() && bench.cpu.is_some();
+    series.extend(of_cpu.unwrap_or_default());
+    let cut = is_cut.then(|| format!("{} chains were timed, and others not", series.len()));
+    if series.is_empty() {
+        let nothing = || "no chain of known cost is written for this CPU".into();
+        return cut.map(|cut| Measured { cut: Some(cut), ..Measured::default() }).ok_or_else(nothing);
     }
-    series.extend(of_cpu);
     let crosscheck = Crosscheck::of(&series);
     crosscheck.write(bench.directory)?;
-    Ok(Measured { warnings, text: section::section(&crosscheck.rows).to_string() })
+    Ok(Measured { warnings, cut, text: section::section(&crosscheck.rows).to_string() })
 }
 
 /// What a chain on the CPU says about the machine at the start of a run; `None` where none is written for it.

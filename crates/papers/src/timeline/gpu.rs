@@ -56,7 +56,8 @@ pub struct MeasuredTimeline {
     pub warnings: Vec<String>,
 }
 
-/// Runs every snippet, or the user's region, in both versions on the first device. `progress` gets the name of what runs.
+/// Runs every snippet, or the user's region, in both versions on the first device. `has_time_for` gets the name of what comes next,
+/// and may end it: `None`.
 ///
 /// # Errors
 /// If the kernels cannot be compiled, or the device fails. A snippet that the device does not have, or whose edits are
@@ -64,9 +65,11 @@ pub struct MeasuredTimeline {
 pub fn measure(
     gpu: &mut GpuLaboratory,
     own: Option<&OwnRegion>,
-    progress: &mut dyn FnMut(&str),
-) -> Result<MeasuredTimeline, Error> {
-    progress("compiling");
+    has_time_for: &mut dyn FnMut(&str) -> bool,
+) -> Result<Option<MeasuredTimeline>, Error> {
+    if !has_time_for("compiling") {
+        return Ok(None);
+    }
     let cubin = gpu.cubin(&own.map_or_else(program, |own| own_program(&own.file, &own.text)))?;
     let multiprocessors = gpu.limits().multiprocessors;
     let mut measured = MeasuredTimeline { timeline: Timeline::default(), warnings: Vec::new() };
@@ -79,7 +82,9 @@ pub fn measure(
             }
         };
         for version in versions {
-            progress(&format!("{snippet} {}", version.version));
+            if !has_time_for(&format!("{snippet} {}", version.version)) {
+                return Ok(None);
+            }
             let shape = own.map_or_else(|| Shape::of(snippet, multiprocessors), |own| own.shape);
             let mut launcher = Launcher::new(gpu.own_device()?, &version, shape)?;
             launcher.launch()?;
@@ -87,7 +92,7 @@ pub fn measure(
             measured.take(version, &records);
         }
     }
-    Ok(measured)
+    Ok(Some(measured))
 }
 
 impl MeasuredTimeline {

@@ -37,6 +37,8 @@ pub const EXPERIMENT: Experiment = Experiment {
     read: |directory, _run, warnings| {
         Ok(Timeline::read(directory, warnings)?.map(|found| section::section(&found, Version::ALL)))
     },
+    // It takes seconds, and is written at its end.
+    is_whole: |_| true,
 };
 
 /// Its options.
@@ -82,10 +84,13 @@ impl Planned for Options {
 }
 
 fn measure(shown: &[Version], own: Option<&OwnRegion>, bench: &mut Bench<'_>) -> Result<Measured, Error> {
-    let gpu = bench.gpu.as_deref_mut().ok_or("no GPU was opened")?;
-    let measured = gpu::measure(gpu, own, bench.progress)?;
+    let gpu = bench.gpu.take().ok_or("no GPU was opened")?;
+    let Some(measured) = gpu::measure(gpu, own, &mut |next| bench.has_time_for(next))? else {
+        return Ok(Measured { cut: Some("nothing of it is kept".to_owned()), ..Measured::default() });
+    };
     measured.timeline.write(bench.directory)?;
-    Ok(Measured { warnings: measured.warnings, text: section::section(&measured.timeline, shown).to_string() })
+    let text = section::section(&measured.timeline, shown).to_string();
+    Ok(Measured { warnings: measured.warnings, text, cut: None })
 }
 
 words! {

@@ -1,5 +1,8 @@
 //! The block-asynchronous experiment on a device.
 
+use std::time::{Duration, Instant};
+
+use syncscope_core::session::Limits;
 use syncscope_papers::asynchrony::counted::PositionClass;
 use syncscope_papers::asynchrony::{BLOCK_THREADS, Options, Variant, claims, gpu};
 
@@ -11,7 +14,8 @@ fn the_block_asynchronous_experiment_counts_every_execution() {
     let mut laboratory = open();
     let plan = Options { executions: 5000, components: 8192, draws: 12 };
     let mut heard = Vec::new();
-    let found = gpu::measure(&mut laboratory, &plan, &mut |done, all| heard.push((done, all))).unwrap();
+    let found =
+        gpu::measure(&mut laboratory, &plan, &Limits::default(), &mut |done, all| heard.push((done, all))).unwrap();
     let parts = BLOCK_THREADS.len() * Variant::ALL.len();
     assert_eq!(heard.last(), Some(&(parts, parts)));
     assert_eq!((found.positions.len(), found.classes.len()), (256 * parts, PositionClass::ALL.len() * parts));
@@ -37,7 +41,7 @@ fn the_block_asynchronous_experiment_counts_every_execution() {
 fn every_block_arrives_once_and_on_a_multiprocessor_of_the_device() {
     let mut laboratory = open();
     let plan = Options { executions: 50, components: 8192, draws: 12 };
-    let found = gpu::measure(&mut laboratory, &plan, &mut |_, _| {}).unwrap();
+    let found = gpu::measure(&mut laboratory, &plan, &Limits::default(), &mut |_, _| {}).unwrap();
     let multiprocessors = laboratory.machine()[0].multiprocessors;
     assert_eq!(found.launches.len(), 64 + 11 * 4);
     assert_eq!(found.arrivals.len(), found.launches.len() * multiprocessors as usize);
@@ -47,4 +51,21 @@ fn every_block_arrives_once_and_on_a_multiprocessor_of_the_device() {
         assert_eq!(row.pairs, u64::from(row.launches) * u64::from(row.blocks - 1), "{row:?}");
         println!("{row:?}");
     }
+}
+
+#[test]
+#[ignore = "needs a CUDA device: make test-gpu"]
+fn a_short_time_leaves_every_kernel_and_block_size_some_executions() {
+    let mut laboratory = open();
+    let plan = Options { executions: 1_000_000_000, components: 65_536, draws: 12 };
+    let measure = |laboratory: &mut _, seconds| {
+        let started = Instant::now();
+        let limits = Limits { deadline: Some(started + Duration::from_secs(seconds)), ..Limits::default() };
+        let found = gpu::measure(laboratory, &plan, &limits, &mut |_, _| {}).unwrap();
+        (found.positions.len() / 256, started.elapsed())
+    };
+    let (parts, took) = measure(&mut laboratory, 15);
+    assert_eq!(parts, BLOCK_THREADS.len() * Variant::ALL.len());
+    assert!(took < Duration::from_secs(18), "{took:?}");
+    assert_eq!(measure(&mut laboratory, 0).0, 0);
 }

@@ -24,7 +24,11 @@ fn a_float_addition_costs_four_cycles_by_both_clocks() {
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn both_clocks_agree_on_barriers() {
     let mut laboratory = open();
-    let (series, missing) = gpu::measure(&mut laboratory, 1, &mut |next| println!("{next}")).unwrap();
+    let mut shown = |next: &str| {
+        println!("{next}");
+        true
+    };
+    let (series, missing) = gpu::measure(&mut laboratory, 1, &mut shown).unwrap();
     assert!(missing.is_empty(), "{missing:?}");
     let rows = Crosscheck::of(&series).rows;
     let wrong = |row: &&CrosscheckRow| row.check.as_deref() != Some("ok");

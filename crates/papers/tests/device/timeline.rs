@@ -8,7 +8,7 @@ use super::open;
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn timeline_snippets_compute_the_same_after_the_edits() {
-    let measured = gpu::measure(&mut open(), None, &mut |_| {}).unwrap();
+    let measured = gpu::measure(&mut open(), None, &mut |_| true).unwrap().unwrap();
     assert!(measured.warnings.is_empty(), "{:?}", measured.warnings);
     for &snippet in Snippet::ALL.iter().filter(|snippet| **snippet != Snippet::Own) {
         for &version in Version::ALL {
@@ -22,7 +22,7 @@ fn timeline_snippets_compute_the_same_after_the_edits() {
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn timeline_corrected_reads_give_less_than_half_for_shared_memory_and_more_for_the_atomic() {
-    let timeline = gpu::measure(&mut open(), None, &mut |_| {}).unwrap().timeline;
+    let timeline = gpu::measure(&mut open(), None, &mut |_| true).unwrap().unwrap().timeline;
     let shared = timeline.corrected_to_naive(Snippet::SharedMemory).unwrap();
     assert!(shared < 0.5, "{shared}");
     let atomic = timeline.corrected_to_naive(Snippet::GlobalAtomic).unwrap();
@@ -34,7 +34,7 @@ fn timeline_corrected_reads_give_less_than_half_for_shared_memory_and_more_for_t
 fn timeline_of_a_region_that_the_user_wrote_has_all_its_warps() {
     let text = include_str!("../../../../examples/measure/region.cu").to_owned();
     let own = OwnRegion { file: "region.cu".to_owned(), text, shape: gpu::Shape { blocks: 2, threads: 256 } };
-    let timeline = gpu::measure(&mut open(), Some(&own), &mut |_| {}).unwrap().timeline;
+    let timeline = gpu::measure(&mut open(), Some(&own), &mut |_| true).unwrap().unwrap().timeline;
     let figure = |version| timeline.figure(Snippet::Own, version).unwrap();
     assert!(Version::ALL.iter().all(|version| figure(*version).warps == 16 && figure(*version).shortest_cycles > 0.0));
 }
@@ -43,7 +43,7 @@ fn timeline_of_a_region_that_the_user_wrote_has_all_its_warps() {
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn timeline_of_a_grid_barrier_has_no_release_before_the_last_arrival() {
-    let timeline = gpu::measure(&mut open(), None, &mut |_| {}).unwrap().timeline;
+    let timeline = gpu::measure(&mut open(), None, &mut |_| true).unwrap().unwrap().timeline;
     let figure = timeline.figure(Snippet::GridBarrier, Version::Corrected).unwrap();
     assert!(figure.resolution_cycles < 200.0, "{figure:?}");
     let spans = timeline.spans.iter().filter(|span| span.snippet == Snippet::GridBarrier);
