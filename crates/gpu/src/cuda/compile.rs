@@ -108,6 +108,11 @@ impl Compiler {
         &self.arch
     }
 
+    /// The architecture that the code of users is compiled for.
+    pub(crate) fn arch_of_users(&self) -> &str {
+        &self.arch_of_users
+    }
+
     /// A problem with the cache, for the user.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()

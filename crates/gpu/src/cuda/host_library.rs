@@ -33,8 +33,8 @@ pub(crate) struct HostLibrary {
 }
 
 impl HostLibrary {
-    /// Compiles a source, or takes the library that the user named.
-    pub(crate) fn of(own: &OwnOperation) -> Result<Self, String> {
+    /// Compiles a source for devices such as `sm_90a`, or takes the library that the user named.
+    pub(crate) fn of(own: &OwnOperation, arch: &str) -> Result<Self, String> {
         let file = Path::new(own.file.as_deref().unwrap_or_default());
         if file.extension().is_some_and(|end| end == LIBRARY) {
             let is_same = file_hash(file).is_some_and(|hash| hash == own.text);
@@ -48,9 +48,7 @@ impl HostLibrary {
             .map_err(failed)?;
         let (library, compiler) = (folder.path().join("launch.so"), nvcc());
         let mut command = Command::new(&compiler);
-        command.args(["-O2", "-shared", "-Xcompiler", "-fPIC", "-o"]).arg(&library).arg(&source).args(&own.options);
-        command.arg("-I").arg(file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")));
-        command.arg("-lcuda");
+        command.args(options(own, arch)).arg("-o").arg(&library).arg(&source).arg("-lcuda");
         let compiler = compiler.display();
         let ended = run_within(&mut command, LIMIT, || false).map_err(|error| {
             format!("{compiler}: {error}; a file with `launch` needs nvcc: name it in NVCC, or compile a library and name that (.so)")
@@ -94,10 +92,35 @@ impl HostLibrary {
     }
 }
 
+/// Options of nvcc. Without an architecture it compiles for the oldest that it knows: the code of a device would be that of another.
+fn options(own: &OwnOperation, arch: &str) -> Vec<OsString> {
+    let folder =
+        own.file.as_deref().and_then(|file| Path::new(file).parent()).filter(|folder| *folder != Path::new(""));
+    let ours = ["-O2", "-shared", "-Xcompiler", "-fPIC"].map(str::to_owned).into_iter();
+    let of_user = own.options.iter().cloned();
+    let words = ours.chain([format!("-arch={arch}")]).chain(of_user).chain(["-I".to_owned()]).map(OsString::from);
+    words.chain([folder.unwrap_or(Path::new(".")).into()]).collect()
+}
+
 /// The compiler in `$NVCC`, in the search path, or where the toolkit puts it.
 fn nvcc() -> OsString {
     let chosen = env::var_os("NVCC").filter(|chosen| !chosen.is_empty());
     let is_in_path =
         || env::split_paths(&env::var_os("PATH").unwrap_or_default()).any(|folder| folder.join("nvcc").is_file());
     chosen.unwrap_or_else(|| if is_in_path() || !Path::new(USUAL).is_file() { "nvcc".into() } else { USUAL.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_compiled_for_the_device_that_runs_them() {
+        let (file, asked) = (Some("there/chain.cu".to_owned()), vec!["-O3".to_owned()]);
+        let own = OwnOperation { file, options: asked, ..OwnOperation::default() };
+        let words = options(&own, "sm_90a");
+        assert!(words.contains(&"-arch=sm_90a".into()) && words.ends_with(&["-I".into(), "there".into()]), "{words:?}");
+        let at = |word: &str| words.iter().position(|one| one == word);
+        assert!(at("-O2") < at("-O3"), "{words:?}");
+    }
 }

@@ -107,9 +107,10 @@ impl GpuLaboratory {
             // The driver makes its thread for functions of the host now, while this thread may run on any CPU: later both would share one.
             device.call_own(1, |_| Ok(()), wait).map_err(failed)?;
         }
+        let arch = self.compiler.arch_of_users();
         let library = match self.launched.libraries.entry(own.id.clone()) {
             Entry::Occupied(library) => &*library.into_mut(),
-            Entry::Vacant(place) => &*place.insert(HostLibrary::of(own).map_err(Refusal::Failed)?),
+            Entry::Vacant(place) => &*place.insert(HostLibrary::of(own, arch).map_err(Refusal::Failed)?),
         };
         let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
         let launched = Launched::Sequence { library, wait };
