@@ -43,6 +43,17 @@ fn reads(instructions: &[Instruction]) -> Vec<usize> {
 }
 
 #[test]
+fn a_region_without_its_ends_is_refused() {
+    let example = include_str!("../../../examples/measure/region.cu");
+    for missing in [&["BEGIN_REGION;"][..], &["END_REGION;"], &["BEGIN_REGION;", "END_REGION;"]] {
+        let text = missing.iter().fold(example.to_owned(), |text, word| text.replace(word, ""));
+        let cubin = compiler("sm_90").cubin(&own_program("region.cu", &text)).unwrap_or_else(|error| panic!("{error}"));
+        let refused = prepare(&cubin, Snippet::Own).unwrap_err();
+        assert!(refused.contains("needs BEGIN_REGION and END_REGION"), "{refused}");
+    }
+}
+
+#[test]
 fn the_closing_clock_read_of_the_shared_memory_snippet_waits_for_the_load() {
     for arch in ARCHITECTURES {
         let cubin = compiled(arch);

@@ -60,8 +60,8 @@ pub struct MeasuredTimeline {
 /// and may end it: `None`.
 ///
 /// # Errors
-/// If the kernels cannot be compiled, or the device fails. A snippet that the device does not have, or whose edits are
-/// refused, is a warning.
+/// If the kernels cannot be compiled, or the device fails, or the user's region cannot be timed. A snippet that the device does
+/// not have, or whose edits are refused, is a warning.
 pub fn measure(
     gpu: &mut GpuLaboratory,
     own: Option<&OwnRegion>,
@@ -76,6 +76,7 @@ pub fn measure(
     for &snippet in Snippet::ALL.iter().filter(|snippet| (**snippet == Snippet::Own) == own.is_some()) {
         let versions = match prepare(&cubin, snippet) {
             Ok(versions) => versions,
+            Err(why) if own.is_some() => return Err(why.into()),
             Err(why) => {
                 measured.warnings.push(format!("{snippet}: {why}"));
                 continue;

@@ -1,7 +1,7 @@
 //! Two versions of a snippet's machine code: as compiled, and edited so that its clock reads wait for what they time.
 
 use syncscope_gpu::compile::Program;
-use syncscope_sass::{Clock, Correction, CubinFile, KernelEdit, correct_clock_reads, with_registers};
+use syncscope_sass::{Clock, Correction, CubinFile, Instruction, KernelEdit, correct_clock_reads, with_registers};
 
 use super::{CodeLine, Edit, Snippet, Version};
 
@@ -45,6 +45,10 @@ pub fn prepare(cubin: &[u8], snippet: Snippet) -> Result<[Prepared; 2], String> 
         return Err(format!("{snippet} is not compiled for {arch}: an mbarrier needs compute capability 8.0"));
     }
     let compiled = file.edit(snippet.as_str()).map_err(|error| error.to_string())?;
+    if snippet == Snippet::Own && reads(&compiled.instructions()).len() < 2 {
+        let what = "`region` needs BEGIN_REGION and END_REGION around what is timed";
+        return Err(format!("{what}; at least one of them is not in the kernel's code"));
+    }
     let mut edited = compiled.clone();
     let corrections = correct_clock_reads(&mut edited).map_err(|error| format!("not corrected: {error}"))?;
     let corrected = file.with(&edited).map_err(|error| error.to_string())?;
@@ -59,14 +63,19 @@ pub fn prepare(cubin: &[u8], snippet: Snippet) -> Result<[Prepared; 2], String> 
     Ok([of(Version::Naive, cubin, Vec::new(), &compiled), of(Version::Corrected, corrected.bytes(), edits, &edited)])
 }
 
+/// The places of the clock reads of a snippet.
+fn reads(instructions: &[Instruction]) -> Vec<usize> {
+    // Where the steps of the global timer are recorded, the clock is read too.
+    let timer = instructions.iter().position(|found| found.clock == Some(Clock::GlobalTimer));
+    let is_read = |index: &usize| instructions[*index].clock == Some(Clock::Cycles64);
+    (0..timer.unwrap_or(instructions.len())).filter(is_read).collect()
+}
+
 /// The instructions from shortly before the first clock read to the last one.
 fn listing(snippet: Snippet, version: Version, compiled: &KernelEdit, edit: &KernelEdit) -> Vec<CodeLine> {
     let instructions = edit.instructions();
     let before = compiled.instructions();
-    // Where the steps of the global timer are recorded, the clock is read too.
-    let timer = before.iter().position(|found| found.clock == Some(Clock::GlobalTimer));
-    let is_read = |index: &usize| before[*index].clock == Some(Clock::Cycles64);
-    let reads: Vec<usize> = (0..timer.unwrap_or(before.len())).filter(is_read).collect();
+    let reads = reads(&before);
     let (Some(first), Some(last)) = (reads.first(), reads.last()) else { return Vec::new() };
     let line = |index: usize| CodeLine {
         snippet,
