@@ -175,11 +175,17 @@ impl<'a> Side<'a> {
             let said = modelled(own, inspector, *span)
                 .and_then(|(own, sizes)| self.trials.model(&own, time / spans.len() as u32, sizes));
             match parse(said) {
-                Model::NotRefuted(more) if spans.len() > 1 => {
-                    let place = if *span == Span::System { "of different GPUs" } else { "of one GPU" };
-                    bounds.extend(more.into_iter().map(|bound| Bound { place: Some(place.to_owned()), ..bound }));
+                Model::NotRefuted(more) => {
+                    let place = match span {
+                        Span::System => Some("of different GPUs"),
+                        Span::Grid if spans.len() > 1 => Some("of one GPU"),
+                        // What orders a warp need not order the block.
+                        Span::Block => Some("of one warp"),
+                        Span::Grid | Span::Cluster => None,
+                    };
+                    let place = place.map(str::to_owned);
+                    bounds.extend(more.into_iter().map(|bound| Bound { place: place.clone(), ..bound }));
                 }
-                Model::NotRefuted(more) => bounds.extend(more),
                 other => return other,
             }
         }
