@@ -25,7 +25,6 @@ pub(super) fn compare_instructions(arguments: &MeasureArguments) -> Result<Outco
             "--instructions compares code: name a file or a statement instead of {id}"
         )));
     }
-    terminal::cancel_on_signal();
     let request = request.resolved(arguments.sass.as_deref())?;
     let code = instructions_of(&request, arguments)?;
     let (mut compared, mut outcome) = (0, Outcome::Done);

@@ -54,11 +54,18 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
         let header = if of_cpu { syncscope_cpu::primitives::own::HEADER } else { syncscope_gpu::own::HEADER };
         return terminal::show(&header.trim_end());
     }
-    if arguments.orderings {
-        return orderings(arguments);
-    }
-    if arguments.instructions {
-        return compare_instructions(arguments);
+    if arguments.orderings || arguments.instructions {
+        let cancel = terminal::cancel_on_signal();
+        syncscope_gpu::compiler_process::compile_until(cancel.clone());
+        let found = if arguments.orderings { orderings(arguments) } else { compare_instructions(arguments) };
+        // Compilers that were interrupted say that they failed.
+        return found.or_else(|failure| {
+            if !cancel.is_cancelled() {
+                return Err(failure);
+            }
+            terminal::note(&"interrupted");
+            Ok(Outcome::Interrupted)
+        });
     }
     let own = OwnRequest::new(arguments)?;
     if let Some(arch) = &arguments.sass {

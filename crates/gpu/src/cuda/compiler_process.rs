@@ -10,11 +10,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ExitCode, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use syncscope_core::Cancel;
 use syncscope_host::child_process;
 
 use crate::cuda::error::{CompileFailure, NvrtcError};
@@ -28,6 +29,21 @@ const LIMIT: Duration = Duration::from_secs(90);
 
 /// The environment variable with another limit in seconds; see docs/GUIDE.md.
 const LIMIT_SECONDS: &str = "SYNCSCOPE_COMPILE_LIMIT";
+
+/// How often a wait for an answer looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Raised when nothing more is to be compiled.
+static CANCEL: OnceLock<Cancel> = OnceLock::new();
+
+/// Lets compilers end when this is raised.
+pub fn compile_until(cancel: Cancel) {
+    CANCEL.get_or_init(|| cancel);
+}
+
+fn is_cancelled() -> bool {
+    CANCEL.get().is_some_and(Cancel::is_cancelled)
+}
 
 /// Whether this program serves when it is started again.
 static SERVES: AtomicBool = AtomicBool::new(false);
@@ -120,6 +136,9 @@ impl<'a> CompilerProcesses<'a> {
         if !SERVES.load(Ordering::Relaxed) {
             return self.nvrtc.compile_to(code, source, arch, options);
         }
+        if is_cancelled() {
+            return Err(failed("interrupted".to_owned()));
+        }
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut process = idle.map_or_else(|| CompilerProcess::start(self.nvrtc), Ok)?;
         // A process that failed to answer is dropped, which ends it.
@@ -180,16 +199,27 @@ impl CompilerProcess {
         let limit = std::env::var(LIMIT_SECONDS).ok().and_then(|seconds| seconds.parse().ok());
         let limit = limit.map_or(LIMIT, Duration::from_secs);
         let answer = match sent {
-            Some(Ok(())) => self.answers.recv_timeout(limit),
+            Some(Ok(())) => self.wait(limit),
             _ => Err(RecvTimeoutError::Disconnected),
         };
         answer.map_err(|error| {
             let file = source.file;
             match error {
+                RecvTimeoutError::Timeout if is_cancelled() => failed("interrupted".to_owned()),
                 RecvTimeoutError::Timeout => failed(format!("{file} was not compiled within {} s", limit.as_secs())),
                 RecvTimeoutError::Disconnected => failed(format!("the compiler {} on {file}", self.fate())),
             }
         })
+    }
+
+    fn wait(&self, limit: Duration) -> Result<Answer, RecvTimeoutError> {
+        let started = Instant::now();
+        loop {
+            match self.answers.recv_timeout(LOOK.min(limit.saturating_sub(started.elapsed()))) {
+                Err(RecvTimeoutError::Timeout) if started.elapsed() < limit && !is_cancelled() => {}
+                answered => return answered,
+            }
+        }
     }
 
     /// How the child ended, or that it wrote something else than answers and goes on.

@@ -78,7 +78,7 @@ pub(super) fn orderings(arguments: &MeasureArguments) -> Result<Outcome, Failure
     let folder = temporary_folder().map_err(Failure::CouldNot)?;
     let arguments = with_forms(arguments, folder.path())?;
     let request = OwnRequest::new(&arguments)?;
-    let cancel = terminal::cancel_on_signal();
+    let cancel = terminal::cancel();
     let request = request.resolved(arguments.sass.as_deref())?;
     let count = request.operations.len();
     let mut tables = Vec::new();
