@@ -185,6 +185,39 @@ fn errors_have_the_lines_of_the_user() {
     let in_file =
         evidence(&function("operation_b", "\n\n__device__ void operation_b(Thread &me) { me.y++; }"), "sm_90");
     assert!(in_file.as_ref().unwrap_err().contains("mine.cuh(3): error"), "{in_file:?}");
+    for (name, text, meaning) in [
+        ("acquire", "__device__ void acquire(Thread &me) { me.x = 1; }", "has `acquire` but no `release`"),
+        ("send", "__device__ void send(Thread &me) { me.x = 1; }", "has `send` but no `receive`"),
+        (
+            "operation",
+            "__device__ void operation(Thread &me) { asm(\".reg .pred p;\"); }",
+            "put its assembly in braces",
+        ),
+    ] {
+        let wrong = evidence(&function(name, text), "sm_90").unwrap_err();
+        assert!(wrong.contains(meaning), "{wrong}");
+    }
+    let includes = "#include \"there.cuh\"\n#include \"elsewhere.cuh\"\n".to_owned();
+    let wrong = evidence(&OwnOperation { includes, ..statement("includes", "x = 1") }, "sm_90").unwrap_err();
+    assert!(wrong.starts_with("--include(1): catastrophic error") && wrong.contains("-I names"), "{wrong}");
+    let in_c = OwnOperation { options: vec!["-std=c11".to_owned()], ..statement("in_c", "x = 1") };
+    let refused = evidence(&in_c, "sm_90").unwrap_err();
+    assert!(refused.ends_with("NVRTC_ERROR_INVALID_OPTION: it does not know all of: -std=c11"), "{refused}");
+    // NVRTC has none of these.
+    for (header, advice) in [
+        ("cstdint", "use <cuda/std/cstdint>"),
+        ("stdint.h", "use <cuda/std/cstdint>"),
+        ("cassert", "use <cuda/std/cassert>"),
+        ("stdio.h", "leave it out (printf"),
+        ("mine_too.cuh", "-I names the folder"),
+        ("cuda/nothing", "CUDA_HOME names the toolkit"),
+    ] {
+        // A warning that comes first is not what is wrong.
+        let text =
+            format!("#include <{header}>\n#warning \"first\"\n__device__ void operation(Thread &me) {{ me.x = 1; }}");
+        let wrong = evidence(&function("operation", &text), "sm_90").unwrap_err();
+        assert!(wrong.starts_with("mine.cuh(1): catastrophic error") && wrong.contains(advice), "{wrong}");
+    }
 }
 
 #[test]
@@ -355,7 +388,9 @@ fn operations_on_narrow_types_have_evidence() {
         [("cuda_fp16.h", "__half", "__float2half(1.0f)"), ("cuda_bf16.h", "__nv_bfloat16", "__float2bfloat16(1.0f)")]
     {
         let add = format!("atomicAdd(reinterpret_cast<{name} *>(&me.mine), {one});");
-        let text = format!("#include <{header}>\n__device__ void operation(Thread &me) {{ {add} }}");
+        // A warning that comes first is not what is wrong.
+        let text =
+            format!("#include <{header}>\n#warning \"first\"\n__device__ void operation(Thread &me) {{ {add} }}");
         let found = evidence(&function("operation", &text), "sm_90").unwrap();
         assert!(found.contains("ATOM"), "{found}");
     }

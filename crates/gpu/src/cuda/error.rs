@@ -117,7 +117,8 @@ impl CompileFailure {
     fn lines(&self) -> impl Iterator<Item = &str> {
         self.log.lines().filter(|line| {
             let before = line.split("error").next().unwrap_or_default();
-            line.contains("error") && (before.ends_with("): ") || before.ends_with(" : ") || before.is_empty())
+            line.contains("error")
+                && (["): ", " : ", "catastrophic "].iter().any(|end| before.ends_with(end)) || before.is_empty())
         })
     }
 
@@ -144,11 +145,77 @@ impl CompileFailure {
             0 | 1 => String::new(),
             count => format!("; errors in all: {count}"),
         };
-        let is_telling =
-            |option: &&String| !["-I", "-DSYNCSCOPE_", "--gpu-arch"].iter().any(|known| option.starts_with(known));
-        let options: Vec<&str> = self.options.iter().filter(is_telling).map(String::as_str).collect();
-        format!("{first} (NVRTC {} for {}, {}{others})", self.nvrtc, self.arch, options.join(" "))
+        let advice = advice(first).map_or_else(String::new, |advice| format!("; {advice}"));
+        format!("{first} (NVRTC {} for {}, {}{others}){advice}", self.nvrtc, self.arch, telling(&self.options))
     }
+}
+
+/// Options without those of every program.
+pub(super) fn telling(options: &[String]) -> String {
+    let is_telling =
+        |option: &&String| !["-I", "-DSYNCSCOPE_", "--gpu-arch"].iter().any(|known| option.starts_with(known));
+    options.iter().filter(is_telling).map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+/// What a message means for what a user wrote, where it does not say so.
+fn advice(message: &str) -> Option<String> {
+    const MEANINGS: [(&str, &str); 3] = [
+        (
+            "Duplicate definition of",
+            "the operation is repeated in a loop: put its assembly in braces, asm(\"{ ... }\")",
+        ),
+        ("syncscope(1): error: identifier \"release\" is undefined", "the file has `acquire` but no `release`"),
+        ("error: identifier \"receive\" is undefined", "the file has `send` but no `receive`"),
+    ];
+    let known = MEANINGS.iter().find(|(begin, _)| message.contains(begin));
+    known.map(|(_, meaning)| (*meaning).to_owned()).or_else(|| about_header(message))
+}
+
+/// What to do about a header that the compiler does not find, if the message is about one.
+fn about_header(message: &str) -> Option<String> {
+    /// Of the language's library, what the toolkit has for devices.
+    const ON_DEVICES: [&str; 27] = [
+        "array",
+        "atomic",
+        "barrier",
+        "bit",
+        "bitset",
+        "cassert",
+        "cfloat",
+        "chrono",
+        "climits",
+        "cmath",
+        "complex",
+        "cstddef",
+        "cstdint",
+        "cstdlib",
+        "cstring",
+        "functional",
+        "initializer_list",
+        "latch",
+        "limits",
+        "numeric",
+        "optional",
+        "ratio",
+        "semaphore",
+        "span",
+        "tuple",
+        "type_traits",
+        "utility",
+    ];
+    const OF_CUDA: [&str; 7] = ["cuda", "cooperative_groups", "cub/", "thrust/", "nv/", "crt/", "mma.h"];
+    let name = message.split_once("cannot open source file \"")?.1.split('"').next()?;
+    let in_cpp = name.strip_suffix(".h").map_or_else(|| name.to_owned(), |name| format!("c{name}"));
+    let known = ON_DEVICES.contains(&in_cpp.as_str()).then(|| format!("use <cuda/std/{in_cpp}>"));
+    let of_language = ["cstdio", "iostream", "string", "vector", "map", "thread", "mutex", "algorithm", "memory"];
+    Some(if OF_CUDA.iter().any(|begin| name.starts_with(begin)) {
+        "CUDA_HOME names the toolkit that has CUDA's headers".to_owned()
+    } else if known.is_some() || of_language.contains(&in_cpp.as_str()) {
+        let instead = known.unwrap_or_else(|| "leave it out".to_owned());
+        format!("NVRTC has no C or C++ library: {instead} (printf and assert need no header)")
+    } else {
+        "-I names the folder of a header".to_owned()
+    })
 }
 
 /// Why the GPUs cannot be measured.
@@ -232,6 +299,18 @@ mod tests {
         assert!(error(2).is_out_of_memory() && !error(2).is_fatal());
         assert!(error(719).is_fatal() && error(46).is_fatal() && !error(719).is_out_of_memory());
         assert!(!error(701).is_fatal(), "too many registers or threads for one launch");
+    }
+
+    #[test]
+    fn a_warning_in_front_of_an_error_is_not_what_is_wrong() {
+        let log =
+            "a.cu(1): warning #177-D: never used\n\na.cu(2): catastrophic error: cannot open source file \"b.h\"\n";
+        let [nvrtc, file, arch] = ["13.0", "a.cu", "sm_90"].map(str::to_owned);
+        let failure = CompileFailure { nvrtc, file, arch, options: Vec::new(), log: log.to_owned() };
+        assert_eq!(failure.errors(), 1);
+        assert!(
+            failure.to_string().starts_with("a.cu(2): catastrophic error") && failure.to_string().contains("-I names")
+        );
     }
 
     #[test]

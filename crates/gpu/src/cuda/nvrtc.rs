@@ -11,12 +11,13 @@ use libloading::Library;
 use syncscope_host::loading::undisturbed;
 
 use crate::cuda::discovery::{Surroundings, is_for_loader};
-use crate::cuda::error::{CompileFailure, NvrtcError};
+use crate::cuda::error::{CompileFailure, NvrtcError, telling};
 
 type Program = *mut c_void;
 type Status = c_int;
 
 const SUCCESS: Status = 0;
+const INVALID_OPTION: Status = 5;
 const COMPILATION: Status = 6;
 
 /// From Hopper on there are instructions that no later architecture has; `sm_90a` has them.
@@ -232,7 +233,12 @@ impl Nvrtc {
             let failure = CompileFailure { nvrtc: self.version(), file, arch, options, log };
             return Err(NvrtcError::Compile(Box::new(failure)));
         }
-        functions.checked("nvrtcCompileProgram", status)?;
+        functions.checked("nvrtcCompileProgram", status).map_err(|error| match error {
+            NvrtcError::Call { call, text } if status == INVALID_OPTION => {
+                NvrtcError::Call { call, text: format!("{text}: it does not know all of: {}", telling(&options)) }
+            }
+            other => other,
+        })?;
         match code {
             Code::Cubin => program.bytes("nvrtcGetCUBIN", functions.cubin_size, functions.cubin),
             Code::Ptx => program.bytes("nvrtcGetPTX", functions.ptx_size, functions.ptx),

@@ -98,6 +98,7 @@ pub(super) fn statements(source: &OwnOperation) -> Vec<String> {
 fn of_user(source: &OwnOperation) -> String {
     // In angle brackets, for which the folders of the toolkit are searched, too.
     let includes = source.includes.replace("#include \"", "#include <").replace("\"\n", ">\n");
+    let includes = if includes.is_empty() { includes } else { format!("#line 1 \"--include\"\n{includes}") };
     let macros = source.options.iter().filter_map(|option| option.strip_prefix("-D"));
     let mut text: String = macros.map(define).chain([includes]).collect();
     if let Some(file) = &source.file {
