@@ -3,7 +3,10 @@
 import gzip
 import json
 import os
+import shutil
+import subprocess
 import sys
+import sysconfig
 import tempfile
 import unittest
 import unittest.mock
@@ -30,6 +33,26 @@ class Reading(unittest.TestCase):
         self.assertIn("nowhere", str(caught.exception))
         self.assertEqual(len(str(caught.exception).splitlines()), 1)
 
+    def test_a_name_is_no_option(self):
+        with self.assertRaisesRegex(syncscope.SyncscopeError, "--help is not a syncscope run"):
+            syncscope.read("--help")
+
+    def test_the_command_of_the_same_installation_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder).resolve()
+            user = sysconfig.get_paths("posix_user", {"userbase": str(home)})
+            for modules, commands in [(user["purelib"], user["scripts"]), (home / "target", home / "target" / "bin")]:
+                shutil.copytree(Path(syncscope.__file__).parent, Path(modules, "syncscope"))
+                Path(commands).mkdir(parents=True)
+                own = Path(commands, "syncscope")
+                own.write_text("#!/bin/sh\n")
+                own.chmod(0o755)
+                ask = f"import sys; sys.path.insert(0, {str(modules)!r}); import syncscope; print(syncscope._program())"
+                environment = {**os.environ, "PYTHONUSERBASE": str(home)}
+                environment.pop("SYNCSCOPE", None)
+                found = subprocess.run([sys.executable, "-c", ask], env=environment, stdout=subprocess.PIPE, check=True)
+                self.assertEqual(found.stdout.decode().strip(), str(own))
+
     def test_the_notebook_finds_what_it_says(self):
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(ROOT)
@@ -49,11 +72,22 @@ class Reading(unittest.TestCase):
         self.assertIn("Int", str(frame["threads"].dtype))
 
 
+class Number:
+    """As one of NumPy: not of a type of Python's."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __str__(self):
+        return str(self.value)
+
+
 class Measuring(unittest.TestCase):
     def test_options_are_those_of_the_command(self):
         given = {"threads": [1, 2], "only": ["cpu.*", "gpu.*"], "no_history": True, "seed": 7, "budget": None, "I": "include"}
         expected = "--threads 1,2 --only cpu.* --only gpu.* --no-history --seed 7 -I include".split()
         self.assertEqual(syncscope._arguments(given), expected)
+        self.assertEqual(syncscope._arguments({"threads": Number(8), "out": Path("a")}), ["--threads", "8", "--out", "a"])
 
     @unittest.mock.patch.dict(os.environ, SYNCSCOPE_FAKE="clock=nominal")
     def test_a_run_and_a_wrong_option(self):

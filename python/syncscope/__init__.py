@@ -22,7 +22,7 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Mapping, Sequence, Union
+from typing import Any, Iterable, Mapping, Sequence, Union
 
 __all__ = ["Comparison", "Measurement", "Run", "SyncscopeError", "measure", "read", "run"]
 
@@ -96,7 +96,7 @@ class Measurement:
 
 def read(directory: PathLike) -> Run:
     """Reads a stored run. Raises SyncscopeError if `directory` is none."""
-    found = json.loads(_command("show", os.fspath(directory), "--format", "json"))
+    found = json.loads(_command("show", "--format", "json", "--", os.fspath(directory)))
     return Run(found["name"], found["run"], found["rows"])
 
 
@@ -146,7 +146,7 @@ def _comparisons(pair: Mapping[str, Any]) -> Sequence[Comparison]:
 
 
 def _list(value: Any) -> list[str]:
-    return [str(value)] if isinstance(value, (str, int, float, os.PathLike)) else [str(each) for each in value]
+    return [str(value)] if isinstance(value, str) or not isinstance(value, Iterable) else [str(each) for each in value]
 
 
 def _arguments(options: Mapping[str, Any]) -> list[str]:
@@ -163,12 +163,21 @@ def _arguments(options: Mapping[str, Any]) -> list[str]:
 
 
 def _program() -> str:
-    named = os.environ.get("SYNCSCOPE")
-    own = os.path.join(sysconfig.get_path("scripts"), "syncscope")
-    found = named or (own if os.access(own, os.X_OK) else shutil.which("syncscope"))
+    found = os.environ.get("SYNCSCOPE") or _own_program() or shutil.which("syncscope")
     if found is None:
         raise SyncscopeError("the command syncscope is not installed: pip install syncscope, or name it in SYNCSCOPE", 1)
     return found
+
+
+def _own_program() -> str | None:
+    """The command that was installed with this module: into an environment, for one user (`pip install --user`) or into a folder
+    (`--target`), which need not be in `PATH`."""
+    modules = Path(__file__).resolve().parents[1]
+    schemes = [sysconfig.get_paths(scheme) for scheme in sysconfig.get_scheme_names()]
+    has_modules = [paths for paths in schemes if modules in (Path(paths["purelib"]).resolve(), Path(paths["platlib"]).resolve())]
+    folders = [paths["scripts"] for paths in has_modules] + [str(modules / "bin")]
+    programs = (os.path.join(folder, "syncscope") for folder in folders)
+    return next((program for program in programs if os.access(program, os.X_OK)), None)
 
 
 def _command(*arguments: str) -> str:
@@ -178,6 +187,6 @@ def _command(*arguments: str) -> str:
         raise SyncscopeError(f"cannot start {_program()}: {error.strerror}", 1) from None
     if ended.returncode not in _DONE:
         said = ended.stderr.splitlines()
-        lines = [line.removeprefix("error: ") for line in said if line.startswith("error: ")] or said[-1:]
+        lines = [line[len("error: ") :] for line in said if line.startswith("error: ")] or said[-1:]
         raise SyncscopeError("\n".join(lines) or f"syncscope ended with {ended.returncode}", ended.returncode)
     return ended.stdout
