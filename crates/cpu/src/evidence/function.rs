@@ -12,8 +12,7 @@ const MAX_BYTES: usize = 64 * 1024;
 /// Disassembles the timed loop of the function at `entry`.
 ///
 /// # Errors
-/// When there is no disassembler for this processor, `entry` is not in the program's code or the function has no loop; the text
-/// says which.
+/// When there is no disassembler for this processor, `entry` is not in the program's code or no loop is found; the text says which.
 pub fn timed_loop(entry: usize) -> Result<TimedLoop, String> {
     let code = code_at(entry).ok_or("the function is not in the program's code")?;
     #[cfg(target_arch = "x86_64")]
@@ -90,8 +89,15 @@ fn is_same_function(one: u64, other: u64) -> bool {
     found(one as usize + behind) == found(other as usize + behind)
 }
 
-/// The outermost loop of a function; `None` if it has none.
+/// The outermost loop of a function; `None` if none is found. It has no lines if the compiler has removed it: a function that only
+/// returns had a loop that did nothing.
 pub(super) fn loop_of(function: &[Decoded], architecture: Architecture) -> Option<TimedLoop> {
+    if let Some((last, before)) = function.split_last()
+        && last.text.starts_with("ret")
+        && before.iter().all(|instruction| instruction.flow == Flow::Next)
+    {
+        return Some(TimedLoop { architecture, lines: Vec::new(), head: 0 });
+    }
     let graph = Graph::of(function);
     let Loop { indices, head } = outermost_loop(&graph)?;
     let start = indices.first().map_or(0, |index| function[*index].address);
@@ -229,6 +235,16 @@ mod tests {
         assert_eq!(executable_end("55d0-55e0 rw-p 0 0 0", 0x55d8), None);
         assert_eq!(executable_end("nonsense", 0x55d8), None);
         assert!(timed_loop(8).is_err());
+    }
+
+    /// Of a loop that does nothing, a compiler leaves nothing; what calls or branches may hold it elsewhere.
+    #[test]
+    fn a_removed_loop_has_no_instructions() {
+        let at = |address: u64, text: &str, flow| Decoded { address, end: address + 4, text: text.to_owned(), flow };
+        let loop_with = |flow| loop_of(&[at(0, "mov", flow), at(4, "ret", Flow::End)], Architecture::X86_64);
+        assert!(loop_with(Flow::Next).is_some_and(|removed| removed.lines.is_empty()));
+        assert_eq!([Flow::Call(None), Flow::Jump(64)].map(loop_with), [None, None]);
+        assert_eq!(loop_of(&[at(0, "jmp rax", Flow::End)], Architecture::X86_64), None);
     }
 
     #[test]
