@@ -126,38 +126,64 @@ fn of_cpu(line: &str) -> Option<(u32, OfCpu)> {
 }
 
 /// The begin of a stretch of time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Occupancy {
     started: Instant,
     spent: Duration,
-    /// How long the threads of this process have waited for a CPU; `None` where the kernel does not count it.
-    waited: Option<Duration>,
+    threads: Option<OfThreads>,
 }
 
-/// The second number of `schedstat` of each thread (Linux, Documentation/scheduler/sched-stats.rst).
-fn waited_for_cpus() -> Option<Duration> {
-    let of_thread = |thread: fs::DirEntry| -> Option<u64> {
-        fs::read_to_string(thread.path().join("schedstat")).ok()?.split_whitespace().nth(1)?.parse().ok()
+/// How long each thread has run, and waited for a CPU.
+type OfThreads = BTreeMap<u32, [Duration; 2]>;
+
+/// The first numbers of `schedstat` of each thread of this process (Linux, Documentation/scheduler/sched-stats.rst); `None` where the
+/// kernel does not count them.
+fn of_threads() -> Option<OfThreads> {
+    let of_thread = |thread: fs::DirEntry| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        let mut numbers = text.split_whitespace().map(|word| word.parse().map(Duration::from_nanos));
+        let both = [numbers.next()?.ok()?, numbers.next()?.ok()?];
+        Some((thread.file_name().to_str()?.parse().ok()?, both))
     };
-    let threads = fs::read_dir("/proc/self/task").ok()?.flatten();
-    threads.map(of_thread).sum::<Option<u64>>().map(Duration::from_nanos)
+    fs::read_dir("/proc/self/task").ok()?.flatten().map(of_thread).collect()
+}
+
+/// Whether a thread of this process runs only where no other wants the CPU: one that keeps a CPU awake, which measures nothing.
+fn has_idle_priority(thread: u32) -> bool {
+    /// That of `SCHED_IDLE`, in the field 41 of `stat`, the 39th behind the name.
+    const IDLE: &str = "5";
+    let text = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
+    text.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(38)) == Some(IDLE)
 }
 
 impl Occupancy {
     /// The stretch begins now.
     pub fn begin() -> Self {
-        Self { started: Instant::now(), spent: process_cpu_time(), waited: waited_for_cpus() }
+        Self { started: Instant::now(), spent: process_cpu_time(), threads: of_threads() }
     }
 
-    /// The share of the time of so many CPUs that this process has spent since then.
+    /// The share of the time of so many CPUs that this process has spent since then, without its threads of idle priority.
     pub fn share(&self, cpus: u32) -> f64 {
-        share(process_cpu_time().saturating_sub(self.spent), self.started.elapsed(), cpus)
+        let idle = self.of_those(has_idle_priority).map_or(Duration::ZERO, |[ran, _]| ran);
+        share(process_cpu_time().saturating_sub(self.spent).saturating_sub(idle), self.started.elapsed(), cpus)
     }
 
     /// Whether most of the time that its threads did not run they slept, instead of waiting for a CPU.
     pub fn was_mostly_asleep(&self, cpus: u32) -> Option<bool> {
-        let waited = waited_for_cpus()?.saturating_sub(self.waited?);
+        let [_, waited] = self.of_those(|thread| !has_idle_priority(thread))?;
         Some(is_mostly_asleep(self.share(cpus), share(waited, self.started.elapsed(), cpus)))
+    }
+
+    /// How long these threads have run and waited since then.
+    fn of_those(&self, selects: fn(u32) -> bool) -> Option<[Duration; 2]> {
+        let (before, mut sum) = (self.threads.as_ref()?, [Duration::ZERO; 2]);
+        for (thread, now) in of_threads()?.into_iter().filter(|(thread, _)| selects(*thread)) {
+            let then = before.get(&thread).copied().unwrap_or_default();
+            for (sum, (now, then)) in sum.iter_mut().zip(now.into_iter().zip(then)) {
+                *sum += now.saturating_sub(then);
+            }
+        }
+        Some(sum)
     }
 }
 
@@ -174,6 +200,7 @@ fn share(spent: Duration, elapsed: Duration, cpus: u32) -> f64 {
 mod tests {
     use super::*;
     use crate::system::tests::system;
+    use syncscope_host::scheduling::{current_thread, lower_to_idle_priority};
 
     fn quota_with(files: &[(&str, &str)]) -> Option<f64> {
         let root = tempfile::tempdir().unwrap();
@@ -183,6 +210,25 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         cpu_quota(root.path())
+    }
+
+    /// Such threads keep CPUs awake. They run all the time that other processes leave, and wait for the rest.
+    #[test]
+    fn what_runs_when_idle_neither_uses_nor_lacks_a_cpu() {
+        let ((ready, is_ready), end) = (std::sync::mpsc::channel(), Instant::now() + Duration::from_millis(500));
+        std::thread::spawn(move || {
+            ready.send(lower_to_idle_priority(current_thread())).unwrap();
+            while Instant::now() < end {}
+        });
+        is_ready.recv().unwrap().unwrap();
+        let started = Occupancy::begin();
+        std::thread::sleep(Duration::from_millis(200));
+        let idle = started.of_those(has_idle_priority).unwrap();
+        assert!(idle[0] + idle[1] > Duration::from_millis(100), "{idle:?}");
+        // Else other tests are threads of this process.
+        if std::env::var_os("NEXTEST").is_some() {
+            assert!(started.was_mostly_asleep(1) == Some(true) && started.share(1) < 0.5, "{}", started.share(1));
+        }
     }
 
     #[test]
