@@ -65,7 +65,7 @@ pub fn rounded(number: f64) -> f64 {
 }
 
 /// Three significant digits, as far as they are not left of the point.
-pub(crate) fn significant_digits(ns: f64) -> String {
+pub fn significant_digits(ns: f64) -> String {
     let decimals = (2.0 - ns.abs().log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{ns:.decimals$}")
 }

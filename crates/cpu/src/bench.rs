@@ -17,9 +17,13 @@
 //! In `Cargo.toml`: `[[bench]]`, `name = "locks"`, `harness = false`. Then `cargo bench --bench locks -- --threads 1,2`. Each cost is that of
 //! `syncscope measure` for the same code in C: the difference of two loops, in blocks that take turns, with new memory in each. The interval
 //! is of this process; `measure` adds other processes and other places of the code in memory, which move a short operation by some percent.
-//! It also ends code that waits for ever; here a call that does not return hangs the bench, because it runs in your program.
+//! It also ends code that waits for ever. Here that runs in your program: it is `TimedOut` after some seconds, and its threads keep their
+//! CPUs, so that the bench ends.
 //!
-//! Exit codes: 0 done; 1 no figure; 2 wrong usage; 3 a check failed, or the first function is slower than `--fail-if-slower` allows.
+//! Pass what your code computes to [`std::hint::black_box`]; the compiler removes what nobody uses, and the verdict is then `Elided`.
+//!
+//! Exit codes: 0 done; 1 no figure, or `--fail-if-slower` could not compare; 2 wrong usage; 3 a check failed, or the first function is
+//! slower than `--fail-if-slower` allows.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -29,7 +33,10 @@ use std::{env, fmt, io};
 
 use syncscope_core::stats::{Clustered, Interval, Level, layouts, median};
 use syncscope_core::stopping::PrecisionRule;
-use syncscope_core::{BlockCount, Cancel, Case, Check, Engine, Laboratory, Measurement, Placement, Settings};
+use syncscope_core::units::{plural, significant_digits};
+use syncscope_core::{
+    BlockCount, Cancel, Case, Check, Engine, Laboratory, Measurement, Placement, Refusal, Settings, Verdict,
+};
 
 use crate::CpuLaboratory;
 use crate::primitives::Workload;
@@ -73,7 +80,8 @@ pub struct Found {
     pub threads: u32,
     /// Name and measurement of each function, in their order.
     pub costs: Vec<(String, Measurement)>,
-    /// For each function after the first: the cost of the first over its own, with a 95 % interval; `None` of too few blocks.
+    /// For each function after the first: the cost of the first over its own, with a 95 % interval; `None` of two that have no cost each,
+    /// or too few blocks. Empty where the first cannot have so many threads.
     pub ratios: Vec<Option<(f64, Interval)>>,
 }
 
@@ -101,23 +109,38 @@ impl Bench {
 
     /// Measures as the command line says, prints the costs, and says how the bench ends.
     pub fn run(self) -> ExitCode {
-        let (text, code) = match Arguments::of(env::args().skip(1)) {
+        let words: Vec<String> = env::args().skip(1).collect();
+        let asks = |options: &[&str]| words.iter().any(|word| options.contains(&word.as_str()));
+        if asks(&["--help", "-h"]) {
+            show(USAGE);
+            return ExitCode::SUCCESS;
+        }
+        // `cargo nextest` asks each target for its tests: this one has none.
+        if asks(&["--list"]) {
+            return ExitCode::SUCCESS;
+        }
+        ExitCode::from(match Arguments::of(words.into_iter()) {
+            Ok(Arguments { slower: Some(_), .. }) if self.0.len() < 2 => {
+                complain("--fail-if-slower needs a second function to compare with: `against`", 2)
+            }
             Ok(arguments) => self.concluded(&arguments),
-            Err(wrong) => (format!("error: {wrong}; {USAGE}"), 2),
-        };
-        // Who closed the pipe wants no text.
-        let _ =
-            if code == 1 || code == 2 { writeln!(io::stderr(), "{text}") } else { writeln!(io::stdout(), "{text}") };
-        ExitCode::from(code)
+            Err(wrong) => complain(&format!("{wrong}; {USAGE}"), 2),
+        })
     }
 
-    fn concluded(&self, Arguments { threads, time, slower }: &Arguments) -> (String, u8) {
-        match self.measure(threads, *time) {
-            Err(reason) => (format!("error: {reason}"), 1),
-            Ok(found) => {
-                let text: Vec<String> = found.iter().map(ToString::to_string).collect();
-                (text.join("\n"), found.iter().map(|one| one.exit_code(*slower)).max().unwrap_or(1))
+    fn concluded(&self, Arguments { threads, time, slower }: &Arguments) -> u8 {
+        let (mut code, mut has_ratios) = (0, false);
+        let measured = self.measure_each(threads, *time, |found| {
+            show(&found.to_string());
+            code = code.max(found.exit_code(*slower));
+            has_ratios |= !found.ratios.is_empty();
+        });
+        match measured {
+            Err(reason) => code.max(complain(&reason, 1)),
+            Ok(()) if slower.is_some() && !has_ratios => {
+                code.max(complain("--fail-if-slower had nothing to compare", 1))
             }
+            Ok(()) => code,
         }
     }
 
@@ -126,12 +149,24 @@ impl Bench {
     /// # Errors
     /// When the machine cannot be measured, or no function runs with so many threads.
     pub fn measure(&self, teams: &[u32], time: Duration) -> Result<Vec<Found>, String> {
+        let mut all = Vec::new();
+        self.measure_each(teams, time, |found| all.push(found))?;
+        Ok(all)
+    }
+
+    /// The same, handing over what is found for each number of threads at once: a later one may not be measurable.
+    fn measure_each(&self, teams: &[u32], time: Duration, mut on_found: impl FnMut(Found)) -> Result<(), String> {
         let mut laboratory = CpuLaboratory::open()?;
         laboratory.prepare(&[Case::default()], &mut |_, _| {});
-        let found = teams.iter().map(|threads| self.of_team(&mut laboratory, *threads, time));
-        let found: Vec<Found> = found.collect::<Result<_, _>>()?;
-        let is_empty = found.iter().all(|one| one.costs.is_empty());
-        if is_empty { Err("a hand-off has two threads: --threads 2".to_owned()) } else { Ok(found) }
+        let mut is_empty = true;
+        for threads in teams {
+            let found = self.of_team(&mut laboratory, *threads, time)?;
+            if !found.costs.is_empty() {
+                is_empty = false;
+                on_found(found);
+            }
+        }
+        if is_empty { Err("a hand-off has two threads: --threads 2".to_owned()) } else { Ok(()) }
     }
 
     fn of_team(&self, laboratory: &mut CpuLaboratory, threads: u32, time: Duration) -> Result<Found, String> {
@@ -140,15 +175,24 @@ impl Bench {
         let engine = Engine::new(Settings { blocks: BLOCKS, ..Settings::with_rule(rule) }, Cancel::new());
         let mut costs: Vec<(String, Measurement)> = Vec::new();
         let end = Instant::now() + time * self.0.len() as u32;
-        let mut pass = 0;
-        while costs.is_empty() || (pass < BLOCKS.min || Instant::now() < end) && needs_more(&engine, &costs) {
+        let (mut pass, mut has_first) = (0, false);
+        'passes: while costs.is_empty() || (pass < BLOCKS.min || Instant::now() < end) && needs_more(&engine, &costs) {
             let mut earlier = costs.drain(..).map(Some).collect::<Vec<_>>().into_iter();
-            for Subject { name, make } in &self.0 {
+            for (at, Subject { name, make }) in self.0.iter().enumerate() {
                 let Some(workload) = make(threads) else { continue };
-                let known = earlier.next().flatten().map(|(_, known)| known);
-                let failed = |what: String| format!("{name}, {threads} threads: {what}");
+                has_first |= at == 0;
+                let failed = |what: String| format!("{name}, {}: {what}", plural(threads, "thread"));
                 let experiment = laboratory.experiment_of(workload, &Placement::Close, threads);
-                let mut experiment = experiment.map_err(|refusal| failed(refusal.to_string()))?;
+                let mut experiment = match experiment {
+                    Ok(experiment) => experiment,
+                    // Threads of an earlier function never returned.
+                    Err(Refusal::Lost(_)) if !costs.is_empty() => {
+                        costs.extend(earlier.flatten());
+                        break 'passes;
+                    }
+                    Err(refusal) => return Err(failed(refusal.to_string())),
+                };
+                let known = earlier.next().flatten().map(|(_, known)| known);
                 let found = engine.measure_block(experiment.as_mut(), known, u64::from(pass) + 1);
                 costs.push((name.clone(), found.map_err(|error| failed(error.to_string()))?));
             }
@@ -160,7 +204,8 @@ impl Bench {
         for (_, found) in &mut costs {
             found.settle();
         }
-        let ratios = costs.iter().skip(1).map(|(_, other)| ratio(&costs[0].1, other)).collect();
+        let others = costs.iter().skip(1).filter(|_| has_first);
+        let ratios = others.map(|(_, other)| ratio(&costs[0].1, other)).collect();
         Ok(Found { threads, costs, ratios })
     }
 }
@@ -169,8 +214,16 @@ fn needs_more(engine: &Engine, costs: &[(String, Measurement)]) -> bool {
     costs.iter().any(|(_, found)| engine.needs_another_block(found))
 }
 
+/// Whether it has a cost, however rough: not one that the compiler removed, that failed, or that may be zero.
+fn has_cost(found: &Measurement) -> bool {
+    found.verdict.has_cost() || matches!(found.verdict, Verdict::Noisy(_) | Verdict::NonAdditive(_))
+}
+
 /// One cost over another, from the blocks that both have.
 fn ratio(one: &Measurement, other: &Measurement) -> Option<(f64, Interval)> {
+    if !has_cost(one) || !has_cost(other) {
+        return None;
+    }
     let of_blocks = |found: &Measurement| -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for pair in found.observations.iter().filter(|pair| pair.excluded.is_none()) {
@@ -204,21 +257,16 @@ impl Found {
 impl fmt::Display for Found {
     /// `spin, 2 threads: 46.1 ns (44.9 to 47.2), Resolved`, then how the first compares with the others.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let team = if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
+        let team = plural(self.threads, "thread");
         for (at, (name, found)) in self.costs.iter().enumerate() {
-            let estimate = found.estimate.as_ref();
-            let cost = estimate.map_or("no figure".to_owned(), |estimate| {
-                let within = estimate
-                    .ns_within
-                    .map_or_else(String::new, |ends| format!(" ({:.2} to {:.2})", ends.low, ends.high));
-                format!("{:.2} ns{within}", estimate.ns.value())
-            });
             let line = if at == 0 { "" } else { "\n" };
-            write!(out, "{line}{name}, {team}: {cost}, {}", found.verdict.name())?;
-            match &found.check {
-                Check::Failed(why) => write!(out, ", check failed: {why}")?,
-                _ if !found.verdict.reason().is_empty() => write!(out, ", {}", found.verdict.reason())?,
-                _ => {}
+            write!(out, "{line}{name}, {team}: {}, {}", cost(found), found.verdict.name())?;
+            let reason = match &found.check {
+                Check::Failed(why) => format!("check failed: {why}"),
+                _ => found.verdict.reason().to_owned(),
+            };
+            for text in [Some(&reason), found.remark.as_ref()].into_iter().flatten().filter(|text| !text.is_empty()) {
+                write!(out, ", {text}")?;
             }
         }
         let Some(((first, _), others)) = self.costs.split_first() else { return Ok(()) };
@@ -232,6 +280,25 @@ impl fmt::Display for Found {
         }
         Ok(())
     }
+}
+
+/// `46.1 ns (44.9 to 47.2)`.
+fn cost(found: &Measurement) -> String {
+    let Some(estimate) = found.estimate.as_ref().filter(|_| has_cost(found)) else { return "no figure".to_owned() };
+    let digits = significant_digits;
+    let within = estimate.ns_within.map(|ends| format!(" ({} to {})", digits(ends.low), digits(ends.high)));
+    format!("{} ns{}", digits(estimate.ns.value()), within.unwrap_or_default())
+}
+
+fn show(text: &str) {
+    // Who closed the pipe wants no text.
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+/// Says what is wrong; the bench ends with this code.
+fn complain(text: &str, code: u8) -> u8 {
+    let _ = writeln!(io::stderr(), "error: {text}");
+    code
 }
 
 const USAGE: &str =
@@ -266,7 +333,7 @@ impl Arguments {
             let value = value.ok_or_else(|| format!("{option} has no value"))?;
             let wrong = || format!("{option} {value} is not understood");
             let number = |text: &str, unit: char, most: f64| {
-                let number: Option<f64> = text.trim_end_matches(unit).parse().ok();
+                let number: Option<f64> = text.strip_suffix(unit).unwrap_or(text).parse().ok();
                 number.filter(|number| *number >= 0.0 && *number <= most).ok_or_else(wrong)
             };
             match option.as_str() {
@@ -275,6 +342,10 @@ impl Arguments {
                     found.threads = threads.filter(|all| !all.contains(&0)).ok_or_else(wrong)?;
                 }
                 "--time" => found.time = Duration::from_secs_f64(number(&value, 's', 86_400.0)?),
+                // As elsewhere: 0.05 may be a share or a percentage.
+                _ if value.starts_with("0.") && !value.ends_with('%') => {
+                    return Err(format!("{option} {value} may be {value} % or a share: write 5%"));
+                }
                 _ => found.slower = Some(number(&value, '%', 1000.0)? / 100.0),
             }
         }
@@ -285,6 +356,7 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use syncscope_core::Observation;
 
     fn arguments(text: &str) -> Result<Arguments, String> {
         Arguments::of(text.split(' ').map(str::to_owned))
@@ -294,9 +366,17 @@ mod tests {
     fn words_that_no_option_has_are_refused() {
         let found = arguments("--bench --threads 1,4 --time=0.5s --fail-if-slower 5%").unwrap();
         assert_eq!(found, Arguments { threads: vec![1, 4], time: Duration::from_millis(500), slower: Some(0.05) });
-        for wrong in
-            ["--threads 0", "--threads", "--time soon", "--time -1", "--fail-if-slower many", "--quick 1", "spin"]
-        {
+        for wrong in [
+            "--threads 0",
+            "--threads",
+            "--time soon",
+            "--time -1",
+            "--time 1ss",
+            "--fail-if-slower many",
+            "--fail-if-slower 0.05",
+            "--quick 1",
+            "spin",
+        ] {
             assert!(arguments(wrong).is_err(), "{wrong}");
         }
     }
@@ -305,6 +385,32 @@ mod tests {
     fn a_hand_off_has_no_third_thread() {
         let calls = rust::workload(Kind::Handoff, |_| (), |(), _: &Me<'_>| (), 3);
         assert!(calls.is_none());
+    }
+
+    #[test]
+    fn only_what_has_a_cost_is_compared_and_remarks_are_said() {
+        let blocks = |verdict| {
+            let pair = |block| Observation { block, ns: 2.0 + f64::from(block) / 100.0, ..Observation::default() };
+            let mut found = Measurement::default();
+            (found.verdict, found.observations) = (verdict, (1..=40).map(pair).collect());
+            found
+        };
+        let resolved = blocks(Verdict::Resolved);
+        let of = |verdict: fn(String) -> Verdict| blocks(verdict("why".to_owned()));
+        assert!(ratio(&of(Verdict::Noisy), &resolved).is_some_and(|(ratio, _)| (ratio - 1.0).abs() < 1e-9));
+        for verdict in [Verdict::Elided, Verdict::BelowResolution, Verdict::Failed, Verdict::Interfered] {
+            assert!(ratio(&of(verdict), &resolved).is_none() && ratio(&resolved, &of(verdict)).is_none());
+        }
+        let mut remarked = resolved;
+        remarked.remark = Some("4 threads on 2 CPUs".to_owned());
+        let costs = vec![("spin".to_owned(), remarked), ("std".to_owned(), of(Verdict::Elided))];
+        let said = Found { threads: 4, costs, ratios: vec![None] }.to_string();
+        let lines = [
+            "spin, 4 threads: no figure, Resolved, 4 threads on 2 CPUs",
+            "std, 4 threads: no figure, Elided, why",
+            "spin against std, 4 threads: not comparable",
+        ];
+        assert_eq!(said.lines().collect::<Vec<_>>(), lines);
     }
 
     #[test]
