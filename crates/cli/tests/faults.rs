@@ -305,4 +305,15 @@ fn an_architecture_that_is_not_verified_is_no_success() {
     let output = without_libraries(folder.path()).args(["verify", "--only", "cpu.fence.seq_cst"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && !text.contains("NOT CHECKED"), "{text} {}", stderr(&output));
+    // What has no code here, and what never has any.
+    let foreign = if cfg!(target_arch = "x86_64") { "cpu.wait.wfe" } else { "cpu.wait.tpause" };
+    for (arguments, code, said) in [
+        (vec![foreign], 3, "NOT CHECKED: cpu.wait."),
+        (vec!["mpi.barrier.blocking"], 3, "NOT CHECKED: mpi.barrier.blocking: "),
+        (vec!["cpu.fence.seq_cst", "--arch", "sm_90,sm_80"], 2, "--arch is for GPUs"),
+    ] {
+        let output = without_libraries(folder.path()).args(["verify", "--only"]).args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+        assert!(output.status.code() == Some(code) && text.contains(said), "{text}");
+    }
 }

@@ -122,12 +122,12 @@ pub(crate) enum SystemFormat {
 }
 
 fn arch_help() -> String {
-    format!("GPU architectures to compile for (repeatable) [default: {}]", VERIFIED.join(" "))
+    format!("GPU architectures to compile for (repeatable, or with commas) [default: {}]", VERIFIED.join(" "))
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
-    #[arg(long, value_name = "ARCH", help = arch_help())]
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', help = arch_help())]
     pub(crate) arch: Vec<String>,
     /// Check only primitives whose id matches, such as 'gpu.vote.*' (repeatable, or with commas)
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]

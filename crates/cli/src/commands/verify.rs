@@ -20,7 +20,11 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let mut progress = Progress::new("inspecting this machine");
     let result = examine(arguments, &selection, &mut progress);
     progress.finish();
-    let (programs, unchecked) = result?;
+    let (programs, mut unchecked) = result?;
+    if programs.is_empty() && unchecked.is_empty() {
+        let reason = "there is no such code for this processor, nor for a GPU".to_owned();
+        unchecked.insert(reason, arguments.only.clone());
+    }
     if !programs.is_empty() {
         terminal::show(&format!("\n{}", summary(&programs)))?;
     }
@@ -39,9 +43,10 @@ fn summary(programs: &[Verified]) -> String {
     let archs: Vec<&str> = by_arch.into_iter().map(|(arch, _)| arch).collect();
     format!(
         "INSTRUCTION 16/32: 16 in the baseline loop, 32 in the test loop, which executes the primitive once more\n\
-         {} programs for {}: {} of them elided as expected, {} without the expected instruction",
+         {} programs for {}: {} of them not available, {} elided as expected, {} without the expected instruction",
         programs.len(),
         archs.join(", "),
+        count(Finding::NotAvailable),
         count(Finding::ElidedByNature),
         count(Finding::Wrong)
     )
@@ -53,8 +58,10 @@ type Unchecked = BTreeMap<String, Vec<String>>;
 /// What the evidence of a program means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Finding {
-    /// The instruction is there, or another that does its work, or it cannot be decided.
+    /// The instruction is there, or another that does its work.
     AsExpected,
+    /// It cannot be decided, as in the code of a library.
+    NotAvailable,
     /// Nothing is left of the operation, as the catalogue declares.
     ElidedByNature,
     /// Nothing is left of it, and nobody expected that; or it is something, and nobody expected that.
@@ -67,7 +74,7 @@ impl Finding {
     fn of(program: &Verified) -> Self {
         let is_elided = match &program.evidence {
             Err(_) => return Self::Unchecked,
-            Ok(Evidence::NotAvailable(_)) => return Self::AsExpected,
+            Ok(Evidence::NotAvailable(_)) => return Self::NotAvailable,
             Ok(Evidence::Elided { .. }) => true,
             Ok(Evidence::Substituted { summary, .. }) => Evidence::is_nop(summary),
             Ok(Evidence::Present { .. }) => false,
@@ -94,6 +101,9 @@ fn examine(
     let archs = match &arguments.arch[..] {
         [] if on_gpu.is_empty() => Vec::new(),
         [] => VERIFIED.map(str::to_owned).to_vec(),
+        _ if on_gpu.is_empty() => {
+            return Err(Failure::Usage("--arch is for GPUs, and --only selects no code of a GPU".to_owned()));
+        }
         asked => asked.to_vec(),
     };
     for arch in archs {
@@ -206,7 +216,7 @@ fn text(program: &Verified) -> String {
         },
         (Finding::Wrong, Some(_)) => format!("UNEXPECTED: {found}, where nothing was expected"),
         (Finding::Wrong, None) => format!("ELIDED: {found}"),
-        (Finding::AsExpected | Finding::ElidedByNature | Finding::Unchecked, _) => found,
+        (Finding::AsExpected | Finding::NotAvailable | Finding::ElidedByNature | Finding::Unchecked, _) => found,
     }
 }
 
@@ -264,7 +274,7 @@ mod tests {
         assert_eq!(found(other, None).0, Finding::AsExpected);
         let nobody_looked = Evidence::NotAvailable("no disassembler\nfor this".to_owned());
         for nature in [None, Some("why")] {
-            let expected = (Finding::AsExpected, "not available: no disassembler".to_owned());
+            let expected = (Finding::NotAvailable, "not available: no disassembler".to_owned());
             assert_eq!(found(nobody_looked.clone(), nature), expected);
         }
     }
