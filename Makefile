@@ -1,10 +1,13 @@
 # `make run` measures this machine, `make test` tests the project; both set up what they need.
-.PHONY: run test test-kernels test-cluster test-topology test-footprint test-packages lint format charts deny miri mutants fuzz loom loom-mutations truths noise noise-gpu truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
+.PHONY: run help test test-kernels test-cluster test-topology test-footprint test-packages lint format charts deny miri mutants fuzz loom loom-mutations truths noise noise-gpu truths-gpu test-gpu sanitize-gpu bundle nvrtc build pages gallery store
 .DEFAULT_GOAL := run
 
 run: build            ## measure this machine (ARGS="--preset standard" for more)
 	scripts/setup gpu
 	$${CARGO_TARGET_DIR:-target}/release/syncscope run $(ARGS)
+
+help:                 ## these targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1 /p' $(MAKEFILE_LIST) | while read -r name what; do printf '%-16s %s\n' "$$name" "$$what"; done
 
 build:
 	scripts/setup build
