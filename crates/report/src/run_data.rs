@@ -8,7 +8,7 @@ use syncscope_core::detail::{Details, value_of};
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::{Status, another_run, guests, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
+use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, OwnOperation, Row, Run, Verdict};
 
 use crate::naming;
 use syncscope_core::sets::sets;
@@ -78,7 +78,12 @@ impl RunData {
         let others = [of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
         let mut others: Vec<String> = lost.into_iter().chain(others).flatten().collect();
         if run.status != Status::Running && run.repeat.is_none() {
-            others.extend(directory.cut_off(&rows));
+            // The uses of a trial count as pairs, and none of them is a sample.
+            let is_trial = |own: &OwnOperation| own.trial_ms.is_some();
+            let trials: BTreeSet<&str> =
+                run.own.iter().filter(|own| is_trial(own)).map(|own| own.id.as_str()).collect();
+            let timed = rows.iter().filter(|row| !trials.contains(row.case.primitive.as_str()));
+            others.extend(directory.cut_off(timed));
         }
         let judged = |row: Row| row.judged().at_least_a_cycle(&run.machine).without_contradiction();
         let rows: Vec<Row> = rows.into_iter().map(judged).collect();

@@ -20,6 +20,7 @@ fn stdout(output: &Output) -> String {
 fn tables(folder: &Path, words: &[&str]) -> String {
     let output = measure(folder, words);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stderr(&output).contains("damaged"), "{}", stderr(&output));
     stdout(&output)
 }
 

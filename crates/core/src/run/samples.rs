@@ -115,9 +115,10 @@ impl StoredPair {
 }
 
 impl RunDirectory {
-    /// What was cut off from the tables that a run with these rows has besides them, when it had ended.
-    pub fn cut_off(&self, rows: &[Row]) -> Vec<String> {
-        let pairs: u64 = rows.iter().map(|row| row.pairs.unwrap_or_default() + row.excluded.unwrap_or_default()).sum();
+    /// What was cut off from the tables that a run with these timed rows has besides them, when it had ended.
+    pub fn cut_off<'a>(&self, rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
+        let pairs: u64 =
+            rows.into_iter().map(|row| row.pairs.unwrap_or_default() + row.excluded.unwrap_or_default()).sum();
         let [samples, details] = [self.samples(), self.details()].map(|path| count_lines(&path, MOST_BYTES).ok());
         // The first line is the header.
         let lacking = samples
@@ -191,7 +192,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::create(folder.path()).unwrap();
         let row = Row { pairs: Some(2), excluded: Some(1), ..crate::run::row::tests::full() };
-        let cut = || directory.cut_off(std::slice::from_ref(&row));
+        let cut = || directory.cut_off([&row]);
         assert!(cut().is_empty(), "a run may be stored without them");
         let samples = format!("{}\n1\n2\n3\n", COLUMNS.join(","));
         let lacks = ["damaged: 2 of 3 pairs are in samples.csv; restore it from a copy"];
