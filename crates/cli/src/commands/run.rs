@@ -12,6 +12,7 @@ use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Domain, Run};
 use syncscope_gpu::verify::listings_of_own;
+use syncscope_host::descriptors::silence_output;
 use syncscope_host::{child_process, cpu_list, scheduling};
 use syncscope_mpi::MpiLaboratory;
 
@@ -184,6 +185,12 @@ fn measure_here(
     let limits = Limits { cancel: cancel.unwrap_or_else(cancel_on_signal), deadline };
     let measured = measure_all(&request, &mut session, &mut laboratories, &limits, &mut progress);
     let outcome = finish(&request, session, measured, &mut laboratories, &limits);
+    if request.own.is_some() {
+        // The end of a context shows what its kernels have printed.
+        let silence = silence_output(None);
+        drop(laboratories);
+        drop(silence);
+    }
     show_profile(started.elapsed());
     outcome
 }
