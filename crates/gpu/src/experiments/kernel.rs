@@ -338,7 +338,11 @@ impl<'a> KernelExperiment<'a> {
             _ => bits.to_string(),
         };
         let Finding { mismatches, thread, expected, found } = finding;
-        format!("{mismatches} mismatches; thread {thread} expected {} and found {}", value(expected), value(found))
+        let (expected, found) = (value(expected), value(found));
+        if mismatches == 1 && self.request.proof == Proof::Sum {
+            return format!("expected {expected} additions and found {found}");
+        }
+        format!("{mismatches} mismatches; thread {thread} expected {expected} and found {found}")
     }
 }
 
