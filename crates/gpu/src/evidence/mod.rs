@@ -29,8 +29,8 @@ pub(crate) fn aggregated_once(evidence: &Evidence) -> Option<String> {
     let counts = how.split([' ', ',']).nth(1)?;
     let is_of_each = counts.split_once('/').is_some_and(|(baseline, test)| baseline != test);
     (!is_of_each).then(|| {
-        "cost of one more operation on the same variable; the compiler sums the warp once for all of them, and a \
-         single operation also pays for that sum (form varying)"
+        "cost of one more operation on the same variable; the compiler sums the warp's values once for all of them, and a \
+         single operation also pays for that sum, see the form `varying`"
             .to_owned()
     })
 }

@@ -131,7 +131,7 @@ impl Snippet {
     pub const fn description(self) -> &'static str {
         match self {
             Self::SharedMemory => "write to shared memory, block barrier, read",
-            Self::GlobalAtomic => "atomic addition to global memory, with its result used",
+            Self::GlobalAtomic => "atomic addition to global memory whose result is used",
             Self::LateWarp => "block barrier with one late warp, then a read of what that warp wrote",
             Self::GridBarrier => "grid barrier with one late block, then a read of what that block wrote",
             Self::ProducerConsumer => "one warp writes and arrives at an mbarrier; the others wait and read",

@@ -65,7 +65,7 @@ fn history(data: &RunData) -> String {
         // They follow each other, so they differ by less than the next run does.
         _ if let Some(runs) = joined => {
             let others = if is_guest { " and on run-to-run variation on other virtual machines" } else { "" };
-            format!("The ± is based on the {runs} runs joined here{others}")
+            format!("The ± is based on the {runs} runs combined here{others}")
         }
         Some(runs) => format!("The ± is based on {runs} runs of this machine"),
         None if !is_guest => "The ± covers only the processes of this run; runs may differ more".to_owned(),
@@ -179,9 +179,9 @@ mod tests {
             history(&data)
         };
         assert!(said(None, Some("KVM")).starts_with("The ± of a first run is wide"), "{}", said(None, Some("KVM")));
-        let guests = "The ± is based on the 3 runs joined here and on run-to-run variation on other virtual machines";
+        let guests = "The ± is based on the 3 runs combined here and on run-to-run variation on other virtual machines";
         assert_eq!(said(Some(3), Some("KVM")), guests);
-        assert_eq!(said(Some(3), None), "The ± is based on the 3 runs joined here");
+        assert_eq!(said(Some(3), None), "The ± is based on the 3 runs combined here");
     }
 
     #[test]

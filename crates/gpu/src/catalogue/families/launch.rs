@@ -251,7 +251,7 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
 
     "gpu.launch.event_block" like HOST_WAIT:
-    "Launch of an additional kernel and an event; the thread sleeps until the event is reached",
+    "Launch of an additional kernel and a record of an event; the thread sleeps until the event completes",
     source: "CUDA Driver API, CU_EVENT_BLOCKING_SYNC",
     method: Method::Launch(Launching::Waiting(HostWait::BlockingEvent));
 
@@ -260,7 +260,7 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::AskingStream));
 
     "gpu.launch.ask_event" like HOST_WAIT:
-    "Launch of an additional kernel and an event; the host polls until the event is reached",
+    "Launch of an additional kernel and a record of an event; the host polls until the event completes",
     source: "CUDA Driver API, cuEventQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
 

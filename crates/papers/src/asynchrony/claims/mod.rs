@@ -104,7 +104,7 @@ impl ClaimRow {
             id: format!("anzt.{}{}", self.claim, variant(&|variant| format!(".{variant}"))),
             paper: Paper::Anzt,
             place: self.claim.source().to_owned(),
-            text: format!("{}{}.", self.claim.statement(), variant(&|variant| format!(" (kernel {variant})"))),
+            text: format!("{}{}.", self.claim.statement(), variant(&|variant| format!(" (kernel `{variant}`)"))),
             outcome: Outcome::of(self.verdict, self.found.clone()),
             measured: true,
         }
@@ -362,7 +362,7 @@ fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
     let most = known().map(|known| known.share).reduce(f64::max)?;
     if most <= 0.0 {
         let bound = known().map(|known| known.interval.high).reduce(f64::max)?;
-        return Some(format!("never observed: at most {} of {of} are affected (95 % confidence)", percent(bound)));
+        return Some(format!("never observed, so at most {} of {of} can be affected (95 % confidence)", percent(bound)));
     }
     let least = known().map(|known| known.share).reduce(f64::min)?;
     let is_tiny = |share: f64| share > 0.0 && share < TINY;

@@ -33,7 +33,7 @@ fn what_the_paper_found_holds() {
     assert_eq!(verdict(&found, Claim::AtWarpBorders, 64), Holds);
     assert!(!found.iter().any(|row| row.claim == Claim::AtWarpBorders && row.block_threads == Some(32)));
     let inside = row(&found, Claim::NoneInsideWarp, Variant::Global, None);
-    assert_eq!(inside.found, "holds for blocks of 32 and 64 threads; never observed: at most 3.84 ppm of executions are affected (95 % confidence)");
+    assert_eq!(inside.found, "holds for blocks of 32 and 64 threads; never observed, so at most 3.84 ppm of executions can be affected (95 % confidence)");
     let last = row(&found, Claim::LastComponentToo, Variant::Shared, Some(128));
     assert_eq!((last.verdict, last.in_paper), (Holds, true));
     assert!(last.share.is_some_and(|known| 0.0 < known.share && known.interval.low < known.share), "{last:?}");

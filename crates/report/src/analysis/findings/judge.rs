@@ -83,17 +83,16 @@ impl Tally {
         self.all - self.yes - self.no
     }
 
-    /// `in 68 of 70 pairs`, `in 3 of 5 pairs but not in 1, with 1 undecided`.
+    /// `in 68 of 70 pairs`, `in 3 of 5 pairs (not in 1; 1 undecided)`.
     pub(super) fn in_words(&self, noun: &str) -> String {
         let found = format!("in {}", figure::share(self.yes, self.all, noun).0);
-        let is_counted = self.yes > 0 && self.no > 0 && self.open() > 0;
-        let against = if is_counted { format!(" but not in {}", self.no) } else { String::new() };
-        let open = match self.open() {
+        let rest = match self.open() {
             0 => String::new(),
             open if open == self.all => ", with all undecided".to_owned(),
+            open if self.yes > 0 && self.no > 0 => format!(" (not in {}; {open} undecided)", self.no),
             open => format!(", with {open} undecided"),
         };
-        format!("{found}{against}{open}")
+        format!("{found}{rest}")
     }
 
     /// Of how many pairs the words are true, and one that is shown, after words that begin its part.
@@ -508,7 +507,7 @@ mod tests {
     fn a_tally_says_how_many_are_true_not_true_and_undecided() {
         let of = |yes, no, all| Tally { yes, no, all }.in_words("pair");
         assert_eq!(of(5, 0, 5), "in all 5 pairs");
-        assert_eq!(of(3, 1, 5), "in 3 of 5 pairs but not in 1, with 1 undecided");
+        assert_eq!(of(3, 1, 5), "in 3 of 5 pairs (not in 1; 1 undecided)");
         assert_eq!(of(0, 5, 5), "in none of the 5 pairs");
         assert_eq!(of(0, 3, 5), "in none of the 5 pairs, with 2 undecided");
         assert_eq!(of(0, 0, 5), "in none of the 5 pairs, with all undecided");

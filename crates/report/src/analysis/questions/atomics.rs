@@ -133,7 +133,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
                 .to_owned(),
         ),
         (!gpu.is_empty()).then(|| {
-            "The compiler cannot sum each warp first in rows marked “not \
+            "The compiler cannot sum each warp's values first in rows marked “not \
                                    aggregated”."
                 .to_owned()
         }),
@@ -270,7 +270,8 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let totals = rows.iter().filter(same).filter_map(|index| Total::of(data, *index, Basis::Machine));
     let most = totals.max_by_key(|total| total.known.row.case.actors())?;
     let separate = row_not_aggregated(data, &most.known.row.case).and_then(|index| data.rows[index].ops_per_s_total);
-    let separate = separate.map(|rate| format!(" ({} where the compiler does not sum each warp first)", count(rate)));
+    let separate =
+        separate.map(|rate| format!(" ({} where the compiler does not sum each warp's values first)", count(rate)));
     let separate = separate.unwrap_or_default();
     let threads = grouped(most.known.row.case.actors());
     Some(format!("{threads} GPU threads perform {most} additions a second on one variable{separate}."))
@@ -407,7 +408,7 @@ mod tests {
         assert_eq!(
             text(&found),
             "135,168 GPU threads perform 47.4 billion additions a second on one variable (1.47 billion where the compiler \
-             does not sum each warp first)."
+             does not sum each warp's values first)."
         );
     }
 

@@ -104,8 +104,8 @@ fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
     take_instead(&pairs(data), |words| format!("Two threads on one core instead of two: {words}."))
 }
 
-const WHAT_THEY_ARE: &str = "Lines without a core count in their label show the threads of one core, which share no \
-                             cache line. “Core throughput” is the combined throughput of both threads relative to one \
+const WHAT_THEY_ARE: &str = "Curves without a core count in their label are for threads of one core, each with a \
+                             cache line of its own. “Core throughput” is the combined throughput of both threads relative to one \
                              thread alone.";
 
 /// What published figures say, which have no intervals.
