@@ -62,9 +62,9 @@ fn planned_times_are_those_of_stored_runs() {
         let run = directory.read_run().unwrap();
         let Ok(preset) = run.preset.parse::<Preset>() else { continue };
         let (on_cpus, others) = cases_of(&directory);
-        let [of_cpus, of_others] = [&on_cpus, &others].map(|cases| preset.planned_time(cases).as_secs_f64());
+        let [cpu_time, other_time] = [&on_cpus, &others].map(|cases| preset.planned_time(cases).as_secs_f64());
         let has_16 = run.machine.cpu.hardware_threads == 16;
-        let planned = of_others + if has_16 { of_cpus.max(least(on_cpus.len())) } else { of_cpus };
+        let planned = other_time + if has_16 { cpu_time.max(least(on_cpus.len())) } else { cpu_time };
         let has_experiments = run.command.iter().any(|word| word == "--experiments");
         let planned = planned + if has_experiments { EXPERIMENTS } else { 0.0 };
         let planned = planned * f64::from(run.repeat.unwrap_or(1));
