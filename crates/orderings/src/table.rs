@@ -97,6 +97,9 @@ pub struct Against {
 pub struct Together {
     /// Its changes: `line 7: fetch_add release → relaxed`.
     pub changes: Vec<String>,
+    /// The rows of these changes in the table that is being made; none once it was stored.
+    #[serde(skip)]
+    pub rows: Vec<usize>,
     /// What it costs less.
     pub price: Price,
     /// The sum of what the same changes save one by one, in each case.
@@ -107,7 +110,8 @@ pub struct Together {
 
 impl Default for Together {
     fn default() -> Self {
-        Self { changes: Vec::new(), price: Price::NotMeasured(String::new()), sum_ns: Vec::new(), code: Vec::new() }
+        let price = Price::NotMeasured(String::new());
+        Self { changes: Vec::new(), rows: Vec::new(), price, sum_ns: Vec::new(), code: Vec::new() }
     }
 }
 

@@ -67,9 +67,19 @@ struct Study {
     table: Table,
     /// Changes that pass together: the cheapest of these sets is the cheapest form.
     sets: Vec<Together>,
+    /// The row of each variant that was tried, in their order; `None` for those that have none.
+    rows: Vec<Option<usize>>,
+    /// Variants for which no time was left.
+    out_of_time: usize,
     measured: Vec<(Priced, OwnOperation)>,
     /// What is said meanwhile where the table follows on the same terminal, which need not have its rows twice.
     progress: Option<Progress>,
+}
+
+/// Why a variant has no row.
+enum Untried {
+    OutOfTime,
+    Because(String),
 }
 
 /// Shows the table of each operation.
@@ -257,7 +267,7 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path, time
     }
     let is_one_terminal = stdout().is_terminal() && stderr().is_terminal();
     let progress = is_one_terminal.then(|| Progress::new("trying the memory orderings"));
-    let mut study = Study { own: own.clone(), table, sets: Vec::new(), measured: Vec::new(), progress };
+    let mut study = Study { progress, ..Study::new(own.clone(), table) };
     // Every test on a GPU begins with a process that opens it.
     let together = if is_gpu { variants.len() } else { thread::available_parallelism().map_or(1, usize::from) };
     for group in variants.chunks(together) {
@@ -266,9 +276,8 @@ fn studied(own: &OwnOperation, arguments: &MeasureArguments, folder: &Path, time
         }
         study.add(&side, group, has_model)?;
     }
-    let left_out = study.table.not_tried.iter().filter(|one| one.reason == OVER).count();
+    let (left_out, all) = (study.out_of_time, variants.len());
     if left_out > 0 {
-        let all = variants.len();
         terminal::warning(&format!("{OVER} before {left_out} of {all} variants were tried: give it more, or none"));
     }
     study.add_together(&side, &variants, has_model);
@@ -287,12 +296,17 @@ fn refuse_failing(own: &OwnOperation, test: Option<&Test>) -> Result<(), Failure
 }
 
 impl Study {
+    const fn new(own: OwnOperation, table: Table) -> Self {
+        Self { own, table, sets: Vec::new(), rows: Vec::new(), out_of_time: 0, measured: Vec::new(), progress: None }
+    }
+
     /// Adds the rows of variants, tested together.
     fn add(&mut self, side: &Side<'_>, variants: &[Variant<'_>], has_model: bool) -> Result<(), Failure> {
         let own = &self.own;
-        let rows: Vec<Result<Row, NotTried>> = at_once(variants, |variant| row_of(side, own, variant, has_model));
+        let rows: Vec<Result<Row, Untried>> = at_once(variants, |variant| row_of(side, own, variant, has_model));
         let mut tested: Vec<(usize, &OwnOperation)> = Vec::new();
         for (variant, row) in variants.iter().zip(rows) {
+            self.rows.push(row.is_ok().then_some(self.table.rows.len()));
             match row {
                 Ok(row) => {
                     if row.price != Price::SameInstructions {
@@ -305,7 +319,10 @@ impl Study {
                         self.tell(self.table.rows.len() - 1);
                     }
                 }
-                Err(not_tried) => self.table.not_tried.push(not_tried),
+                Err(why) => {
+                    self.out_of_time += usize::from(matches!(why, Untried::OutOfTime));
+                    self.table.not_tried.push(variant.not_tried(why));
+                }
             }
         }
         if tested.is_empty() {
@@ -348,24 +365,17 @@ impl Study {
         self.measured.push((Priced::Against, first.clone()));
     }
 
-    /// The row of a variant whose machine code is another one.
-    fn row_of(&self, variant: &Variant<'_>) -> Option<&Row> {
-        let Variant { ordering, change, .. } = variant;
-        let is_row = |row: &&Row| {
-            (row.line, &row.file, &*row.ordering, &*row.variant)
-                == (ordering.line, &ordering.file, &*ordering.name, &*change.words)
-        };
-        self.table.rows.iter().find(is_row).filter(|row| row.price != Price::SameInstructions)
-    }
-
     /// Adds what becomes of several changes in one: of those that nothing refutes, and of all that order memory.
     fn add_together(&mut self, side: &Side<'_>, variants: &[Variant<'_>], has_model: bool) {
         // Of each ordering the weakest of those that are left.
-        let weakest = |is_left: &dyn Fn(&Variant<'_>, &Row) -> bool| -> Vec<&Variant<'_>> {
-            let mut kept: Vec<&Variant<'_>> = Vec::new();
-            for variant in variants.iter().filter(|one| self.row_of(one).is_some_and(|row| is_left(one, row))) {
-                kept.retain(|known| known.ordering.token != variant.ordering.token);
-                kept.push(variant);
+        let weakest = |is_left: &dyn Fn(&Variant<'_>, &Row) -> bool| {
+            let mut kept: Vec<(&Variant<'_>, usize)> = Vec::new();
+            for (variant, number) in variants.iter().zip(&self.rows).filter_map(|(one, row)| Some((one, (*row)?))) {
+                let row = &self.table.rows[number];
+                if row.price != Price::SameInstructions && is_left(variant, row) {
+                    kept.retain(|(known, _)| known.ordering.token != variant.ordering.token);
+                    kept.push((variant, number));
+                }
             }
             kept
         };
@@ -373,10 +383,11 @@ impl Study {
         let is_sound = !matches!(self.table.model, Some(Model::Refuted(_)));
         let passed = weakest(&|_, row| is_sound && row.has_passed());
         let ordering = weakest(&|variant, _| !variant.ordering.is_meeting);
-        let of = |name: &str, taken: &[&Variant<'_>]| {
-            let own = variant(&self.own, name, taken.iter().map(|variant| variant.change));
-            let changes = taken.iter().map(|variant| variant.in_words()).collect();
-            (Together { changes, price: not_measured(), sum_ns: Vec::new(), code: Vec::new() }, own)
+        let of = |name: &str, taken: &[(&Variant<'_>, usize)]| {
+            let own = variant(&self.own, name, taken.iter().map(|(variant, _)| variant.change));
+            let changes = taken.iter().map(|(variant, _)| variant.in_words()).collect();
+            let rows = taken.iter().map(|(_, row)| *row).collect();
+            (Together { changes, rows, price: not_measured(), ..Together::default() }, own)
         };
         let taken = |set: &Vec<usize>| set.iter().map(|at| passed[*at]).collect::<Vec<_>>();
         let mut sets = largest_sets(passed.len(), |sets| {
@@ -410,9 +421,10 @@ impl Study {
 
     /// The cheapest of the sets: the first one where there are no prices, and none if all of them cost more.
     fn choose(&mut self) {
-        for set in self.sets.iter_mut().filter(|set| set.changes.len() == 1) {
-            let row = self.table.rows.iter().find(|row| row_in_words(row) == set.changes[0]);
-            set.price = row.map_or_else(not_measured, |row| row.price.clone());
+        for set in &mut self.sets {
+            if let [row] = set.rows[..] {
+                set.price = self.table.rows[row].price.clone();
+            }
         }
         let best = self.sets.iter().rev().max_by(|a, b| a.price.saved().total_cmp(&b.price.saved()));
         let saves = |best: &&Together| best.price.saved() > 0.0 || !matches!(best.price, Price::Measured(_));
@@ -426,20 +438,25 @@ fn named(set: &[usize]) -> String {
 }
 
 impl Variant<'_> {
+    /// `fetch_add release → relaxed`.
+    fn name(&self) -> String {
+        format!("{} → {}", self.ordering.name, self.change.words)
+    }
+
     /// `line 7: fetch_add release → relaxed`.
     fn in_words(&self) -> String {
-        let Ordering { line, file, name, .. } = self.ordering;
-        change_in_words(*line, file.as_deref(), name, &self.change.words)
+        let Ordering { line, file, .. } = self.ordering;
+        let of = file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));
+        format!("line {line}{of}: {}", self.name())
     }
-}
 
-fn row_in_words(row: &Row) -> String {
-    change_in_words(row.line, row.file.as_deref(), &row.ordering, &row.variant)
-}
-
-fn change_in_words(line: u32, file: Option<&str>, name: &str, words: &str) -> String {
-    let of = file.map_or_else(String::new, |file| format!(" of {file}"));
-    format!("line {line}{of}: {name} → {words}")
+    fn not_tried(&self, why: Untried) -> NotTried {
+        let reason = match why {
+            Untried::OutOfTime => OVER.to_owned(),
+            Untried::Because(reason) => reason,
+        };
+        NotTried { line: self.ordering.line, file: self.ordering.file.clone(), name: self.name(), reason }
+    }
 }
 
 /// What becomes of each, all at once.
@@ -456,23 +473,19 @@ fn at_once<T: Sync, R: Send>(all: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
 }
 
 /// What is known of a variant without running it.
-fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model: bool) -> Result<Row, NotTried> {
+fn row_of(side: &Side<'_>, own: &OwnOperation, variant: &Variant<'_>, has_model: bool) -> Result<Row, Untried> {
     let Variant { ordering, change, own: of_variant } = variant;
-    let not_tried = |reason: String| {
-        let name = format!("{} → {}", ordering.name, change.words);
-        NotTried { line: ordering.line, file: ordering.file.clone(), name, reason }
-    };
     if side.time.is_over() {
-        return Err(not_tried(OVER.to_owned()));
+        return Err(Untried::OutOfTime);
     }
     let first = |error: String| error.lines().next().unwrap_or_default().to_owned();
-    let does_not_compile = |error| not_tried(format!("does not compile: {}", first(error)));
+    let does_not_compile = |error| Untried::Because(format!("does not compile: {}", first(error)));
     let code = side.code(of_variant).map_err(does_not_compile)?;
     let is_same = code == side.original;
     if is_same {
         let text = without_meaning(&own.text, ordering);
-        if side.is_taken(&OwnOperation { text, ..own.clone() }).map_err(not_tried)? {
-            return Err(not_tried("the compiler does not read it".to_owned()));
+        if side.is_taken(&OwnOperation { text, ..own.clone() }).map_err(Untried::Because)? {
+            return Err(Untried::Because("the compiler does not read it".to_owned()));
         }
     }
     let measured = || side.without_price().map_or_else(not_measured, Price::NotMeasured);
@@ -546,11 +559,10 @@ mod tests {
                 test: None,
             };
             let rows: Vec<Row> = (1..).zip(prices).map(row).collect();
-            let changes = rows.iter().map(row_in_words).collect();
-            let without_any = Some(Together { changes, price: price(30.0, 1.0), ..Together::default() });
             let own = OwnOperation::default();
-            let table = Table { rows, without_any, ..empty_table(&own, Vec::new()) };
-            let mut study = Study { own, table, sets: Vec::new(), measured: Vec::new(), progress: None };
+            let together = Together { rows: vec![0, 1], price: price(30.0, 1.0), ..Together::default() };
+            let table = Table { rows, without_any: Some(together), ..empty_table(&own, Vec::new()) };
+            let mut study = Study::new(own, table);
             study.add_sum();
             study.table.without_any.unwrap().sum_ns
         };
@@ -569,8 +581,9 @@ mod tests {
             let case = "2 threads".to_owned();
             Price::Measured(vec![Saving { case, original_ns: 100.0, saved_ns, saved_low_ns, saved_high_ns }])
         };
-        let row = |line, saved| Row {
-            line,
+        // Of one line, as in a call with two orderings: words do not tell them apart.
+        let row = |saved| Row {
+            line: 7,
             file: None,
             ordering: "exchange acquire".to_owned(),
             variant: "relaxed".to_owned(),
@@ -580,27 +593,25 @@ mod tests {
             model: None,
             test: Some(Test::NotSeen(1000)),
         };
-        let chosen = |rows: Vec<Row>, sets: &[(&[u32], Option<f64>)]| {
-            let of_line = |line: &u32| change_in_words(*line, None, "exchange acquire", "relaxed");
-            let set = |(lines, saved): &(&[u32], Option<f64>)| Together {
-                changes: lines.iter().map(of_line).collect(),
+        let chosen = |rows: Vec<Row>, sets: &[(&[usize], Option<f64>)]| {
+            let set = |(rows, saved): &(&[usize], Option<f64>)| Together {
+                rows: rows.to_vec(),
                 price: saved.map_or_else(not_measured, price),
                 ..Together::default()
             };
             let own = OwnOperation::default();
             let table = Table { rows, ..empty_table(&own, Vec::new()) };
-            let sets = sets.iter().map(set).collect();
-            let mut study = Study { own, table, sets, measured: Vec::new(), progress: None };
+            let mut study = Study { sets: sets.iter().map(set).collect(), ..Study::new(own, table) };
             study.choose();
-            study.table.cheapest.map(|cheapest| cheapest.changes.len())
+            study.table.cheapest.map(|cheapest| cheapest.rows)
         };
-        let rows = || vec![row(1, 10.0), row(2, -30.0), row(3, 5.0)];
-        let single: [(&[u32], Option<f64>); 3] = [(&[1], None), (&[2], None), (&[3], None)];
-        let with = |sets: &[(&'static [u32], Option<f64>)]| [sets, &single[..]].concat();
-        assert_eq!(chosen(rows(), &with(&[(&[1, 2, 3], Some(-15.0))])), Some(1), "a change that costs is in the set");
-        assert_eq!(chosen(rows(), &with(&[(&[1, 2], Some(-20.0)), (&[1, 3], Some(15.0))])), Some(2));
-        assert_eq!(chosen(vec![row(2, -30.0)], &single[1..2]), None, "it costs more");
-        assert_eq!(chosen(Vec::new(), &[(&[1, 2], None)]), Some(2), "without prices");
+        let rows = || vec![row(10.0), row(-30.0), row(3.0), row(12.0)];
+        let single: [(&[usize], Option<f64>); 4] = [(&[0], None), (&[1], None), (&[2], None), (&[3], None)];
+        let with = |sets: &[(&'static [usize], Option<f64>)]| chosen(rows(), &[sets, &single[..]].concat());
+        assert_eq!(with(&[(&[0, 1, 2], Some(-15.0))]), Some(vec![3]), "a change that costs is in the set");
+        assert_eq!(with(&[(&[0, 1], Some(-20.0)), (&[0, 2], Some(15.0))]), Some(vec![0, 2]));
+        assert_eq!(chosen(rows(), &single[1..2]), None, "it costs more");
+        assert_eq!(chosen(Vec::new(), &[(&[0, 1], None)]), Some(vec![0, 1]), "without prices");
         assert_eq!(chosen(Vec::new(), &[]), None);
     }
 }

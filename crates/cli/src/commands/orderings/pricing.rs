@@ -13,7 +13,7 @@ use syncscope_orderings::{Price, Saving, Test};
 use syncscope_report::RunData;
 
 use super::time::{OVER, Time};
-use super::{Priced, Study, row_in_words};
+use super::{Priced, Study};
 use crate::args::MeasureArguments;
 use crate::commands::own_request::OwnRequest;
 use crate::commands::repeat;
@@ -76,9 +76,8 @@ impl Study {
     pub(super) fn add_sum(&mut self) {
         let Some(without_any) = &mut self.table.without_any else { return };
         let Price::Measured(together) = &without_any.price else { return };
-        let rows = self.table.rows.iter().filter(|row| without_any.changes.contains(&row_in_words(row)));
-        let prices: Vec<&Price> =
-            rows.map(|row| &row.price).filter(|price| **price != Price::SameInstructions).collect();
+        let prices = without_any.rows.iter().map(|row| &self.table.rows[*row].price);
+        let prices: Vec<&Price> = prices.filter(|price| **price != Price::SameInstructions).collect();
         let of_case = |case: &Saving| -> Option<f64> {
             let shown = |price: &&Price| match price {
                 Price::Measured(of) => {
