@@ -148,11 +148,17 @@ impl Row {
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// Takes the columns `verdict` and `reason` apart.
+    /// Takes the columns `verdict` and `reason` apart: the reason that is a bound follows from the interval that is shown, and has no
+    /// semicolon of its own. The reason of every other verdict keeps its remark.
     pub(crate) fn read_verdict(&mut self, verdict: &str, explanation: &str) -> Option<()> {
-        self.verdict = Verdict::from_columns(verdict, explanation)?;
-        // The reason of every other verdict holds its remark already.
-        self.remark = (self.verdict == Verdict::Resolved && !explanation.is_empty()).then(|| explanation.to_owned());
+        let of_row = Verdict::from_columns(verdict, explanation)?;
+        let (reason, remark) = match of_row {
+            Verdict::Resolved => ("", explanation),
+            Verdict::BelowResolution(_) => explanation.split_once("; ").unwrap_or((explanation, "")),
+            _ => (explanation, ""),
+        };
+        self.verdict = Verdict::from_columns(verdict, reason)?;
+        self.remark = (!remark.is_empty()).then(|| remark.to_owned());
         Some(())
     }
 }

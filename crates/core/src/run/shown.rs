@@ -58,9 +58,7 @@ impl Row {
             (Verdict::Noisy(_), Some(width)) if width <= Settings::NOISY_ABOVE && joins_runs => Verdict::Resolved,
             // The reason of one run is none of the joined ones.
             (Verdict::Noisy(_), Some(width)) if joins_runs => Verdict::Noisy(why_wide(width, cycles)),
-            (Verdict::BelowResolution(reason), _) => {
-                Verdict::BelowResolution(shown.map_or_else(|| reason.clone(), |shown| bounded(shown, &reason)))
-            }
+            (Verdict::BelowResolution(reason), _) => Verdict::BelowResolution(shown.map_or(reason, bounded)),
             (verdict, _) => verdict,
         };
         self.ops_per_s_total = self.ops_per_s_total.filter(|_| self.has_figure());
@@ -68,10 +66,9 @@ impl Row {
     }
 }
 
-/// A reason that names the bound which is shown, and keeps what follows the one within the run.
-fn bounded(shown: Interval, reason: &str) -> String {
-    let remarks = reason.split_once("; ").map(|(_, remarks)| format!("; {remarks}")).unwrap_or_default();
-    format!("at most {} ns{remarks}", significant_digits(shown.high))
+/// The bound that is shown.
+fn bounded(shown: Interval) -> String {
+    format!("at most {} ns", significant_digits(shown.high))
 }
 
 /// Of these half widths in nanoseconds and in cycles.
@@ -124,8 +121,9 @@ mod tests {
             joined(Verdict::Noisy("still ±40 % after 6 pairs; two states".into())),
             Verdict::Noisy(reason.into())
         );
-        let below = row(Verdict::BelowResolution("at most 101.000 ns; served unequally".into()), 9.0).judged();
-        assert_eq!(below.verdict, Verdict::BelowResolution("at most 109 ns; served unequally".into()));
+        let remark = Some("served unequally; 4 threads on 2 CPUs".to_owned());
+        let below = Row { remark, ..row(Verdict::BelowResolution("at most 101.000 ns".into()), 9.0) }.judged();
+        assert_eq!(below.explanation(), "at most 109 ns; served unequally; 4 threads on 2 CPUs");
         let published = Verdict::BelowResolution("less than a cycle".into());
         let without = Row { ns_within: None, ns_interval: None, ..row(published.clone(), 9.0) };
         assert_eq!(without.judged().verdict, published, "without an interval nothing is said");

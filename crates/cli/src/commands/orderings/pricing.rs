@@ -52,15 +52,7 @@ impl Study {
         let Some((first, others)) = ids.split_first() else { return Ok(()) };
         for ((priced, _), id) in self.measured.iter().zip(others) {
             let savings = request.savings(&data, &directory, [first, id])?;
-            let reason = || {
-                let reason = data.rows.iter().find(|row| row.case.primitive == *id).map(|row| row.verdict.reason());
-                let reason = reason.and_then(|reason| Some(reason.split(';').next()?.to_owned()));
-                let reason = reason.filter(|reason| !reason.is_empty());
-                Price::NotMeasured(
-                    reason.map_or_else(|| "no figure".to_owned(), |of| format!("no figure; the variant: {of}")),
-                )
-            };
-            let price = if savings.is_empty() { reason() } else { Price::Measured(savings) };
+            let price = if savings.is_empty() { without_figure(&data, id) } else { Price::Measured(savings) };
             match priced {
                 Priced::Row(number) => self.table.rows[*number].price = price,
                 Priced::Set(number) => self.sets[*number].price = price,
@@ -90,6 +82,14 @@ impl Study {
         };
         without_any.sum_ns = together.iter().map(of_case).collect::<Option<_>>().unwrap_or_default();
     }
+}
+
+/// Why a variant has no price, as its first row says.
+fn without_figure(data: &RunData, id: &str) -> Price {
+    let row = data.rows.iter().find(|row| row.case.primitive == id);
+    let reason = row.map(|row| row.verdict.reason()).filter(|reason| !reason.is_empty());
+    let of_variant = reason.map(|reason| format!("; the variant: {reason}")).unwrap_or_default();
+    Price::NotMeasured(format!("no figure{of_variant}"))
 }
 
 /// What the check of operations finds under stress, each for about this time, in one process.

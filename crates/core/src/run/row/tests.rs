@@ -75,10 +75,12 @@ fn a_row_survives_the_way_to_a_file_and_back() {
     let skipped = Row::unmeasured(Case::new(CATALOGUE[2].id), Verdict::Skipped("one CPU".into()));
     let remarked = Row { remark: Some("4 threads on 2 CPUs".into()), ..full() };
     let noisy = Row { verdict: Verdict::Noisy("wide".into()), ..full() };
+    let remark = Some("4 threads on 2 CPUs; served unequally".to_owned());
+    let below = Row { verdict: Verdict::BelowResolution("at most 2 ns".into()), remark, ..full() };
     let provisional = [&full(), &remarked, &noisy].map(|row| Row { provisional: true, ..row.clone() });
     let imported = Row { actor: None, ..full() };
     let joined = Row { runs: Some(3), allowance: None, ..full() };
-    for row in [full(), skipped, remarked, imported, joined].into_iter().chain(provisional) {
+    for row in [full(), skipped, remarked, below, imported, joined].into_iter().chain(provisional) {
         let row = row.with_facts(Some(&facts()));
         let record = row.to_record();
         assert_eq!(record.len(), COLUMNS.len());
