@@ -350,8 +350,12 @@ fn parameters(compared: &ComparedCase<'_>) -> String {
 }
 
 fn in_parameters(case: &Case) -> String {
-    let case = case.to_string();
-    case.split_once(' ').map_or_else(|| "one launch".to_owned(), |(_, parameters)| parameters.to_owned())
+    Some(case.parameters()).filter(|text| !text.is_empty()).unwrap_or_else(|| "one launch".to_owned())
+}
+
+/// ` (1 thread close)`; empty without parameters.
+pub(super) fn in_brackets(case: &Case) -> String {
+    Some(case.parameters()).filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(" ({text})"))
 }
 
 /// Whether a row says anything about a cost, be it that there is none.
@@ -454,9 +458,7 @@ fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String>
             let switches: Vec<&[(u32, bool)]> = line.windows(2).filter(|pair| pair[0].1 != pair[1].1).collect();
             if let [[_, (number, first_is_cheaper)]] = switches[..] {
                 let cheaper = if *first_is_cheaper { first } else { other };
-                let rest = rest.to_string();
-                let rest = rest.split_once(' ').map_or(String::new(), |(_, rest)| format!(" ({rest})"));
-                found.push(format!("{cheaper} is cheaper from {number} {unit} on{rest}"));
+                found.push(format!("{cheaper} is cheaper from {number} {unit} on{}", in_brackets(&rest)));
             }
         }
     }

@@ -44,7 +44,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     }
     let width = terminal::width();
     if let (Some(answers), ShowFormat::Table | ShowFormat::Markdown) = (&answers, arguments.format) {
-        let grid = export::answer::grid(answers);
+        let grid = export::answer::grid(&data, answers);
         let is_table = arguments.format == ShowFormat::Table;
         return terminal::show(&if is_table { grid.for_terminal(width) } else { grid.as_markdown() });
     }

@@ -358,7 +358,17 @@ impl Case {
 impl fmt::Display for Case {
     /// One line for people: `cpu.atomic.add i32 private/8 4 threads close`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words = vec![self.primitive.clone()];
+        match self.parameters() {
+            none if none.is_empty() => f.pad(&self.primitive),
+            parameters => f.pad(&format!("{} {parameters}", self.primitive)),
+        }
+    }
+}
+
+impl Case {
+    /// All but the primitive: `i32 private/8 4 threads close`; empty where it has no parameter.
+    pub fn parameters(&self) -> String {
+        let mut words = Vec::new();
         words.extend(self.dtype.map(|dtype| dtype.to_string()));
         words.extend(self.layout.map(|layout| match layout {
             Layout::Shared => "shared".to_owned(),
@@ -376,7 +386,7 @@ impl fmt::Display for Case {
         words.extend(self.form.map(|form| form.to_string()));
         words.extend(self.elements.map(|count| format!("{count} elements")));
         words.extend(self.work_in_words());
-        f.pad(&words.join(" "))
+        words.join(" ")
     }
 }
 

@@ -1,6 +1,8 @@
 //! The answer that every command gives to a program: what something costs, which is the cheapest, whether one costs more than another.
 //! `show`, `advise`, `compare` and `measure` write the same type into their JSON, as a list `answers`.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use syncscope_core::{Actor, Case, CaseId, Placement, Row};
 
@@ -188,7 +190,7 @@ pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> 
             high: ratio.and_then(|ratio| ratio.high),
             validity,
             verdict: verdict.as_str().to_owned(),
-            condition: format!("{}; within this run", parameters(case)),
+            condition: format!("{}; within this run", case.parameters()),
             case_ids: [index, partner].map(|at| data.case(at).id()).to_vec(),
             ..Answer::of_cost(&data.rows[index])
         })
@@ -197,12 +199,10 @@ pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> 
     wanted.filter_map(of_row).collect()
 }
 
-/// A line for each answer that is a ratio.
-pub fn grid(answers: &[Answer]) -> Grid {
-    let case = |one: &&Answer| {
-        let parameters = one.condition.split(';').next().unwrap_or_default();
-        format!("{} {parameters}", one.subject.as_deref().unwrap_or_default())
-    };
+/// A line for each of these answers about rows of a run.
+pub fn grid(data: &RunData, answers: &[Answer]) -> Grid {
+    let cases: HashMap<CaseId, &Case> = data.rows.iter().map(|row| (row.case.id(), &row.case)).collect();
+    let case = |one: &&Answer| cases.get(&one.case_ids[0]).map(ToString::to_string).unwrap_or_default();
     Grid::of(answers)
         .number("times", |one| one.value.map_or_else(|| "–".to_owned(), figure::ratio))
         .text("95 % interval", |one| figure::ends(one.low, one.high))
@@ -224,13 +224,8 @@ fn condition(row: &Row) -> String {
         (None, Some(_)) => Some("interval within this run".to_owned()),
         (None, None) => None,
     };
-    let parts = [Some(parameters(&row.case)).filter(|text| !text.is_empty()), actor, covers];
+    let parts = [Some(row.case.parameters()).filter(|text| !text.is_empty()), actor, covers];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
-}
-
-/// The parameters of a case: `u64 shared 16 threads close`.
-fn parameters(case: &Case) -> String {
-    case.to_string().split_once(' ').map_or_else(String::new, |(_, parameters)| parameters.to_owned())
 }
 
 #[cfg(test)]

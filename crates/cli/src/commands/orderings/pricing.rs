@@ -15,7 +15,7 @@ use syncscope_report::RunData;
 use super::time::{OVER, Time};
 use super::{Priced, Study};
 use crate::args::MeasureArguments;
-use crate::commands::own_request::OwnRequest;
+use crate::commands::own_request::{OwnRequest, in_brackets};
 use crate::commands::repeat;
 use crate::failure::Failure;
 use crate::{runs, supervisor, terminal};
@@ -125,15 +125,13 @@ pub(super) fn tests(
 /// What the rows of an operation say of its check.
 fn test_of(data: &RunData, id: &str) -> Test {
     let rows: Vec<&Row> = data.rows.iter().filter(|row| row.case.primitive == *id).collect();
-    let case =
-        |row: &Row| row.case.to_string().split_once(' ').map_or_else(String::new, |(_, case)| format!(" ({case})"));
     let passed = rows.iter().filter_map(|row| row.pairs).sum::<u64>();
     let failed = rows.iter().find_map(|row| match &row.verdict {
-        Verdict::TimedOut(reason) => Some(Test::Hangs(format!("hangs: {reason}{}", case(row)))),
+        Verdict::TimedOut(reason) => Some(Test::Hangs(format!("hangs: {reason}{}", in_brackets(&row.case)))),
         Verdict::Failed(reason) => {
             let uses =
                 row.pairs.filter(|uses| *uses > 0).map_or_else(String::new, |uses| format!(", within {uses} uses"));
-            Some(Test::Failed(format!("{reason}{uses}{}", case(row))))
+            Some(Test::Failed(format!("{reason}{uses}{}", in_brackets(&row.case))))
         }
         _ => None,
     });

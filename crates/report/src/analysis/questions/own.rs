@@ -23,11 +23,7 @@ fn pairs(data: &RunData) -> Vec<Vec<&OwnComparison>> {
 
 /// The rows of an operation in this case, or all of them.
 fn rows(data: &RunData, id: &str, parameters: Option<&str>) -> Vec<usize> {
-    let fits = |row: &Row| {
-        let text = row.case.to_string();
-        let own = text.split_once(' ').map_or("", |(_, rest)| rest);
-        row.case.primitive == id && parameters.is_none_or(|wanted| wanted == own)
-    };
+    let fits = |row: &Row| row.case.primitive == id && parameters.is_none_or(|wanted| wanted == row.case.parameters());
     data.rows_where(fits).collect()
 }
 
