@@ -237,6 +237,7 @@ impl OwnRequest {
                     ratio: compared.ratio.filter(|_| is_answered(compared.change)),
                     low: compared.low,
                     high: compared.high,
+                    is_faster: Some(compared.change == Change::Faster),
                     words: change_in_words(&beside, compared, [first, other]),
                 }));
                 let answer = |compared: &ComparedCase<'_>| {

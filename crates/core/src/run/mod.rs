@@ -153,6 +153,8 @@ records! {
         pub low?: Option<f64>,
         /// See `low`.
         pub high?: Option<f64>,
+        /// Whether the words call the first one faster; `None` in older runs.
+        pub is_faster?: Option<bool>,
         /// What it says: `1.03 times (1.01 to 1.05) as expensive`.
         pub words: String,
     }

@@ -406,6 +406,7 @@ fn pages_of_every_kind() -> Vec<(&'static str, String)> {
         ratio: Some(ratio),
         low: Some(0.9 * ratio),
         high: Some(1.1 * ratio),
+        is_faster: Some(false),
         words: format!("{ratio} times as expensive"),
     };
     measured.run.compared = vec![compared(2, 1.5), compared(4, 0.8)];

@@ -45,7 +45,8 @@ fn in_turn(data: &RunData) -> Option<Outcome> {
     }
     // As in the words, a ratio above 1 is what is better about the faster one.
     let told = |one: &OwnComparison| {
-        Some(one.ratio?).map(|ratio| if one.words.contains("as fast") { ratio.recip() } else { ratio })
+        let is_faster = one.is_faster.unwrap_or(one.high.is_some_and(|high| high < 1.0));
+        one.ratio.map(|ratio| if is_faster { ratio.recip() } else { ratio })
     };
     let ratio = told(all.first()?.last()?).map_or_else(String::new, |ratio| format!("{} times", figure::ratio(ratio)));
     let ids = all.iter().flat_map(|own| [&own[0].first, &own[0].other]);
@@ -103,6 +104,12 @@ mod tests {
         let points: Vec<_> = series[0].points.iter().map(|one| (one.x, one.y, one.low, one.row)).collect();
         assert_eq!(points, [(Some(1.0), Some(1.5), Some(1.4), Some(0)), (Some(4.0), Some(2.0), Some(1.9), Some(1))]);
         assert_eq!(y.unit, Unit::Ratio);
+        let headline = |is_faster| {
+            let faster = OwnComparison { is_faster, words: "twice as fast".to_owned(), ..of(4, 0.5) };
+            let record = syncscope_core::Run { compared: vec![faster], ..run.run.clone() };
+            in_turn(&crate::RunData { run: record, ..run.clone() }).unwrap().headline
+        };
+        assert_eq!([Some(true), None, Some(false)].map(headline), ["2.00×", "2.00×", "0.500×"]);
         run.run.compared.truncate(1);
         let unknown = OwnComparison { ratio: None, words: "not comparable".to_owned(), ..run.run.compared[0].clone() };
         let open =
