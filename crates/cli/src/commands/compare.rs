@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::units::plural;
-use syncscope_report::{Change, Comparison, compare as compare_runs, export};
+use syncscope_report::{Change, Comparison, IN_RUNS, compare as compare_runs, export};
 
 use crate::args::{CompareArguments, TextFormat};
 use crate::commands::gate::Gate;
@@ -65,10 +65,10 @@ fn gate(comparison: &Comparison<'_>) -> Result<Outcome, Failure> {
     for compared in &comparison.cases {
         match compared.change {
             Change::NotComparable if compared.b.verdict.is_failure() && !compared.a.verdict.is_failure() => {
-                gate.leave_open(format!("{}: {}", compared.b.case, compared.remark));
+                gate.leave_open(format!("{}: {}", compared.b.case, compared.remark(IN_RUNS)));
             }
             Change::NotComparable => {}
-            _ => gate.add(compared, &compared.b.case.to_string(), &compared.remark),
+            _ => gate.add(compared, &compared.b.case.to_string(), &compared.remark(IN_RUNS)),
         }
     }
     let outcome = gate.outcome(Outcome::Done)?;

@@ -386,8 +386,7 @@ fn by_case<'c, 'a>(comparison: &'c Comparison<'a>) -> Vec<&'c ComparedCase<'a>> 
 
 /// The remark on both: A is the other one, as the ratio is that of the first to it.
 fn remark_in_words(compared: &ComparedCase<'_>, [first, other]: [&str; 2]) -> String {
-    let of_a = compared.remark.replace(" in A", &format!(" ({other})"));
-    of_a.replace(" in B", &format!(" ({first})"))
+    compared.remark([&format!(" ({other})"), &format!(" ({first})")])
 }
 
 /// How the first operation compares with another one in a case: `1.032 times (1.012 to 1.051) as expensive`.

@@ -3,7 +3,7 @@
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Row, Verdict};
 
-use super::compare::{Change, ComparedCase, Comparison};
+use super::compare::{Change, ComparedCase, Comparison, IN_RUNS};
 use crate::figure::{self, grouped, percent};
 use crate::grid::Grid;
 use crate::naming;
@@ -148,7 +148,7 @@ pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> Option<String> {
 /// A line for each case; of those that did not change, with the change that would have been seen.
 fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool) -> Grid {
     let remark = |case: &ComparedCase<'_>| {
-        if case.remark.is_empty() { String::new() } else { format!(" ({})", case.remark) }
+        Some(case.remark(IN_RUNS)).filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(" ({text})"))
     };
     let grid = Grid::of(cases)
         .number("B/A", |case| ratio(case).map_or("–".to_owned(), figure::ratio))

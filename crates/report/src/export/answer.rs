@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use syncscope_core::{Actor, Case, CaseId, Placement, Row};
 
-use crate::analysis::compare::{Change, ComparedCase};
+use crate::analysis::compare::{Change, ComparedCase, IN_RUNS};
 use crate::analysis::contest::{Basis, Known};
 use crate::analysis::questions::advice::{Advice, Candidate, CostFigure, RunnerUp};
 use crate::grid::Grid;
@@ -77,8 +77,7 @@ impl Answer {
             Change::NotComparable | Change::AnotherState => State::Missing,
         };
         let known = |value: Option<f64>| value.filter(|_| validity != State::Missing);
-        let remark = Some(&case.remark).filter(|remark| !remark.is_empty());
-        let of_case = parameters(&case.b.case);
+        let parts = [case.b.case.parameters(), case.remark(IN_RUNS)];
         Self {
             subject: Some(b.to_owned()),
             against: Some(a.to_owned()),
@@ -88,7 +87,7 @@ impl Answer {
             high: known(case.high),
             validity,
             verdict: case.change.as_str().to_owned(),
-            condition: remark.map_or_else(|| of_case.clone(), |remark| format!("{of_case}; {remark}")),
+            condition: parts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; "),
             case_ids: ids.into_iter().rev().collect(),
         }
     }

@@ -10,7 +10,7 @@ use super::answer::Answer;
 use crate::analysis::changes::{
     Changes, about_intervals, differences, directions, families, ratio, summary, unchanged,
 };
-use crate::analysis::compare::{ComparedCase, Comparison};
+use crate::analysis::compare::{ComparedCase, Comparison, IN_RUNS};
 use crate::analysis::questions::advice::states;
 use crate::grid::{self, Grid, and_more};
 use crate::wrap::wrap;
@@ -105,7 +105,7 @@ const WORDS: [(&str, Words); 5] = [
     ("a_verdict", |case| case.a.verdict.name().to_owned()),
     ("b_verdict", |case| case.b.verdict.name().to_owned()),
     ("class", |case| case.a.run_to_run.map_or_else(String::new, |of_row| of_row.class.to_string())),
-    ("remark", |case| case.remark.clone()),
+    ("remark", |case| case.remark(IN_RUNS)),
 ];
 
 /// As CSV: one line for each case of both runs, with the columns that name it as in `measurements.csv`.

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use syncscope_core::Row;
 use syncscope_core::stats::median;
 use syncscope_core::words::words;
 
-use crate::naming;
 use syncscope_core::sets::sets;
+use syncscope_core::{Row, Verdict};
+
+use super::hypotheses::not_comparable;
+use crate::analysis::phrases::joined;
+use crate::{figure, naming, reading};
 
 words! {
     /// What became of the cost of a case.
@@ -53,14 +56,37 @@ pub struct ComparedCase<'a> {
     /// Of a case that is the same or undecided: the cost in B over the one in A from which on it would have been called slower, given
     /// how uncertain both are and how many cases are tested. `None`: none, however large.
     pub least_change: Option<f64>,
-    /// Why it is not comparable, or what to know about the comparison; empty if nothing.
-    pub remark: String,
 }
 
 impl ComparedCase<'_> {
     /// Whether the evidence of both rows is known and names different instructions. Their numbers do not count.
     pub(crate) fn has_other_instructions(&self) -> bool {
         have_other_instructions(self.a, self.b)
+    }
+
+    /// Why it is not comparable, or what to know about the comparison; empty if nothing. What it says of a row ends with its side, as
+    /// [`IN_RUNS`](super::IN_RUNS) does.
+    pub fn remark(&self, sides: [&str; 2]) -> String {
+        let rows = [self.a, self.b];
+        if self.change == Change::NotComparable {
+            return not_comparable(rows, sides).unwrap_or_else(|| "without intervals".to_owned());
+        }
+        let instructions = rows.map(|row| row.evidence.as_ref());
+        let instructions = match instructions {
+            [Some(of_a), Some(of_b)] if of_a != of_b => {
+                Some(format!("different instructions: {of_a}{}, {of_b}{}", sides[0], sides[1]))
+            }
+            _ => None,
+        };
+        let doubts = |(row, side): (&Row, &str)| {
+            let verdict = (row.verdict != Verdict::Resolved).then(|| reading::words(row.verdict.name()));
+            [verdict, row.provisional.then_some("provisional")].map(|doubt| Some(format!("{}{side}", doubt?)))
+        };
+        let doubts = rows.into_iter().zip(sides).flat_map(doubts);
+        let equal_work = self.equal_work.map(|(ratio, [low, high])| {
+            format!("equal work: {} times ({})", figure::ratio(ratio), figure::ends(low, high))
+        });
+        joined(std::iter::once(instructions).chain(doubts).chain([equal_work]), "; ").unwrap_or_default()
     }
 
     /// The factor by which the cost certainly changes: the end of the interval next to 1, as a factor above 1.

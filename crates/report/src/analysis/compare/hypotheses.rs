@@ -11,8 +11,6 @@ use super::case::{Change, ComparedCase};
 use super::machine_state::MachineStates;
 use super::ratio;
 use super::ratio::UncertainCost;
-use crate::analysis::phrases::joined;
-use crate::figure;
 use crate::reading::{self, has_cost_of_case};
 
 /// A case before its verdict, which depends on all cases.
@@ -45,7 +43,7 @@ impl<'a> Draft<'a> {
         (states, class): (&MachineStates, Option<Class>),
         in_turn: Option<[UncertainCost; 2]>,
     ) -> Self {
-        let not = |remark: String| ComparedCase {
+        let not = ComparedCase {
             a,
             b,
             change: Change::NotComparable,
@@ -56,17 +54,16 @@ impl<'a> Draft<'a> {
             equal_work: None,
             p_value: None,
             least_change: None,
-            remark,
         };
-        if let Some(reason) = not_comparable(a, b) {
-            return Self { case: not(reason), tests: None };
+        if not_comparable([a, b], IN_RUNS).is_some() {
+            return Self { case: not, tests: None };
         }
         let whole = || Some((UncertainCost::of(a, a_blocks)?, UncertainCost::of(b, b_blocks)?, 1.0));
         let in_turn = in_turn.map(|[of_a, of_b]| (of_a, of_b, 1.0));
         let Some((of_a, of_b, common_factor)) = in_turn.or_else(|| states.costs(a, b)).or_else(whole) else {
             let both = a.ns.zip(b.ns).map(|(of_a, of_b)| of_b.value() / of_a.value());
             let ratio = both.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-            return Self { case: ComparedCase { ratio, ..not("without intervals".to_owned()) }, tests: None };
+            return Self { case: ComparedCase { ratio, ..not }, tests: None };
         };
         let limit = 1.0 + threshold;
         let (slower, faster) = (ratio::p_at_most(&of_b, limit, &of_a), ratio::p_at_most(&of_a, limit, &of_b));
@@ -78,19 +75,15 @@ impl<'a> Draft<'a> {
         let if_different = if states.differ_for(class) { Change::AnotherState } else { direction };
         let tests = Tests { different, if_different, same, runs_differ_more: of_runs > threshold, costs: [of_a, of_b] };
         let both_above_zero = of_a.ns > 0.0 && of_b.ns > 0.0;
-        let equal_work = equal_work((a, a_blocks), (b, b_blocks));
-        let in_words = equal_work.map(|(ratio, [low, high])| {
-            format!("equal work: {} times ({})", figure::ratio(ratio), figure::ends(low, high))
-        });
         let case = ComparedCase {
             ratio: both_above_zero.then(|| of_b.ns / of_a.ns),
             common_factor,
             low: ratio::lower_end(&of_b, &of_a),
             high: ratio::lower_end(&of_a, &of_b).map(f64::recip),
             p_value: Some(different),
-            equal_work,
+            equal_work: equal_work((a, a_blocks), (b, b_blocks)),
             change: Change::Undecided,
-            ..not(joined([Some(remark(a, b)).filter(|remark| !remark.is_empty()), in_words], "; ").unwrap_or_default())
+            ..not
         };
         Self { case, tests: Some(tests) }
     }
@@ -124,20 +117,23 @@ pub(super) fn judge(drafts: &mut [Draft<'_>], threshold: f64) {
     }
 }
 
+/// What is said of the rows of two runs ends with one of these.
+pub const IN_RUNS: [&str; 2] = [" in A", " in B"];
+
 /// Why two rows of a case cannot be compared, if so.
-fn not_comparable(a: &Row, b: &Row) -> Option<String> {
+pub(super) fn not_comparable([a, b]: [&Row; 2], [in_a, in_b]: [&str; 2]) -> Option<String> {
     // A cost below the resolution has an upper bound, which a resolved cost can be above.
     let has_bound = |row: &Row| has_cost_of_case(row) || matches!(row.verdict, Verdict::BelowResolution(_));
     if !has_bound(a) || !has_bound(b) || !(has_cost_of_case(a) || has_cost_of_case(b)) {
         let [of_a, of_b] = [a, b].map(|row| reading::words(row.verdict.name()).to_owned());
-        return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a} in A, {of_b} in B") });
+        return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a}{in_a}, {of_b}{in_b}") });
     }
     let actors = a.actor.zip(b.actor).filter(|(of_a, of_b)| a.case.actors() > 1 && of_a != of_b);
     if let Some((of_a, of_b)) = actors {
-        return Some(format!("the cost of the {of_a} thread in A, of the {of_b} thread in B"));
+        return Some(format!("the cost of the {of_a} thread{in_a}, of the {of_b} thread{in_b}"));
     }
     let (of_a, of_b) = a.population.zip(b.population).filter(|(of_a, of_b)| of_a != of_b)?;
-    Some(format!("the population is `{of_a}` in A, `{of_b}` in B (SMT interference)"))
+    Some(format!("the population is `{of_a}`{in_a}, `{of_b}`{in_b} (SMT interference)"))
 }
 
 /// The ratio of what equal work costs in both, and its ends; `None` where it is the ratio of the means.
@@ -148,19 +144,6 @@ fn equal_work(a: (&Row, f64), b: (&Row, f64)) -> Option<(f64, [Option<f64>; 2])>
     let (of_a, of_b) = (of_a?, of_b?);
     let ends = [ratio::lower_end(&of_b, &of_a), ratio::lower_end(&of_a, &of_b).map(f64::recip)];
     Some((of_b.ns / of_a.ns, ends))
-}
-
-/// What to know about the comparison of a case.
-fn remark(a: &Row, b: &Row) -> String {
-    let instructions = a.evidence.as_ref().zip(b.evidence.as_ref()).filter(|(of_a, of_b)| of_a != of_b);
-    let instructions = instructions.map(|(of_a, of_b)| format!("different instructions: {of_a} in A, {of_b} in B"));
-    let doubts = |(row, name): (&Row, &str)| {
-        let verdict = (row.verdict != Verdict::Resolved).then(|| reading::words(row.verdict.name()).to_owned());
-        let provisional = row.provisional.then(|| "provisional".to_owned());
-        [verdict, provisional].map(|doubt| doubt.map(|doubt| format!("{doubt} in {name}")))
-    };
-    let doubts = [(a, "A"), (b, "B")].into_iter().flat_map(doubts);
-    joined(std::iter::once(instructions).chain(doubts), "; ").unwrap_or_default()
 }
 
 /// The measurement blocks of a row. Where the run does not say: as many as its pairs make.

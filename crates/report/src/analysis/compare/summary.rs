@@ -143,7 +143,6 @@ mod tests {
                 equal_work: None,
                 p_value: (!is_open).then_some(0.5),
                 least_change: *least_change,
-                remark: String::new(),
             }
         };
         sentences(&rows.iter().zip(cases).map(of).collect::<Vec<_>>(), 0.05)

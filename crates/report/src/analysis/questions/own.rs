@@ -88,7 +88,7 @@ mod tests {
         let of = |threads: u32, ratio: f64| OwnComparison {
             first: "cpu.own.mine".to_owned(),
             other: "cpu.lock.ticket".to_owned(),
-            parameters: run.rows[usize::from(threads > 1)].case.to_string()["cpu.own.mine ".len()..].to_owned(),
+            parameters: run.rows[usize::from(threads > 1)].case.parameters(),
             threads: Some(threads),
             ratio: Some(ratio),
             low: Some(ratio - 0.1),

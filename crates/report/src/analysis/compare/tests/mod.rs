@@ -196,14 +196,18 @@ fn rows_without_figures_or_about_something_else_are_not_compared() {
     let (a, b) = (data("a", a), data("b", b));
     let comparison = compare(&a, &b, 0.05);
     let of = |threads| comparison.cases.iter().find(|case| case.a.case.threads == Some(threads)).unwrap();
-    assert_eq!((of(1).change, of(1).remark.as_str()), (Change::NotComparable, "resolved in A, failed in B"));
-    assert_eq!(of(2).remark, "failed in both");
-    assert_eq!(of(3).remark, "below resolution in both");
+    assert_eq!((of(1).change, &*of(1).remark(IN_RUNS)), (Change::NotComparable, "resolved in A, failed in B"));
+    assert_eq!(of(2).remark(IN_RUNS), "failed in both");
+    assert_eq!(of(3).remark(IN_RUNS), "below resolution in both");
     let now_resolved = of(4);
     assert_eq!((now_resolved.change, now_resolved.ratio), (Change::Slower, None), "{now_resolved:?}");
     assert!(now_resolved.low.unwrap() > 100.0 && now_resolved.high.is_none(), "{now_resolved:?}");
-    assert!(of(5).remark.contains("the slowest thread in A, of the median thread in B"), "{}", of(5).remark);
-    assert!(of(6).remark.contains("the population is `alone` in A"), "{}", of(6).remark);
+    assert!(
+        of(5).remark(IN_RUNS).contains("the slowest thread in A, of the median thread in B"),
+        "{}",
+        of(5).remark(IN_RUNS)
+    );
+    assert!(of(6).remark(IN_RUNS).contains("the population is `alone` in A"), "{}", of(6).remark(IN_RUNS));
     assert_eq!((comparison.only_a, comparison.only_b), (1, 1));
     assert!(comparison.families[0].changes.values().eq(&[1, 0, 0, 0, 0, 5]));
 }
@@ -222,11 +226,17 @@ fn other_instructions_are_named() {
     let with = |evidence: &str| Row { evidence: Some(evidence.into()), ..row(1, 2.0, Verdict::Noisy("wide".into())) };
     let (a, b) = (data("a", vec![with("lock add 16/32")]), data("b", vec![with("lock xadd 16/32")]));
     let comparison = compare(&a, &b, 0.05);
-    let remark = &comparison.cases[0].remark;
+    let remark = comparison.cases[0].remark(IN_RUNS);
     assert!(
         remark.starts_with("different instructions: lock add 16/32 in A, lock xadd 16/32 in B; noisy in A"),
         "{remark}"
     );
+    // Of two operations, where words of the evidence are no names of runs.
+    let (a, b) = (data("a", vec![with("call in A::f 1/2")]), data("b", vec![with("lock xadd 16/32")]));
+    let of_operations = compare(&a, &b, 0.05).cases[0].remark([" (mine)", " (theirs)"]);
+    let expected =
+        "different instructions: call in A::f 1/2 (mine), lock xadd 16/32 (theirs); noisy (mine); noisy (theirs)";
+    assert_eq!(of_operations, expected);
 }
 
 #[test]
