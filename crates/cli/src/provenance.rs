@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime};
 
 use syncscope_core::Run;
 use syncscope_core::machine::Environment;
-use syncscope_core::run::provenance::{SessionRecord, StolenTime, Tool};
+use syncscope_core::run::provenance::{Disturbed, SessionRecord, StolenTime, Tool};
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
 use syncscope_host::cpu_list;
@@ -77,8 +77,8 @@ pub(crate) fn another_environment(begun: &Environment, here: &Environment) -> Op
 }
 
 /// What disturbed a run while this was recorded.
-pub(crate) fn warnings(record: &SessionRecord, run: &Run) -> Vec<String> {
-    record.warnings(cpu_list::parse(&run.environment.allowed_cpus).map_or(0, |cpus| cpus.len()))
+pub(crate) fn disturbed(record: &SessionRecord, run: &Run) -> Vec<Disturbed> {
+    record.disturbed(cpu_list::parse(&run.environment.allowed_cpus).map_or(0, |cpus| cpus.len())).collect()
 }
 
 /// The state of the machine when measuring began.

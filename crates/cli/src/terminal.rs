@@ -146,9 +146,9 @@ pub(crate) fn warning(text: &dyn Display) {
 }
 
 /// Shows all that may have disturbed them.
-pub(crate) fn warnings(texts: &[String]) {
+pub(crate) fn warnings<T: Display>(texts: impl IntoIterator<Item = T>) {
     for text in texts {
-        warning(text);
+        warning(&text);
     }
 }
 

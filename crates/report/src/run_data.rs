@@ -162,7 +162,7 @@ impl RunData {
 
     /// What is damaged, and the warnings of the run.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        self.damage.warnings().chain(self.run.warnings.iter().cloned())
+        self.damage.warnings().chain(self.run.all_warnings())
     }
 
     /// A number of a case that no column has, such as a percentile; not one of a single thread.

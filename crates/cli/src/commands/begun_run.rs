@@ -118,7 +118,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let mut data = data.in_order();
     let page = write_of_run(directory, &data, &sections);
     // They are above: those of the machine since the start.
-    data.run.warnings.clear();
+    data.run = Run { warnings: Vec::new(), disturbed: Vec::new(), without_processes: None, ..data.run };
     data.run.measured_topology = None;
     terminal::show_as_is(&table::summary(&data, terminal::width(), terminal::colour()))?;
     page?;

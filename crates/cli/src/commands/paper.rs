@@ -67,10 +67,11 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
         return Ok(Outcome::Interrupted);
     }
     let record = start.ended(&laboratories);
-    let warnings: Vec<String> = measured.warnings.into_iter().chain(provenance::warnings(&record, &run)).collect();
-    terminal::warnings(&warnings);
+    run.disturbed = provenance::disturbed(&record, &run);
+    terminal::warnings(&measured.warnings);
+    terminal::warnings(&run.disturbed);
     terminal::show(&measured.text.trim_end())?;
-    run.warnings.extend(warnings);
+    run.warnings.extend(measured.warnings);
     run.sessions.push(record);
     run.status = if measured.cut.is_some() { Status::Interrupted } else { Status::Done };
     run.ended = Some(timestamp(SystemTime::now()));

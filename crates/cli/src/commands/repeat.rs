@@ -13,8 +13,10 @@ use std::time::{Duration, Instant, SystemTime};
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::{RunDirectory, WriteLock, remove_drafts};
 use syncscope_core::run::journal::Journal;
+use syncscope_core::run::provenance::Disturbed;
 use syncscope_core::run::{guests, repeats};
 use syncscope_core::session::Finished;
+use syncscope_core::sets::unique;
 use syncscope_core::{Detail, Row, Run};
 use syncscope_host::cpu_list;
 use syncscope_host::end::End;
@@ -323,7 +325,9 @@ fn join(request: &RepeatRequest, status: Status) -> Result<RunDirectory, Failure
     let other =
         |(_, other): &(RunDirectory, Run)| provenance::another_environment(&run.environment, &other.environment);
     let changed = runs.iter().find_map(other);
-    joined.warnings = repeats::merged(runs.iter().flat_map(|(_, run)| &run.warnings).chain(&changed));
+    joined.warnings = unique(runs.iter().flat_map(|(_, run)| run.warnings.clone()).chain(changed));
+    joined.disturbed = Disturbed::merged(runs.iter().flat_map(|(_, run)| run.disturbed.clone()));
+    joined.without_processes = runs.iter().find_map(|(_, run)| run.without_processes.clone());
     let (mut details, of_runs) = (first.read_details()?, repeats::details(&rows));
     for (case, of_runs) in of_runs.into_iter().filter(|(_, of_runs)| !of_runs.is_empty()) {
         let of_case = details.entry(case).or_default();

@@ -293,16 +293,16 @@ fn note_expected(request: &RunRequest, laboratories: &mut Laboratories, plan: &P
 }
 
 fn show_warnings(run: &Run, laboratories: &Laboratories) {
-    terminal::warnings(&run.warnings);
+    terminal::warnings(run.all_warnings());
     terminal::warnings(laboratories.load_warning().as_slice());
     laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
 }
 
 /// Adds what happened meanwhile, and shows and adds what was disturbed by it.
 fn add_record(session: &mut Session, record: SessionRecord) {
-    let warnings = provenance::warnings(&record, session.run());
-    terminal::warnings(&warnings);
-    session.warn(warnings);
+    let disturbed = provenance::disturbed(&record, session.run());
+    terminal::warnings(&disturbed);
+    session.disturb(disturbed);
     session.add_record(record);
 }
 
@@ -473,7 +473,7 @@ fn begin(request: &RunRequest, laboratories: &mut Laboratories, plan: Plan) -> R
                     .chain(laboratories.failed_checks())
                     .collect(),
             };
-            Session::resume(directory.clone(), &here, preset, plan, &laboratories.all())?
+            Session::resume(directory.clone(), &here, preset, plan)?
         }
     };
     board::results_in(request.target.path());

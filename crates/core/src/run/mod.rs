@@ -57,7 +57,7 @@ use crate::run::another_run::Shared;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::BetweenRuns;
 use crate::run::machine::{Environment, Machine, MeasuredTopology};
-use crate::run::provenance::{SessionRecord, Tool};
+use crate::run::provenance::{Disturbed, SessionRecord, Tool};
 use crate::words::words;
 use crate::{OwnOperation, Row, RunDirectory, RunDirectoryError};
 
@@ -115,6 +115,10 @@ records! {
         pub compared?: Vec<OwnComparison>,
         /// What may have disturbed the figures, and what to do about it.
         pub warnings: Vec<String>,
+        /// By what and how much it was disturbed, as its processes and rows show.
+        pub disturbed?: Vec<Disturbed>,
+        /// Why rows of the CPUs are provisional although nothing ended the run early: fresh processes could not measure.
+        pub without_processes?: Option<String>,
         /// The hardware.
         pub machine: Machine,
         /// Its state.
@@ -170,6 +174,14 @@ pub const IMPORTED: &str = "imported";
 pub const NO_INTERVAL: &str = "imported; no interval was published";
 
 impl Run {
+    /// All that may have disturbed the figures, and what to do about it.
+    pub fn all_warnings(&self) -> impl Iterator<Item = String> {
+        let reason = self.without_processes.iter();
+        let without =
+            reason.map(|why| format!("fresh processes could not measure, so CPU rows are provisional: {why}"));
+        self.warnings.iter().cloned().chain(without).chain(self.disturbed.iter().map(ToString::to_string))
+    }
+
     /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is
     /// known, the caller replaces fields.
     pub fn new(preset: impl Into<String>, started: SystemTime) -> Self {

@@ -3,9 +3,35 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::Detail;
 use crate::records::records;
+use crate::words::words;
+
+words! {
+    /// What disturbs a run.
+    #[derive(Default)]
+    pub enum Disturber ("disturbance") {
+        /// The hypervisor took time.
+        #[default]
+        Stolen = "stolen",
+        /// Other programs used the CPUs.
+        Others = "others",
+        /// Another hardware thread of the core was active around samples of one thread.
+        SmtInterference = "smt_interference",
+    }
+}
 
 records! {
+    /// What disturbed a run, and how much: the least and the largest, where several processes or runs were disturbed.
+    pub struct Disturbed {
+        /// By what.
+        pub by: Disturber,
+        /// The share of the CPU time or of the pairs.
+        pub share: [f64; 2],
+        /// Seconds of CPU time.
+        pub seconds?: Option<[f64; 2]>,
+    }
+
     /// The build of syncscope that began a run.
     pub struct Tool {
         /// The git commit it was built from; `None` for a build without git, such as one of a source archive.
@@ -58,15 +84,71 @@ impl SessionRecord {
     }
 
     /// What disturbed the session on a machine with this many CPUs.
-    pub fn warnings(&self, cpus: usize) -> Vec<String> {
+    pub fn disturbed(&self, cpus: usize) -> impl Iterator<Item = Disturbed> {
         let most = Self::largest_share_of_others(cpus);
-        let others = self.others_share.filter(|share| *share > most).map(|share| {
-            format!(
-                "other programs used {:.1} % of the CPU time during the run: measure again when they have ended",
-                100.0 * share
-            )
+        let others = self.others_share.filter(|share| *share > most);
+        let others = others.map(|share| Disturbed::of(Disturber::Others, share));
+        let stolen = self.stolen.as_ref().filter(|stolen| stolen.share > StolenTime::LARGEST_SHARE).map(|stolen| {
+            let seconds = Some([stolen.seconds; 2]);
+            Disturbed { seconds, ..Disturbed::of(Disturber::Stolen, stolen.share) }
         });
-        self.stolen.as_ref().and_then(StolenTime::warning).into_iter().chain(others).collect()
+        stolen.into_iter().chain(others)
+    }
+}
+
+impl Disturbed {
+    /// By one process or run.
+    pub fn of(by: Disturber, share: f64) -> Self {
+        Self { by, share: [share; 2], seconds: None }
+    }
+
+    /// Each of these once, with the least and the largest.
+    pub fn merged(all: impl IntoIterator<Item = Self>) -> Vec<Self> {
+        let wider = |[low, high]: [f64; 2], [least, most]: [f64; 2]| [low.min(least), high.max(most)];
+        let mut merged: Vec<Self> = Vec::new();
+        for one in all {
+            match merged.iter_mut().find(|known| known.by == one.by) {
+                Some(known) => {
+                    known.share = wider(known.share, one.share);
+                    known.seconds = known.seconds.zip(one.seconds).map(|(known, more)| wider(known, more));
+                }
+                None => merged.push(one),
+            }
+        }
+        merged
+    }
+}
+
+/// The warning.
+impl fmt::Display for Disturbed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = |ends: [f64; 2], digits: usize| match ends.map(|end| format!("{end:.digits$}")) {
+            [low, high] if low == high => low,
+            [low, high] => format!("{low} to {high}"),
+        };
+        let percent = self.share.map(|share| 100.0 * share);
+        match self.by {
+            Disturber::Stolen => write!(
+                f,
+                "the hypervisor took {} % of the run's CPU time (steal time {} s): other guests were active; measure on \
+                 the host or on a dedicated instance, or at another time",
+                ends(percent, 1),
+                ends(self.seconds.unwrap_or_default(), 1)
+            ),
+            Disturber::Others => write!(
+                f,
+                "other programs used {} % of the CPU time during the run: measure again when they have ended",
+                ends(percent, 1)
+            ),
+            Disturber::SmtInterference => write!(
+                f,
+                "another hardware thread of the core was active during {} % of the single-thread pairs; such pairs are \
+                 excluded where others remain, but multi-thread figures include them and may be lower on a dedicated \
+                 machine ({} in details.csv has the shares)",
+                ends(percent, 0),
+                Detail::SMT_INTERFERENCE
+            ),
+        }
     }
 }
 
@@ -81,18 +163,6 @@ impl StolenTime {
         let share = if available > 0.0 { seconds / available } else { 0.0 };
         let lost_some = stolen_seconds.iter().filter(|(_, seconds)| **seconds > 0.0);
         Self { seconds, share, seconds_by_cpu: lost_some.map(|(cpu, seconds)| (*cpu, *seconds)).collect() }
-    }
-
-    /// The warning where too much was stolen.
-    fn warning(&self) -> Option<String> {
-        (self.share > Self::LARGEST_SHARE).then(|| {
-            format!(
-                "the hypervisor took {:.1} % of the run's CPU time (steal time {:.1} s): other guests were active; \
-                 measure on the host or on a dedicated instance, or at another time",
-                100.0 * self.share,
-                self.seconds
-            )
-        })
     }
 }
 
@@ -121,17 +191,33 @@ mod tests {
 
     #[test]
     fn more_than_a_hundredth_is_a_warning() {
-        let warning = |share| StolenTime { share, seconds: 3.0, ..StolenTime::default() }.warning();
-        assert_eq!(warning(0.01), None);
-        let text = warning(0.0234).unwrap();
+        let disturbed = |share| {
+            let stolen = Some(StolenTime { share, seconds: 3.0, ..StolenTime::default() });
+            SessionRecord { stolen, ..SessionRecord::default() }.disturbed(4).next()
+        };
+        assert_eq!(disturbed(0.01), None);
+        let text = disturbed(0.0234).unwrap().to_string();
         assert!(text.contains("2.3 %") && text.contains("3.0 s"), "{text}");
     }
 
     #[test]
     fn other_programs_are_named_by_what_they_used() {
-        let warnings = |share| SessionRecord { others_share: Some(share), ..SessionRecord::default() }.warnings(4);
-        assert!(warnings(0.02).is_empty() && SessionRecord::default().warnings(4).is_empty());
-        assert!(warnings(0.314).concat().contains("31.4 %"));
+        let disturbed =
+            |share| SessionRecord { others_share: Some(share), ..SessionRecord::default() }.disturbed(4).next();
+        assert!(disturbed(0.02).is_none() && SessionRecord::default().disturbed(4).next().is_none());
+        assert!(disturbed(0.314).unwrap().to_string().contains("31.4 %"));
+    }
+
+    #[test]
+    fn what_disturbs_several_runs_is_said_once_with_the_least_and_the_largest() {
+        let stolen =
+            |share, seconds| Disturbed { seconds: Some([seconds; 2]), ..Disturbed::of(Disturber::Stolen, share) };
+        let others = |share| Disturbed::of(Disturber::Others, share);
+        let all = [stolen(0.84, 7.0), others(0.05), stolen(0.095, 7.0), others(0.05), stolen(0.81, 12.0)];
+        let texts: Vec<String> = Disturbed::merged(all).iter().map(ToString::to_string).collect();
+        assert!(texts[0].contains("took 9.5 to 84.0 % of") && texts[0].contains("time 7.0 to 12.0 s)"), "{texts:?}");
+        assert!(texts[1].contains("used 5.0 % of") && texts.len() == 2, "{texts:?}");
+        assert!(Disturbed::of(Disturber::SmtInterference, 0.4).to_string().contains(" 40 % "));
     }
 
     #[test]

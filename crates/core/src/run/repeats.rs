@@ -54,53 +54,6 @@ pub fn details(runs: &[Vec<Row>]) -> Details {
     details
 }
 
-/// The warnings of all runs, each once: those that differ by shares and seconds alone become one, with the least and the largest.
-/// Other numbers name things, such as a CPU or a version.
-pub fn merged<'a>(warnings: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut kinds: Vec<(Vec<&str>, Vec<Vec<&str>>)> = Vec::new();
-    for warning in warnings {
-        let (words, numbers) = words_and_numbers(warning);
-        match kinds.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, all)) => all.push(numbers),
-            None => kinds.push((words, vec![numbers])),
-        }
-    }
-    let merged = |(words, all): (Vec<&str>, Vec<Vec<&str>>)| {
-        let number_at = |place: usize| {
-            let mut values: Vec<&str> = all.iter().filter_map(|numbers| numbers.get(place).copied()).collect();
-            values.sort_by(|one, other| value_of(one).total_cmp(&value_of(other)));
-            match (values.first(), values.last()) {
-                (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
-                (least, _) => least.copied().unwrap_or_default().to_owned(),
-            }
-        };
-        words.iter().enumerate().map(|(place, text)| (*text).to_owned() + &number_at(place)).collect()
-    };
-    kinds.into_iter().map(merged).collect()
-}
-
-/// The text before each share or time and behind the last one, and these numbers.
-fn words_and_numbers(text: &str) -> (Vec<&str>, Vec<&str>) {
-    let (mut words, mut numbers, mut begin, mut at) = (Vec::new(), Vec::new(), 0, 0);
-    while let Some(start) = text[at..].find(|c: char| c.is_ascii_digit()).map(|found| at + found) {
-        at = text[start..].find(|c: char| !c.is_ascii_digit() && c != '.').map_or(text.len(), |length| start + length);
-        let rest = &text[at..];
-        let is_quantity = rest.starts_with(" %")
-            || rest.strip_prefix(" s").is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()));
-        if is_quantity {
-            words.push(&text[begin..start]);
-            numbers.push(&text[start..at]);
-            begin = at;
-        }
-    }
-    words.push(&text[begin..]);
-    (words, numbers)
-}
-
-fn value_of(number: &str) -> f64 {
-    number.parse().unwrap_or_default()
-}
-
 /// The rows with the verdict that most rows of a case have.
 fn agreeing<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
     let count = |row: &Row| rows.iter().filter(|other| other.verdict.name() == row.verdict.name()).count();
@@ -221,16 +174,6 @@ fn family_of(row: &Row) -> String {
 mod tests {
     use super::*;
     use crate::model::case::Case;
-
-    #[test]
-    fn warnings_that_differ_by_shares_and_times_alone_are_one() {
-        let warning = |share: &str, s: u32, cpu: u32| format!("others took {share} % ({s} s) of CPU {cpu}, v1.0.2.");
-        let guest = || "a guest with 2 slow CPUs".to_owned();
-        let all = [warning("84", 7, 3), guest(), warning("9.5", 7, 3), warning("81", 12, 3), guest()];
-        assert_eq!(merged(all.iter()), ["others took 9.5 to 84 % (7 to 12 s) of CPU 3, v1.0.2.", &guest()]);
-        let other = [warning("84", 7, 3), warning("84", 7, 5), "load 4 on 16 CPUs".to_owned()];
-        assert_eq!(merged(other.iter()), other, "of another CPU");
-    }
 
     fn joined_rows(runs: &[Vec<Row>]) -> Vec<Row> {
         join(runs, &Catalogue::default(), &[])

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::calibration::Calibration;
-use crate::model::detail::Details;
 use crate::run::machine::{AwakeDecision, MeasuredTopology};
 use crate::session::preset::Effort;
 use crate::{Case, CaseId, Experiment, Observation, Preset, Primitive, Row};
@@ -108,12 +107,6 @@ pub trait Laboratory {
     /// Whether [`Self::measure_apart`] can be asked.
     fn can_measure_apart(&self) -> bool {
         false
-    }
-
-    /// What disturbed the run, as its finished rows and their details show it. Stands among the run's warnings at its end.
-    /// Depends on nothing else, so that a resumed run says it once.
-    fn findings(&self, _rows: &[Row], _details: &Details) -> Vec<String> {
-        Vec::new()
     }
 
     /// What the finished rows of a run say about the topology of the machine; `None` where nothing was measured of it.

@@ -32,11 +32,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::detail::Details;
 use crate::model::own::is_own;
+use crate::run::between_rows::frequent_smt_interference;
 use crate::run::directory::WriteLock;
 use crate::run::fingerprint::Fingerprint;
 use crate::run::history::History;
 use crate::run::journal::Journal;
-use crate::run::provenance::SessionRecord;
+use crate::run::provenance::{Disturbed, Disturber, SessionRecord};
 use crate::run::{another_run, between_rows, guests, precise_timestamp, timestamp};
 use crate::session::observer::Observer;
 use crate::session::passes::Passes;
@@ -99,9 +100,6 @@ pub struct GivenUp {
     /// Whether it ended them. What ended for another reason is measured again when the run is resumed.
     pub is_own_fault: bool,
 }
-
-/// Begins the warning of a run whose fresh processes measured nothing. One that resumes it has processes of its own.
-const WITHOUT_PROCESSES: &str = "fresh processes could not measure, so CPU rows are provisional";
 
 /// A run that is being measured.
 pub struct Session {
@@ -184,13 +182,7 @@ impl Session {
     /// # Errors
     /// When the run is complete, was begun on another machine or with cases that `plan` lacks, another process writes into
     /// the folder, or a file cannot be read or written.
-    pub fn resume(
-        directory: RunDirectory,
-        here: &Here,
-        preset: Preset,
-        mut plan: Plan,
-        laboratories: &[&mut dyn Laboratory],
-    ) -> Result<Self, SessionError> {
+    pub fn resume(directory: RunDirectory, here: &Here, preset: Preset, mut plan: Plan) -> Result<Self, SessionError> {
         let lock = directory.lock()?;
         let (begun, rows, path) = (directory.read_run()?, directory.read_rows()?, directory.path().to_owned());
         if directory.is_finished(&begun)? {
@@ -210,8 +202,8 @@ impl Session {
             }
         }
         // What the rows so far say is found again at the end, together with the rows to come.
-        let found = findings(&rows, &directory.details_of(&rows)?, laboratories);
-        run.warnings.retain(|warning| !found.contains(warning) && !warning.starts_with(WITHOUT_PROCESSES));
+        run.without_processes = None;
+        run.disturbed.retain(|one| one.by != Disturber::SmtInterference);
         let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);
         let finished: HashSet<CaseId> = finished.iter().map(|row| row.case.id()).collect();
         let earlier_pairs: HashMap<CaseId, u64> =
@@ -270,6 +262,11 @@ impl Session {
     pub fn warn(&mut self, mut warnings: Vec<String>) {
         warnings.retain(|warning| !self.run.warnings.contains(warning));
         self.run.warnings.append(&mut warnings);
+    }
+
+    /// Adds what disturbed this process.
+    pub fn disturb(&mut self, disturbed: Vec<Disturbed>) {
+        self.run.disturbed = Disturbed::merged(mem::take(&mut self.run.disturbed).into_iter().chain(disturbed));
     }
 
     /// Adds what is only known when this process has measured.
@@ -352,17 +349,13 @@ impl Session {
                 self.run.status = Status::Interrupted;
             }
             let reason = self.without_processes.take();
-            self.run.warnings.extend(reason.iter().map(|reason| format!("{WITHOUT_PROCESSES}: {reason}")));
+            self.run.without_processes.clone_from(&reason);
             self.without_processes = reason.filter(|_| !is_early);
         }
-        self.run.warnings.extend(findings(&rows, &details, laboratories));
+        let interference = frequent_smt_interference(&rows, &details);
+        self.disturb(interference.map(|share| Disturbed::of(Disturber::SmtInterference, share)).into_iter().collect());
         self.run.measured_topology = laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows));
         self.directory.write_run(&self.run)?;
         Ok((rows, details))
     }
-}
-
-/// What the rows and details of a run say about what disturbed it.
-fn findings(rows: &[Row], details: &Details, laboratories: &[&mut dyn Laboratory]) -> Vec<String> {
-    laboratories.iter().flat_map(|laboratory| laboratory.findings(rows, details)).collect()
 }

@@ -178,7 +178,7 @@ impl Fixture {
 
     fn resume(&mut self) -> Result<Session, SessionError> {
         let (directory, plan) = (self.directory(), self.plan());
-        Session::resume(directory, &Here::default(), Preset::Quick, plan, &self.all())
+        Session::resume(directory, &Here::default(), Preset::Quick, plan)
     }
 
     /// Measures until a limit is reached, and ends the run.

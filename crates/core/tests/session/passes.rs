@@ -190,7 +190,7 @@ fn fresh_processes_make_most_passes_and_two_that_fail_leave_the_rest_to_this_one
         let is_short = most < 6;
         assert_eq!((recorder.warnings.len(), recorder.measuring_apart), (2 * usize::from(is_short), asked));
         let run = finished.directory.read_run().unwrap();
-        assert_eq!(run.warnings.iter().any(|text| text.ends_with("provisional: no more processes")), is_short);
+        assert_eq!(run.all_warnings().any(|text| text.ends_with("provisional: no more processes")), is_short);
         let rows = finished.directory.read_rows().unwrap();
         let of_cpus = rows.iter().filter(|row| row.has_figure());
         assert!(of_cpus.clone().count() > 0 && of_cpus.clone().all(|row| row.provisional == is_short), "{rows:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use syncscope_core::run::Status;
 use syncscope_core::run::directory::RunDirectoryError;
-use syncscope_core::run::provenance::SessionRecord;
+use syncscope_core::run::provenance::{Disturbed, Disturber, SessionRecord};
 use syncscope_core::session::{Limits, SessionError};
 
 use crate::{Fixture, Recorder};
@@ -29,15 +29,19 @@ fn each_process_that_measured_leaves_its_record() {
     let mut session = fixture.start();
     let warnings = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     session.warn(warnings(&["one"]));
+    session.disturb(vec![Disturbed::of(Disturber::Others, 0.3), Disturbed::of(Disturber::SmtInterference, 0.5)]);
     session.add_record(SessionRecord { load_start: Some(0.5), ..SessionRecord::default() });
     session.finish(Ok(Status::Interrupted), &fixture.all()).unwrap();
     let mut session = fixture.resume().unwrap();
     session.warn(warnings(&["one", "two"]));
+    session.disturb(vec![Disturbed::of(Disturber::Others, 0.1)]);
     session.add_record(SessionRecord { load_start: Some(0.7), ..SessionRecord::default() });
     session.finish(Ok(Status::Done), &fixture.all()).unwrap();
     let run = fixture.directory().read_run().unwrap();
     assert_eq!(run.sessions.iter().map(|session| session.load_start).collect::<Vec<_>>(), [Some(0.5), Some(0.7)]);
     assert_eq!(run.warnings, ["one", "two"], "each once");
+    let of_both = Disturbed { share: [0.1, 0.3], ..Disturbed::of(Disturber::Others, 0.1) };
+    assert_eq!(run.disturbed, [of_both], "what rows say is found again");
 }
 
 #[test]

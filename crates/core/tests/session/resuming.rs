@@ -70,7 +70,7 @@ fn a_run_is_not_resumed_on_another_machine() {
     let cpu = CpuMachine { model: "another".to_owned(), ..CpuMachine::default() };
     let here = Here { machine: Machine { cpu, ..Machine::default() }, ..Here::default() };
     let rows = directory.read_rows().unwrap();
-    let refused = Session::resume(directory.clone(), &here, Preset::Quick, plan, &fixture.all());
+    let refused = Session::resume(directory.clone(), &here, Preset::Quick, plan);
     assert!(matches!(refused.err().unwrap(), SessionError::AnotherMachine { .. }));
     assert_eq!(directory.read_rows().unwrap(), rows, "nothing was touched");
 }
@@ -109,9 +109,9 @@ fn a_run_is_not_resumed_with_a_plan_that_lacks_its_cases() {
     let environment = Environment { allowed_cpus: "0-3".to_owned(), ..begun.environment.clone() };
     directory.write_run(&Run { environment, ..begun }).unwrap();
     let before = (fs::read(directory.run_json()).unwrap(), fs::read(directory.measurements()).unwrap());
-    let mut refused = |allowed_cpus: &str, plan: Plan| {
+    let refused = |allowed_cpus: &str, plan: Plan| {
         let here = Here { allowed_cpus: allowed_cpus.to_owned(), ..Here::default() };
-        let refused = Session::resume(directory.clone(), &here, Preset::Quick, plan, &fixture.all());
+        let refused = Session::resume(directory.clone(), &here, Preset::Quick, plan);
         refused.err().unwrap().to_string()
     };
     let error = refused("0", shorter.clone());
@@ -132,7 +132,7 @@ fn a_process_that_leaves_out_the_gpus_does_not_end_the_run() {
     let mut fixture = Fixture::new(Duration::ZERO);
     let shorter = interrupted_with_shorter_plan(&mut fixture, 8);
     let here = Here { leaves_out_gpus: true, ..Here::default() };
-    let session = Session::resume(fixture.directory(), &here, Preset::Quick, shorter, &fixture.all()).unwrap();
+    let session = Session::resume(fixture.directory(), &here, Preset::Quick, shorter).unwrap();
     let finished = fixture.measure(session, &Limits::default(), &mut Recorder::default());
     assert_eq!((finished.status, finished.directory.read_rows().unwrap().len()), (Status::Interrupted, 8));
     assert_eq!(finished.directory.read_run().unwrap().status, Status::Interrupted);

@@ -2,15 +2,13 @@
 //!
 //! `description.rs` describes the machine and what may disturb its figures.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use syncscope_core::machine::{AwakeDecision, MeasuredTopology};
 use syncscope_core::own::is_own;
 use syncscope_core::session::{Apart, Share};
 use syncscope_core::units::plural;
-use syncscope_core::{
-    Actor, Case, CaseId, Detail, Experiment, Laboratory, Listing, OwnCode, Placement, Preset, Refusal, Row,
-};
+use syncscope_core::{Actor, Case, CaseId, Experiment, Laboratory, Listing, OwnCode, Placement, Preset, Refusal, Row};
 use syncscope_host::cpu_list;
 use syncscope_host::loading::undisturbed;
 use syncscope_host::scheduling::{self, AffinityGuard, CpuSet};
@@ -27,7 +25,7 @@ use crate::team::pool::TeamPool;
 use crate::thinning;
 use crate::timing::clock::Clock;
 use crate::timing::cycles;
-use crate::timing::smt_interference::{self, InterferenceDetector};
+use crate::timing::smt_interference::InterferenceDetector;
 use syncscope_machine::cpu_time::{CpuCounters, cpu_quota};
 use syncscope_machine::described::{self, Description};
 use syncscope_machine::placement::{self, Placed, place_teams_on};
@@ -275,10 +273,6 @@ impl Laboratory for CpuLaboratory {
             )
         });
         core_to_core::note(&self.topology, cases).into_iter().chain(of_plan).chain(not_found).chain(forms).collect()
-    }
-
-    fn findings(&self, rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Vec<String> {
-        smt_interference::finding(rows, details).into_iter().collect()
     }
 
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {

@@ -12,9 +12,6 @@
 
 use std::collections::HashMap;
 
-use syncscope_core::run::between_rows::frequent_smt_interference;
-use syncscope_core::{CaseId, Detail, Row};
-
 use super::chains::multiplications;
 use super::clock::Clock;
 
@@ -123,23 +120,9 @@ impl Histogram {
     }
 }
 
-/// A finding for people where interference was frequent.
-pub(crate) fn finding(rows: &[Row], details: &HashMap<CaseId, Vec<Detail>>) -> Option<String> {
-    frequent_smt_interference(rows, details).map(|share| {
-        format!(
-            "another hardware thread of the core was active during {:.0} % of the single-thread pairs; such pairs are \
-             excluded where others remain, but multi-thread figures include them and may be lower on a dedicated \
-             machine ({} in details.csv has the shares)",
-            share * 100.0,
-            Detail::SMT_INTERFERENCE
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use syncscope_core::{Case, Verdict};
 
     /// A detector that has seen these ratios, each a number of times, on CPU 3.
     fn after(ratios: &[(f64, u32)]) -> InterferenceDetector {
@@ -165,30 +148,6 @@ mod tests {
         assert!(!after(&[(1.1, 500)]).detects(3, 1.12));
         let extreme = after(&[(f64::MIN_POSITIVE, 20), (1e9, 20)]);
         assert!(extreme.detects(3, 1.0));
-    }
-
-    #[test]
-    fn frequent_interference_with_one_thread_is_a_finding() {
-        let row = |threads, pairs, provisional| Row {
-            pairs: Some(pairs),
-            excluded: Some(0),
-            provisional,
-            ..Row::unmeasured(
-                Case { threads: Some(threads), ..Case::new("cpu.barrier.std") },
-                Verdict::Noisy(String::new()),
-            )
-        };
-        let found = |rows: &[Row], shares: &[f64]| {
-            let of =
-                |(row, share): (&Row, &f64)| (row.case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, *share)]);
-            finding(rows, &rows.iter().zip(shares).map(of).collect())
-        };
-        let single = row(1, 100, false);
-        assert!(found(std::slice::from_ref(&single), &[0.4]).unwrap().contains(" 40 % "));
-        assert_eq!(found(std::slice::from_ref(&single), &[0.09]), None);
-        assert_eq!(found(std::slice::from_ref(&single), &[]), None, "no detail: no interference");
-        assert_eq!(found(&[row(1, 99, false)], &[0.9]), None, "too few pairs");
-        assert_eq!(found(&[row(2, 1000, false), row(1, 1000, true)], &[0.9, 0.9]), None);
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -39,7 +39,7 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     lines.extend(trust::trust(data).iter().flat_map(|trust| text.lines(trust, Tone::Plain)));
     lines.extend(failures(data, text));
     let contradictions = data.run.measured_topology.iter().flat_map(|topology| &topology.contradictions);
-    let warnings = contradictions.chain(&data.run.warnings);
+    let warnings = contradictions.cloned().chain(data.run.all_warnings());
     lines.extend(warnings.flat_map(|warning| text.lines(&format!("warning: {warning}"), Tone::Doubt)));
     lines.join("\n")
 }
