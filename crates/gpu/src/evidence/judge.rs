@@ -105,9 +105,6 @@ fn histogram<T: Ord>(items: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
 /// Loads of constants and of special registers: they belong to the loop around an operation.
 const CONSTANTS: [&str; 5] = ["LDC", "ULDC", "LDCU", "S2R", "S2UR"];
 
-/// How evidence says that more results are outstanding in the one loop than in the other.
-pub(super) const OF_A_RATE: &str = "nothing reads these results, so the cost is a rate";
-
 /// Results that are outstanding when the clock is read at the end, by mnemonic: in the baseline and in the test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosingRead {
@@ -154,7 +151,11 @@ impl ClosingRead {
         if counts.is_empty() {
             return "the closing clock read waits for every result, or there is none to wait for".to_owned();
         }
-        let so = if self.drops_out() { "the same in both loops, so it cancels in the difference" } else { OF_A_RATE };
+        let so = if self.drops_out() {
+            "the same in both loops, so it cancels in the difference"
+        } else {
+            "nothing reads these results, so the cost is a rate"
+        };
         format!("the closing clock read does not wait for {counts}: {so}")
     }
 }

@@ -5,6 +5,8 @@
 
 mod judge;
 
+use std::fmt;
+
 use syncscope_core::{Case, Evidence};
 use syncscope_sass::{Cubin, Instruction, Kernel, Region, SassError, most_registers, timed_region};
 
@@ -14,30 +16,27 @@ pub use crate::catalogue::ExpectedInstructions;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::{Entries, Method, own};
 
+/// What evidence says where nothing is left to time.
+const LOOP_GONE: &str = "the loop is gone: the compiler removed the operation, because nothing uses its result";
+
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
 
 /// Why there is no evidence for primitives without a loop in a kernel.
 pub(crate) const TIMED_BY_THE_HOST: &str = "timed by the host: no kernel instruction lies between the clock reads";
 
-/// What is in evidence before the instructions by which a compiler aggregated.
-const AGGREGATED: &str = ", aggregated by the compiler: ";
-
 /// What a reader of the cost must know where the compiler aggregates once for all operations of an iteration, in both loops.
-pub(crate) fn aggregated_once(evidence: &Evidence) -> Option<String> {
-    let (_, how) = evidence.summary()?.split_once(AGGREGATED)?;
-    let counts = how.split([' ', ',']).nth(1)?;
-    let is_of_each = counts.split_once('/').is_some_and(|(baseline, test)| baseline != test);
-    (!is_of_each).then(|| {
-        "cost of one more operation on the same variable; the compiler sums the warp's values once for all of them, and a \
-         single operation also pays for that sum, see the form `varying`"
-            .to_owned()
-    })
-}
+pub(crate) const AGGREGATED_ONCE: &str =
+    "cost of one more operation on the same variable; the compiler sums the warp's values once for all of them, and a \
+     single operation also pays for that sum, see the form `varying`";
 
-/// Whether the closing clock reads leave more results outstanding in the one loop than in the other.
-pub(crate) fn is_of_rate(evidence: &Evidence) -> bool {
-    evidence.listing().is_some_and(|listing| listing.contains(judge::OF_A_RATE))
+/// What evidence says in words, for those who measure.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Loops {
+    /// Whether the compiler aggregates once for all operations of an iteration, in both loops.
+    pub(crate) aggregates_once: bool,
+    /// Whether the closing clock reads leave more results outstanding in the one loop than in the other.
+    pub(crate) are_of_rate: bool,
 }
 
 /// The evidence in the compiled program of a case of the catalogue.
@@ -48,14 +47,21 @@ pub fn evidence_of(case: &Case, cubin: &[u8]) -> Evidence {
 impl Entries {
     /// The evidence in the compiled program of a case.
     pub fn evidence_of(&self, case: &Case, cubin: &[u8]) -> Evidence {
+        self.inspected(case, cubin).0
+    }
+
+    /// The same, and what else its loops show.
+    pub(crate) fn inspected(&self, case: &Case, cubin: &[u8]) -> (Evidence, Loops) {
+        let mut loops = Loops::default();
         let entry =
             self.entry_of(case).ok_or_else(|| format!("there is no primitive {} in this version", case.primitive));
-        entry.and_then(|entry| found(entry, case, cubin)).unwrap_or_else(Evidence::NotAvailable)
+        let evidence = entry.and_then(|entry| found(entry, case, cubin, &mut loops));
+        (evidence.unwrap_or_else(Evidence::NotAvailable), loops)
     }
 }
 
 /// The same of an entry, or why there is none.
-fn found(entry: &Entry, case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
+fn found(entry: &Entry, case: &Case, cubin: &[u8], loops: &mut Loops) -> Result<Evidence, String> {
     if entry.method == Method::HostBarrier {
         return Err(TIMED_BY_THE_HOST.to_owned());
     }
@@ -71,9 +77,7 @@ fn found(entry: &Entry, case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     let [baseline, test] = &match regions(&cubin) {
         // The clock is read on both sides of nothing.
         Err(SassError::NoTimedLoop(_, 2)) => {
-            let summary = "the loop is gone: the compiler removed the operation, because nothing uses its \
-                           result"
-                .to_owned();
+            let summary = LOOP_GONE.to_owned();
             return Ok(Evidence::Elided { summary, listing: String::new() });
         }
         Err(error) if is_own => {
@@ -92,8 +96,9 @@ fn found(entry: &Entry, case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     if let Evidence::Present { summary, .. } = &mut evidence
         && let Some(how) = aggregation(baseline, test, expected.aggregation)
     {
-        *summary += AGGREGATED;
-        *summary += &how;
+        *summary += ", aggregated by the compiler: ";
+        *summary += &how.to_string();
+        loops.aggregates_once = how.is_once();
     }
     let summary =
         expected.out_of_line.and_then(|instruction| out_of_line(baseline, test, instruction, expected.times, unroll));
@@ -113,7 +118,9 @@ fn found(entry: &Entry, case: &Case, cubin: &[u8]) -> Result<Evidence, String> {
     | Evidence::Substituted { listing, .. }
     | Evidence::Elided { listing, .. } = &mut evidence
     {
-        *listing += &(ClosingRead::between(&cubin, [baseline, test]).summary() + "\n");
+        let closing = ClosingRead::between(&cubin, [baseline, test]);
+        *listing += &(closing.summary() + "\n");
+        loops.are_of_rate = !closing.drops_out();
     }
     Ok(evidence)
 }
@@ -133,16 +140,34 @@ fn regions(cubin: &Cubin) -> Result<[Region; 2], SassError> {
     Ok([region(TIMED[0])?, region(TIMED[1])?])
 }
 
-/// With which instructions a compiler aggregated the operations of a warp, if it did: 32/64 for each operation, 1/1 once for all
-/// operations of an iteration, or only before the loop.
-fn aggregation(baseline: &Region, test: &Region, patterns: &[&str]) -> Option<String> {
+/// With which instruction a compiler aggregated the operations of a warp: 32/64 for each operation, 1/1 once for all operations of
+/// an iteration, or only before the loop.
+struct Aggregation<'a> {
+    mnemonic: &'a str,
+    /// How often it is in the baseline and in the test.
+    counts: [usize; 2],
+}
+
+impl Aggregation<'_> {
+    const fn is_once(&self) -> bool {
+        self.counts[1] == 0 || self.counts[0] == self.counts[1]
+    }
+}
+
+impl fmt::Display for Aggregation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.counts {
+            [_, 0] => write!(f, "{} before the loop", self.mnemonic),
+            [baseline, test] => write!(f, "{} {baseline}/{test}", self.mnemonic),
+        }
+    }
+}
+
+/// How a compiler aggregated the operations of a warp, if it did.
+fn aggregation<'a>(baseline: &Region, test: &'a Region, patterns: &[&str]) -> Option<Aggregation<'a>> {
     patterns.iter().find_map(|pattern| {
         let found = test.instructions().iter().find(|instruction| instruction.matches(pattern))?;
-        let counts = match (baseline.count(pattern), test.count(pattern)) {
-            (_, 0) => "before the loop".to_owned(),
-            (in_baseline, in_test) => format!("{in_baseline}/{in_test}"),
-        };
-        Some(format!("{} {counts}", found.mnemonic))
+        Some(Aggregation { mnemonic: &found.mnemonic, counts: [baseline.count(pattern), test.count(pattern)] })
     })
 }
 
@@ -218,13 +243,11 @@ mod tests {
 
     #[test]
     fn what_the_compiler_does_once_for_many_operations_is_said() {
-        let of = |summary: &str| {
-            let evidence = Evidence::Present { summary: summary.to_owned(), listing: String::new(), receipt: None };
-            aggregated_once(&evidence).is_some()
-        };
-        let found = ["REDUX.SUM 1/1 + IMAD 1", "REDUX.SUM before the loop", "REDUX.SUM 32/64, others"]
-            .map(|how| of(&format!("REDG.E.ADD.STRONG.GPU 32/64{AGGREGATED}{how}")));
-        assert_eq!((found, of("REDG.E.ADD.STRONG.GPU 32/64")), ([true, true, false], false));
+        let of = |counts| Aggregation { mnemonic: "REDUX.SUM", counts };
+        let all = [[1, 1], [0, 0], [32, 64]].map(of);
+        assert_eq!(all.each_ref().map(Aggregation::is_once), [true, true, false]);
+        let texts = ["REDUX.SUM 1/1", "REDUX.SUM before the loop", "REDUX.SUM 32/64"];
+        assert_eq!(all.map(|one| one.to_string()), texts);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::catalogue::{Proof, SamplingPolicy};
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Function;
 use crate::cuda::nvml::{ClockState, Watch};
-use crate::evidence::{aggregated_once, is_of_rate};
+use crate::evidence::{AGGREGATED_ONCE, Loops};
 use crate::experiments::{ThirdLoop, no_third_loop};
 use crate::launch::arguments::{BenchArguments, Finding, UNROLL};
 use crate::launch::bench::{Bench, BlockOrder, Launch, Shape};
@@ -107,6 +107,7 @@ pub(crate) struct KernelRequest {
 pub(crate) struct Setup<'a> {
     pub(crate) kernels: Kernels,
     pub(crate) evidence: Evidence,
+    pub(crate) loops: Loops,
     pub(crate) ruler: Ruler,
     /// Reports the clocks of the device, if NVML does.
     pub(crate) watch: Option<Rc<Watch>>,
@@ -393,7 +394,7 @@ impl Experiment for KernelExperiment<'_> {
         let length = EQUAL_WORK.0 * self.setup.ruler.frequency.value() / self.loops() as f64;
         let iterations = ((length / iteration) as u64).clamp(EQUAL_WORK.1, MAX_ITERATIONS);
         let longer = iterations as f64 / (first.iterations * CHUNKS_OF_SAMPLE) as f64;
-        let is_one_loop = self.request.is_own_context && is_of_rate(&self.setup.evidence);
+        let is_one_loop = self.request.is_own_context && self.setup.loops.are_of_rate;
         let mut launches = Vec::new();
         for (shot, order) in shots.iter().zip(BlockOrder::of(shots)) {
             // Of results that nothing reads, a longer loop leaves more outstanding at its end than a shorter one does: up to one
@@ -477,7 +478,8 @@ impl Experiment for KernelExperiment<'_> {
 
     fn remark(&self) -> Option<String> {
         let slowdown = self.clock_state.as_ref().and_then(ClockState::slowdown);
-        let remarks: Vec<String> = slowdown.into_iter().chain(aggregated_once(&self.setup.evidence)).collect();
+        let aggregated = self.setup.loops.aggregates_once.then(|| AGGREGATED_ONCE.to_owned());
+        let remarks: Vec<String> = slowdown.into_iter().chain(aggregated).collect();
         (!remarks.is_empty()).then(|| remarks.join("; "))
     }
 

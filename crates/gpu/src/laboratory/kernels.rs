@@ -14,6 +14,7 @@ use crate::catalogue::{self, Fault, Method, Proof, SamplingPolicy, fault_program
 use crate::cuda::compile::Program;
 use crate::cuda::driver::Way;
 use crate::cuda::error::Called;
+use crate::evidence::Loops;
 use crate::experiments::ThirdLoop;
 use crate::experiments::kernel::{KernelExperiment, KernelRequest, Parameters, Setup};
 use crate::hard_limits::least_cycles;
@@ -45,13 +46,13 @@ impl GpuLaboratory {
             limit: Some(limit),
             least: None,
         };
-        self.set_up(&fault_program(fault), evidence, request)
+        self.set_up(&fault_program(fault), (evidence, Loops::default()), request)
     }
 
     /// A loop in one kernel.
     pub(super) fn kernel(&mut self, case: &Case, program: &Program, entry: &Entry) -> Made<'_> {
         let parameters = self.parameters(case)?;
-        let evidence = self.evidence(case, program)?;
+        let (evidence, loops) = self.inspected(case, program)?;
         let stride = parameters.stride;
         let arguments = match entry.kernel.arguments {
             ArgumentKind::Variable => BenchArguments::Variable(VariableArguments {
@@ -78,11 +79,16 @@ impl GpuLaboratory {
             limit: None,
             least: self.machines.first().and_then(|device| least_cycles(entry, case, &evidence, device)),
         };
-        self.set_up(program, evidence, request)
+        self.set_up(program, (evidence, loops), request)
     }
 
     /// Loads a program, clears memory and makes the experiment.
-    fn set_up(&mut self, program: &Program, evidence: Evidence, mut request: KernelRequest) -> Made<'_> {
+    fn set_up(
+        &mut self,
+        program: &Program,
+        (evidence, loops): (Evidence, Loops),
+        mut request: KernelRequest,
+    ) -> Made<'_> {
         let parameters = request.parameters;
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
@@ -115,19 +121,19 @@ impl GpuLaboratory {
         bench.runner.set_limit(request.limit);
         let third = request.third.take();
         let third = third.map(|program| ThirdLoop::new(program, |program| compiler.cubin(program)));
-        let setup = Setup { kernels, evidence, ruler, watch, third };
+        let setup = Setup { kernels, evidence, loops, ruler, watch, third };
         Ok(Box::new(KernelExperiment::new(bench, setup, request, offsets)))
     }
 
-    /// The evidence in the machine code of a case.
-    pub(super) fn evidence(&mut self, case: &Case, program: &Program) -> Result<Evidence, Refusal> {
-        if let Some(evidence) = self.evidence.get(program) {
-            return Ok(evidence.clone());
+    /// The evidence in the machine code of a case, and what else its loops show.
+    pub(super) fn inspected(&mut self, case: &Case, program: &Program) -> Result<(Evidence, Loops), Refusal> {
+        if let Some(known) = self.inspected.get(program) {
+            return Ok(known.clone());
         }
         let cubin = self.compiler.cubin(program).map_err(failed)?;
-        let evidence = profile::time(Phase::Load, || self.entries.evidence_of(case, &cubin));
-        self.evidence.insert(program.clone(), evidence.clone());
-        Ok(evidence)
+        let found = profile::time(Phase::Load, || self.entries.inspected(case, &cubin));
+        self.inspected.insert(program.clone(), found.clone());
+        Ok(found)
     }
 
     /// Why the device does not have a primitive, or `None`.

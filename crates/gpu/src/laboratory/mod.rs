@@ -20,6 +20,7 @@ use crate::cuda::compile::{Compiler, Program};
 use crate::cuda::driver::{Device, Driver};
 use crate::cuda::error::{Called, CudaError, GpuError};
 use crate::cuda::nvml::{Nvml, Watch};
+use crate::evidence::Loops;
 use crate::experiments::kernel::Carried;
 use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::bench::Bench;
@@ -73,7 +74,7 @@ pub struct GpuLaboratory {
     nccl: NcclState,
     launched: LaunchedState,
     /// Evidence by case without its grid: the machine code is the same for all grids.
-    evidence: HashMap<Program, Evidence>,
+    inspected: HashMap<Program, (Evidence, Loops)>,
     /// What each case carries from one measurement block to the next.
     carried: HashMap<Case, Rc<RefCell<Carried>>>,
 }

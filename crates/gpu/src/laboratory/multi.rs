@@ -122,7 +122,7 @@ impl GpuLaboratory {
             NvrtcError::NoHeaders => Refusal::Skipped(error.to_string()),
             other => failed(other),
         })?;
-        let evidence = self.evidence(case, program)?;
+        let (evidence, _) = self.inspected(case, program)?;
         let (ruler, cpu) = (self.host_ruler.clone(), self.nearby_cpus.any());
         let multiprocessors = self.fewest_multiprocessors(count);
         let Self { device_group, pass, .. } = self;

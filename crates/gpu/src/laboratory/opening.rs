@@ -78,7 +78,7 @@ impl GpuLaboratory {
             device_group: None,
             nccl: NcclState::default(),
             launched: LaunchedState::default(),
-            evidence: HashMap::new(),
+            inspected: HashMap::new(),
             carried: HashMap::new(),
         })
     }
