@@ -27,7 +27,7 @@ fn drawings(answers: &[Advice]) -> impl Iterator<Item = &Vec<String>> {
 
 /// As Markdown, in the same order.
 pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
-    let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers, |why| why).as_markdown()];
+    let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers, Decision::reason).as_markdown()];
     blocks.extend(taken(answers).map(|(advice, choice)| {
         let lines = remarks(choice).into_iter().map(|line| format!("- {}", grid::markdown(&line)));
         format!("**{}**\n\n{}", grid::markdown(&title(advice, choice)), lines.collect::<Vec<_>>().join("\n"))
@@ -80,30 +80,23 @@ fn remarks(choice: &Choice) -> Vec<String> {
 /// The table for the terminal, and below it the commands that measure what is missing: a cell would cut them into pieces, which
 /// nobody can copy.
 fn table_of(answers: &[Advice], width: usize) -> String {
-    let table = grid_of(answers, |why| without_command(why).0).for_terminal(width);
+    let table = grid_of(answers, |decision| decision.outcome.sentence.clone()).for_terminal(width);
     let remedy = |advice: &Advice| {
-        let why = Some(&advice.decision.outcome.sentence).filter(|_| !advice.decision.measured)?;
-        let command = without_command(why).1?;
+        let command = advice.decision.remedy.as_ref()?;
         let need = format!("  To measure {} ({}), run:", advice.need.as_str(), side_name(advice.on));
-        Some(format!("{need}\n    {}", plain(&command)))
+        Some(format!("{need}\n    {}", plain(command)))
     };
     let mut remedies: Vec<String> = answers.iter().filter_map(remedy).collect();
     remedies.dedup();
     if remedies.is_empty() { table } else { format!("{table}\n\n{}", remedies.join("\n")) }
 }
 
-/// A reason in two parts: without its last clause, and the command in that clause.
-fn without_command(why: &str) -> (&str, Option<String>) {
-    let parts = why.split_once("; `syncscope ").and_then(|(reason, rest)| Some((reason, rest.split_once('`')?.0)));
-    parts.map_or((why, None), |(reason, words)| (reason, Some(format!("syncscope {words}"))))
-}
-
 /// A line for each answer. `missing` writes why nothing is known.
-fn grid_of(answers: &[Advice], missing: fn(&str) -> &str) -> Grid {
+fn grid_of(answers: &[Advice], missing: fn(&Decision) -> String) -> Grid {
     let take = |advice: &Advice| match (choice(advice), &advice.decision.outcome.sentence) {
         (Some(choice), _) if choice.warnings.is_empty() => choice.name.clone(),
         (Some(choice), _) => format!("{} (!)", choice.name),
-        (None, why) if !advice.decision.measured => format!("not measured: {}", missing(why)),
+        (None, _) if !advice.decision.measured => format!("not measured: {}", missing(&advice.decision)),
         (None, why) => candidates_text(&advice.decision).unwrap_or_else(|| format!("undecided: {why}")),
     };
     let cost =
@@ -204,7 +197,7 @@ fn between(one: &RunnerUp) -> String {
 }
 
 fn json_advice(advice: &Advice) -> Value {
-    let Decision { outcome, measured, choice, candidates, excluded, .. } = &advice.decision;
+    let Decision { measured, choice, candidates, excluded, .. } = &advice.decision;
     let decision = match (choice, measured) {
         (Some(_), _) => "take",
         (None, true) => "undecided",
@@ -215,7 +208,7 @@ fn json_advice(advice: &Advice) -> Value {
         "on": advice.on.as_str(),
         "situation": advice.situation,
         "decision": decision,
-        "reason": choice.is_none().then_some(&outcome.sentence),
+        "reason": choice.is_none().then(|| advice.decision.reason()),
         "choice": choice,
         "candidates": candidates,
         "excluded": excluded,
@@ -311,20 +304,19 @@ mod tests {
     fn a_command_stands_on_a_line_of_its_own() {
         let data = crate::testing::data(vec![]);
         let command = "syncscope run --only cpu.lock.ticket --only cpu.lock.std_mutex --only cpu.lock.pthread_mutex";
-        let why = format!("the run has no rows of two candidates on the CPU; `{command}` measures them");
-        let unknown = Advice { decision: Decision::missing(why), ..taken_with("first", &[]) };
+        let missing = Decision::missing("the run has no rows; `--only` left them out".to_owned());
+        let decision = Decision { remedy: Some(command.to_owned()), ..missing };
+        let unknown = Advice { decision, ..taken_with("first", &[]) };
         let answers = [unknown, taken_with("first", &[])];
         for text in [overview(&data, &answers, 100), for_terminal(&data, &answers, 100)] {
             assert!(text.lines().any(|line| line.trim() == command), "{text}");
             assert_eq!(
                 (text.matches('`').count(), text.contains("To measure protect (CPU), run:")),
-                (0, true),
+                (2, true),
                 "{text}"
             );
         }
         assert!(as_markdown(&data, &answers).contains("measures them"));
-        let (reason, none) = without_command("no rows at 3 threads; the run has 2");
-        assert_eq!((reason, none), ("no rows at 3 threads; the run has 2", None));
     }
 
     #[test]

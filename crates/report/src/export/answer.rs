@@ -100,7 +100,7 @@ impl Answer {
         let Some(choice) = &decision.choice else {
             let open = |one: &Candidate| Self::of_candidate(one, &asked);
             let found: Vec<Self> = decision.candidates.iter().filter(|one| !one.id.is_empty()).map(open).collect();
-            let none = || Self::missing(format!("{asked}: {}", decision.outcome.sentence));
+            let none = || Self::missing(format!("{asked}: {}", decision.reason()));
             return if decision.measured && !found.is_empty() { found } else { vec![none()] };
         };
         let words = |case: &str| format!("{asked}: {}; {case}", choice.operation);

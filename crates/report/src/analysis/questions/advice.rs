@@ -77,6 +77,8 @@ pub struct Decision {
     pub outcome: Outcome,
     /// Whether the run has the rows.
     pub measured: bool,
+    /// The command that measures them, where there is one.
+    pub remedy: Option<String>,
     /// The one to take, where one is certainly the cheapest.
     pub choice: Option<Box<Choice>>,
     /// Those that may be the cheapest where that is open, those with a figure first.
@@ -92,12 +94,18 @@ impl Decision {
     pub(crate) fn open(why: String) -> Self {
         let outcome = Outcome::open(why);
         let (candidates, excluded) = (Vec::new(), Vec::new());
-        Self { outcome, measured: true, choice: None, candidates, excluded, drawing: Vec::new() }
+        Self { outcome, measured: true, remedy: None, choice: None, candidates, excluded, drawing: Vec::new() }
     }
 
     /// The run lacks the rows.
     pub(crate) fn missing(why: String) -> Self {
         Self { measured: false, ..Self::open(why) }
+    }
+
+    /// Why there is no choice, and what to do about it.
+    pub fn reason(&self) -> String {
+        let remedy = self.remedy.as_ref().map(|command| format!("; `{command}` measures them"));
+        format!("{}{}", self.outcome.sentence, remedy.unwrap_or_default())
     }
 
     /// The same with more said of the one to take, if there is one.
@@ -426,8 +434,7 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
         if let (false, Some(threads), Ok(options)) =
             (decision.measured, threads, candidates[usize::from(on == Domain::Gpu)])
         {
-            let why = &mut decision.outcome.sentence;
-            *why = format!("{why}; `syncscope run {options} --threads {threads}` measures them");
+            decision.remedy = Some(format!("syncscope run {options} --threads {threads}"));
         }
         Advice { need, on, situation, decision }
     };
@@ -436,21 +443,20 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
         return answers;
     }
     let on = asked.on.unwrap_or(if need == Need::EndGpuPhase { Domain::Gpu } else { Domain::Cpu });
-    let reason = match candidates[usize::from(on == Domain::Gpu)] {
+    let (reason, remedy) = match candidates[usize::from(on == Domain::Gpu)] {
         _ if on == Domain::Gpu && data.run.machine.gpus.is_empty() && data.run.preset != IMPORTED => {
-            "the run found no GPU on its machine".to_owned()
+            ("the run found no GPU on its machine".to_owned(), None)
         }
-        Err(reason) => reason.to_owned(),
+        Err(reason) => (reason.to_owned(), None),
         Ok(options) => {
             let (side, threads) = (side_name(on), asked.threads.filter(|threads| can_have_team(need, on, *threads)));
             let at = threads.map(|threads| format!(" at {}", plural(threads, "thread"))).unwrap_or_default();
             let with = threads.map(|threads| format!(" --threads {threads}")).unwrap_or_default();
-            format!(
-                "the run measured fewer than two candidates on the {side}{at}; `syncscope run {options}{with}` measures them"
-            )
+            let reason = format!("the run measured fewer than two candidates on the {side}{at}");
+            (reason, Some(format!("syncscope run {options}{with}")))
         }
     };
-    vec![Advice { need, on, situation: String::new(), decision: Decision::missing(reason) }]
+    vec![Advice { need, on, situation: String::new(), decision: Decision { remedy, ..Decision::missing(reason) } }]
 }
 
 /// Whether a run can measure what meets a need with so many threads: hand-offs, waits and reductions have the teams that they have,

@@ -42,10 +42,10 @@ fn undecided(answers: &[Advice]) -> &str {
     &decision.outcome.sentence
 }
 
-fn missing(answers: &[Advice]) -> &str {
+fn missing(answers: &[Advice]) -> String {
     let [Advice { decision, .. }] = answers else { panic!("{answers:?}") };
     assert!(!decision.measured, "{answers:?}");
-    &decision.outcome.sentence
+    decision.reason()
 }
 
 #[test]

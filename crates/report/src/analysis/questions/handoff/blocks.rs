@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(named[0], ("the first two blocks of a grid".to_owned(), "packed".to_owned()));
         assert_eq!(named[1], ("two blocks near the same half of the L2 cache".to_owned(), "flag".to_owned()));
         let without = advise(&data(Vec::new()), Need::HandOver, asked);
-        assert!(without[0].decision.outcome.sentence.contains("--only 'gpu.handoff.*'"));
+        assert!(without[0].decision.reason().contains("--only 'gpu.handoff.*'"));
     }
 
     #[test]
