@@ -7,6 +7,7 @@ use syncscope_core::{Case, Catalogue, Nanoseconds, Row, Run, Verdict};
 
 use crate::RunData;
 use crate::analysis::ladder;
+use crate::analysis::usual::short_name;
 use crate::reading::has_figure;
 
 /// The rungs of which something is known.
@@ -44,19 +45,10 @@ impl LiveLadder {
     /// the design that it shows: another one may be the cheapest of those that have a figure a moment later.
     pub fn lines(&self) -> Vec<(String, f64)> {
         let row = |id| self.0.rows.get(ladder::rung(&self.0, id)?.row).filter(|row| has_figure(row));
-        let line = |(id, name): (_, String)| {
-            let row = row(id)?;
-            let design = row.case.primitive.rsplit('.').next().unwrap_or_default();
-            let name = if !ladder::has_rivals(id) {
-                name
-            } else if name.contains(", best") {
-                name.replace("best", design)
-            } else {
-                format!("{name}, {design}")
-            };
-            Some((name, row.ns?.value()))
-        };
-        let mut all: Vec<(String, f64)> = ladder::card(&self.0).into_iter().filter_map(line).collect();
+        let line = |(id, name): (_, String)| Some((name, row(id)?.ns?.value()));
+        let named =
+            ladder::card_naming(&self.0, |id, row| ladder::has_rivals(id).then(|| short_name(&row.case.primitive)));
+        let mut all: Vec<(String, f64)> = named.into_iter().filter_map(line).collect();
         all.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         all
     }

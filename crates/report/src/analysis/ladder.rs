@@ -5,7 +5,7 @@
 
 pub(crate) mod row_query;
 
-use syncscope_core::{Case, Mode, Role, Space};
+use syncscope_core::{Case, Mode, Role, Row, Space};
 
 use self::row_query::{Choice, Fit, Rung, Selected};
 use crate::RunData;
@@ -128,13 +128,13 @@ pub const LADDER: &[Rung] = {
 };
 
 /// What the first screen shows of the ladder, and the picture to post, the most wanted first: the first rung that has a figure,
-/// and its name, with the number of threads for `#`.
+/// and its name, with the number of threads for `#` and what the cheapest design is called for `@`.
 const CARD: [(&[&str], &str); 19] = [
     (&["host.launch"], "Kernel launch and wait"),
     (&["wake"], "Wake a sleeping thread"),
     (&["grid"], "Grid barrier, whole GPU"),
     (&["devices.8", "devices.4", "devices.2"], "Barrier of several GPUs"),
-    (&["lock.threads"], "Lock, best, # threads"),
+    (&["lock.threads"], "Lock, @, # threads"),
     (&["block.1024"], "__syncthreads(), 1,024 threads"),
     (
         &["handoff.close", "handoff.l3", "handoff.l2", "handoff.node", "handoff.package", "handoff.core"],
@@ -144,9 +144,9 @@ const CARD: [(&[&str], &str); 19] = [
     (&["add.threads"], "fetch_add, one variable, # threads"),
     (&["cluster.8", "cluster.2"], "cluster.sync()"),
     (&["fence.device"], "__threadfence()"),
-    (&["barrier.threads"], "Barrier, best, # threads"),
+    (&["barrier.threads"], "Barrier, @, # threads"),
     (&["core.fence"], "fence(SeqCst)"),
-    (&["core.lock"], "Lock, best, one thread"),
+    (&["core.lock"], "Lock, @, one thread"),
     (&["add.device"], "atomicAdd, one variable, whole GPU"),
     (&["mpi.nodes", "mpi.node", "mpi.2"], "MPI_Barrier, # processes"),
     (&["message.nodes"], "MPI message between nodes"),
@@ -158,13 +158,28 @@ const MOST_ON_CARD: usize = 8;
 
 /// The rungs of the card with their names.
 pub(crate) fn card(data: &RunData) -> Vec<(&'static str, String)> {
+    card_naming(data, |_, _| None)
+}
+
+/// The same in which the names of some rungs have the design that their row shows.
+pub(crate) fn card_naming<'a>(
+    data: &'a RunData,
+    design: impl Fn(&'static str, &'a Row) -> Option<&'a str>,
+) -> Vec<(&'static str, String)> {
+    let in_words = |id, name: &str, row: &'a Row| {
+        let name_of = |best: &str| name.replace('#', &row.case.threads.unwrap_or(1).to_string()).replace('@', best);
+        match design(id, row) {
+            Some(design) if !name.contains('@') => format!("{}, {design}", name_of("")),
+            design => name_of(design.unwrap_or("best")),
+        }
+    };
     let named = |(ids, name): &(&'static [&'static str], &str)| {
         let shown = ids.iter().find_map(|id| {
             let selected = rung(data, id)?;
             let row = data.rows.get(selected.row)?;
             (selected.median_ns.is_some() || has_figure(row)).then_some((*id, row))
         });
-        shown.map(|(id, row)| (id, name.replace('#', &row.case.threads.unwrap_or(1).to_string())))
+        shown.map(|(id, row)| (id, in_words(id, name, row)))
     };
     CARD.iter().filter_map(named).take(MOST_ON_CARD).collect()
 }
