@@ -48,15 +48,12 @@ impl On {
                 idle.or_else(|| Some(format!("{} that sweep the L2 cache", of(SWEEP_US)?)))
             }
             Self::Thread => row.actor.filter(|_| !case.has_one_thread()).map(|actor| match actor {
-                Actor::Mean => format!("{COSTS} means over all threads"),
-                actor => format!("{COSTS} for the {actor} thread"),
+                Actor::Mean => "costs are means over all threads".to_owned(),
+                actor => format!("costs are for the {actor} thread"),
             }),
         }
     }
 }
-
-/// How words about whose cost it is begin.
-const COSTS: &str = "costs are";
 
 /// A sentence, and what its answer depends on.
 pub(super) struct Sentence {
@@ -72,23 +69,23 @@ impl Sentence {
     /// What the rows say, and apart from it the values that all rows of a certain sentence have in common.
     pub(super) fn outcome(&self, data: &RunData) -> Option<Outcome> {
         let mut outcome = (self.decide)(data)?;
-        let values = self.conditions(data, &outcome.rows);
-        let unsaid: Vec<String> = values.into_iter().filter(|words| !outcome.sentence.contains(words)).collect();
         if outcome.verdict != Truth::Open {
-            let (costs, with): (Vec<String>, Vec<String>) = unsaid.into_iter().partition(|one| one.starts_with(COSTS));
-            let with = enumerated(with).map(|with| format!("measured with {with}"));
-            let said = joined([with, costs.into_iter().next()], "; ");
+            let (costs, with): (Vec<_>, Vec<_>) =
+                self.conditions(data, &outcome.rows).into_iter().partition(|(on, _)| *on == On::Thread);
+            let with = enumerated(with.into_iter().map(|(_, words)| words));
+            let with = with.map(|with| format!("measured with {with}"));
+            let said = joined([with, costs.into_iter().next().map(|(_, words)| words)], "; ");
             outcome.measured_with = said.map(|text| format!("{}.", capitalized(&text)));
         }
         Some(outcome)
     }
 
     /// The values that all these rows have in common.
-    pub(super) fn conditions(&self, data: &RunData, rows: &[usize]) -> Vec<String> {
+    pub(super) fn conditions(&self, data: &RunData, rows: &[usize]) -> Vec<(On, String)> {
         let shared = |on: &On| {
             let mut values = rows.iter().map(|row| on.words(data, &data.rows[*row]));
             let first = values.next()??;
-            values.all(|other| other.as_ref() == Some(&first)).then_some(first)
+            values.all(|other| other.as_ref() == Some(&first)).then_some((*on, first))
         };
         self.depends.iter().filter_map(shared).collect()
     }

@@ -224,7 +224,8 @@ pub(crate) fn sentences(data: &RunData) -> Vec<(Outcome, Vec<String>)> {
     let certain = all.filter_map(|sentence| Some((sentence, sentence.outcome(data)?)));
     let certain = certain.filter(|(_, outcome)| outcome.verdict != Truth::Open);
     certain
-        .map(|(sentence, outcome)| (sentence.conditions(data, &outcome.rows), outcome))
+    let words = |conditions: Vec<(condition::On, String)>| conditions.into_iter().map(|(_, words)| words).collect();
+        .map(|(sentence, outcome)| (words(sentence.conditions(data, &outcome.rows)), outcome))
         .map(|(a, b)| (b, a))
         .collect()
 }
