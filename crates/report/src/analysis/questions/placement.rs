@@ -152,8 +152,10 @@ fn bindings(data: &RunData) -> Vec<Vec<usize>> {
 
 /// The placement in words.
 fn placed(case: &Case) -> String {
-    let placement = case.placement.as_ref().map(ToString::to_string).unwrap_or_default();
-    if placement == "none" { "unbound".to_owned() } else { placement }
+    match &case.placement {
+        Some(Placement::None) => "unbound".to_owned(),
+        placement => placement.as_ref().map(ToString::to_string).unwrap_or_default(),
+    }
 }
 
 fn binding(data: &RunData, index: usize) -> Series {
