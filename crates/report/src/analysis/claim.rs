@@ -86,18 +86,42 @@ pub struct Outcome {
     /// The figure that says most, as a heading; empty where the sentence has none.
     #[serde(skip)]
     pub(crate) headline: String,
+    /// Where the first of several sentences ends; `None` for one.
+    #[serde(skip)]
+    pub(crate) first_ends: Option<usize>,
 }
 
 impl Outcome {
     /// A statement with its figures or, where it is open, the reason.
     pub const fn of(verdict: Truth, sentence: String) -> Self {
-        Self { verdict, sentence, rows: Vec::new(), measured_with: None, headline: String::new() }
+        Self { verdict, sentence, rows: Vec::new(), measured_with: None, headline: String::new(), first_ends: None }
     }
 
     /// With the figure of the sentence that says most.
     #[must_use]
     pub fn headed(self, figure: impl Display) -> Self {
         Self { headline: figure::heading(figure), ..self }
+    }
+
+    /// With more sentences after the first one.
+    #[must_use]
+    pub(super) fn followed_by(self, more: impl IntoIterator<Item = String>) -> Self {
+        more.into_iter().fold(self, |all, one| {
+            let first_ends = all.first_ends.or(Some(all.sentence.len()));
+            Self { sentence: format!("{} {one}", all.sentence), first_ends, ..all }
+        })
+    }
+
+    /// With these words around the sentence.
+    pub(super) fn within(self, before: &str, after: &str) -> Self {
+        let first_ends = self.first_ends.map(|end| before.len() + end);
+        Self { sentence: format!("{before}{}{after}", self.sentence), first_ends, ..self }
+    }
+
+    /// The first sentence, and the others; of a text that begins with this outcome.
+    pub(super) fn first_apart(&self, text: &str) -> [String; 2] {
+        let (first, others) = text.split_at(self.first_ends.unwrap_or(self.sentence.len()));
+        [first.to_owned(), others.trim_start().to_owned()]
     }
 
     /// With the rows that it rests on.

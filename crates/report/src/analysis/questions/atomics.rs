@@ -140,8 +140,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         unreliable(data, &all),
     ];
     let otherwise = "The run does not show how additions scale, because too few rows have a reliable rate.";
-    let text = joined([cpu_sentence(data, &cpu), gpu_sentence(data, &gpu)], " ");
-    Some(Picture::of(charts, otherwise, sentences)?.saying(text))
+    let said = [cpu_sentence(data, &cpu), gpu_sentence(data, &gpu).map(|text| Outcome::holds(text, []))];
+    Some(Picture::of(charts, otherwise, sentences)?.finding(said))
 }
 
 /// Additions on the CPU in teams of the placement that is shown: to one variable, and to variables on lines of their own.
@@ -228,7 +228,7 @@ fn total<'a>(data: &'a RunData, rows: &[usize], like: &Case, threads: u32, is_sh
 
 /// What more threads of the CPU do to the rate. The rows are measured in the same way: intervals within the run decide. Of
 /// the teams that fit the CPUs, the smallest and the largest one with a rate are compared.
-fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
+fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<Outcome> {
     let like = usual(data, rows)?;
     let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
     let fits = largest_team(data, rows)?;
@@ -253,11 +253,11 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
     let apart = apart.map(|times| {
         format!(
-            ". On separate cache lines, the same {most} threads perform {times} as many \
-                                   additions"
+            "On separate cache lines, the same {most} threads perform {times} as many \
+                                   additions."
         )
     });
-    Some(format!("{contended}{}.", apart.unwrap_or_default()))
+    Some(Outcome::holds(format!("{contended}."), []).followed_by(apart))
 }
 
 /// The rate of all threads of the device, which is no comparison.

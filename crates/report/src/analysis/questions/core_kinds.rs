@@ -164,7 +164,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         series(data, &chains, |_| "addition".to_owned(), core, Point::cost),
     );
     let picture = Picture::of([table, speeds], "The run does not show what each kind of core costs.", [note])?;
-    Some(picture.saying(one_speed(data)))
+    Some(picture.finding([one_speed(data).map(|text| Outcome::holds(text, []))]))
 }
 
 #[cfg(test)]

@@ -68,7 +68,10 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let chart = chart.ruled(rules.into_iter().collect());
     let otherwise = "The run does not show where false sharing ends, because too few strides have a reliable \
                      figure.";
-    Some(Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?.saying(said))
+    Some(
+        Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?
+            .saying(said.map(|text| Outcome::holds(text, []))),
+    )
 }
 
 fn bytes(case: &Case) -> u64 {

@@ -164,7 +164,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         "Too few fences have a figure in this run.",
         [cpu, gpu, stores],
     )?;
-    Some(picture.saying(cpu_sentence(data)))
+    Some(picture.finding([cpu_sentence(data).map(|text| Outcome::holds(text, []))]))
 }
 
 /// The cells of one order, on the CPU and by reach on the GPU.

@@ -33,11 +33,11 @@ fn waking(data: &RunData) -> Option<Outcome> {
         let slept = wait::slept(data.case(asleep.row)).map_or(String::new(), |slept| format!(" {slept}"));
         (both.is_certain(), format!("{}{slept} ({ways})", both.more), both.more.to_string(), both.ratio)
     };
-    let longer = wait::after_longer_sleeps(data).map_or(String::new(), |longer| format!(". Waking takes {longer}"));
+    let longer = wait::after_longer_sleeps(data).map(|longer| format!("Waking takes {longer}."));
     let text = format!(
-        "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning thread ({awake}){longer}."
+        "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning thread ({awake})."
     );
-    is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]).headed(headline))
+    is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]).headed(headline).followed_by(longer))
 }
 
 /// The kinds of hand-offs, in the order of their colours: what a label adds to the name.

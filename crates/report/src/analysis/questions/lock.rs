@@ -236,7 +236,10 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
                 word in each cache line.";
     let otherwise = "The run does not show which lock is the cheapest.";
     let outsides: BTreeSet<Option<Work>> = places.keys().map(|(outside, _, _)| *outside).collect();
-    Some(Picture::of(outsides.into_iter().map(map), otherwise, [Some(note.to_owned())])?.saying(Some(text)))
+    Some(
+        Picture::of(outsides.into_iter().map(map), otherwise, [Some(note.to_owned())])?
+            .saying(Some(Outcome::holds(text, []))),
+    )
 }
 
 fn amount(work: Option<Work>, side: &str) -> String {

@@ -148,7 +148,7 @@ impl Answer {
 struct Picture {
     charts: Vec<Spec>,
     /// What they show beyond the sentences.
-    text: Option<String>,
+    said: Option<Outcome>,
     /// The text instead of sentences, where the run has no rows for one.
     otherwise: &'static str,
     /// What the charts do not show, and why.
@@ -163,19 +163,23 @@ impl Picture {
         sentences: impl IntoIterator<Item = Option<String>>,
     ) -> Option<Self> {
         let charts: Vec<Spec> = charts.into_iter().flatten().collect();
-        (!charts.is_empty()).then(|| Self { charts, text: None, otherwise, note: joined(sentences, " ") })
+        (!charts.is_empty()).then(|| Self { charts, said: None, otherwise, note: joined(sentences, " ") })
     }
 
-    fn saying(self, text: Option<String>) -> Self {
-        Self { text, ..self }
+    fn saying(self, said: Option<Outcome>) -> Self {
+        Self { said, ..self }
     }
 
     /// With what they say where one of these is certain; the note has what all of them leave open.
     fn finding(self, found: impl IntoIterator<Item = Option<Outcome>>) -> Self {
         let found: Vec<Outcome> = found.into_iter().flatten().collect();
         let is_decided = found.iter().any(|one| one.verdict == Truth::Holds);
-        let text = joined(found.into_iter().map(|one| Some(one.sentence)), " ");
-        if is_decided { self.saying(text) } else { Self { note: joined([text, self.note], " "), ..self } }
+        let all = found.into_iter().reduce(|all, one| all.followed_by([one.sentence]));
+        if is_decided {
+            self.saying(all)
+        } else {
+            Self { note: joined([all.map(|all| all.sentence), self.note], " "), ..self }
+        }
     }
 }
 
@@ -220,11 +224,11 @@ pub(crate) fn answers(data: &RunData) -> Answers {
 /// Every certain sentence, with the values of what it depends on.
 #[cfg(test)]
 pub(crate) fn sentences(data: &RunData) -> Vec<(Outcome, Vec<String>)> {
+    let words = |conditions: Vec<(condition::On, String)>| conditions.into_iter().map(|(_, words)| words).collect();
     let all = QUESTIONS.iter().flat_map(|question| question.sentences);
     let certain = all.filter_map(|sentence| Some((sentence, sentence.outcome(data)?)));
     let certain = certain.filter(|(_, outcome)| outcome.verdict != Truth::Open);
     certain
-    let words = |conditions: Vec<(condition::On, String)>| conditions.into_iter().map(|(_, words)| words).collect();
         .map(|(sentence, outcome)| (words(sentence.conditions(data, &outcome.rows)), outcome))
         .map(|(a, b)| (b, a))
         .collect()
@@ -251,7 +255,7 @@ pub(crate) struct Decision {
 pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     let is_certain = !lacks_intervals(data);
     let of = |question: &Question| {
-        let Picture { charts, text, otherwise, note } = (question.picture)(data)?;
+        let Picture { charts, said, otherwise, note } = (question.picture)(data)?;
         let own = |all: &[Answer]| -> Vec<Outcome> {
             all.iter().filter(|answer| answer.figure == question.id).map(|answer| answer.outcome.clone()).collect()
         };
@@ -260,21 +264,21 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
         if rows.is_empty() {
             rows = top.iter().flat_map(|one| one.rows.clone()).collect();
         }
-        let drawn = text.map(|text| Outcome::of(Truth::Holds, text));
-        let certain: Vec<Outcome> = top.into_iter().chain(drawn).chain(rest).collect();
+        let certain: Vec<Outcome> = top.into_iter().chain(said).chain(rest).collect();
         let is_decided = !certain.is_empty();
         let open = || {
-            let found = question.sentences.iter().filter_map(|sentence| sentence.outcome(data));
-            found
-                .map(|one| (one.verdict, one.sentence))
-                .find_map(|(verdict, why)| (verdict == Truth::Open).then_some(why))
+            let mut found = question.sentences.iter().filter_map(|sentence| sentence.outcome(data));
+            found.find(|one| one.verdict == Truth::Open)
         };
         let undecided = || match open() {
-            _ if !is_certain => WITHOUT_INTERVALS.to_owned(),
-            Some(reason) => format!("Undecided: {reason}."),
-            None => otherwise.to_owned(),
+            _ if !is_certain => [WITHOUT_INTERVALS.to_owned(), String::new()],
+            Some(open) => {
+                let open = open.within("Undecided: ", ".");
+                open.first_apart(&open.sentence)
+            }
+            None => [otherwise.to_owned(), String::new()],
         };
-        let claim = first_apart(if is_decided { said_once(&certain) } else { undecided() });
+        let claim = certain.first().map_or_else(undecided, |first| first.first_apart(&said_once(&certain)));
         Some(Decision { id: question.id, question: question.title, claim, is_decided, rows, charts, note })
     };
     QUESTIONS.iter().filter_map(of).collect()
@@ -286,20 +290,6 @@ fn said_once(certain: &[Outcome]) -> String {
         |at: usize| certain[at + 1..].iter().any(|later| later.measured_with == certain[at].measured_with);
     let of = |(at, one): (usize, &Outcome)| if is_said_later(at) { one.sentence.clone() } else { one.text() };
     certain.iter().enumerate().map(of).collect::<Vec<_>>().join(" ")
-}
-
-/// The first sentence, and the others.
-fn first_apart(text: String) -> [String; 2] {
-    let is_end = |at: usize| {
-        let before = text[..at].strip_suffix('.').and_then(|text| text.chars().next_back());
-        let after = text[at + 1..].chars().next();
-        before.is_some_and(|last| last.is_alphanumeric() || last == ')')
-            && after.is_some_and(|first| first.is_uppercase() || first.is_ascii_digit() || first == '_')
-    };
-    match text.match_indices(' ').find(|(at, _)| is_end(*at)) {
-        Some((at, _)) => [text[..at].to_owned(), text[at + 1..].to_owned()],
-        None => [text, String::new()],
-    }
 }
 
 /// The text instead of sentences about figures without intervals, such as those of other tools.
@@ -506,6 +496,18 @@ mod tests {
         assert_eq!(decisions(&data(hostile), &Answers::default()), []);
         let skipped = Row { verdict: Verdict::Skipped("none".into()), ..lock("ticket", 16, 1.0) };
         assert_eq!(decisions(&data(vec![skipped]), &Answers::default()), []);
+    }
+
+    /// Points within a sentence, and sentences that end with another sign, decide nothing.
+    #[test]
+    fn the_first_sentence_is_what_was_said_first() {
+        let certain = Outcome::holds("It takes 5 ns vs. 9 ns, less by 44 %.".to_owned(), []);
+        let both = certain.clone().followed_by(["Waking takes longer.".to_owned()]);
+        assert_eq!(both.first_apart(&both.text()), [certain.text(), "Waking takes longer.".to_owned()]);
+        assert_eq!(certain.first_apart(&certain.text()), [certain.text(), String::new()]);
+        let open =
+            Outcome::open("which is best".to_owned()).followed_by(["Two are".to_owned()]).within("Undecided: ", ".");
+        assert_eq!(open.first_apart(&open.sentence), ["Undecided: which is best", "Two are."]);
     }
 
     #[test]

@@ -37,12 +37,13 @@ fn in_turn(data: &RunData) -> Option<Outcome> {
         // The first sentence names the operation for those after it.
         let against =
             if at > 0 && last.first == *lead { "Against".to_owned() } else { format!("{} against", last.first) };
-        Some(format!("{against} {}: {}{}.", last.other, of(last), alone.unwrap_or_default()))
+        Some(format!("{against} {}: {}{}", last.other, of(last), alone.unwrap_or_default()))
     };
-    let text = joined(all.iter().enumerate().map(said), " ")?;
+    let sentences: Vec<String> = all.iter().enumerate().filter_map(said).collect();
     if data.run.compared.iter().all(|one| one.ratio.is_none()) {
-        return Some(Outcome::open(text.trim_end_matches('.').to_owned()));
+        return Some(Outcome::open(sentences.join(". ")));
     }
+    let mut sentences = sentences.into_iter().map(|text| format!("{text}."));
     // As in the words, a ratio above 1 is what is better about the faster one.
     let told = |one: &OwnComparison| {
         let is_faster = one.is_faster.unwrap_or(one.high.is_some_and(|high| high < 1.0));
@@ -50,7 +51,8 @@ fn in_turn(data: &RunData) -> Option<Outcome> {
     };
     let ratio = told(all.first()?.last()?).map_or_else(String::new, |ratio| format!("{} times", figure::ratio(ratio)));
     let ids = all.iter().flat_map(|own| [&own[0].first, &own[0].other]);
-    Some(Outcome::holds(text, ids.flat_map(|id| rows(data, id, None)).collect::<BTreeSet<usize>>()).headed(ratio))
+    let rows: BTreeSet<usize> = ids.flat_map(|id| rows(data, id, None)).collect();
+    Some(Outcome::holds(sentences.next()?, rows).headed(ratio).followed_by(sentences))
 }
 
 /// The ratios over the threads, or over the blocks where these vary alone.

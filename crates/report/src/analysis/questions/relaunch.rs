@@ -93,44 +93,44 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let swept = Matched::swept(data, peers.like).and_then(|matched| matched.by_length(data));
     let swept = swept.map(|found| (found, "read and write the L2 cache"));
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
-    let is_barrier = |name: &str| name.starts_with("a grid barrier");
+    let is_barrier = |row: usize| has_role(data, data.case(row), Role::GridBarrier);
+    // The answer, and what costs more.
     let in_words = |(along, what): &(Along<'_>, &str), is: &str| {
         let cheapest = along.in_words("kernels lasting ", "µs");
         // What is dearer is told of the two usual ways: the cheapest barrier, and kernels one after the other in a stream.
-        let has_barrier = along.any(|names| names.iter().any(|name| is_barrier(name)));
+        let has_barrier = along.any(|ways| ways.iter().any(|one| is_barrier(one.index)));
         let all = along.dearer();
-        let of = |fits: &dyn Fn(&str) -> bool| all.iter().find(|(name, _)| fits(name));
-        let barrier = of(&is_barrier).filter(|_| !has_barrier);
-        let stream = of(&|name| name == words("gpu.launch.stream").0);
+        let barrier = all.iter().find(|(_, cost)| is_barrier(cost.index)).filter(|_| !has_barrier);
+        let stream = all.iter().find(|(_, cost)| cost.row.case.primitive == "gpu.launch.stream");
         let usual: Vec<String> = barrier.into_iter().chain(stream).map(|(name, cost)| with_cost(name, cost)).collect();
         let be = if usual.len() == 1 { "is" } else { "are" };
         let at = if along.is_one_stop() { "" } else { " at every measured length" };
-        let dearer = enumerated(usual).map(|names| format!(". {} {be} slower{at}", capitalized(&names)));
-        let dearer = dearer.unwrap_or_default();
-        Some(format!("{what}{is} {cheapest}{dearer}"))
-    };
-    let text = |first: &str, next: &str, between: &str| {
-        let one = |(at, one): (usize, _)| in_words(one, if at == 0 { first } else { next });
-        joined(found.iter().enumerate().map(one), between).map(|text| format!("between kernels that {text}"))
+        let dearer = enumerated(usual).map(|names| format!("{} {be} slower{at}", capitalized(&names)));
+        (format!("between kernels that {what}{is} {cheapest}"), dearer)
     };
     let size = naming::grid_size(peers.like);
     // Either none of the cheapest is a barrier, or all of them are.
-    let decides =
-        |names: &[String]| names.iter().all(|name| is_barrier(name)) || !names.iter().any(|name| is_barrier(name));
+    let decides = |ways: &[&Entrant<'_>]| {
+        let barriers = ways.iter().filter(|one| is_barrier(one.index)).count();
+        barriers == 0 || barriers == ways.len()
+    };
     if !found.iter().any(|(along, _)| along.any(decides)) {
-        return Some(Outcome::open(format!(
-            "how best to synchronize a grid of {size} ({})",
-            text(":", ":", "; between kernels that ")?
-        )));
+        let all =
+            found.iter().map(|one| in_words(one, ":")).map(|(answer, dearer)| joined([Some(answer), dearer], ". "));
+        return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({})", joined(all, "; ")?)));
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
     let first = format!(", the cheapest way to synchronize a grid of {size} is");
     let is_one_length = found.iter().all(|(along, _)| along.is_one_stop());
-    let measured = if is_one_length { " No other length was measured (--preset standard measures more)." } else { "" };
-    let text =
-        format!("{}.{measured}", capitalized(&text(&first, ", the cheapest way is", ". Between kernels that ")?));
-    let first = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
-    Some(Outcome::holds(text, rows).headed(first))
+    let all = found.iter().enumerate().flat_map(|(at, one)| {
+        let (answer, dearer) = in_words(one, if at == 0 { first.as_str() } else { ", the cheapest way is" });
+        [Some(answer), dearer]
+    });
+    let mut sentences = all.flatten().map(|text| format!("{}.", capitalized(&text)));
+    let cost = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
+    let outcome = Outcome::holds(sentences.next()?, rows).headed(cost).followed_by(sentences);
+    let measured = "No other length was measured (--preset standard measures more).".to_owned();
+    Some(outcome.followed_by(is_one_length.then_some(measured)))
 }
 
 /// What the best programmatic launch saves of the gap between two kernels in a stream, of the grid that is compared with barriers.

@@ -146,10 +146,9 @@ pub(super) fn cheapest_in_words(
     let others = enumerated(others).map(|others| format!("; {others}")).unwrap_or_default();
     let (threads, cheapest, times) = (size_and_place(data, peers.like)?, contest.cheapest(noun), win.ratio(&next_cost));
     let Win { name, cost, .. } = &win;
-    let text = format!(
-        "At {threads}, {name} ({cost}) is the {cheapest}{of_winner}. The next cheapest, {next}, costs {times} as much{others}."
-    );
-    Some(Outcome::holds(text, win.rows()).headed(cost))
+    let text = format!("At {threads}, {name} ({cost}) is the {cheapest}{of_winner}.");
+    let after = format!("The next cheapest, {next}, costs {times} as much{others}.");
+    Some(Outcome::holds(text, win.rows()).headed(cost).followed_by([after]))
 }
 
 /// `16 threads`, `16 threads across sockets`.
@@ -199,16 +198,13 @@ pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u
     }
     let certain: Vec<String> =
         in_groups(certain).into_iter().map(|(name, places)| format!("{name} {}", enumeration(&places))).collect();
-    match (certain.is_empty(), open.is_empty()) {
-        (true, true) => None,
-        (true, false) => {
-            Some(Outcome::open(format!("The run does not show which {noun} is the cheapest. {}", open.join(" "))))
-        }
-        (false, _) => {
-            let first = format!("The cheapest {measured}{noun} is {}.", enumeration(&certain));
-            Some(Outcome::holds([&[first], &open[..]].concat().join(" "), []))
-        }
-    }
+    let first = if certain.is_empty() {
+        open.first()?;
+        Outcome::open(format!("The run does not show which {noun} is the cheapest."))
+    } else {
+        Outcome::holds(format!("The cheapest {measured}{noun} is {}.", enumeration(&certain)), [])
+    };
+    Some(first.followed_by(open))
 }
 
 /// Neighbouring numbers at which the same rivals may be the cheapest, with the contest at the last one.
@@ -232,8 +228,8 @@ impl<'a> Along<'a> {
     }
 
     /// Whether this is true of those that may be the cheapest at one of the numbers.
-    pub(super) fn any(&self, of: impl Fn(&[String]) -> bool) -> bool {
-        self.stops.iter().map(|(_, contest)| contest.candidates()).any(|names| !names.is_empty() && of(&names))
+    pub(super) fn any(&self, of: impl Fn(&[&Entrant<'a>]) -> bool) -> bool {
+        self.stops.iter().map(|(_, contest)| contest.contenders()).any(|all| !all.is_empty() && of(&all))
     }
 
     /// Whether there is one number alone.
