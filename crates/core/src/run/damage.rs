@@ -83,7 +83,7 @@ pub(crate) fn records(table: &[u8], number: u64, cells: usize) -> impl Iterator<
         }
         let mut bytes = first_line(&table[start..])?;
         let (mut count, mut found) = (1, record(bytes));
-        if found.as_ref().is_err_and(|reason| reason == OPEN_QUOTE) {
+        if matches!(found, Err(Unreadable::OpenQuote)) {
             // The quote may close further down. What it closes has as many cells as any other record.
             let mut length = bytes.len();
             for further in 2..=MOST_BREAKS {
@@ -100,7 +100,7 @@ pub(crate) fn records(table: &[u8], number: u64, cells: usize) -> impl Iterator<
         }
         let line = number;
         (start, number) = (start + bytes.len(), number + count);
-        Some((line, bytes, found))
+        Some((line, bytes, found.map_err(|why| why.to_string())))
     })
 }
 
@@ -110,20 +110,29 @@ fn first_line(rest: &[u8]) -> Option<&[u8]> {
     (end > 0).then(|| &rest[..end])
 }
 
-const OPEN_QUOTE: &str = "a quote is not closed";
+/// Why a line is no record.
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error("it is not UTF-8")]
+    NotUtf8,
+    #[error("it contains zero bytes")]
+    ZeroBytes,
+    #[error("a quote is not closed")]
+    OpenQuote,
+}
 
-fn record(line: &[u8]) -> Result<StringRecord, String> {
+fn record(line: &[u8]) -> Result<StringRecord, Unreadable> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
-    let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
+    let text = std::str::from_utf8(line).map_err(|_| Unreadable::NotUtf8)?;
     if text.contains('\0') {
-        return Err("it contains zero bytes".to_owned());
+        return Err(Unreadable::ZeroBytes);
     }
     let quotes = text.matches('"').count();
     if quotes == 0 {
         return Ok(text.split(',').collect());
     }
     if quotes % 2 == 1 {
-        return Err(OPEN_QUOTE.to_owned());
+        return Err(Unreadable::OpenQuote);
     }
     Ok(cells(text))
 }
