@@ -70,18 +70,18 @@ impl History {
             return Decision::Done(code);
         }
         let end = left.end;
-        let what = match end {
-            End::Code(LABORATORY_LOST) => "its threads, or its device, did not come back".to_owned(),
-            End::Code(PANICKED) => "the process that measured it panicked".to_owned(),
-            End::Code(SAID..MOST_SAID) => format!("the process that measured it {WITHOUT_A_WORD}"),
-            End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
-            end => format!("the process that measured it {end}"),
+        let last_words = self.last_words.take().map(|words| format!(" (its last words: {words})")).unwrap_or_default();
+        let what_of = |process: &str| {
+            let what = match end {
+                End::Code(LABORATORY_LOST) => "its threads, or its device, did not come back".to_owned(),
+                End::Code(PANICKED) => format!("{process} panicked"),
+                End::Code(SAID..MOST_SAID) => format!("{process} {WITHOUT_A_WORD}"),
+                End::Hung(limit) => format!("it did not end within {}", humantime::format_duration(limit)),
+                end => format!("{process} {end}"),
+            };
+            what + &last_words
         };
-        let what = match self.last_words.take() {
-            Some(words) => format!("{what} (its last words: {words})"),
-            None => what,
-        };
-        let at_start = what.replace("that measured it ", "");
+        let [what, at_start] = ["the process that measured it", "the process"].map(what_of);
         if matches!(end, End::Outside(Outside::CpuTimeLimit(_))) {
             // Another one would end there too.
             return Decision::Impossible(format!("{}: {at_start}; raise it", doing(step)));
