@@ -5,7 +5,7 @@ use syncscope_core::Row;
 use syncscope_core::stats::Interval;
 
 use crate::figure::extremes;
-use crate::reading::{NO_NUMBER, Reading, State, bound, interval_within_run};
+use crate::reading::{Reading, State, bound, interval_within_run, lacks_number};
 
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -219,9 +219,8 @@ pub(crate) struct Cell {
 impl Cell {
     /// The cost of a row. A cell that says of no cost has no colour of one.
     pub(crate) fn of(row: &Row, index: usize) -> Self {
-        let text = Reading::of(row).figure;
-        let value = Point::cost(row, index, 0.0).y.filter(|_| text != NO_NUMBER);
-        Self { value, ..Self::note(text, index) }
+        let value = Point::cost(row, index, 0.0).y.filter(|_| !lacks_number(row));
+        Self { value, ..Self::note(Reading::of(row).figure, index) }
     }
 
     /// Words about a row.
@@ -423,6 +422,7 @@ impl Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::NO_NUMBER;
     use syncscope_core::{Case, Nanoseconds, Verdict};
 
     fn row(verdict: Verdict) -> Row {

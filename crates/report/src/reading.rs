@@ -112,6 +112,12 @@ impl Reading {
     }
 }
 
+/// Whether a row that was measured has neither a figure nor a range that may be written.
+pub(crate) fn lacks_number(row: &Row) -> bool {
+    let is_measured = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_));
+    is_measured && !matches!(State::of(row), State::Resolved | State::Rough | State::Bound) && range(row).is_none()
+}
+
 /// The interval to compare a row with others of its run by. Rows of older versions have one interval for everything.
 pub fn interval_within_run(row: &Row) -> Option<Interval> {
     row.ns_within.or(row.ns_interval)

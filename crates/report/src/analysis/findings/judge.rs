@@ -8,7 +8,7 @@ use super::super::phrases::joined;
 use super::{Outcome, Truth};
 use crate::figure;
 use crate::naming;
-use crate::reading::{NO_NUMBER, in_range, interval_within_run};
+use crate::reading::{in_range, interval_within_run, lacks_number};
 
 /// "Constant", "identical", "no difference", "similar": costs within this factor. It is the factor within which the report
 /// takes costs for one level elsewhere (core-to-core matrix, end of false sharing).
@@ -151,7 +151,7 @@ impl Unit {
     pub(super) fn cost(self, known: &Known<'_>) -> String {
         match known.cycles_figure().filter(|_| self == Self::Cycles) {
             Some(cycles) => figure::cycles(cycles.value()),
-            None if known.to_string() == NO_NUMBER && known.bounds.high > 0.0 => in_range(known.bounds),
+            None if lacks_number(known.row) && known.bounds.high > 0.0 => in_range(known.bounds),
             None => known.to_string(),
         }
     }
