@@ -24,7 +24,7 @@ pub(super) fn sentence(column: &Column<'_, '_>) -> Option<String> {
         let Some(usual) = median(&known.iter().map(|known| known.0).collect::<Vec<_>>()) else { continue };
         compared += 1;
         if known.iter().all(|known| own.high < known.1.low || known.1.high < own.low) {
-            apart.push(format!("{} ({} times the median of the others)", rung.title, figure::ratio(ns / usual)));
+            apart.push(format!("{} ({} times the median of the others)", rung.full_title(), figure::ratio(ns / usual)));
         }
     }
     let (runs, count) = (column.runs.len(), apart.len());

@@ -35,7 +35,7 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Ranking]) -> Strin
         return "<p class=\"empty\">None of these runs has a row of the cost ladder.</p>".to_owned();
     }
     let operation = |line: &Ranking| {
-        let Rung { id, level, title, .. } = line.rung;
+        let (Rung { id, level, .. }, title) = (line.rung, line.rung.full_title());
         let ranked = ranked(line);
         // Published figures take no part where others have one.
         let compared = || ranked.iter().filter(|(_, figure)| figure.is_compared());
@@ -63,7 +63,7 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Ranking]) -> Strin
         let rows: String =
             ranked.iter().map(|(index, figure)| row(line, &columns[*index], *index, figure, axis.as_ref())).collect();
         let scale = axis.map_or_else(|| "no figure".to_owned(), |axis| axis.label());
-        let [level, title, first] = [level, title, (first + &own).as_str()].map(escape);
+        let [level, title, first] = [*level, title.as_str(), (first + &own).as_str()].map(escape);
         format!(
             "<details class=\"operation{unlike}\" id=\"{id}\" data-words=\"{level}\"><summary><b>{title}</b> <span class=\"cost-note\">{first}</span><span class=\"strip\" aria-hidden=\"true\"><span>{dots}</span></span></summary>\
              <p class=\"links\"><a href=\"#{id}\">Link</a></p>\
@@ -136,7 +136,7 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String 
             // Alone it has no place.
             let rank = compared.iter().position(|(index, _)| *index == at).filter(|_| compared.len() > 1);
             let rank = rank.map(|rank| format!("{} of {}", rank + 1, compared.len())).unwrap_or_default();
-            let title = escape(&format!("{}: {}", line.rung.level, line.rung.title));
+            let title = escape(&format!("{}: {}", line.rung.level, line.rung.full_title()));
             Some(format!(
                 "<tr><th scope=\"row\"><a href=\"#{}\">{title}</a>{}</th>{}<td>{rank}</td></tr>",
                 line.rung.id,

@@ -192,7 +192,7 @@ impl Pair<'_> {
     /// `Cluster, Barrier, 8 blocks (405 ns here, 167 ns stored)`.
     fn words(&self) -> String {
         let (own, stored) = (Reading::of(self.row).figure, figure::time(self.stored.ns));
-        format!("{}, {} ({own} here, {stored} stored)", self.rung.level, self.rung.title.trim_end_matches(", best"))
+        format!("{}, {} ({own} here, {stored} stored)", self.rung.level, self.rung.title)
     }
 }
 

@@ -17,7 +17,18 @@ use super::matrix::PRIMITIVE as HANDOFF;
 use super::usual::WARP;
 
 const fn of(id: &'static str, level: &'static str, title: &'static str, choice: Choice, fits: &'static [Fit]) -> Rung {
-    Rung { id, level, title, choice, fits }
+    Rung { id, level, title, choice, fits, of: "" }
+}
+
+/// The best of several designs.
+const fn best(
+    id: &'static str,
+    level: &'static str,
+    title: &'static str,
+    choice: Choice,
+    fits: &'static [Fit],
+) -> Rung {
+    Rung { of: ", best", ..of(id, level, title, choice, fits) }
 }
 
 /// The usual case of the fewest threads.
@@ -38,7 +49,7 @@ const fn pair(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Ru
 
 /// The cheapest barrier of several devices.
 const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Rung {
-    of(id, "System", title, Choice::Cheapest(Role::DeviceBarrier, Size::Fewest), fits)
+    best(id, "System", title, Choice::Cheapest(Role::DeviceBarrier, Size::Fewest), fits)
 }
 
 /// The rungs, from the smallest level to the largest, CPU first.
@@ -70,10 +81,10 @@ pub const LADDER: &[Rung] = {
         pair("handoff.package", "Hand-off, same package", &[Group("same_package")]),
         pair("handoff.across", "Hand-off, across packages", &[Group("across")]),
         of("wake", "Two threads", "Wake a sleeping thread", CheapestSleep, &[Pair(false)]),
-        of("barrier.2", "Two threads", "Barrier, best", Cheapest(ThreadBarrier, Fewest), &[Threads(2)]),
+        best("barrier.2", "Two threads", "Barrier", Cheapest(ThreadBarrier, Fewest), &[Threads(2)]),
         of("add.threads", "All threads", "Atomic add, contended", Usual("cpu.atomic.add", Most), &[Team]),
-        of("barrier.threads", "All threads", "Barrier, best", Cheapest(ThreadBarrier, Most), &[Team]),
-        of("lock.threads", "All threads", "Lock, contended, best", Cheapest(ThreadLock, Most), &[Team]),
+        best("barrier.threads", "All threads", "Barrier", Cheapest(ThreadBarrier, Most), &[Team]),
+        best("lock.threads", "All threads", "Lock, contended", Cheapest(ThreadLock, Most), &[Team]),
         usual("warp.converged", "Warp", "Barrier, converged", SYNCWARP, &[OneBlock(WARP), Group("converged")]),
         usual("warp.divergent", "Warp", "Barrier, divergent", SYNCWARP, &[OneBlock(WARP), Group("divergent")]),
         usual("warp.shuffle", "Warp", "Shuffle", "gpu.shuffle.idx", &[OneBlock(WARP)]),
@@ -88,7 +99,7 @@ pub const LADDER: &[Rung] = {
         usual("add.warp.latency", "Device", "Atomic add, one warp, latency", ADD, &[OneWarpAdds(Global, Latency)]),
         usual("add.warp", "Device", "Atomic add, one warp, throughput", ADD, &[OneWarpAdds(Global, Throughput)]),
         of("add.device", "Device", "Atomic add, all threads", Usual(ADD, Most), &[AllAdd]),
-        of("grid", "Device", "Grid barrier, best", Cheapest(GridBarrier, Fewest), &[Filled]),
+        best("grid", "Device", "Grid barrier", Cheapest(GridBarrier, Fewest), &[Filled]),
         usual("grid.cooperative", "Device", "Grid barrier, cooperative", "gpu.grid.cooperative", &[Filled]),
         usual("grid.counter", "Device", "Grid barrier, counter", "gpu.grid.counter", &[Filled]),
         usual("grid.lock_free", "Device", "Grid barrier, lock-free", "gpu.grid.lock_free", &[Filled]),
@@ -113,9 +124,9 @@ pub const LADDER: &[Rung] = {
         ),
         usual("launch.empty", "Device", "Empty kernels, rate of the host", "gpu.launch.stream", &[Group(EMPTY_KERNEL)]),
         usual("fence.system", "System", "Fence, system", "gpu.fence.system", &[OneBlock(WARP)]),
-        of_devices("devices.2", "Barrier, 2 devices, best", &[Devices(2)]),
-        of_devices("devices.4", "Barrier, 4 devices, best", &[Devices(4)]),
-        of_devices("devices.8", "Barrier, 8 devices, best", &[Devices(8)]),
+        of_devices("devices.2", "Barrier, 2 devices", &[Devices(2)]),
+        of_devices("devices.4", "Barrier, 4 devices", &[Devices(4)]),
+        of_devices("devices.8", "Barrier, 8 devices", &[Devices(8)]),
         usual("host.flag", "CPU and GPU", "Flag there and back", "hybrid.flag.round_trip", &[]),
         usual("host.launch", "CPU and GPU", "Kernel launch and wait", "gpu.launch.stream_sync", &[]),
         usual("message.node", "Processes", "Message, one node", "mpi.handoff.pingpong", &[Nodes(1)]),
@@ -280,7 +291,7 @@ mod tests {
     fn rungs_are_distinct_and_each_level_is_one_sequence() {
         let ids: HashSet<_> = LADDER.iter().map(|rung| rung.id).collect();
         assert_eq!(ids.len(), LADDER.len());
-        let names: HashSet<_> = LADDER.iter().map(|rung| (rung.level, rung.title)).collect();
+        let names: HashSet<_> = LADDER.iter().map(|rung| (rung.level, rung.full_title())).collect();
         assert_eq!(names.len(), LADDER.len());
         let mut levels: Vec<_> = LADDER.iter().map(|rung| rung.level).collect();
         levels.dedup();

@@ -141,7 +141,7 @@ const MOST_NAMES: usize = 3;
 /// The title of a rung with the names of the cheapest primitives where all runs agree on them: in short and, where names are left out,
 /// in full. Blocks and threads of the kernels are in it where a barrier of a grid and a launch could be compared: costs depend on them.
 fn title<'s>(rung: &Rung, grid: Option<String>, found: impl Iterator<Item = &'s Selected>) -> (String, Option<String>) {
-    let title = grid.map_or_else(|| rung.title.to_owned(), |grid| format!("{}, {grid}", rung.title));
+    let title = grid.map_or_else(|| rung.full_title(), |grid| format!("{}, {grid}", rung.full_title()));
     match unique(found.map(|one| (one.note.as_deref(), one.names.len())))[..] {
         [(Some(_), 0)] => (format!("{title} (no figure)"), None),
         [(Some(note), 1..=MOST_NAMES)] => (format!("{title}: {note}"), None),

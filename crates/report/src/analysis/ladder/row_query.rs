@@ -106,9 +106,18 @@ pub struct Rung {
     /// The part of the machine that synchronizes.
     pub level: &'static str,
     /// The operation.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
+    /// That it is the best of several designs; empty where there is one.
+    pub(super) of: &'static str,
     pub(super) choice: Choice,
     pub(super) fits: &'static [Fit],
+}
+
+impl Rung {
+    /// The operation, and whether it is the best of several designs.
+    pub fn full_title(&self) -> String {
+        format!("{}{}", self.title, self.of)
+    }
 }
 
 /// The row that answers a question.
