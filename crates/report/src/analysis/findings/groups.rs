@@ -273,13 +273,13 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     // Why a claim about a NOP cannot be tested names it.
     let evidence = least.row.evidence.as_deref().filter(|_| !is_nop(&least));
     let evidence = evidence.map(|text| format!(" ({text})")).unwrap_or_default();
-    let group = least.row.case.group.as_ref().map(crate::naming::group).unwrap_or_default();
-    let group = group.replace("coalesced ", "a coalesced group of ");
+    let group = least.row.case.group_number(NEIGHBOURS[1]).unwrap_or_default();
     let which = match known.len() {
         1 => "the only one measured".to_owned(),
         count => format!("the cheapest of {count} coalesced groups"),
     };
-    let sentence = format!("{group}, {which}, costs {}{evidence}", Unit::of([&least]).sized(&least));
+    let sentence =
+        format!("a coalesced group of {group}, {which}, costs {}{evidence}", Unit::of([&least]).sized(&least));
     let rows = [least.index].into_iter().chain(known.iter().map(|(row, _)| row.index));
     Some(Outcome::of(verdict, sentence).on(unique(rows)))
 }

@@ -376,10 +376,11 @@ pub(super) fn of_peers(
     caution: impl FnOnce(&mut Choice, &Case),
 ) -> Option<Situation> {
     let Some(peers) = peers else {
-        return missing_size(inquiry, (on, role, what.trim_start_matches(", ")), |_| true);
+        return missing_size(inquiry, (on, role, what), |_| true);
     };
     let decision = decide(inquiry, &peers.contest(Basis::Run))?.taking(|choice| caution(choice, peers.like));
-    Some((on, format!("{}{what}", naming::size(peers.like)), decision))
+    let what = Some(what).filter(|what| !what.is_empty()).map(str::to_owned);
+    Some((on, joined([Some(naming::size(peers.like)), what], ", ")?, decision))
 }
 
 /// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.

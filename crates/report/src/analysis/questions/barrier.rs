@@ -205,8 +205,8 @@ pub(super) fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let block = Peers::of(data, Role::BlockBarrier, one_block, Size::Most);
     let kinds = [
         (Domain::Cpu, Role::ThreadBarrier, team, ""),
-        (Domain::Gpu, Role::BlockBarrier, block, ", one block"),
-        (Domain::Gpu, Role::GridBarrier, of_grid(data, threads), ", whole grid"),
+        (Domain::Gpu, Role::BlockBarrier, block, "one block"),
+        (Domain::Gpu, Role::GridBarrier, of_grid(data, threads), "whole grid"),
     ];
     let of = |kind: (Domain, Role, Option<Peers<'_>>, &str)| {
         let role = kind.1;
