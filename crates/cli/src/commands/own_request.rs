@@ -228,17 +228,9 @@ impl OwnRequest {
                     let id = a.1.get(&compared.b.case.id()).filter(|_| self.are_launches())?;
                     data.rows.iter().map(|row| &row.case).find(|case| case.id() == *id)
                 };
-                ratios.extend(by_case(&comparison).into_iter().map(|compared| OwnComparison {
-                    first: first.clone(),
-                    other: other.clone(),
-                    parameters: of_launch(compared).map_or_else(|| parameters(compared), in_parameters),
-                    threads: of_launch(compared).unwrap_or(&compared.a.case).threads,
-                    blocks: of_launch(compared).unwrap_or(&compared.a.case).blocks,
-                    ratio: compared.ratio.filter(|_| is_answered(compared.change)),
-                    low: compared.low,
-                    high: compared.high,
-                    is_faster: Some(compared.change == Change::Faster),
-                    words: change_in_words(&beside, compared, [first, other]),
+                ratios.extend(by_case(&comparison).into_iter().map(|compared| {
+                    let case = of_launch(compared).unwrap_or(&compared.a.case);
+                    stored(compared, case, &beside, [first, other])
                 }));
                 let answer = |compared: &ComparedCase<'_>| {
                     let [case_a, case_b] = [compared.a, compared.b].map(|row| row.case.id());
@@ -370,6 +362,23 @@ struct Compared {
     gate: Gate,
     texts: Vec<String>,
     ratios: Vec<OwnComparison>,
+}
+
+/// How the first operation compares with another one in a case, for the run.
+fn stored(compared: &ComparedCase<'_>, case: &Case, beside: &HashSet<CaseId>, names: [&str; 2]) -> OwnComparison {
+    let [first, other] = names.map(str::to_owned);
+    OwnComparison {
+        first,
+        other,
+        parameters: in_parameters(case),
+        threads: case.threads,
+        blocks: case.blocks,
+        ratio: compared.ratio.filter(|_| is_answered(compared.change)),
+        low: compared.low,
+        high: compared.high,
+        is_faster: Some(compared.change == Change::Faster),
+        words: change_in_words(beside, compared, names),
+    }
 }
 
 /// Whether it says how both costs stand to each other.
