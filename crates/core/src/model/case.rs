@@ -353,23 +353,10 @@ impl Case {
         let implied = Self { mode: None, ..self.clone() };
         if implied.id().0 == id { implied } else { self }
     }
-}
 
-impl fmt::Display for Case {
-    /// One line for people: `cpu.atomic.add i32 private/8 4 threads close`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.parameters() {
-            none if none.is_empty() => f.pad(&self.primitive),
-            parameters => f.pad(&format!("{} {parameters}", self.primitive)),
-        }
-    }
-}
-
-impl Case {
     /// All but the primitive: `i32 private/8 4 threads close`; empty where it has no parameter.
     pub fn parameters(&self) -> String {
-        let mut words = Vec::new();
-        words.extend(self.dtype.map(|dtype| dtype.to_string()));
+        let mut words: Vec<String> = self.dtype.map(|dtype| dtype.to_string()).into_iter().collect();
         words.extend(self.layout.map(|layout| match layout {
             Layout::Shared => "shared".to_owned(),
             Layout::Private { stride } => format!("private/{stride}"),
@@ -387,6 +374,13 @@ impl Case {
         words.extend(self.elements.map(|count| format!("{count} elements")));
         words.extend(self.work_in_words());
         words.join(" ")
+    }
+}
+
+impl fmt::Display for Case {
+    /// One line for people: `cpu.atomic.add i32 private/8 4 threads close`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(format!("{} {}", self.primitive, self.parameters()).trim_end())
     }
 }
 

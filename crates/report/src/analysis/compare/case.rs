@@ -10,8 +10,8 @@ use syncscope_core::words::words;
 use syncscope_core::sets::sets;
 use syncscope_core::{Row, Verdict};
 
-use super::hypotheses::not_comparable;
 use crate::analysis::phrases::joined;
+use crate::reading::has_cost_of_case;
 use crate::{figure, naming, reading};
 
 words! {
@@ -110,6 +110,25 @@ pub fn is_one_definition(a: &Row, b: &Row) -> bool {
     let have_same_actor = a.case.has_one_thread() || b.case.has_one_thread() || a.actor == b.actor;
     let is_one = a.case.mode == b.case.mode && have_same_actor && !have_other_instructions(a, b);
     a.case.primitive != b.case.primitive || is_one
+}
+
+/// What is said of the rows of two runs ends with one of these.
+pub const IN_RUNS: [&str; 2] = [" in A", " in B"];
+
+/// Why two rows of a case cannot be compared, if so.
+pub(super) fn not_comparable([a, b]: [&Row; 2], [in_a, in_b]: [&str; 2]) -> Option<String> {
+    // A cost below the resolution has an upper bound, which a resolved cost can be above.
+    let has_bound = |row: &Row| has_cost_of_case(row) || matches!(row.verdict, Verdict::BelowResolution(_));
+    if !has_bound(a) || !has_bound(b) || !(has_cost_of_case(a) || has_cost_of_case(b)) {
+        let [of_a, of_b] = [a, b].map(|row| reading::words(row.verdict.name()).to_owned());
+        return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a}{in_a}, {of_b}{in_b}") });
+    }
+    let actors = a.actor.zip(b.actor).filter(|(of_a, of_b)| a.case.actors() > 1 && of_a != of_b);
+    if let Some((of_a, of_b)) = actors {
+        return Some(format!("the cost of the {of_a} thread{in_a}, of the {of_b} thread{in_b}"));
+    }
+    let (of_a, of_b) = a.population.zip(b.population).filter(|(of_a, of_b)| of_a != of_b)?;
+    Some(format!("the population is `{of_a}`{in_a}, `{of_b}`{in_b} (SMT interference)"))
 }
 
 /// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.

@@ -5,13 +5,12 @@
 //! tests is corrected for the number of its cases.
 
 use syncscope_core::stats::Level;
-use syncscope_core::{Class, Detail, Row, Verdict, pairs_of_a_block};
+use syncscope_core::{Class, Detail, Row, pairs_of_a_block};
 
-use super::case::{Change, ComparedCase};
+use super::case::{Change, ComparedCase, IN_RUNS, not_comparable};
 use super::machine_state::MachineStates;
 use super::ratio;
 use super::ratio::UncertainCost;
-use crate::reading::{self, has_cost_of_case};
 
 /// A case before its verdict, which depends on all cases.
 pub(super) struct Draft<'a> {
@@ -115,25 +114,6 @@ pub(super) fn judge(drafts: &mut [Draft<'_>], threshold: f64) {
             case.least_change = ratio::least_seen(of_b, 1.0 + threshold, of_a, level / 2.0);
         }
     }
-}
-
-/// What is said of the rows of two runs ends with one of these.
-pub const IN_RUNS: [&str; 2] = [" in A", " in B"];
-
-/// Why two rows of a case cannot be compared, if so.
-pub(super) fn not_comparable([a, b]: [&Row; 2], [in_a, in_b]: [&str; 2]) -> Option<String> {
-    // A cost below the resolution has an upper bound, which a resolved cost can be above.
-    let has_bound = |row: &Row| has_cost_of_case(row) || matches!(row.verdict, Verdict::BelowResolution(_));
-    if !has_bound(a) || !has_bound(b) || !(has_cost_of_case(a) || has_cost_of_case(b)) {
-        let [of_a, of_b] = [a, b].map(|row| reading::words(row.verdict.name()).to_owned());
-        return Some(if of_a == of_b { format!("{of_a} in both") } else { format!("{of_a}{in_a}, {of_b}{in_b}") });
-    }
-    let actors = a.actor.zip(b.actor).filter(|(of_a, of_b)| a.case.actors() > 1 && of_a != of_b);
-    if let Some((of_a, of_b)) = actors {
-        return Some(format!("the cost of the {of_a} thread{in_a}, of the {of_b} thread{in_b}"));
-    }
-    let (of_a, of_b) = a.population.zip(b.population).filter(|(of_a, of_b)| of_a != of_b)?;
-    Some(format!("the population is `{of_a}`{in_a}, `{of_b}`{in_b} (SMT interference)"))
 }
 
 /// The ratio of what equal work costs in both, and its ends; `None` where it is the ratio of the means.

@@ -26,10 +26,10 @@ use self::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::placements;
 
-pub use self::case::{Change, ComparedCase, FamilyChange, instructions, is_one_definition};
+pub use self::case::{Change, ComparedCase, FamilyChange, IN_RUNS, instructions, is_one_definition};
 pub use self::differences::Difference;
 pub(crate) use self::hypotheses::measurement_blocks;
-pub use self::hypotheses::{IN_RUNS, error_of_intervals, rejected};
+pub use self::hypotheses::{error_of_intervals, rejected};
 pub use self::machine_state::{ClassChange, MachineStates};
 
 /// The relative change of a cost that counts where the user names no other: the default of `syncscope compare` and
