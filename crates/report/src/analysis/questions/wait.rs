@@ -285,9 +285,9 @@ mod tests {
 
     fn asked(data: &RunData, wait: Option<Duration>) -> Vec<(String, Result<String, String>)> {
         let answers = advise(data, Need::Wait, Asked { wait, ..Asked::default() });
-        let said = |advice: Advice| match advice.decision.choice {
-            Some(choice) => (advice.situation, Ok(choice.name)),
-            None => (advice.situation, Err(advice.decision.outcome.sentence)),
+        let said = |Advice { situation, decision, .. }: Advice| match &decision.choice {
+            Some(choice) => (situation, Ok(choice.name.clone())),
+            None => (situation, Err(decision.reason())),
         };
         answers.into_iter().map(said).collect()
     }
