@@ -26,8 +26,7 @@ const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
 pub(crate) const TIMED_BY_THE_HOST: &str = "timed by the host: no kernel instruction lies between the clock reads";
 
 /// What a reader of the cost must know where the compiler aggregates once for all operations of an iteration, in both loops.
-pub(crate) const AGGREGATED_ONCE: &str =
-    "cost of one more operation on the same variable; the compiler sums the warp's values once for all of them, and a \
+pub(crate) const AGGREGATED_ONCE: &str = "cost of one more operation on the same variable; the compiler sums the warp's values once for all of them, and a \
      single operation also pays for that sum, see the form `varying`";
 
 /// What evidence says in words, for those who measure.
