@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use syncscope_core::Run;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stored_run::{stored_experiments, stored_runs};
+use syncscope_core::{Row, Run, Verdict};
 use syncscope_papers::crosscheck::findings::most_certain;
 use syncscope_papers::crosscheck::{Crosscheck, Executor, Form, Operation};
 use syncscope_papers::{EXPERIMENTS, load, load_with_sections};
@@ -34,10 +34,11 @@ fn every_stored_experiment_is_read_and_drawn() {
         let claims = findings(&data, sections.iter().flat_map(|section| section.claims.clone()))
             .into_iter()
             .filter(|claim| claim.measured);
-        // Predictions alone come from rows, which may all be too noisy.
+        // Predictions alone come from rows, of which a run on a busy machine may have resolved none.
         let is_experiment = sections.iter().any(|section| section.name != "reductions");
+        let is_known = |row: &Row| row.verdict == Verdict::Resolved;
         let decided = claims.filter(|claim| claim.outcome.verdict != Truth::Open).count();
-        assert!(decided > 1 || !is_experiment, "{name}");
+        assert!(decided > 1 || !is_experiment && !data.rows.iter().any(is_known), "{name}");
         // Without rows of a GPU, reductions have a line for each number of elements.
         let fewest = if data.rows.iter().all(|row| row.case.is_on_cpus()) { 5 } else { 20 };
         for section in &sections {

@@ -2,7 +2,6 @@
 //! that computes on the same device. `SYNCSCOPE_STRESS` sets the number of barriers, `SYNCSCOPE_STRESS_ONLY` a part of the
 //! names of the cases.
 
-use std::collections::BTreeMap;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -89,37 +88,36 @@ fn every_own_barrier_holds() {
 }
 
 /// Whether a barrier passed without each of its orderings on the devices that were tried (H200), or nearly always. For
-/// acquires the reason is another one: behind an addition that acquires no stale line is left for the poll to drop.
+/// acquires the reason is another one: behind an addition that acquires no stale line is left for the poll to drop. With clusters of
+/// 4 blocks an H200 passed 1,000,000 barriers without each; with 8 blocks, the same code and check, 528 show one.
 fn passes_without_each(case: &Case) -> bool {
-    case.primitive.starts_with("gpu.multi.") && !(case.in_group("direct") || case.in_group("near_flags"))
+    let is_of_devices =
+        case.primitive.starts_with("gpu.multi.") && !(case.in_group("direct") || case.in_group("near_flags"));
+    is_of_devices || case.primitive == "gpu.grid.hierarchical" && case.group_number("cluster #") == Some(4)
 }
 
 /// One ordering after the other is left out. Of a barrier one at least must be noticed, or its check sees nothing: the
 /// litmus tests in it, message passing and store buffering, would pass without any barrier. An ordering that is not noticed
-/// is not proven superfluous: this device may not use its freedom. Groups that differ by a number alone run the same code with the
-/// same check: an H200 notices one with clusters of 8 blocks after 528 barriers, and with 4 blocks none in 1,000,000.
+/// is not proven superfluous: this device may not use its freedom.
 #[test]
 #[ignore = "needs a CUDA device of compute capability 9.0: make test-gpu"]
 fn a_barrier_that_lacks_an_ordering_is_noticed() {
     let mut laboratory = open();
     let cases = own_designs(&laboratory);
     assert!(!cases.is_empty());
-    let code_of = |case: &Case| {
-        let group = case.group.as_ref().map(ToString::to_string).unwrap_or_default();
-        format!("{} {}", case.primitive, group.replace(|letter: char| letter.is_ascii_digit(), ""))
-    };
-    let mut noticed: BTreeMap<String, u32> = BTreeMap::new();
+    let mut blind = Vec::new();
     for case in &cases {
-        let noticed = noticed.entry(code_of(case)).or_default();
+        let mut noticed = 0;
         for (number, name) in (1..).zip(orderings(case)) {
             let found = laboratory.stress(case, Some(number), barriers());
             let (passed, check) = found.unwrap_or_else(|refusal| panic!("{case}: {refusal}"));
-            *noticed += u32::from(check != Check::Ok);
+            noticed += u32::from(check != Check::Ok);
             println!("{case}, without \"{name}\": {check:?} after {passed} barriers");
         }
+        if noticed == 0 && !passes_without_each(case) {
+            blind.push(case.to_string());
+        }
     }
-    let is_blind = |case: &&Case| noticed[&code_of(case)] == 0 && !passes_without_each(case);
-    let blind: Vec<String> = cases.iter().filter(is_blind).map(ToString::to_string).collect();
     assert!(blind.is_empty(), "these barriers pass without each of their orderings: {blind:?}");
 }
 
