@@ -8,10 +8,17 @@ use syncscope_core::detail::{Details, value_of};
 use syncscope_core::run::fingerprint::Fingerprint;
 use syncscope_core::run::{Status, another_run, guests, seconds_between};
 use syncscope_core::run_directory::{RunDirectory, RunDirectoryError};
-use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, OwnOperation, Row, Run, Verdict};
+use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 
 use crate::naming;
 use syncscope_core::sets::sets;
+
+/// The rows whose pairs are samples. The uses of a trial count as pairs, and none of them is timed.
+fn timed<'a>(run: &Run, rows: &'a [Row]) -> impl Iterator<Item = &'a Row> {
+    let of_trial = run.own.iter().filter(|own| own.trial_ms.is_some());
+    let trials: BTreeSet<String> = of_trial.map(|own| own.id.clone()).collect();
+    rows.iter().filter(move |row| !trials.contains(&row.case.primitive))
+}
 
 /// One run: its description, rows and details.
 #[derive(Debug, Clone)]
@@ -78,12 +85,7 @@ impl RunData {
         let others = [of_details, contradictions(&lines, &rows), lost_details(&run, &rows, &details)];
         let mut others: Vec<String> = lost.into_iter().chain(others).flatten().collect();
         if run.status != Status::Running && run.repeat.is_none() {
-            // The uses of a trial count as pairs, and none of them is a sample.
-            let is_trial = |own: &OwnOperation| own.trial_ms.is_some();
-            let trials: BTreeSet<&str> =
-                run.own.iter().filter(|own| is_trial(own)).map(|own| own.id.as_str()).collect();
-            let timed = rows.iter().filter(|row| !trials.contains(row.case.primitive.as_str()));
-            others.extend(directory.cut_off(timed));
+            others.extend(directory.cut_off(timed(&run, &rows)));
         }
         let judged = |row: Row| row.judged().at_least_a_cycle(&run.machine).without_contradiction();
         let rows: Vec<Row> = rows.into_iter().map(judged).collect();
@@ -263,10 +265,19 @@ fn directory_name(path: &Path) -> String {
 mod tests {
     use super::*;
     use syncscope_core::run::provenance::SessionRecord;
-    use syncscope_core::{Dtype, Primitive, Role};
+    use syncscope_core::{Dtype, OwnOperation, Primitive, Role};
 
     const fn primitive(id: &'static str) -> Primitive {
         Primitive { id, summary: "", operation: "", source: "", facts: syncscope_core::Facts::of(Role::Update) }
+    }
+
+    #[test]
+    fn uses_of_a_trial_are_no_samples() {
+        let rows = ["cpu.own.tried", "cpu.own.timed", "cpu.atomic.add"]
+            .map(|id| Row { pairs: Some(9), ..Row::unmeasured(Case::new(id), Verdict::Resolved) });
+        let own = |id: &str, trial_ms| OwnOperation { id: id.to_owned(), trial_ms, ..OwnOperation::default() };
+        let run = Run { own: vec![own("cpu.own.tried", Some(5)), own("cpu.own.timed", None)], ..Run::default() };
+        assert!(timed(&run, &rows).eq(&rows[1..]));
     }
 
     #[test]
