@@ -2,10 +2,12 @@
 //!
 //! [`OwnDevice`] has a context and a stream of its own, owns all memory that its programs use, and waits as every other launch
 //! of this crate does (`crate::launch::runner`). A kernel that does not end occupies the device: what belongs to it is then
-//! leaked, because freeing it would wait for the kernel without a limit. Programs bound their own spins; nothing aborts them.
+//! leaked, because freeing it would wait for the kernel without a limit; so would freeing another context of the process.
+//! Programs bound their own spins; nothing aborts them.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::catalogue::HostWait;
@@ -15,7 +17,7 @@ use crate::cuda::driver::{
 use crate::cuda::error::{Called, CudaError};
 use crate::experiments::host_wait::Waiter;
 use crate::launch::arguments::Rate;
-use crate::launch::runner::{DeviceQueue, Runner};
+use crate::launch::runner::{DeviceQueue, Health, Runner};
 use crate::launch::samples;
 
 pub use crate::launch::ruler::run_until_stable;
@@ -184,6 +186,14 @@ impl DeviceQueue for Queue {
     fn set_abort(&mut self, _stop: bool) {}
 }
 
+/// Whether a kernel was left running.
+static OCCUPIED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a kernel of this process does not end. Nothing of the driver can be freed then until the process ends.
+pub(crate) fn is_occupied() -> bool {
+    OCCUPIED.load(Ordering::Relaxed)
+}
+
 /// See the module's description.
 #[derive(Debug)]
 pub struct OwnDevice {
@@ -348,6 +358,14 @@ impl OwnDevice {
     fn on<T>(&mut self, call: impl FnOnce(&mut Queue) -> Result<T, CudaError>) -> Result<T, Outage> {
         let made = call(&mut self.runner.devices[0]);
         self.runner.launched(made)
+    }
+}
+
+impl Drop for OwnDevice {
+    fn drop(&mut self) {
+        if self.runner.health == Health::Occupied {
+            OCCUPIED.store(true, Ordering::Relaxed);
+        }
     }
 }
 

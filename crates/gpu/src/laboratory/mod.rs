@@ -26,6 +26,7 @@ use crate::hybrid::nearby_cpus::NearbyCpus;
 use crate::launch::bench::Bench;
 use crate::launch::runner::Health;
 use crate::multi::{DeviceGroup, LIMIT};
+use crate::own_device;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -97,9 +98,10 @@ fn programs_for(entries: &Entries, cases: &[Case]) -> Vec<Program> {
 impl Drop for GpuLaboratory {
     fn drop(&mut self) {
         // Contexts first, as long as the libraries are loaded. Those of occupied devices are leaked.
-        self.bench = None;
-        self.device_group = None;
-        self.nccl.close();
+        let contexts = (self.bench.take(), self.device_group.take(), self.nccl.take());
+        if own_device::is_occupied() {
+            std::mem::forget(contexts);
+        }
     }
 }
 

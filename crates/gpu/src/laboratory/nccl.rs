@@ -35,8 +35,9 @@ impl NcclState {
         if is_hung { Err(Refusal::Lost(GpuError::Occupied.to_string())) } else { Ok(()) }
     }
 
-    pub(super) fn close(&mut self) {
-        self.groups.clear();
+    /// Its groups, to be dropped or leaked.
+    pub(super) fn take(&mut self) -> HashMap<(u32, bool), NcclGroup> {
+        std::mem::take(&mut self.groups)
     }
 }
 
