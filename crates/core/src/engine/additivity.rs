@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use crate::stats::{self, Ranked};
+use crate::units::significant_digits;
 use crate::{Cancel, Detail, Experiment, ExperimentError, Interval, Level, Protocol, Sample, Shot, Side, Verdict};
 
 /// Samples of each of the three loops, at most.
@@ -85,8 +86,9 @@ impl Additivity {
         let differs = |interval: &Interval| interval.low > TOLERANCE || interval.high < -TOLERANCE;
         if self.difference.as_ref().is_some_and(differs) {
             return Verdict::NonAdditive(format!(
-                "the first copy costs {:.3} ns and a second adds {:.3} ns, so the figure holds only in this context",
-                self.first_ns, self.second_ns
+                "the first copy costs {} ns and a second adds {} ns, so the figure holds only in this context",
+                significant_digits(self.first_ns),
+                significant_digits(self.second_ns)
             ));
         }
         Verdict::Resolved

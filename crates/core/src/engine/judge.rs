@@ -188,14 +188,14 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
         return Verdict::Noisy("too few pairs for an interval".to_owned());
     };
     if interval.contains(0.0) {
-        return Verdict::BelowResolution(format!("at most {:.3} ns", interval.high.max(resolution)));
+        return Verdict::BelowResolution(format!("at most {} ns", significant_digits(interval.high.max(resolution))));
     }
     let wide = ns.within(Level::P99, resolution).unwrap_or(interval);
     if wide.high < 0.0 {
         return Verdict::Overlapped(format!(
-            "the loop with the operation takes {:.3} ns less per operation than the loop without it, so \
+            "the loop with the operation takes {} ns less per operation than the loop without it, so \
              surrounding code hides its cost or runs faster next to it",
-            -point
+            significant_digits(-point)
         ));
     }
     let relative = interval.half_width() / point.abs();
@@ -326,7 +326,7 @@ mod tests {
         let resolution = basis.formula.resolution_ns;
         let pairs = vec![Observation { ns: -0.25 * resolution, ..Observation::example() }; 40];
         let below = verdict(&Check::Ok, &pairs, &Costs::of(&pairs, &States::default()), &basis);
-        assert_eq!(below, Verdict::BelowResolution(format!("at most {resolution:.3} ns")));
+        assert_eq!(below, Verdict::BelowResolution(format!("at most {} ns", significant_digits(resolution))));
         // Certainly above zero at 95 %, not at 99 %.
         let shifted = |step: u32| {
             let wave = |number: u32| f64::from(number * 37 % 60) - 29.5;

@@ -417,7 +417,7 @@ row! {
         ];
         /// The 5th and the 95th percentile of the pairs: what a program may meet.
         pub ns_spread: Option<Interval> => [
-            number!(ns_spread.low, "ns_p05", "ns", "5th percentile of the pairs: over addresses, execution orders and times"),
+            number!(ns_spread.low, "ns_p05", "ns", "5th percentile of the pairs: over addresses, execution orders and points in time"),
             number!(ns_spread.high, "ns_p95", "ns", "95th percentile of the pairs"),
         ];
         /// 95 % interval of `ns` within this run. Use it to compare rows of this run.

@@ -58,7 +58,7 @@ fn a_cost_below_a_limit_of_the_hardware_is_no_figure() {
 fn a_test_that_is_faster_than_its_baseline_is_explained_not_retried() {
     let negative = measure(FakeExperiment::new(-1.0, 3).with_loop(100.0));
     assert_eq!(negative.verdict.name(), "Overlapped");
-    assert!(negative.verdict.reason().contains("1.000 ns less per operation"), "{}", negative.verdict);
+    assert!(negative.verdict.reason().contains("1.00 ns less per operation"), "{}", negative.verdict);
     assert!(negative.estimate.unwrap().ns.value() < 0.0);
 }
 

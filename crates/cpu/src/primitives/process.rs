@@ -132,7 +132,7 @@ static EVENTFD: Entry = handed_off(
 /// In theory: as `cpu.handoff.pipe`, and a change of the address space where both processes share a CPU.
 static PIPE: Entry = handed_off(
     "cpu.process.pipe",
-    "Two processes send each other a number through pipes; the waiter polls and then reads",
+    "Two processes pass a number back and forth through pipes; the waiter polls and then reads",
     "POSIX.1-2017, pipe; Linux, pipe(7), poll(2)",
     of_two,
     handoff::workload_between_processes::<Pipes<Inherited>>,

@@ -97,8 +97,8 @@ fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
 fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
         "Either a second kernel merges the blocks' partial results, or the same kernel does so after a grid \
-         barrier. The figures show how much longer each way takes than one atomic operation per block launched in \
-         the same way. They include the host's launch time if kernels are queued while earlier ones run, but \
+         barrier. Each figure is the time beyond that of one atomic operation per block, launched likewise. The \
+         figures include the host's launch time if kernels are queued while earlier ones run, but \
          not if all are queued before the first one starts.",
     );
     let columns: [Column<Boundary>; 4] = [

@@ -44,7 +44,7 @@ fn timeline_of_a_region_that_the_user_wrote_has_all_its_warps() {
 }
 
 /// The variable that makes the test of this name launch a region that does not end.
-const HANGS: &str = "SYNCSCOPE_TEST_HANGS";
+const HANGS: &str = "SYNCSCOPE_TEST_CHILD";
 
 /// Freeing another context of a process waits for its kernels, too, so what the laboratory holds is leaked then.
 #[test]

@@ -50,7 +50,7 @@ function spreadText(row) {
   const [low, high] = (cycles ? cycleSpread(row) : timeSpread(row)).map((end) =>
     roughly(row, cycles ? digits(end) : formatTime(end)),
   );
-  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, execution orders and times`;
+  return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, execution orders and points in time`;
 }
 
 /** Which samples a figure stands for, for several threads and for one. */

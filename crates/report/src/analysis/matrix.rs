@@ -96,7 +96,7 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
     }
     let unknown = rows.len() - known.len();
     if unknown > 0 {
-        return Err(format!("for {unknown} of {} pairs, this run is uncertain by more than ±25 %", rows.len()));
+        return Err(format!("for {unknown} of {} pairs, the cost is uncertain by more than ±25 %", rows.len()));
     }
     let narrow: Vec<&(f64, Interval)> = known.iter().filter(|(_, own)| is_level(own.low, own.high)).collect();
     let bounds = extremes(narrow.iter().flat_map(|(_, own)| [own.low, own.high]));
@@ -387,11 +387,11 @@ mod tests {
         let pair = || row(0, 3, 106.0);
         assert_eq!(of(within(pair(), 100.0, 112.0)), (Some(((101.0, 107.0), 4)), None));
         let below = Row { verdict: Verdict::BelowResolution("at most 96.5 ns".into()), ..within(pair(), -90.0, 96.5) };
-        assert_eq!(of(below), (None, Some("for 1 of 4 pairs, this run is uncertain by more than ±25 %".into())));
+        assert_eq!(of(below), (None, Some("for 1 of 4 pairs, the cost is uncertain by more than ±25 %".into())));
         let noisy = |low, high| Row { verdict: Verdict::Noisy("wide".into()), ..within(pair(), low, high) };
         assert_eq!(
             of(noisy(0.98, 213.0)),
-            (None, Some("for 1 of 4 pairs, this run is uncertain by more than ±25 %".into()))
+            (None, Some("for 1 of 4 pairs, the cost is uncertain by more than ±25 %".into()))
         );
         // A rough figure whose interval is wider than a level does not count.
         assert_eq!(of(noisy(85.0, 130.0)), (Some(((101.0, 107.0), 3)), None));

@@ -97,10 +97,8 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
     let instruction = trial.instructions().get(at)?.mnemonic.clone();
     let compiled = trial.compiled_offset(offset(at))?;
     trial.move_instruction(offset(at), offset(read)).ok()?;
-    let change = format!(
-        "{instruction} was moved before the opening clock read, because it is arithmetic on \
-                          operands that are ready by then"
-    );
+    let change =
+        format!("{instruction} was moved before the opening clock read, because its operands are ready by then");
     made.push(Correction { offset: compiled, change });
     *edit = trial;
     Some(made)

@@ -16,7 +16,7 @@ const IN_A_LIBRARY: Expected = Expected::Uncounted("a channel is library code, n
 /// receiver blocks. Receivers spin for some microseconds first, so running threads need no call.
 pub(super) static CHANNEL: Entry = handoff::entry::<Inboxes<Bounded<1>>>(
     "cpu.handoff.channel",
-    "Two threads send each other a number through crossbeam channels of capacity one",
+    "Two threads pass a number back and forth through crossbeam channels of capacity one",
     "crossbeam-channel, bounded(1)",
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);
@@ -98,7 +98,7 @@ pub(super) static BOUNDED: Entry = Entry {
     },
     ..handoff::entry::<Inboxes<Bounded<1>>>(
         "cpu.handoff.crossbeam_bounded",
-        "Two threads send each other a number through crossbeam channels with the capacity in the group column",
+        "Two threads pass a number back and forth through crossbeam channels whose capacity the group column gives",
         "crossbeam-channel, bounded(1) and bounded(64)",
     )
 }
@@ -159,7 +159,7 @@ impl Handoff for Rendezvous {
 /// in when a receiver stops spinning.
 pub(super) static STD_MPSC: Entry = handoff::entry::<Inboxes<Std>>(
     "cpu.handoff.std_mpsc",
-    "Two threads send each other a number through standard-library channels of capacity one",
+    "Two threads pass a number back and forth through standard-library channels of capacity one",
     "Rust std::sync::mpsc::sync_channel(1)",
 )
 .beyond_quick();

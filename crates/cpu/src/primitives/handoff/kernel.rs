@@ -86,7 +86,7 @@ impl<E: Counters> Handoff for Events<E> {
 /// In theory: as an eventfd, with a buffer page and a mutex of the pipe, and four bytes that are copied in and out.
 pub(super) static PIPE: Entry = handoff::entry::<Pipes>(
     "cpu.handoff.pipe",
-    "Two threads send each other a number through pipes; the waiter polls and then reads",
+    "Two threads pass a number back and forth through pipes; the waiter polls and then reads",
     "Linux, pipe(2), poll(2)",
 )
 .beyond_quick();

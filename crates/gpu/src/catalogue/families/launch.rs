@@ -237,17 +237,17 @@ entries! {
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::EventSync);
 
-    "gpu.launch.sync_spin" like HOST_WAIT: "Launch of an additional kernel; the driver spins until its stream is done",
+    "gpu.launch.sync_spin" like HOST_WAIT: "Launch of an additional kernel; the driver spins until the stream is idle",
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Spins)));
 
     "gpu.launch.sync_yield" like HOST_WAIT:
-    "Launch of an additional kernel; the driver yields the CPU until its stream is done",
+    "Launch of an additional kernel; the driver yields the CPU until the stream is idle",
     facts: Facts { waits: Waits::Yields, ..HOST_WAIT.facts },
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Yields)));
 
     /// In theory: an interrupt of the device and the wake-up of a thread.
-    "gpu.launch.sync_block" like HOST_WAIT: "Launch of an additional kernel; the thread sleeps until its stream is \
-     done",
+    "gpu.launch.sync_block" like HOST_WAIT: "Launch of an additional kernel; the thread sleeps until the stream is \
+     idle",
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
 
     "gpu.launch.event_block" like HOST_WAIT:

@@ -64,7 +64,7 @@ fn exchange(case: &Case, is_released: bool) -> Vec<String> {
 
 /// One warp of each device.
 const EXCHANGE: Entry = Entry {
-    operation: "one exchange, after which every device has the data that all the others wrote in this turn",
+    operation: "one exchange, after which every device has the data that all the others wrote in that turn",
     facts: Facts { role: Role::DeviceExchange, has_designs: false, ..FACTS },
     kernel: Kernel::of("exchange.cu", ArgumentKind::GridBarrier),
     definitions: |case| exchange(case, false),

@@ -133,6 +133,6 @@ export function spreadKeys(measure) {
     key(`95 % interval ${measure.forAnotherRun || DATA.drawn.words}`, {
       class: "key-interval",
     }),
-    key("5th to 95th percentile over addresses, execution orders and times", { class: "key-spread" }),
+    key("5th to 95th percentile over addresses, execution orders and points in time", { class: "key-spread" }),
   ];
 }

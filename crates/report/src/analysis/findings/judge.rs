@@ -258,7 +258,7 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
         Truth::Fails if tally.yes > 0 && tally.no == 1 => "the exception is".to_owned(),
         Truth::Fails if tally.yes > 0 => format!("one of the {} exceptions is", tally.no),
         Truth::Open if tally.open() == 1 => "the undecided one is".to_owned(),
-        Truth::Open if tally.open() < tally.all => format!("one of the {} undecided ones is", tally.open()),
+        Truth::Open if tally.open() < tally.all => "for example,".to_owned(),
         _ => "for example,".to_owned(),
     };
     let sentence = tally.sentence(words, "comparison", &shows, &with_different_names(pair));

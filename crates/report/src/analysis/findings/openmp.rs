@@ -155,7 +155,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         let pairs = types.map(|(integer, float)| between(data, CPU_ADD, integer, float));
         generally(Test::Below, "the integer type costs less", &pairs.concat())
     };
-    "burtchell.openmp.word_size", "figure 2", "The word size (32 or 64 bits) does not affect the atomic update",
+    "burtchell.openmp.word_size", "figure 2", "The word size (32 or 64 bits) does not affect the cost of an atomic update",
         needs "atomic updates of one variable of 32 and of 64 bits" => |data| {
         let types = [(Dtype::I32, Dtype::U64), (Dtype::F32, Dtype::F64)];
         alike("both sizes", &types.map(|(narrow, wide)| between(data, CPU_ADD, narrow, wide)).concat())

@@ -24,7 +24,7 @@ fn placement(data: &RunData) -> Option<Outcome> {
     let matrix = matrix::matrix(&data.run, &data.rows)?;
     if let Some(doubt) = matrix.doubt {
         return Some(Outcome::open(format!(
-            "whether hand-offs between some pairs of CPUs are faster than between others ({doubt})"
+            "whether hand-offs are faster between some pairs of CPUs than between others ({doubt})"
         )));
     }
     let alike = matrix.alike?;
@@ -241,7 +241,7 @@ mod tests {
                         hand-off takes 101 ns to 104 ns.";
         assert_eq!(said(placement, rows.clone()), Some(Ok(sentence.into())));
         rows[2] = noisy(rows[2].clone(), 0.98, 213.0);
-        let question = "whether hand-offs between some pairs of CPUs are faster than between others (for 1 of 3 pairs, this run is uncertain by more than ±25 %)";
+        let question = "whether hand-offs are faster between some pairs of CPUs than between others (for 1 of 3 pairs, the cost is uncertain by more than ±25 %)";
         assert_eq!(said(placement, rows), Some(Err(question.into())));
     }
 }

@@ -98,7 +98,7 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
         [only] => (*only.first()?).to_owned(),
         _ => joined(kinds.iter().map(|alike| Some(format!("{} {}", alike.len(), alike.first()?))), ", ")?,
     };
-    let (which, is_singular) = figure::share(words.len(), rows.len(), "case");
+    let (which, is_singular) = figure::share(words.len(), rows.len(), "cost");
     let verb = if is_singular { "is" } else { "are" };
     Some(format!("{} {verb} approximate at best ({counted}).", naming::capitalized(&which)))
 }

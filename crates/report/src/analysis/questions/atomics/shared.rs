@@ -70,7 +70,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         })
     };
     let [registers, memory] = exchanges(data).map(|index| index.map(|index| cell(data, index)));
-    let name = "exchange within a warp, without shared memory by __shfl_sync()".to_owned();
+    let name = "exchange within a warp; without shared memory: __shfl_sync()".to_owned();
     let exchange = memory.map(|memory| line(name, [Some(memory), registers]));
     let lines: Vec<Line> = numbers(data).into_iter().flat_map(of_bins).chain(exchange).collect();
     let lines: Vec<Line> = lines.into_iter().filter(|line| line.cells.iter().any(Option::is_some)).collect();
