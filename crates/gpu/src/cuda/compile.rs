@@ -1,6 +1,6 @@
 //! From the text of a kernel to machine code: from the cache, or by NVRTC on all cores at once.
 
-use crate::cuda::compiler_process::CompilerProcesses;
+use crate::cuda::compiler_process::{CompilerProcesses, HEAD_ENDS};
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
 use crate::cuda::nvrtc::{Code, Nvrtc, Source};
@@ -67,6 +67,11 @@ impl Program {
         bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
     }
 
+    /// What decides what its head becomes, if it has one.
+    fn head(&self) -> Option<(&str, &[String])> {
+        Some((self.text.split_once(HEAD_ENDS)?.0, &self.definitions))
+    }
+
     fn is_of_user(&self) -> bool {
         self.definitions.iter().any(|definition| definition == OF_USER)
     }
@@ -125,8 +130,14 @@ impl Compiler {
         let missing: Vec<&Program> = unknown.filter(|program| seen.insert(*program)).collect();
         let results = {
             let compiler = &*self;
-            let processes = CompilerProcesses::new(&self.nvrtc);
-            in_parallel(missing.len(), |index| compiler.obtain(&processes, missing[index]), progress)
+            let processes = CompilerProcesses::default();
+            let heads: Vec<_> = missing.iter().map(|program| program.head()).collect();
+            let obtain = |index: usize| {
+                let head = heads[index];
+                let shares_head = head.is_some() && heads.iter().filter(|other| **other == head).count() > 1;
+                compiler.obtain(&processes, missing[index], shares_head)
+            };
+            in_parallel(missing.len(), obtain, progress)
         };
         for (index, obtained) in results {
             let cubin = obtained.map(|(cubin, warning)| {
@@ -166,19 +177,25 @@ impl Compiler {
     ///
     /// # Errors
     /// The error of the compiler.
-    pub(crate) fn ptx(&self, program: &Program) -> Result<String, NvrtcError> {
+    pub(crate) fn ptx(
+        &self,
+        processes: &CompilerProcesses,
+        program: &Program,
+        shares_head: bool,
+    ) -> Result<String, NvrtcError> {
         let options = options(program, &cuda_headers(program)?.0);
         let source = Source { file: program.file, text: program.text, headers: self.headers_of(program) };
-        let processes = CompilerProcesses::new(&self.nvrtc);
-        let text = processes.compile(source, &self.arch_of(program), &options, Code::Ptx)?;
+        let arch = self.arch_of(program);
+        let text = processes.compile(&self.nvrtc, source, (&arch, &options), Code::Ptx, shares_head)?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
     /// The machine code, and a warning for the user.
     fn obtain(
         &self,
-        processes: &CompilerProcesses<'_>,
+        processes: &CompilerProcesses,
         program: &Program,
+        shares_head: bool,
     ) -> Result<(Arc<[u8]>, Option<String>), NvrtcError> {
         let (folders, header_version) = cuda_headers(program)?;
         let options = options(program, &folders);
@@ -195,7 +212,7 @@ impl Compiler {
             return Ok((cubin.into(), None));
         }
         let source = Source { file: program.file, text: program.text, headers };
-        let cubin = processes.compile(source, &arch, &options, Code::Cubin)?;
+        let cubin = processes.compile(&self.nvrtc, source, (&arch, &options), Code::Cubin, shares_head)?;
         // What a broken compiler returns is no reason to fail with a compiler that works.
         let is_cubin = cubin.starts_with(ELF) && is_cached;
         let warning = is_cubin.then(|| self.cache.put(key, &cubin).err()).flatten();
@@ -277,7 +294,7 @@ fn key_of(parts: &[&str]) -> u128 {
 
 /// The 128-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv): the same in every version, unlike the hash of the
 /// standard library. It detects accidents, not attacks: from a folder where everybody may write, nothing is taken.
-fn hash(bytes: impl IntoIterator<Item = u8>) -> u128 {
+pub(super) fn hash(bytes: impl IntoIterator<Item = u8>) -> u128 {
     const OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     bytes.into_iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))

@@ -17,7 +17,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use syncscope_core::Cancel;
 use syncscope_host::child_process;
+use syncscope_host::guard::temporary_folder;
+use tempfile::TempDir;
 
+use crate::cuda::compile::hash;
 use crate::cuda::error::{CompileFailure, NvrtcError};
 use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 
@@ -100,7 +103,13 @@ fn serve(library: &Path, input: impl Read, output: &mut impl Write) -> io::Resul
 }
 
 fn compile(nvrtc: &Nvrtc, (code, arch, file, text, headers, options): &Compilation) -> Answer {
-    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let mut headers: Vec<(&str, &str)> = headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let kept = text.split_once(HEAD_ENDS).filter(|_| options.iter().any(|option| option == KEEPS_HEAD[0]));
+    // The compiler tells kept headers apart by their names, and not by their texts.
+    let kept = kept.map(|(head, rest)| (format!("syncscope-{:032x}.cuh", hash(head.bytes())), head, rest));
+    headers.extend(kept.as_ref().map(|(name, head, _)| (name.as_str(), *head)));
+    let behind = kept.as_ref().map(|(name, _, rest)| format!("#include \"{name}\"\n#pragma nv_hdrstop\n{rest}"));
+    let text = behind.as_ref().unwrap_or(text);
     match nvrtc.compile_to(*code, Source { file, text, headers: &headers }, arch, options) {
         Ok(compiled) => Answer::Compiled(compiled),
         Err(NvrtcError::Compile(failure)) => Answer::Log(failure.log),
@@ -113,41 +122,47 @@ fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     output.flush()
 }
 
-/// Compilers that wait for work. They end when this is dropped.
-#[derive(Debug)]
-pub(super) struct CompilerProcesses<'a> {
-    nvrtc: &'a Nvrtc,
+/// Ends the part of a text that programs have in common with others.
+pub(crate) const HEAD_ENDS: &str = "// What is above is compiled once.\n";
+
+/// Options for a header that is kept in the process. The warning is that a header is no longer made behind its end.
+const KEEPS_HEAD: [&str; 3] = ["--pch", "--pch-messages=false", "--diag-suppress=20283"];
+
+/// Compilers of one library that wait for work. They end when this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct CompilerProcesses {
     idle: Mutex<Vec<CompilerProcess>>,
 }
 
-impl<'a> CompilerProcesses<'a> {
-    pub(super) fn new(nvrtc: &'a Nvrtc) -> Self {
-        Self { nvrtc, idle: Mutex::default() }
-    }
-
-    /// Compiles a text: in a process of its own where this program serves, or else here.
+impl CompilerProcesses {
+    /// Compiles a text: in a process of its own where this program serves, or else here. `shares_head` says that others with the same
+    /// head and options follow or came before: then the head is kept as a precompiled header. With `<cuda/atomic>` in it, the first
+    /// program takes 1.1 s in place of 0.8, and each other 0.15 (NVRTC 13.0).
     pub(super) fn compile(
         &self,
+        nvrtc: &Nvrtc,
         source: Source<'_>,
-        arch: &str,
-        options: &[String],
+        (arch, options): (&str, &[String]),
         code: Code,
+        shares_head: bool,
     ) -> Result<Vec<u8>, NvrtcError> {
         if !SERVES.load(Ordering::Relaxed) {
-            return self.nvrtc.compile_to(code, source, arch, options);
+            return nvrtc.compile_to(code, source, arch, options);
         }
         if is_cancelled() {
             return Err(failed("interrupted".to_owned()));
         }
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut process = idle.map_or_else(|| CompilerProcess::start(self.nvrtc), Ok)?;
+        let mut process = idle.map_or_else(|| CompilerProcess::start(nvrtc), Ok)?;
+        let keeps_head = shares_head && nvrtc.keeps_heads() && source.text.contains(HEAD_ENDS);
+        let all = [options, &if keeps_head { process.keeps_heads() } else { Vec::new() }].concat();
         // A process that failed to answer is dropped, which ends it.
-        let answer = process.answer(source, arch, options, code)?;
+        let answer = process.answer(source, arch, &all, code)?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
         match answer {
             Answer::Compiled(compiled) => Ok(compiled),
             Answer::Log(log) => {
-                let (nvrtc, file) = (self.nvrtc.version(), source.file.to_owned());
+                let (nvrtc, file) = (nvrtc.version(), source.file.to_owned());
                 let failure = CompileFailure { nvrtc, file, arch: arch.to_owned(), options: options.to_vec(), log };
                 Err(NvrtcError::Compile(Box::new(failure)))
             }
@@ -166,6 +181,8 @@ struct CompilerProcess {
     child: Child,
     input: Option<ChildStdin>,
     answers: Receiver<Answer>,
+    /// Where it keeps heads.
+    folder: Option<TempDir>,
 }
 
 impl CompilerProcess {
@@ -183,7 +200,7 @@ impl CompilerProcess {
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (sender, answers) = mpsc::channel();
         // Dropped, it ends the child, too.
-        let process = Self { child, input, answers };
+        let process = Self { child, input, answers, folder: None };
         // It ends with the pipe, which the end of the child closes.
         let reads = thread::Builder::new().spawn(move || {
             let Some(output) = output else { return };
@@ -191,6 +208,13 @@ impl CompilerProcess {
             let _ = answers.map_while(Result::ok).try_for_each(|answer| sender.send(answer));
         });
         reads.map(|_| process).map_err(could_not)
+    }
+
+    /// Options with which it keeps a head: none if it has no place for it.
+    fn keeps_heads(&mut self) -> Vec<String> {
+        self.folder = self.folder.take().or_else(|| temporary_folder().ok());
+        let folder = self.folder.iter().map(|folder| format!("--pch-dir={}", folder.path().display()));
+        folder.flat_map(|folder| KEEPS_HEAD.map(str::to_owned).into_iter().chain([folder])).collect()
     }
 
     fn answer(&mut self, source: Source<'_>, arch: &str, options: &[String], code: Code) -> Result<Answer, NvrtcError> {
@@ -263,5 +287,24 @@ mod tests {
         let answers: Vec<Answer> = answers.collect::<Result<_, _>>().unwrap();
         let [Answer::Compiled(cubin), Answer::Log(log)] = answers.as_slice() else { panic!("{answers:?}") };
         assert!(cubin.starts_with(b"\x7fELF") && log.contains("a.cu(1)"));
+    }
+
+    /// A head that is kept changes no machine code, and is the one that was sent.
+    #[test]
+    fn a_head_is_kept_for_the_texts_that_begin_with_it() {
+        let nvrtc = Nvrtc::find(&crate::cuda::discovery::Surroundings::of_process(), None).unwrap();
+        let rest = "#line 1 \"a.cu\"\nextern \"C\" __global__ void add(int *x) { *x += VALUE; }";
+        let heads = [1, 2, 1, 2].map(|value| format!("constexpr int VALUE = {value};\n{HEAD_ENDS}{rest}"));
+        let [kept, whole] = [&KEEPS_HEAD[..], &[]].map(|options| {
+            let mut pipe = Vec::new();
+            let mut request = |text| send(&mut pipe, &(Code::Cubin, "sm_90", "a.cu", text, [("", ""); 0], options));
+            for text in &heads {
+                request(text).unwrap();
+            }
+            let mut answers = Vec::new();
+            serve(nvrtc.found(), pipe.as_slice(), &mut answers).unwrap();
+            String::from_utf8(answers).unwrap()
+        });
+        assert!(kept == whole && kept.matches("Compiled").count() == 4, "{kept:.300}");
     }
 }

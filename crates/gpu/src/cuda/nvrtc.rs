@@ -152,6 +152,11 @@ impl Nvrtc {
         dotted(self.version)
     }
 
+    /// Whether it can keep a precompiled header (NVRTC documentation, "Precompiled Headers").
+    pub(super) fn keeps_heads(&self) -> bool {
+        self.version >= (12, 8)
+    }
+
     /// Where it was found: a file, or a name for the dynamic loader.
     pub fn found(&self) -> &Path {
         &self.found

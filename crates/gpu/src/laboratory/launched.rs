@@ -11,6 +11,7 @@ use super::{GpuLaboratory, Made, failed};
 use crate::catalogue::own::launched::{self, Argument};
 use crate::catalogue::{HostWait, own};
 use crate::cuda::compile::Program;
+use crate::cuda::compiler_process::CompilerProcesses;
 use crate::cuda::driver::{Context, waits_as_asked};
 use crate::cuda::error::GpuError;
 use crate::cuda::host_library::HostLibrary;
@@ -83,8 +84,9 @@ impl GpuLaboratory {
         let image: Arc<[u8]> = if !is_ptx && launch.region.is_none() {
             self.compiler.cubin(&launched::program(own)).map_err(failed)?
         } else {
-            let ptx =
-                if is_ptx { own.text.clone() } else { self.compiler.ptx(&launched::program(own)).map_err(failed)? };
+            let compiled =
+                || self.compiler.ptx(&CompilerProcesses::default(), &launched::program(own), false).map_err(failed);
+            let ptx = if is_ptx { own.text.clone() } else { compiled()? };
             let marked = |region| launched::with_region(&ptx, kernel, region);
             let gone = || Refusal::Failed(format!("the kernel `{kernel}` is gone"));
             match &launch.region {

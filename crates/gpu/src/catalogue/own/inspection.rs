@@ -9,6 +9,7 @@ use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
 use super::{Span, launched, options, text};
 use crate::catalogue::families::type_of;
 use crate::cuda::compile::{Compiler, Program};
+use crate::cuda::compiler_process::CompilerProcesses;
 use crate::cuda::error::{CompileFailure, NvrtcError};
 use crate::launch::compilers::compiler_of_users;
 
@@ -19,6 +20,7 @@ const NAMES: [&[&str]; 4] = [&[], &["T"], &["Thread"], &["T", "Thread"]];
 #[derive(Debug)]
 pub struct Inspector {
     compiler: Compiler,
+    processes: CompilerProcesses,
 }
 
 impl Inspector {
@@ -27,7 +29,7 @@ impl Inspector {
     /// # Errors
     /// If there is no NVRTC, or it does not know the architecture.
     pub fn new(arch: Option<&str>, devices: Option<&[u32]>) -> Result<Self, NvrtcError> {
-        Ok(Self { compiler: compiler_of_users(arch, devices)? })
+        Ok(Self { compiler: compiler_of_users(arch, devices)?, processes: CompilerProcesses::default() })
     }
 
     /// What the source has. `candidates` are words of it that may be functions.
@@ -68,7 +70,7 @@ impl Inspector {
         definitions.push("-lineinfo".to_owned());
         let program = Program { file: "source.cu", text: text::model(source, functions).leak(), definitions };
         let kernels = (0..functions.len()).map(|number| format!("{}{number}", text::MODELLED)).collect();
-        Ok((self.compiler.ptx(&program)?, kernels))
+        Ok((self.compiler.ptx(&self.processes, &program, true)?, kernels))
     }
 
     /// The PTX of a file with kernels.
@@ -76,7 +78,7 @@ impl Inspector {
     /// # Errors
     /// What the compiler says.
     pub fn ptx_of_kernels(&self, source: &OwnOperation) -> Result<String, NvrtcError> {
-        self.compiler.ptx(&launched::program(source))
+        self.compiler.ptx(&self.processes, &launched::program(source), false)
     }
 
     /// The same of a source that gets none of the names that it defines. Words that are no functions at all are left out.
@@ -90,7 +92,7 @@ impl Inspector {
         loop {
             let definitions = options(source, type_of(dtype), Span::Block);
             let program = Program { file: "source.cu", text: text::probe(source, &functions).leak(), definitions };
-            match self.compiler.ptx(&program) {
+            match self.compiler.ptx(&self.processes, &program, false) {
                 Ok(ptx) => return Ok(found(&ptx, functions, source.defines.clone())),
                 Err(NvrtcError::Compile(failure)) => {
                     let wrong: BTreeSet<usize> = failure.lines_in(text::BEHIND).collect();

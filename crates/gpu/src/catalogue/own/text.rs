@@ -3,6 +3,7 @@
 
 use syncscope_core::OwnOperation;
 
+use crate::cuda::compiler_process::HEAD_ENDS;
 use crate::launch::headers::flattened;
 
 /// What the source may use: printed by `syncscope measure --header gpu`.
@@ -53,13 +54,13 @@ pub(super) fn program(source: &OwnOperation) -> String {
         behind += &in_function("syncscope_receive", &call(Some(receive)));
     }
     let kernels = format!("{HEADER}\n{KERNELS}");
-    format!("{}\n{}#line 1 \"{BEHIND}\"\n{behind}", flattened(&kernels), of_user(source))
+    format!("{}#line 1 \"{BEHIND}\"\n{behind}", of_user(&kernels, source))
 }
 
 /// A program with kernels that are never run, a pair for each of these functions. The functions that statements become come first.
 pub(super) fn probe(source: &OwnOperation, functions: &[String]) -> String {
     let header = format!("{HEADER}\n{PROBE}");
-    let mut text = format!("{}\n{}#line 1 \"{BEHIND}\"\n", flattened(&header), of_user(source));
+    let mut text = format!("{}#line 1 \"{BEHIND}\"\n", of_user(&header, source));
     for (number, function) in functions.iter().enumerate() {
         // One line for all, so that a message tells which it is about.
         let line = format!("#line {} \"{BEHIND}\"\n", number + 1);
@@ -81,7 +82,7 @@ pub(super) fn model(source: &OwnOperation, functions: &[String]) -> String {
              devices, flags}}; {function}(me); }}\n"
         )
     };
-    let head = format!("{}\n{}#line 1 \"{BEHIND}\"\n", flattened(&head), of_user(source));
+    let head = format!("{}#line 1 \"{BEHIND}\"\n", of_user(&head, source));
     std::iter::once(head).chain(functions.iter().enumerate().map(kernel)).collect()
 }
 
@@ -94,13 +95,19 @@ pub(super) fn statements(source: &OwnOperation) -> Vec<String> {
     STATEMENTS.into_iter().zip(is_there).filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Macros, headers and lines of the user.
-fn of_user(source: &OwnOperation) -> String {
+/// Our header, and macros, headers and lines of the user. Headers of the toolkit are in the head, too: they take most of the time, and do
+/// nothing when they are included again.
+fn of_user(header: &str, source: &OwnOperation) -> String {
     // In angle brackets, for which the folders of the toolkit are searched, too.
     let includes = source.includes.replace("#include \"", "#include <").replace("\"\n", ">\n");
     let includes = if includes.is_empty() { includes } else { format!("#line 1 \"--include\"\n{includes}") };
     let macros = source.options.iter().filter_map(|option| option.strip_prefix("-D"));
-    let mut text: String = macros.map(define).chain([includes]).collect();
+    let head = source
+        .file
+        .as_ref()
+        .filter(|_| includes.is_empty())
+        .map_or_else(String::new, |_| toolkit_headers(&source.text));
+    let mut text: String = [flattened(header)].into_iter().chain(macros.map(define)).chain([head, includes]).collect();
     if let Some(file) = &source.file {
         text.extend(["#line 1 \"", file, "\"\n", &source.text, "\n"]);
     }
@@ -109,6 +116,20 @@ fn of_user(source: &OwnOperation) -> String {
         text += &statement.map_or_else(String::new, |statement| in_scope(function, statement));
     }
     text
+}
+
+/// The head that a text has in common with its variants: headers of the toolkit that it includes before anything could change them.
+/// That one is missing is an error in the user's line.
+fn toolkit_headers(text: &str) -> String {
+    let may_change = |line: &str| {
+        line.starts_with('#') && !["#include", "#pragma", "#line"].iter().any(|begin| line.starts_with(begin))
+    };
+    let of_toolkit = |name: &&str| ["cuda", "cub/", "cooperative_groups"].iter().any(|begin| name.starts_with(begin));
+    let lines = text.lines().take_while(|line| !may_change(line));
+    let names = lines.filter_map(|line| Some(line.strip_prefix("#include <")?.split_once('>')?.0)).filter(of_toolkit);
+    let head: String =
+        names.flat_map(|name| ["#if __has_include(<", name, ">)\n#include <", name, ">\n#endif\n"]).collect();
+    if head.is_empty() { head } else { head + HEAD_ENDS }
 }
 
 /// A macro, which the harness in front of it does not see.
@@ -123,4 +144,21 @@ fn in_scope(function: &str, statement: &str) -> String {
         "{FUNCTION} {function}(syncscope::Thread &me) {{ [[maybe_unused]] SYNCSCOPE_TYPE &x = me.x, &mine = me.mine, \
          &value = me.value, *const shared = me.shared;\n#line 1 \"{STATEMENT}\"\n{statement}\n;\n}}\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_has_headers_of_the_toolkit_that_nothing_changes() {
+        let head = |text: &str| {
+            let own = OwnOperation { file: Some("a.cuh".to_owned()), text: text.to_owned(), ..OwnOperation::default() };
+            let program = program(&own);
+            program.split_once(HEAD_ENDS).map(|(head, _)| head.matches("#include <").count())
+        };
+        assert_eq!(head("// a\n#include <cuda/atomic> // b\n#include <mine.cuh>\n#include <cub/cub.cuh>\n"), Some(2));
+        assert_eq!(head("#define X\n#include <cuda/atomic>\n"), None);
+        assert_eq!(head("#include <mine.cuh>\n"), None);
+    }
 }
