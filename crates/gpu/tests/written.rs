@@ -10,6 +10,7 @@ use syncscope_core::{Case, Dtype, Evidence, Form, Group, Layout, MemoryOrder, Mo
 use syncscope_gpu::compile::{Cache, Compiler};
 use syncscope_gpu::discovery::Surroundings;
 use syncscope_gpu::nvrtc::{Nvrtc, Source};
+use syncscope_gpu::verify::with_loops_alone;
 use syncscope_gpu::{UNROLL, evidence_of, headers, program_of};
 use syncscope_sass::{Cubin, Region, timed_region};
 
@@ -101,11 +102,11 @@ fn written_with(variable: &str, line: &str, arch: &str, copies: u32) -> [Counts;
     regions(&nvrtc().compile(source, arch, &["--std=c++17".to_owned()]).unwrap()).each_ref().map(counts)
 }
 
-/// The machine code of a case, from the cache that is kept between test runs.
+/// The machine code of the loops of a case, from the cache that is kept between test runs and that the tests of kernels use.
 fn compiled(case: &Case, arch: &str) -> Vec<u8> {
     let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache"));
     let mut compiler = Compiler::new(nvrtc(), Cache::in_folder(kept), arch.to_owned(), headers());
-    compiler.cubin(&program_of(case).unwrap()).unwrap().to_vec()
+    compiler.cubin(&with_loops_alone(&program_of(case).unwrap())).unwrap().to_vec()
 }
 
 fn measured(case: &Case, arch: &str) -> [Counts; 2] {
