@@ -163,6 +163,11 @@ impl Drop for AffinityGuard {
     }
 }
 
+/// Whether the system says which CPUs a thread may use. Under a filter of system calls it may refuse to.
+pub fn tells_allowed_cpus() -> bool {
+    current_mask().is_some()
+}
+
 fn current_mask() -> Option<Mask> {
     let mut mask = NO_CPU;
     // SAFETY: the pointer and the length in bytes describe `mask`, which the call fills; 0 is the calling thread.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use syncscope_host::cpu_list;
+use syncscope_host::scheduling::tells_allowed_cpus;
 
 use super::core_kinds::{self, attribute};
 use super::hwloc;
@@ -109,6 +110,14 @@ impl Description {
     pub fn topology(&self) -> Result<Topology, String> {
         const NOTHING: &str =
             "hwloc could not load the topology: see what `lstopo` or `hwloc-info` says and whether /sys is mounted";
+        // hwloc would ask for ever.
+        if !tells_allowed_cpus() {
+            return Err(
+                "the system does not say which CPUs this process may use: allow sched_getaffinity in its filter of \
+                        system calls (seccomp)"
+                    .to_owned(),
+            );
+        }
         let topology = hwloc::load().ok_or_else(|| self.unread(true).unwrap_or_else(|| NOTHING.to_owned()))?;
         let threads = topology.threads.len();
         match self.unread(topology.this_system) {

@@ -87,7 +87,9 @@ impl RunData {
         if run.status != Status::Running && run.repeat.is_none() {
             others.extend(directory.cut_off(timed(&run, &rows)));
         }
-        let judged = |row: Row| row.judged().at_least_a_cycle(&run.machine).without_contradiction();
+        // A verdict that is judged anew may no longer contradict what the file says.
+        let read = |row: Row| row.without_contradiction().judged().at_least_a_cycle(&run.machine);
+        let judged = |row: Row| read(row).without_contradiction();
         let rows: Vec<Row> = rows.into_iter().map(judged).collect();
         Ok(Self {
             name: directory_name(path),

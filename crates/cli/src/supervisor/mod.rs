@@ -77,7 +77,16 @@ pub(crate) fn supervised(
     if board::adopt() {
         return work();
     }
-    let Some(mut worker) = Worker::first() else { return work() };
+    let mut worker = match Worker::first() {
+        Ok(worker) => worker,
+        Err(error) => {
+            terminal::warning(&format!(
+                "this program cannot start itself again ({error}): one process does everything, nothing ends what hangs, \
+                 and how processes differ is not measured"
+            ));
+            return work();
+        }
+    };
     let cancel = cancel_on_signal();
     let mut history = History::default();
     history.instructions.exports = resuming.exports.map(|file| file.map(Into::into));
@@ -154,10 +163,13 @@ struct Worker {
 }
 
 impl Worker {
-    /// With the arguments of this process. `None` where the program does not find itself, or there is no shared memory.
-    fn first() -> Option<Self> {
-        Board::new(&Instructions::default()).and_then(|_| syncscope_host::this_program()).ok()?;
-        Some(Self { words: std::env::args_os().skip(1).collect(), keeps_directory: false })
+    /// With the arguments of this process.
+    ///
+    /// # Errors
+    /// Where the program does not find itself, or there is no shared memory.
+    fn first() -> std::io::Result<Self> {
+        Board::new(&Instructions::default()).and_then(|_| syncscope_host::this_program())?;
+        Ok(Self { words: std::env::args_os().skip(1).collect(), keeps_directory: false })
     }
 
     /// The next one resumes the run, if the last one began any.

@@ -17,9 +17,10 @@
 //! runs of this machine are known, they say how much more than processes runs differ ([`BetweenRuns`]); before, other guests do
 //! ([`Usual`]).
 //!
-//! Rows without processes (GPUs, older runs, other sides) keep the interval within the run, and say as their allowance what is
-//! assumed beyond it. Where a run of a guest ended before other processes had measured, or the pairs of all but one or two are
-//! excluded, that interval would be the narrower the less was measured: such rows get what is assumed and what is usual.
+//! Rows without processes (GPUs, machines that are no guests) keep the interval within the run, and say as their allowance what is
+//! assumed beyond it. On a guest that interval would be too narrow: the run ended before other processes had measured, the pairs of
+//! all but one or two are excluded, no other process can be started, or the processes measure together (MPI). Such rows of CPUs get
+//! what is assumed and what is usual.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
@@ -200,9 +201,10 @@ fn of_class(
         let shown = hull.into_iter().fold(holding(predicted, row.ns_within), Interval::union);
         (row.ns_interval, row.allowance) = (Some(shown), None);
     }
-    let without: Vec<usize> = members.iter().copied().filter(|index| !ns.contains_key(index)).collect();
-    let has_processes = !ns.is_empty();
-    known.usual.inspect(|usual| assume(rows, &without, has_processes, catalogue, usual));
+    for index in members.iter().filter(|index| !ns.contains_key(index)) {
+        let row = &mut rows[*index];
+        known.usual.filter(|_| !joins_runs(row)).inspect(|usual| as_assumed(row, catalogue, usual));
+    }
     let clocks: Vec<f64> = of_ns.iter().filter_map(|logs| rows[logs.row].clock).map(Hertz::value).collect();
     (common.len() >= FEWEST_PROCESSES).then(|| Shared {
         class,
@@ -211,16 +213,6 @@ fn of_class(
         another_run: rounded(half_width(shared)),
         clock_hz: median(&clocks).filter(|_| class == Class::NothingShared).map(rounded),
     })
-}
-
-/// The same of these rows of a class, where their run ended too early for more processes, or the pairs of others do not count.
-fn assume(rows: &mut [Row], members: &[usize], has_processes: bool, catalogue: &Catalogue, usual: &Usual) {
-    for index in members {
-        let row = &mut rows[*index];
-        if (row.provisional || has_processes) && !joins_runs(row) {
-            as_assumed(row, catalogue, usual);
-        }
-    }
 }
 
 /// Gives a row that too few processes measured the interval of what is assumed of it and usual for its class.
@@ -232,7 +224,9 @@ fn as_assumed(row: &mut Row, catalogue: &Catalogue, usual: &Usual) {
         let own = as_usual(assumed, (None, Some(apart)));
         half_width(shared.map_or(own, |shared| own.plus(shared)))
     };
-    let Some(at) = row.ns else { return };
+    // Of others there is no logarithm, or they contradict themselves, which has to be seen.
+    let is_cost = |at: &Nanoseconds| at.value() > 0.0 && (within.low..=within.high).contains(&at.value());
+    let Some(at) = row.ns.filter(is_cost) else { return };
     let predicted = around(at.value(), of(effect.ns, &usual.ns, Some(usual.ns.shared)));
     let in_cycles = |at: f64| around(at, of(effect.cycles, &usual.cycles, None));
     row.cycles_interval = row.cycles.map(|at| holding(in_cycles(at.value()), row.cycles_within));
@@ -494,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ends_before_other_processes_measured_is_no_more_certain() {
+    fn what_no_other_process_measured_is_no_more_certain() {
         let catalogue = of_one_lock();
         let row = |provisional| Row {
             ns: Some(Nanoseconds(100.0)),
@@ -512,7 +506,7 @@ mod tests {
         let least = 2.179 * 0.0296 * 2.0_f64.sqrt();
         assert!(shown(true, &guests::GUESTS) > least, "{}", shown(true, &guests::GUESTS));
         assert!(is(shown(true, &[]), 0.001), "nothing is known of machines that are no guests");
-        assert!(is(shown(false, &guests::GUESTS), 0.001), "a finished row says what it is");
+        assert!(shown(false, &guests::GUESTS) > least, "nor is a finished row: there may be no other process at all");
         // Beside rows of several processes, pairs of all others of this one were excluded.
         let of_processes = |threads| Row { case: Case { threads: Some(threads), ..row(false).case }, ..row(false) };
         let mut rows: Vec<Row> =
