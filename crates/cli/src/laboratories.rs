@@ -27,7 +27,7 @@ pub(crate) struct Laboratories {
     /// What a user wrote for GPUs, whether there are any or not.
     own_gpu: &'static [Primitive],
     /// The processes of this run, where there are several.
-    mpi: Option<MpiLaboratory>,
+    pub(crate) mpi: Option<MpiLaboratory>,
     fake: Option<FakeLaboratory>,
     /// What the check of the clocks found, if it was made.
     chain_checks: Vec<ChainCheck>,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::LazyLock;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use syncscope_core::Run;
 use syncscope_core::machine::Environment;
@@ -13,6 +13,7 @@ use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
 use syncscope_host::cpu_list;
 use syncscope_machine::cpu_time::CpuCounters;
+use syncscope_mpi::MpiLaboratory;
 
 use crate::laboratories::Laboratories;
 
@@ -87,17 +88,21 @@ pub(crate) struct SessionStart {
     clock: Instant,
     load: Option<f64>,
     counters: Option<CpuCounters>,
+    /// The CPUs that the processes of a launcher use here.
+    cpus: Option<Vec<u32>>,
 }
 
 impl SessionStart {
     /// Now.
     pub(crate) fn now(laboratories: &Laboratories) -> Self {
         let cpu = laboratories.cpu.as_ref();
+        let cpus = laboratories.mpi.as_ref().map(MpiLaboratory::cpus);
         Self {
             time: SystemTime::now(),
             clock: Instant::now(),
             load: cpu.and_then(CpuLaboratory::initial_load),
-            counters: cpu.and_then(CpuLaboratory::cpu_counters),
+            counters: cpu.and_then(|cpu| cpu.cpu_counters(cpus.as_deref())),
+            cpus,
         }
     }
 
@@ -105,7 +110,12 @@ impl SessionStart {
     pub(crate) fn ended(self, laboratories: &Laboratories) -> SessionRecord {
         let cpu = laboratories.cpu.as_ref();
         let seconds = self.clock.elapsed().as_secs_f64();
-        let counters = self.counters.zip(cpu.and_then(CpuLaboratory::cpu_counters));
+        let counters = self.counters.zip(cpu.and_then(|cpu| cpu.cpu_counters(self.cpus.as_deref())));
+        // Unknown where the other processes of a launcher do not answer.
+        let of_others = laboratories.mpi.as_ref().map_or(Some(Duration::ZERO), MpiLaboratory::time_of_others);
+        let share = |(start, end): (CpuCounters, CpuCounters)| {
+            end.with_other_processes(of_others?).share_of_others(&start, seconds)
+        };
         SessionRecord {
             started: timestamp(self.time),
             ended: timestamp(SystemTime::now()),
@@ -113,7 +123,7 @@ impl SessionStart {
             load_start: self.load,
             load_end: cpu.and_then(CpuLaboratory::current_load),
             stolen: counters.as_ref().map(|(start, end)| StolenTime::of(&end.stolen_since(start), seconds)),
-            others_share: counters.and_then(|(start, end)| end.share_of_others(&start, seconds)),
+            others_share: counters.and_then(share),
             peak_memory_bytes: cpu.and_then(CpuLaboratory::peak_memory_bytes),
             processes: Vec::new(),
         }

@@ -93,6 +93,12 @@ impl CpuCounters {
         has_all.then(|| Self { cpus: wanted, own: process_cpu_time() + children_cpu_time() })
     }
 
+    /// The same where other processes of the same run had so much time.
+    #[must_use]
+    pub fn with_other_processes(self, time: Duration) -> Self {
+        Self { own: self.own + time, ..self }
+    }
+
     /// Seconds stolen from each CPU since `earlier`.
     pub fn stolen_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
         self.since(earlier, |cpu| cpu.stolen, ticks_per_second())

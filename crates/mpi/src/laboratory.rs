@@ -1,6 +1,7 @@
 //! Rank 0 drives the engine: it presents all processes of the run as one laboratory and sets up each case among them.
 
 use std::collections::{HashMap, hash_map};
+use std::time::Duration;
 
 use syncscope_core::machine::Environment;
 use syncscope_core::{
@@ -31,7 +32,7 @@ impl Started {
     pub fn of(process: MpiProcess) -> Self {
         if process.rank == 0 {
             let (slots, proofs) = (HashMap::new(), HashMap::new());
-            Self::First(Box::new(MpiLaboratory { process, slots, proofs, is_over: false }))
+            Self::First(Box::new(MpiLaboratory { process, slots, proofs, is_over: false, time_of_others: None }))
         } else {
             Self::Other(Box::new(process))
         }
@@ -47,9 +48,21 @@ pub struct MpiLaboratory {
     /// Of the barriers that have shown that they are some.
     proofs: HashMap<Team, Check>,
     is_over: bool,
+    /// Of the others on this node, once all have ended.
+    time_of_others: Option<Duration>,
 }
 
 impl MpiLaboratory {
+    /// The CPUs of all processes on this node.
+    pub fn cpus(&self) -> Vec<u32> {
+        self.process.world.cpus_beside(self.process.rank)
+    }
+
+    /// The CPU time that the other processes of this node had of the run; `None` before [`Self::dismiss`], or if they did not say.
+    pub const fn time_of_others(&self) -> Option<Duration> {
+        self.time_of_others
+    }
+
     /// Fills in what the figures depend on.
     pub fn describe(&self, environment: &mut Environment) {
         environment.libraries.insert("mpi".to_owned(), short_version(&self.process.shim.version()));
@@ -63,7 +76,8 @@ impl MpiLaboratory {
         if std::mem::replace(&mut self.is_over, true) {
             return Ok(());
         }
-        self.process.order(&Message::End)?;
+        let times = self.process.order(&Message::End)?;
+        self.time_of_others = Some(self.process.world.time_beside(self.process.rank, &times));
         self.process.finish()
     }
 

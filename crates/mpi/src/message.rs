@@ -21,7 +21,7 @@ pub(crate) enum Message {
     Run { slot: i32, call: Call, loops: Vec<Loop> },
     /// The members of a slot prove that a barrier is one.
     Prove { slot: i32 },
-    /// The run is over.
+    /// The run is over: all say what CPU time they had of it.
     End,
 }
 

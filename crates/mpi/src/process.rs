@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use syncscope_core::Cancel;
+use syncscope_host::clock::process_cpu_time;
 use syncscope_host::scheduling::{self, CpuSet};
 
 use crate::library::{Place, ShimLibrary};
@@ -48,6 +49,8 @@ pub struct MpiProcess {
     pub(crate) slots: Vec<Option<Member>>,
     /// The command that compiled the shim.
     pub(crate) compiled_by: String,
+    /// The CPU time of this process when all had joined.
+    spent: Duration,
 }
 
 impl MpiProcess {
@@ -76,7 +79,7 @@ impl MpiProcess {
         let words = watchdog.during(BATCH, || shim.collect(&own, size as usize))?;
         let world = World { processes: words.as_chunks().0.iter().map(Process::from_words).collect() };
         let cpus = CpuSet::of_this_thread();
-        Ok(Self { shim, clock, cpus, world, rank, watchdog, slots: Vec::new(), compiled_by })
+        Ok(Self { shim, clock, cpus, world, rank, watchdog, slots: Vec::new(), compiled_by, spent: process_cpu_time() })
     }
 
     /// Takes part in what rank 0 measures, until that is done.
@@ -85,15 +88,16 @@ impl MpiProcess {
     /// When the MPI library reports one, or rank 0 is of another version.
     pub fn follow(mut self) -> Result<(), String> {
         loop {
-            match self.receive()? {
-                Message::End => return self.finish(),
-                message => drop(self.act(&message)?),
+            let message = self.receive()?;
+            self.act(&message)?;
+            if message == Message::End {
+                return self.finish();
             }
         }
     }
 
     /// Rank 0: has all processes do this, takes part itself, and returns what the members of the slot report, one after
-    /// the other.
+    /// the other; at the end, the CPU time of each process in nanoseconds.
     pub(crate) fn order(&mut self, message: &Message) -> Result<Vec<i64>, String> {
         let words = message.to_words()?;
         self.watchdog.during(BATCH, || self.shim.send(&words))?;
@@ -122,7 +126,10 @@ impl MpiProcess {
         let tick = self.tick();
         let Self { watchdog, shim, clock, cpus, world, slots, rank, .. } = self;
         match message {
-            Message::End => Ok(Vec::new()),
+            Message::End => {
+                let spent = process_cpu_time().saturating_sub(self.spent).as_nanos() as i64;
+                watchdog.during(BATCH, || shim.collect(&[spent], world.processes.len()))
+            }
             Message::Prepare { slot, team } => {
                 let members = world.members(*team).unwrap_or_default();
                 let size = u32::try_from(members.len()).unwrap_or(0);

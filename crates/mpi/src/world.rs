@@ -1,8 +1,10 @@
 //! The processes of a run: the node and CPUs of each, and which of them take part in a case.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use syncscope_core::units::plural;
 use syncscope_core::{Case, Group};
 use syncscope_host::cpu_list;
 
@@ -108,6 +110,27 @@ impl World {
         Some(members?.concat())
     }
 
+    /// The processes on the node of this rank.
+    fn beside(&self, rank: u32) -> impl Iterator<Item = (usize, &Process)> {
+        let node = self.processes.get(rank as usize).map(|process| process.node);
+        self.processes.iter().enumerate().filter(move |(_, process)| Some(process.node) == node)
+    }
+
+    /// The CPUs of all processes on the node of this rank.
+    pub(crate) fn cpus_beside(&self, rank: u32) -> Vec<u32> {
+        let all: BTreeSet<u32> = self.beside(rank).flat_map(|(_, process)| process.cpus.iter().copied()).collect();
+        all.into_iter().collect()
+    }
+
+    /// The time of the other processes on the node of this rank, from that of each process in nanoseconds.
+    pub(crate) fn time_beside(&self, rank: u32, times: &[i64]) -> Duration {
+        let others = self.beside(rank).filter(|(other, _)| *other != rank as usize);
+        others
+            .filter_map(|(other, _)| times.get(other))
+            .map(|ns| Duration::from_nanos((*ns).max(0).cast_unsigned()))
+            .sum()
+    }
+
     /// How the processes with these ranks share CPUs.
     pub(crate) fn sharing(&self, ranks: &[u32]) -> Sharing {
         let members: Vec<&Process> = ranks.iter().filter_map(|rank| self.processes.get(*rank as usize)).collect();
@@ -122,7 +145,7 @@ impl World {
         let only_cpu = |process: &&Process| if let [cpu] = process.cpus[..] { Some(cpu) } else { None };
         let bound: Option<Vec<u32>> = members.iter().map(only_cpu).collect();
         let remark = match bound {
-            _ if is_oversubscribed => format!("{} processes on {cpus} CPUs", ranks.len()),
+            _ if is_oversubscribed => format!("{} processes on {}", ranks.len(), plural(cpus, "CPU")),
             Some(bound) if nodes.len() == 1 => format!("processes bound to CPUs {}", cpu_list::format(&bound)),
             Some(_) => "each process bound to one CPU".to_owned(),
             None => "processes not bound to one CPU each".to_owned(),
@@ -216,6 +239,16 @@ mod tests {
     }
 
     #[test]
+    fn what_the_processes_of_this_node_use_is_not_that_of_other_programs() {
+        let process = |node, cpu| process(node, 1e9, vec![cpu]);
+        let world = World { processes: vec![process(0, 5), process(1, 0), process(0, 4), process(0, 5)] };
+        assert_eq!((world.cpus_beside(0), world.cpus_beside(1)), (vec![4, 5], vec![0]));
+        let times = [1, 20, 300, 4000].map(|ms| ms * 1_000_000);
+        assert_eq!(world.time_beside(0, &times), Duration::from_millis(4300));
+        assert_eq!(world.time_beside(1, &times), Duration::ZERO);
+    }
+
+    #[test]
     fn more_processes_than_cpus_are_noticed_on_each_node() {
         let world = |cpus: [&[u32]; 4]| World { processes: cpus.map(|cpus| process(0, 1e9, cpus.to_vec())).to_vec() };
         let shared = world([&[0, 1]; 4]).sharing(&[0, 1, 2, 3]);
@@ -223,6 +256,7 @@ mod tests {
         let bound = world([&[0], &[1], &[2], &[3]]).sharing(&[0, 1, 2]);
         assert_eq!((bound.is_oversubscribed, bound.remark.as_str()), (false, "processes bound to CPUs 0-2"));
         assert!(!world([&[0, 1]; 4]).sharing(&[0, 1]).is_oversubscribed);
+        assert_eq!(world([&[1]; 4]).sharing(&[0, 1]).remark, "2 processes on 1 CPU");
         // The same CPU number on another node is another CPU.
         assert!(!World::of_nodes(&[1, 1]).sharing(&[0, 1]).is_oversubscribed);
     }

@@ -95,15 +95,19 @@ pub(crate) struct Shim {
 /// What is missing, what the compiler says, or that it did not end.
 pub(crate) fn shim(family: Family, cancel: &Cancel) -> Result<Shim, String> {
     let folder = cache_folder().ok_or("there is no folder for the compiled MPI shim: name one in SYNCSCOPE_CACHE")?;
-    let mut refused = String::new();
+    let folder = folder.join("mpi");
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("{}: {error}; name another folder in SYNCSCOPE_CACHE", folder.display()))?;
+    // The first wrapper is the launcher's own; others may be of another library.
+    let mut refused = None;
     for wrapper in wrappers(family)? {
-        match shim_of(&wrapper, family, &folder.join("mpi"), cancel) {
+        match shim_of(&wrapper, family, &folder, cancel) {
             Ok(shim) => return Ok(shim),
             Err(error) if cancel.is_cancelled() => return Err(error),
-            Err(error) => refused = error,
+            Err(error) => refused = refused.or(Some(error)),
         }
     }
-    Err(format!("{refused}; the wrapper to use can be named in {CHOSEN}"))
+    Err(format!("{}; the wrapper to use can be named in {CHOSEN}", refused.unwrap_or_default()))
 }
 
 fn shim_of(wrapper: &Path, family: Family, folder: &Path, cancel: &Cancel) -> Result<Shim, String> {

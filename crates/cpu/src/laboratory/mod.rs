@@ -129,9 +129,9 @@ impl CpuLaboratory {
         self.system.load()
     }
 
-    /// The steal time of the allowed CPUs so far, where the system counts it.
-    pub fn cpu_counters(&self) -> Option<CpuCounters> {
-        CpuCounters::read(&self.system, &self.topology.allowed_cpus())
+    /// What the system counts so far of these CPUs, or of the allowed ones; `None` where it does not count steal time.
+    pub fn cpu_counters(&self, cpus: Option<&[u32]>) -> Option<CpuCounters> {
+        CpuCounters::read(&self.system, cpus.unwrap_or(&self.topology.allowed_cpus()))
     }
 
     /// The most memory that this process had at a time, where the system reports it.
