@@ -98,7 +98,8 @@ impl CpuLaboratory {
 
     /// What to say before a run where other programs were running. Its record has what they used during the run.
     pub fn load_warning(&self) -> Option<String> {
-        let count = self.topology.allowed_cpus().len();
+        // The load is that of the machine, however few of its CPUs this process may use.
+        let count = self.topology.threads.len();
         let load = self.load.filter(|load| Environment::is_high_load(*load, count))?;
         Some(format!(
             "the load average of the last minute is {load:.2} on {}: other programs may disturb the measurement",

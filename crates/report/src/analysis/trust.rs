@@ -92,7 +92,8 @@ fn others(data: &RunData) -> Option<String> {
 }
 
 fn load(data: &RunData) -> Option<String> {
-    let cpus = cpus(data);
+    // The load is that of the machine, however few of its CPUs the run might use.
+    let cpus = data.run.machine.cpu.hardware_threads as usize;
     let load = data.run.environment.load.filter(|load| cpus > 0 && Environment::is_high_load(*load, cpus))?;
     Some(format!("other programs were running (load {load:.2} on {})", plural(cpus, "CPU")))
 }
@@ -155,8 +156,9 @@ mod tests {
         let disturbed = Verdict::Interfered("200 of 200 pairs excluded".into());
         data.rows.push(Row { excluded: Some(200), ..Row::unmeasured(case("cpu.wait.pause", 1), disturbed) });
         data.run.environment.allowed_cpus = "0-3".into();
+        data.run.machine.cpu.hardware_threads = 8;
         data.run.environment.load = Some(18.03);
-        let start = "Other programs were running (load 18.03 on 4 CPUs); another hardware thread was active on the \
+        let start = "Other programs were running (load 18.03 on 8 CPUs); another hardware thread was active on the \
                      measured core in 80 % of the single-thread samples; the hypervisor took";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.run.sessions[0].others_share = Some(0.25);
