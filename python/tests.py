@@ -88,6 +88,18 @@ class Measuring(unittest.TestCase):
         expected = "--threads 1,2 --only cpu.* --only gpu.* --no-history --seed 7 -I include".split()
         self.assertEqual(syncscope._arguments(given), expected)
         self.assertEqual(syncscope._arguments({"threads": Number(8), "out": Path("a")}), ["--threads", "8", "--out", "a"])
+        kernels = {"kernel": ["a", "b"], "arg": ["buf:1M", "i32:7"], "grid": [(64, 2), (32,)], "block": (8, 4)}
+        expected = "--kernel a --kernel b --arg buf:1M --arg i32:7 --grid 64,2 --grid 32 --block 8,4".split()
+        self.assertEqual(syncscope._arguments(kernels), expected)
+
+    def test_what_gives_no_run_is_refused(self):
+        for option in ["dry_run", "instructions", "orderings"]:
+            with self.assertRaisesRegex(syncscope.SyncscopeError, f"{option} gives no run") as caught:
+                syncscope.measure(cpu="x += 1", **{option: True})
+            self.assertEqual(caught.exception.exit_code, 2)
+        with self.assertRaisesRegex(syncscope.SyncscopeError, "dry_run gives no run"):
+            syncscope.run("nowhere", dry_run=True)
+        self.assertEqual(syncscope._arguments({"dry_run": False}), [])
 
     @unittest.mock.patch.dict(os.environ, SYNCSCOPE_FAKE="clock=nominal")
     def test_a_run_and_a_wrong_option(self):

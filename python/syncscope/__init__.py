@@ -9,7 +9,8 @@
 
 This module starts the `syncscope` command, which decides everything: the one in its own wheel, else the first in `PATH`;
 the variable `SYNCSCOPE` names another one. Keywords are the options of the command (`syncscope run --help`): `no_history=True`
-is `--no-history`, `threads=[1, 2]` is `--threads 1,2`, and a list for an option that may be repeated repeats it.
+is `--no-history`, `threads=[1, 2]` is `--threads 1,2`, and a list for an option that may be repeated repeats it:
+`arg=["buf:1M", "i32:7"]`, or `grid=[(64, 2), (32, 4)]` for a kernel and the one to compare it with.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ __all__ = ["Comparison", "Measurement", "Run", "SyncscopeError", "measure", "rea
 PathLike = Union[str, "os.PathLike[str]"]
 
 #: Options of the command that are repeated for several values; all others take a list with commas.
-_REPEATED = frozenset({"only", "skip", "include", "I", "D"})
+_REPEATED = frozenset({"only", "skip", "include", "I", "D", "kernel", "arg"})
+#: Options with which the command prints something else than a run.
+_WITHOUT_A_RUN = frozenset({"dry_run", "header", "sass", "instructions", "orderings"})
 #: Done, and done although some cases failed or became slower. All other exit codes are errors.
 _DONE = frozenset({0, 3})
 
@@ -152,11 +155,14 @@ def _list(value: Any) -> list[str]:
 def _arguments(options: Mapping[str, Any]) -> list[str]:
     arguments: list[str] = []
     for name, value in options.items():
+        if name in _WITHOUT_A_RUN and value not in (None, False):
+            raise SyncscopeError(f"{name} gives no run to return: start the command itself, `syncscope --help`", 2)
         option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
         if value is True:
             arguments.append(option)
-        elif name in _REPEATED:
-            arguments += [text for each in _list(value) for text in (option, each)]
+        elif name in _REPEATED or isinstance(value, (list, tuple)) and any(isinstance(each, (list, tuple)) for each in value):
+            all_values = [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
+            arguments += [text for each in all_values for text in (option, ",".join(_list(each)))]
         elif value is not None and value is not False:
             arguments += [option, ",".join(_list(value))]
     return arguments
