@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use glob::Pattern;
 use syncscope_core::session::plan::{Asked, Plan, asked};
+use syncscope_core::units::plural;
 use syncscope_core::{Axes, Case, Listing, Preset, Primitive};
 use syncscope_gpu::peer::PEER_PROGRAMS;
 use syncscope_import::{is_openmp_case, is_openmp_primitive};
@@ -133,7 +134,7 @@ impl Selection {
         let asked: Vec<String> =
             self.axes.asked().iter().map(|(option, values)| format!("{option} {}", values.join(","))).collect();
         let more = reasons.len().saturating_sub(MOST);
-        let more = if more > 0 { format!("; and {more} more reasons") } else { String::new() };
+        let more = if more > 0 { format!("; and {}", plural(more, "more reason")) } else { String::new() };
         Failure::Usage(if reasons.is_empty() {
             format!("none of the selected primitives has the parameters of {}", asked.join(" "))
         } else {

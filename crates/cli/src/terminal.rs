@@ -27,14 +27,18 @@ pub(crate) fn is_silent() -> bool {
     SILENT.get().is_some()
 }
 
-/// Whether results are coloured: stdout is a terminal, and `NO_COLOR` (<https://no-color.org>) is not set.
+/// Whether results are coloured.
 pub(crate) fn colour() -> bool {
-    stdout().is_terminal() && colour_wanted()
+    is_coloured(stdout().is_terminal())
 }
 
-fn colour_wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
+/// As clap colours the help: `NO_COLOR` (<https://no-color.org>) decides, then `CLICOLOR_FORCE` and `CLICOLOR`
+/// (<https://bixense.com/clicolors>), then the terminal.
+fn is_coloured(on_terminal: bool) -> bool {
+    let is_set = |name: &str, off: &str| std::env::var_os(name).is_some_and(|value| value != off);
+    let is_off = std::env::var_os("CLICOLOR").is_some_and(|value| value == "0");
+    let is_dumb = std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    !is_set("NO_COLOR", "") && (is_set("CLICOLOR_FORCE", "0") || on_terminal && !is_off && !is_dumb)
 }
 
 /// The width of the terminal in columns; 100 if stdout is no terminal.
@@ -105,7 +109,7 @@ pub(crate) fn resume_command(directory: &Path) -> String {
 
 fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
     let text = plain_lines(&text.to_string());
-    if stderr().is_terminal() && colour_wanted() {
+    if stderr().is_terminal() && is_coloured(true) {
         // The process that measures may have drawn its progress here.
         write_line(&format!("\r\u{1b}[K\u{1b}[1;{colour_code}m{label}\u{1b}[0m: {text}"));
     } else {

@@ -64,6 +64,34 @@ fn completions_name_every_command_for_every_shell() {
 }
 
 #[test]
+fn shells_offer_files_only_for_what_may_be_one() {
+    let script = stdout(&["completions", "zsh"]);
+    let offers_files = |option: &str| {
+        let line = script.lines().find(|line| line.contains(option)).unwrap_or_else(|| panic!("no {option}"));
+        line.contains("_files") || line.contains("_default")
+    };
+    for option in ["--only=", "--budget=", "--threads=", "--seed=", "--threshold="] {
+        assert!(!offers_files(option), "{option}");
+    }
+    for option in ["--out=", "--resume=", "--cpu=", "--export-json="] {
+        assert!(offers_files(option), "{option}");
+    }
+}
+
+#[test]
+fn a_user_decides_whether_there_are_colours() {
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/h200");
+    let coloured = |variables: &[(&str, &str)]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_syncscope"));
+        command.args(["show", run, "--only", "cpu.lock.mcs"]).env_remove("NO_COLOR").envs(variables.iter().copied());
+        command.output().unwrap().stdout.contains(&0x1b)
+    };
+    assert!(!coloured(&[]), "stdout is no terminal");
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(&[("CLICOLOR_FORCE", "0")]) && !coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+}
+
+#[test]
 fn every_command_has_its_manual_page() {
     let folder = tempfile::tempdir().unwrap();
     let page = stdout(&["man"]);
@@ -72,6 +100,9 @@ fn every_command_has_its_manual_page() {
     for command in COMMANDS {
         let text = std::fs::read_to_string(folder.path().join(format!("syncscope-{command}.1"))).unwrap();
         assert!(text.contains(".SH SYNOPSIS"), "{command}");
+        let version = env!("CARGO_PKG_VERSION");
+        let end = format!("\"syncscope {version}\" syncscope\n");
+        assert!(text.lines().any(|line| line.starts_with(".TH ") && format!("{line}\n").ends_with(&end)), "{text}");
     }
     let nowhere = output(&["man", "--out", "/proc/pages"]);
     assert_eq!(nowhere.status.code(), Some(1));
