@@ -121,15 +121,20 @@ fn of_user(header: &str, source: &OwnOperation) -> String {
 /// The head that a text has in common with its variants: headers of the toolkit that it includes before anything could change them.
 /// That one is missing is an error in the user's line.
 fn toolkit_headers(text: &str) -> String {
-    let may_change = |line: &str| {
-        line.starts_with('#') && !["#include", "#pragma", "#line"].iter().any(|begin| line.starts_with(begin))
+    // Macros decide what a header says, and a user's header may have some.
+    let changes_nothing = |line: &&str| {
+        let is_one_of = |begin: &&str| line.starts_with(begin);
+        !line.starts_with('#') || ["#pragma", "#line"].iter().any(is_one_of) || header_of_toolkit(line).is_some()
     };
-    let of_toolkit = |name: &&str| ["cuda", "cub/", "cooperative_groups"].iter().any(|begin| name.starts_with(begin));
-    let lines = text.lines().take_while(|line| !may_change(line));
-    let names = lines.filter_map(|line| Some(line.strip_prefix("#include <")?.split_once('>')?.0)).filter(of_toolkit);
+    let names = text.lines().take_while(changes_nothing).filter_map(header_of_toolkit);
     let head: String =
         names.flat_map(|name| ["#if __has_include(<", name, ">)\n#include <", name, ">\n#endif\n"]).collect();
     if head.is_empty() { head } else { head + HEAD_ENDS }
+}
+
+fn header_of_toolkit(line: &str) -> Option<&str> {
+    let (name, _) = line.strip_prefix("#include <")?.split_once('>')?;
+    ["cuda", "cub/", "cooperative_groups"].iter().any(|begin| name.starts_with(begin)).then_some(name)
 }
 
 /// A macro, which the harness in front of it does not see.
@@ -157,7 +162,8 @@ mod tests {
             let program = program(&own);
             program.split_once(HEAD_ENDS).map(|(head, _)| head.matches("#include <").count())
         };
-        assert_eq!(head("// a\n#include <cuda/atomic> // b\n#include <mine.cuh>\n#include <cub/cub.cuh>\n"), Some(2));
+        assert_eq!(head("// a\n#include <cuda/atomic> // b\n#include <cub/cub.cuh>\n"), Some(2));
+        assert_eq!(head("#include <cuda/atomic>\n#include <mine.cuh>\n#include <cub/cub.cuh>\n"), Some(1));
         assert_eq!(head("#define X\n#include <cuda/atomic>\n"), None);
         assert_eq!(head("#include <mine.cuh>\n"), None);
     }
