@@ -40,7 +40,7 @@ pub mod table;
 pub use analysis::compare::differences::{Property, properties, variables_in_words};
 pub use analysis::compare::{
     Change, ClassChange, ComparedCase, Comparison, Difference, FamilyChange, IN_RUNS, MachineStates, USUAL_THRESHOLD,
-    compare, compare_in_turn, error_of_intervals, instructions, is_one_definition, rejected,
+    compare, compare_in_turn, compare_selected, error_of_intervals, instructions, is_one_definition, rejected,
 };
 pub use analysis::contest::{OnMachine, Ratio, cheapest_machines};
 pub use analysis::course::{Course, FEWEST_RUNS, Step, course, of_one_machine};

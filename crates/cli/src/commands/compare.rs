@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::units::plural;
-use syncscope_report::{Change, Comparison, IN_RUNS, compare as compare_runs, export};
+use syncscope_report::{Change, Comparison, IN_RUNS, compare_selected, export};
 
 use crate::args::{CompareArguments, TextFormat};
 use crate::commands::gate::Gate;
@@ -28,15 +28,13 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     }
     let [mut a, mut b] = [runs::load_rows(a)?, runs::load_rows(b)?];
     selection.check_runs(&[&a, &b])?;
-    for data in [&mut a, &mut b] {
-        data.rows.retain(|row| selection.selects(&row.case));
-    }
-    let comparison = compare_runs(&a, &b, arguments.threshold.0);
+    let comparison = compare_selected((&mut a, &mut b), arguments.threshold.0, |case| selection.selects(case));
     if comparison.cases.is_empty() {
+        let rows = |count: usize| plural(count as u32, "row");
         return Err(Failure::CouldNot(format!(
             "the runs have no case in common ({} in A, {} in B); compare runs of the same primitives and sizes",
-            plural(a.rows.len() as u32, "row"),
-            plural(b.rows.len() as u32, "row")
+            rows(comparison.only_a),
+            rows(comparison.only_b)
         )));
     }
     terminal::show(&match arguments.format {

@@ -1,14 +1,17 @@
 //! The states of the machine in two runs, and what the rows of each class have in common: said first and once, so that a row is
 //! judged by what it has of its own.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use syncscope_core::run::another_run::half_width;
 use syncscope_core::run::fingerprint::{Chosen, figure_of};
 use syncscope_core::run::row::{Parts, RunToRun};
 use syncscope_core::stats::{LEAST_CHANGE, Variance, median};
-use syncscope_core::{Class, Nanoseconds, Row};
+use syncscope_core::{Catalogue, Class, Nanoseconds, Row};
 
 use super::ratio::UncertainCost;
+use super::{in_both, same_machine};
 use crate::RunData;
 use crate::analysis::phrases::joined;
 use crate::reading::has_cost_of_case;
@@ -49,7 +52,12 @@ pub struct MachineStates {
 type Pair<'a> = (&'a Row, RunToRun, &'a Row, RunToRun);
 
 impl MachineStates {
-    pub(super) fn of(a: &RunData, b: &RunData, rows: &[(&Row, &Row)]) -> Self {
+    /// From all cases that both runs have. Different machines have no states in common.
+    pub(super) fn of(a: &RunData, b: &RunData) -> Self {
+        if !same_machine(&a.run.machine, &b.run.machine) {
+            return Self::default();
+        }
+        let rows = in_both(a, b);
         let both = rows.iter().filter(|(a, b)| has_cost_of_case(a) && has_cost_of_case(b));
         let known: Vec<Pair<'_>> = both.filter_map(|(a, b)| Some((*a, a.run_to_run?, *b, b.run_to_run?))).collect();
         let of_one_class = known.iter().filter(|(_, of_a, _, of_b)| of_a.class == of_b.class);
@@ -77,6 +85,24 @@ impl MachineStates {
         }
         let causes = if classes.is_empty() { Vec::new() } else { in_a.causes(&in_b, clocks_hz) };
         Self { classes, causes }
+    }
+
+    /// Those of the classes that these cases belong to.
+    pub(super) fn of_cases(mut self, rows: &[(&Row, &Row)], catalogue: &Catalogue) -> Self {
+        let by_facts = |row: &Row| Some(catalogue.facts(&row.case.primitive)?.class_of(&row.case));
+        let measured = |row: &Row| Some(row.run_to_run?.class);
+        let classes: BTreeSet<Class> =
+            rows.iter().flat_map(|(a, b)| [measured(a), measured(b), by_facts(a)]).flatten().collect();
+        self.classes.retain(|change| classes.contains(&change.class));
+        if self.classes.is_empty() {
+            self.causes.clear();
+        }
+        self
+    }
+
+    /// Whether enough cases of a class are known to tell the machine from each of them.
+    pub(super) fn tell_of(&self, class: Class) -> bool {
+        self.classes.iter().any(|change| change.class == class)
     }
 
     fn class_of(&self, a: &Row, b: &Row) -> Option<&ClassChange> {

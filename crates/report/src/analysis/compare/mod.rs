@@ -19,7 +19,7 @@ mod summary;
 use std::collections::{BTreeMap, HashMap};
 
 use syncscope_core::machine::{CpuMachine, Machine};
-use syncscope_core::{CaseId, Row};
+use syncscope_core::{Case, CaseId, Row};
 
 use self::hypotheses::{Draft, judge};
 use self::ratio::UncertainCost;
@@ -74,6 +74,19 @@ pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison
     compare_in_turn(a, b, threshold, &BTreeMap::new())
 }
 
+/// Compares the cases that `selects` names. What the machine did between the runs shows in all of their cases.
+pub fn compare_selected<'a>(
+    (a, b): (&'a mut RunData, &'a mut RunData),
+    threshold: f64,
+    selects: impl Fn(&Case) -> bool,
+) -> Comparison<'a> {
+    let states = MachineStates::of(a, b);
+    for data in [&mut *a, &mut *b] {
+        data.rows.retain(|row| selects(&row.case));
+    }
+    compare_in_state(a, b, threshold, &BTreeMap::new(), states)
+}
+
 /// The same for rows of one run that were measured in turn: of a case of A that has some, `ratios` are those of the cost in B to that
 /// in A, one of each pass.
 pub fn compare_in_turn<'a>(
@@ -82,14 +95,19 @@ pub fn compare_in_turn<'a>(
     threshold: f64,
     ratios: &BTreeMap<CaseId, Vec<f64>>,
 ) -> Comparison<'a> {
-    let of_b: HashMap<CaseId, &Row> = b.rows.iter().map(|row| (row.case.id(), row)).collect();
-    let counterpart = |row: &'a Row| {
-        let case = placements::counterpart(&row.case, a, b)?;
-        Some((row, *of_b.get(&case.id())?))
-    };
-    let both: Vec<(&Row, &Row)> = a.rows.iter().filter_map(counterpart).collect();
+    compare_in_state(a, b, threshold, ratios, MachineStates::of(a, b))
+}
+
+fn compare_in_state<'a>(
+    a: &'a RunData,
+    b: &'a RunData,
+    threshold: f64,
+    ratios: &BTreeMap<CaseId, Vec<f64>>,
+    states: MachineStates,
+) -> Comparison<'a> {
+    let both = in_both(a, b);
     let same_machine = same_machine(&a.run.machine, &b.run.machine);
-    let states = if same_machine { MachineStates::of(a, b, &both) } else { MachineStates::default() };
+    let states = states.of_cases(&both, &a.catalogue);
     let draft = |(row, other): (&'a Row, &'a Row)| {
         let blocks = |data: &RunData, row: &Row| measurement_blocks(row, data.details.get(&row.case.id()));
         let in_turn = ratios.get(&row.case.id()).and_then(|ratios| UncertainCost::in_turn(ratios));
@@ -107,7 +125,7 @@ pub fn compare_in_turn<'a>(
     if same_machine {
         remarks.extend(remarks::common_changes(&cases, threshold));
         let are_two_runs = a.run.started != b.run.started;
-        remarks.extend(remarks::few_of_a_class(&cases).into_iter().filter(|_| are_two_runs));
+        remarks.extend(remarks::few_of_a_class(&cases, &states).into_iter().filter(|_| are_two_runs));
     }
     let (families, changes) = (case::families(&cases), summary::sentences(&cases, threshold));
     // What executes other instructions has changed by itself, whatever the machine does.
@@ -121,7 +139,7 @@ pub fn compare_in_turn<'a>(
         threshold,
         cases,
         only_a: a.rows.len() - common,
-        only_b: of_b.len() - common,
+        only_b: b.rows.len() - common,
         same_machine,
         states,
         differences: differences::of(&a.run, &b.run),
@@ -141,6 +159,16 @@ impl Comparison<'_> {
     pub fn count(&self, change: Change) -> usize {
         self.counts()[&change]
     }
+}
+
+/// The rows of the cases that both runs have, in the order of A.
+fn in_both<'a>(a: &'a RunData, b: &'a RunData) -> Vec<(&'a Row, &'a Row)> {
+    let of_b: HashMap<CaseId, &Row> = b.rows.iter().map(|row| (row.case.id(), row)).collect();
+    let counterpart = |row: &'a Row| {
+        let case = placements::counterpart(&row.case, a, b)?;
+        Some((row, *of_b.get(&case.id())?))
+    };
+    a.rows.iter().filter_map(counterpart).collect()
 }
 
 /// Whether the hardware is the same. Memory does not count: that of a guest grows and shrinks.

@@ -5,7 +5,7 @@ use syncscope_core::stats::median;
 use syncscope_core::{Class, Population};
 
 use super::case::{Change, ComparedCase, by_family};
-use super::machine_state::FEWEST as FEWEST_OF_A_CLASS;
+use super::machine_state::{FEWEST as FEWEST_OF_A_CLASS, MachineStates};
 use crate::figure::percent;
 use crate::naming::plural;
 use crate::{RunData, figure};
@@ -41,12 +41,13 @@ pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
 }
 
 /// The classes whose common cases are too few to show the state of the machine, though some of them are called slower or faster.
-pub(super) fn few_of_a_class(cases: &[ComparedCase<'_>]) -> Vec<String> {
+pub(super) fn few_of_a_class(cases: &[ComparedCase<'_>], states: &MachineStates) -> Vec<String> {
     let of_class = sets(cases.iter().filter_map(|case| Some((case.a.run_to_run?.class, case))));
     let remark = |(class, cases): (Class, Vec<&ComparedCase<'_>>)| {
         let is_certain = cases.iter().any(|case| matches!(case.change, Change::Slower | Change::Faster));
         let joins_runs = cases.iter().any(|case| case.a.runs > Some(1) || case.b.runs > Some(1));
-        (is_certain && !joins_runs && cases.len() < FEWEST_OF_A_CLASS).then(|| {
+        let is_open = is_certain && !joins_runs && !states.tell_of(class);
+        (is_open && cases.len() < FEWEST_OF_A_CLASS).then(|| {
             format!(
                 "with {} of {}, another state of the machine would look like a change: compare runs of more cases, or \
                  made with `run --repeat 5`",

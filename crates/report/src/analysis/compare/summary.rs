@@ -35,10 +35,16 @@ pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<Strin
         (!named.is_empty()).then(|| format!("some cases are {change} in B: {}{more}", enumeration(&named)))
     };
     let changes: Vec<String> = [Change::Slower, Change::Faster].into_iter().filter_map(direction).collect();
-    let is_tested = cases.iter().any(|case| case.p_value.is_some());
+    let elsewhere = cases.iter().filter(|case| case.change == Change::AnotherState).count();
+    let in_another_state = (elsewhere > 0).then(|| {
+        let [cost, counts] = if elsewhere == 1 { ["cost", "counts"] } else { ["costs", "count"] };
+        format!("{elsewhere} {cost} changed, but in another state of the machine, and so {counts} as neither slower nor faster")
+    });
+    let is_tested = cases.iter().filter(|case| case.p_value.is_some()).count() > elsewhere;
+    let other = if elsewhere > 0 { "other " } else { "" };
     let nothing = (changes.is_empty() && is_tested)
-        .then(|| format!("no cost certainly changed by more than {}", percent(threshold)));
-    changes.into_iter().chain(nothing).chain(least_changes(cases)).chain(without_intervals(cases)).collect()
+        .then(|| format!("no {other}cost certainly changed by more than {}", percent(threshold)));
+    changes.into_iter().chain(in_another_state).chain(nothing).chain(least_changes(cases)).chain(without_intervals(cases)).collect()
 }
 
 /// Families of which all changes have one direction; of others, their primitives.
@@ -168,6 +174,17 @@ mod tests {
         let open = "in half of the 3 other cases (same or undecided), these runs would have detected a slowdown by a factor of 1.40 \
                     or more; in more than one in ten, no slowdown at all";
         assert_eq!(found[2..], [open]);
+    }
+
+    #[test]
+    fn a_change_of_the_machine_is_no_cost_that_stayed() {
+        use Change::{AnotherState, Same};
+        let moved = ("cpu.lock.mcs", AnotherState, 1.5, None);
+        let text = "changed, but in another state of the machine, and so";
+        assert_eq!(said(&[moved, moved]), [format!("2 costs {text} count as neither slower nor faster")]);
+        let found = said(&[moved, ("cpu.lock.ttas", Same, 1.0, Some(1.1))]);
+        assert_eq!(found[0], format!("1 cost {text} counts as neither slower nor faster"));
+        assert_eq!(found[1], "no other cost certainly changed by more than 5 %");
     }
 
     #[test]

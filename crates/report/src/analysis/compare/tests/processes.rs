@@ -201,3 +201,24 @@ fn few_cases_do_not_tell_a_change_from_another_state() {
     assert!(remarks(1).contains(&format!("with 1 case of moving cache lines, {warning}")), "{}", remarks(1));
     assert!(!remarks(6).contains(warning), "{}", remarks(6));
 }
+
+/// The verdict of a case does not depend on which others are asked for.
+#[test]
+fn a_selection_of_cases_is_judged_in_the_state_of_the_whole_runs() {
+    let is_one = |case: &Case| case.primitive == "cpu.lock.ttas" && case.threads == Some(2);
+    let places = Setting { lines: (2.0, 1.0), ..USUAL };
+    for of_b in [USUAL, places] {
+        let [mut a, mut b] = [run("a", USUAL, 2), run("b", of_b, 3)];
+        b.run.started = "later".to_owned();
+        let [whole_a, whole_b] = [a.clone(), b.clone()];
+        let whole = compare(&whole_a, &whole_b, 0.05);
+        let first = &whole.cases.iter().find(|compared| is_one(&compared.a.case)).unwrap();
+        let found = compare_selected((&mut a, &mut b), 0.05, |case| *case == first.a.case);
+        let [one] = &found.cases[..] else { panic!("{:?}", found.cases) };
+        assert_eq!((one.change, one.ratio, one.common_factor), (first.change, first.ratio, first.common_factor));
+        let is_elsewhere = of_b.lines.0 > 1.0;
+        assert_eq!((found.states.differ(), one.change == Change::AnotherState), (is_elsewhere, is_elsewhere));
+        assert_eq!((found.only_a, found.a.rows.len(), found.states.classes.len()), (0, 1, 1));
+        assert!(!found.remarks.concat().contains("compare runs of more cases"), "{:?}", found.remarks);
+    }
+}
