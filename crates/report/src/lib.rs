@@ -37,7 +37,7 @@ pub mod page;
 pub mod section;
 pub mod table;
 
-pub use analysis::compare::differences::{Property, properties, variables_in_words};
+pub use analysis::compare::differences::{Property, differences, properties, variables_in_words};
 pub use analysis::compare::{
     Change, ClassChange, ComparedCase, Comparison, Difference, FamilyChange, IN_RUNS, MachineStates, USUAL_THRESHOLD,
     compare, compare_in_turn, compare_selected, error_of_intervals, instructions, is_one_definition, rejected,

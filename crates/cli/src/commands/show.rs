@@ -75,12 +75,9 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
 fn show_history(arguments: &ShowArguments, selection: &Selection) -> Result<Outcome, Failure> {
     let folder = arguments.run.as_deref().unwrap_or(Path::new(runs::RUNS));
     let paths = runs::runs_in(folder, |run| run.read_run().is_ok_and(|run| run.own.is_empty()));
-    let mut all: Vec<RunData> = paths.iter().filter_map(|path| unless_broken(runs::load(path))).collect();
+    let all: Vec<RunData> = paths.iter().filter_map(|path| unless_broken(runs::load(path))).collect();
     selection.check_runs(&all.iter().collect::<Vec<_>>())?;
-    for data in &mut all {
-        data.rows.retain(|row| selection.selects(&row.case));
-        data.rows.retain(|row| arguments.conditions().iter().all(|one| one.is_met(row)));
-    }
+    let is_asked = |row: &Row| selection.selects(&row.case) && arguments.conditions().iter().all(|one| one.is_met(row));
     let (found, all) = (all.len(), of_one_machine(all));
     if all.len() < FEWEST_RUNS {
         let what = format!("{} holds {} of one machine", folder.display(), plural(all.len() as u32, "run"));
@@ -89,7 +86,7 @@ fn show_history(arguments: &ShowArguments, selection: &Selection) -> Result<Outc
     if all.len() < found {
         terminal::note(&format!("{} of other machines left out", plural((found - all.len()) as u32, "run")));
     }
-    let course = course(&all);
+    let course = course(&all, is_asked);
     terminal::show(&match arguments.format {
         ShowFormat::Table => export::course::for_terminal(&all, &course, terminal::width()),
         ShowFormat::Markdown => export::course::as_markdown(&all, &course),

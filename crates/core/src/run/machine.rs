@@ -192,7 +192,15 @@ impl Machine {
             let signature = machine.cpu.signature.clone().filter(|_| is_signed);
             // Older files tell less of the structure.
             let (node_cpus, core_kinds, memory_nodes, clusters) = Default::default();
-            let cpu = CpuMachine { signature, node_cpus, core_kinds, memory_nodes, clusters, ..machine.cpu.clone() };
+            let cpu = CpuMachine {
+                signature,
+                node_cpus,
+                core_kinds,
+                memory_nodes,
+                clusters,
+                memory_bytes: None,
+                ..machine.cpu.clone()
+            };
             Self { cpu, ..machine.clone() }
         };
         compared(self) == compared(other)
@@ -466,6 +474,9 @@ mod tests {
         assert!(with(None, 8).may_be(&with(Some(0x8f), 8)) && with(Some(0x8f), 8).may_be(&with(None, 8)));
         assert!(!with(Some(0xcf), 8).may_be(&with(Some(0x8f), 8)), "another design");
         assert!(!with(None, 8).may_be(&with(Some(0x8f), 16)), "another size");
+        let mut another_kernel = with(None, 8);
+        another_kernel.cpu.memory_bytes = Some(1 << 30);
+        assert!(with(None, 8).may_be(&another_kernel), "it leaves more or less of the memory");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 //! What all cases of a class have in common in a run, such as another clock or state of the machine, is found first and taken out, as
 //! `compare` does. The chance that any step is found where there is none is 1 % for all cases of the runs together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use syncscope_core::sets::sets;
 use syncscope_core::stats::{median, steps};
-use syncscope_core::{Case, Class, Nanoseconds};
+use syncscope_core::{Case, Class, Nanoseconds, Row};
 
-use super::compare::same_machine;
+use super::compare::{IN_RUNS, not_comparable};
 use crate::RunData;
 use crate::reading::has_cost_of_case;
 
@@ -53,34 +54,29 @@ pub struct Course {
 pub fn of_one_machine(mut runs: Vec<RunData>) -> Vec<RunData> {
     runs.sort_by(|one, other| one.run.started.cmp(&other.run.started));
     let Some(machine) = runs.last().map(|last| last.run.machine.clone()) else { return runs };
-    runs.retain(|data| same_machine(&data.run.machine, &machine));
+    runs.retain(|data| data.run.machine.may_be(&machine));
     runs
 }
 
 /// The logarithms of a case's costs, with the numbers of their runs.
 type Series = Vec<(usize, f64)>;
 
-/// Where the costs of these runs, which are in the order of time, change.
-pub fn course(runs: &[RunData]) -> Course {
-    let mut all: BTreeMap<Case, Series> = BTreeMap::new();
-    for (number, data) in runs.iter().enumerate() {
-        for row in data.rows.iter().filter(|row| has_cost_of_case(row)) {
-            let log = row.ns.map(Nanoseconds::value).filter(|ns| *ns > 0.0).map(f64::ln);
-            all.entry(row.case.clone()).or_default().extend(log.map(|log| (number, log)));
-        }
-    }
+/// Where the costs of these runs, which are in the order of time, change, in the rows that `selects` names. What a class has in common shows in
+/// all of its rows.
+pub fn course(runs: &[RunData], selects: impl Fn(&Row) -> bool) -> Course {
+    let every = costs(runs, |_| true);
+    let mut all = costs(runs, selects);
     let known = all.len();
-    all.retain(|_, series| series.len() >= FEWEST_RUNS);
+    let is_enough = |series: &Series| series.len() >= FEWEST_RUNS;
+    all.retain(|_, series| is_enough(series));
     let catalogue = runs.last().map(|data| &data.catalogue);
     let class_of = |case: &Case| Some(catalogue?.facts(&case.primitive)?.class_of(case));
-    let mut classes: BTreeMap<Class, Vec<&Series>> = BTreeMap::new();
-    for (case, series) in &all {
-        if let Some(class) = class_of(case) {
-            classes.entry(class).or_default().push(series);
-        }
-    }
+    let asked: BTreeSet<Class> = all.keys().filter_map(class_of).collect();
+    let of_class = every.iter().filter(|(_, series)| is_enough(series));
+    let classes = sets(of_class.filter_map(|(case, series)| Some((class_of(case)?, series))));
+    let classes = classes.into_iter().filter(|(class, _)| asked.contains(class));
     let common: BTreeMap<Class, Series> =
-        classes.into_iter().filter_map(|(class, series)| Some((class, common(&series)?))).collect();
+        classes.filter_map(|(class, series)| Some((class, common(&series)?))).collect();
     let chance = CHANCE / (all.len() + common.len()).max(1) as f64;
     let mut found = Vec::new();
     for (class, series) in &common {
@@ -91,13 +87,35 @@ pub fn course(runs: &[RunData]) -> Course {
     for (case, series) in &all {
         let class = class_of(case);
         let common = class.and_then(|class| common.get(&class));
-        let of_run = |number: usize| common?.iter().find(|(run, _)| *run == number).map(|(_, log)| *log);
-        let own: Series = series.iter().map(|(run, log)| (*run, log - of_run(*run).unwrap_or(0.0))).collect();
+        // A run that shows too little of the class may have been in any state of the machine.
+        let of_run = |number: usize| match common {
+            Some(common) => common.iter().find(|(run, _)| *run == number).map(|(_, log)| *log),
+            None => Some(0.0),
+        };
+        let own: Series = series.iter().filter_map(|(run, log)| Some((*run, log - of_run(*run)?))).collect();
         let of_case = |step| Step { case: Some(case.clone()), class, ..step };
         found.extend(steps_of(&own, chance).into_iter().map(of_case));
     }
     found[shared..].sort_by(|one, other| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
     Course { steps: found, cases: all.len(), left_out: known - all.len() }
+}
+
+/// The costs of each case that stand for the same as its latest one: versions of syncscope differ in whose cost it is.
+fn costs(runs: &[RunData], selects: impl Fn(&Row) -> bool) -> BTreeMap<Case, Series> {
+    let latest: BTreeMap<&Case, &Row> = rows(runs).map(|(_, row)| (&row.case, row)).collect();
+    let mut all: BTreeMap<Case, Series> = BTreeMap::new();
+    for (number, row) in rows(runs).filter(|(_, row)| selects(row)) {
+        let log = row.ns.map(Nanoseconds::value).filter(|ns| *ns > 0.0).map(f64::ln);
+        let is_alike = not_comparable([row, latest[&row.case]], IN_RUNS).is_none();
+        all.entry(row.case.clone()).or_default().extend(log.filter(|_| is_alike).map(|log| (number, log)));
+    }
+    all
+}
+
+/// The rows with a cost, with the numbers of their runs.
+fn rows(runs: &[RunData]) -> impl Iterator<Item = (usize, &Row)> {
+    let all = runs.iter().enumerate().flat_map(|(number, data)| data.rows.iter().map(move |row| (number, row)));
+    all.filter(|(_, row)| has_cost_of_case(row))
 }
 
 /// In each run, how far the cases of a class are from their medians over all runs: the median case.
@@ -131,7 +149,7 @@ fn steps_of(series: &Series, chance: f64) -> Vec<Step> {
 mod tests {
     use super::*;
     use crate::testing;
-    use syncscope_core::{Row, Verdict};
+    use syncscope_core::{Actor, Verdict};
 
     fn normal(random: &mut fastrand::Rng) -> f64 {
         (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
@@ -160,12 +178,16 @@ mod tests {
         (0..30).map(run).collect()
     }
 
+    fn course_of_all(runs: &[RunData]) -> Course {
+        course(runs, |_| true)
+    }
+
     #[test]
     fn planted_steps_are_found_in_thirty_runs() {
         let (mut found, mut wrong) = (0, 0);
         for seed in 0..20 {
             let [first, second] = [5 + (seed as usize % 8), 16 + (seed as usize % 9)];
-            let course = course(&runs(seed, &[(7, first), (7, second), (30, second)], 0.04));
+            let course = course_of_all(&runs(seed, &[(7, first), (7, second), (30, second)], 0.04));
             for step in &course.steps {
                 let threads = step.case.as_ref().and_then(|case| case.threads);
                 let is_planted = matches!(threads, Some(7))
@@ -180,14 +202,14 @@ mod tests {
 
     #[test]
     fn thirty_runs_without_a_step_have_none() {
-        let found: Vec<Step> = (100..150).flat_map(|seed| course(&runs(seed, &[], 0.04)).steps).collect();
+        let found: Vec<Step> = (100..150).flat_map(|seed| course_of_all(&runs(seed, &[], 0.04)).steps).collect();
         assert!(found.len() <= 1, "{found:?}");
     }
 
     #[test]
     fn what_a_whole_class_does_is_said_once() {
         let planted: Vec<(u32, usize)> = (2..=41).map(|case| (case, 15)).collect();
-        let course = course(&runs(3, &planted, 0.005));
+        let course = course_of_all(&runs(3, &planted, 0.005));
         assert_eq!((course.steps.len(), course.cases), (1, 40), "{:?}", course.steps);
         assert!(course.steps[0].case.is_none() && course.steps[0].run == 15 && course.steps[0].low > 1.05);
     }
@@ -196,12 +218,44 @@ mod tests {
     fn runs_of_other_machines_and_too_few_runs_say_nothing() {
         let mut few = runs(1, &[], 0.0);
         few.truncate(FEWEST_RUNS - 1);
-        assert_eq!(course(&few), Course { left_out: 40, ..Course::default() });
+        assert_eq!(course_of_all(&few), Course { left_out: 40, ..Course::default() });
         let mut other = testing::data(Vec::new());
         other.run.machine.cpu.model = "another".to_owned();
         other.run.started = "2020-01-01T00:00:00Z".to_owned();
         few.push(other);
         assert_eq!(of_one_machine(few).len(), FEWEST_RUNS - 1);
-        assert_eq!(course(&[]), Course::default());
+        assert_eq!(course_of_all(&[]), Course::default());
+    }
+
+    /// A case that follows its class does not change by itself, alone in the question or in some of the runs.
+    #[test]
+    fn what_the_class_does_is_no_change_of_a_case() {
+        let planted: Vec<(u32, usize)> = (2..=41).map(|case| (case, 15)).collect();
+        let mut runs = runs(3, &planted, 0.005);
+        let is_one = |row: &Row| row.case.threads == Some(7);
+        let of_one = |runs: &[RunData]| {
+            let found = course(runs, is_one);
+            (found.cases, found.steps.iter().map(|step| (step.case.is_some(), step.run)).collect::<Vec<_>>())
+        };
+        assert_eq!(of_one(&runs), (1, vec![(false, 15)]), "as in the course of all");
+        for data in &mut runs[20..] {
+            data.rows.retain(is_one);
+        }
+        assert_eq!(of_one(&runs), (1, vec![(false, 15)]), "the last runs measured nothing else");
+    }
+
+    /// Whose cost a row holds is no change of the machine.
+    #[test]
+    fn rows_of_another_actor_are_left_out() {
+        let mut runs = runs(3, &[], 0.0);
+        for data in &mut runs[..20] {
+            for row in &mut data.rows {
+                (row.actor, row.ns) = (Some(Actor::Median), row.ns.map(|ns| Nanoseconds(0.7 * ns.value())));
+            }
+        }
+        for data in &mut runs[20..] {
+            data.rows.iter_mut().for_each(|row| row.actor = Some(Actor::Slowest));
+        }
+        assert_eq!(course_of_all(&runs).steps, []);
     }
 }

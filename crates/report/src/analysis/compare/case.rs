@@ -116,7 +116,7 @@ pub fn is_one_definition(a: &Row, b: &Row) -> bool {
 pub const IN_RUNS: [&str; 2] = [" in A", " in B"];
 
 /// Why two rows of a case cannot be compared, if so.
-pub(super) fn not_comparable([a, b]: [&Row; 2], [in_a, in_b]: [&str; 2]) -> Option<String> {
+pub(crate) fn not_comparable([a, b]: [&Row; 2], [in_a, in_b]: [&str; 2]) -> Option<String> {
     // A cost below the resolution has an upper bound, which a resolved cost can be above.
     let has_bound = |row: &Row| has_cost_of_case(row) || matches!(row.verdict, Verdict::BelowResolution(_));
     if !has_bound(a) || !has_bound(b) || !(has_cost_of_case(a) || has_cost_of_case(b)) {

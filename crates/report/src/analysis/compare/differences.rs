@@ -25,7 +25,7 @@ pub struct Difference {
 const SAME_CLOCK: f64 = 0.01;
 
 /// The differences, hardware first. A property that one of the files is too old to record is left out.
-pub(super) fn of(a: &Run, b: &Run) -> Vec<Difference> {
+pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut differences = changed(properties(a), &properties(b).into_iter().collect());
     differences.extend(clocks(&a.environment.clocks, &b.environment.clocks));
     differences.extend(changed(a.environment.libraries.clone(), &b.environment.libraries));
@@ -209,13 +209,13 @@ mod tests {
     use syncscope_core::machine::{GpuMachine, SystemSettings};
 
     fn names(a: &Run, b: &Run) -> Vec<String> {
-        of(a, b).into_iter().map(|difference| difference.what).collect()
+        differences(a, b).into_iter().map(|difference| difference.what).collect()
     }
 
     #[test]
     fn what_differs_is_named_hardware_first() {
         let a = testing::run();
-        assert!(of(&a, &a).is_empty());
+        assert!(differences(&a, &a).is_empty());
         let mut b = a.clone();
         b.machine.gpus.push(GpuMachine { name: "NVIDIA H200".into(), ..GpuMachine::default() });
         b.environment.os = "another kernel".into();
@@ -226,7 +226,7 @@ mod tests {
             ["GPU", "preset", "operating system"],
             "a driver beside none is no difference of drivers"
         );
-        let gpu = &of(&a, &b)[0];
+        let gpu = &differences(&a, &b)[0];
         assert_eq!((gpu.a.as_str(), gpu.b.as_str()), ("none", "NVIDIA H200"));
     }
 
@@ -240,7 +240,7 @@ mod tests {
         };
         let one = with(&[gpu(60 << 20)]);
         assert_eq!(names(&one, &with(&[gpu(60 << 20), gpu(60 << 20)])), ["GPU"]);
-        let mixed = of(&one, &with(&[gpu(60 << 20), gpu(50 << 20)]));
+        let mixed = differences(&one, &with(&[gpu(60 << 20), gpu(50 << 20)]));
         let cache = mixed.iter().find(|difference| difference.what == "GPU L2 cache").unwrap();
         assert_eq!((cache.a.as_str(), cache.b.as_str()), ("60 MiB", "60 MiB, 50 MiB"));
     }
@@ -250,7 +250,7 @@ mod tests {
         let a = testing::run();
         let mut b = a.clone();
         b.environment.settings = Some(SystemSettings { aslr: Some(2), ..SystemSettings::default() });
-        assert!(of(&a, &b).is_empty());
+        assert!(differences(&a, &b).is_empty());
         let mut c = b.clone();
         c.environment.settings = Some(SystemSettings { aslr: Some(0), ..SystemSettings::default() });
         assert_eq!(names(&b, &c), ["address randomization"]);
@@ -268,10 +268,10 @@ mod tests {
         let passive = with(&[("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "passive")], &[]);
         let other = with(&[("GOMP_SPINCOUNT", "7")], &["spin.so"]);
         assert_eq!(names(&passive, &other), ["preloaded libraries", "OMP_WAIT_POLICY"]);
-        let found = of(&passive, &other);
+        let found = differences(&passive, &other);
         assert_eq!((found[0].a.as_str(), found[0].b.as_str()), ("none", "spin.so"));
         assert_eq!((found[1].a.as_str(), found[1].b.as_str()), ("passive", "not set"));
-        assert!(of(&passive, &testing::run()).is_empty(), "an older file does not say");
+        assert!(differences(&passive, &testing::run()).is_empty(), "an older file does not say");
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
             run.environment.libraries.insert("glibc".into(), version.into());
             run
         };
-        assert!(of(&run(2.1e9, "2.39"), &run(2.101e9, "2.39")).is_empty());
+        assert!(differences(&run(2.1e9, "2.39"), &run(2.101e9, "2.39")).is_empty());
         assert_eq!(names(&run(2.1e9, "2.39"), &run(2.9e9, "2.41")), ["tsc", "glibc"]);
     }
 }

@@ -10,8 +10,8 @@ use syncscope_core::run::row::{Parts, RunToRun};
 use syncscope_core::stats::{LEAST_CHANGE, Variance, median};
 use syncscope_core::{Catalogue, Class, Nanoseconds, Row};
 
+use super::in_both;
 use super::ratio::UncertainCost;
-use super::{in_both, same_machine};
 use crate::RunData;
 use crate::analysis::phrases::joined;
 use crate::reading::has_cost_of_case;
@@ -54,7 +54,7 @@ type Pair<'a> = (&'a Row, RunToRun, &'a Row, RunToRun);
 impl MachineStates {
     /// From all cases that both runs have. Different machines have no states in common.
     pub(super) fn of(a: &RunData, b: &RunData) -> Self {
-        if !same_machine(&a.run.machine, &b.run.machine) {
+        if !a.run.machine.may_be(&b.run.machine) {
             return Self::default();
         }
         let rows = in_both(a, b);

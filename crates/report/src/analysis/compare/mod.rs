@@ -18,7 +18,6 @@ mod summary;
 
 use std::collections::{BTreeMap, HashMap};
 
-use syncscope_core::machine::{CpuMachine, Machine};
 use syncscope_core::{Case, CaseId, Row};
 
 use self::hypotheses::{Draft, judge};
@@ -26,6 +25,7 @@ use self::ratio::UncertainCost;
 use crate::RunData;
 use crate::analysis::placements;
 
+pub(crate) use self::case::not_comparable;
 pub use self::case::{Change, ComparedCase, FamilyChange, IN_RUNS, instructions, is_one_definition};
 pub use self::differences::Difference;
 pub(crate) use self::hypotheses::measurement_blocks;
@@ -106,7 +106,7 @@ fn compare_in_state<'a>(
     states: MachineStates,
 ) -> Comparison<'a> {
     let both = in_both(a, b);
-    let same_machine = same_machine(&a.run.machine, &b.run.machine);
+    let same_machine = a.run.machine.may_be(&b.run.machine);
     let states = states.of_cases(&both, &a.catalogue);
     let draft = |(row, other): (&'a Row, &'a Row)| {
         let blocks = |data: &RunData, row: &Row| measurement_blocks(row, data.details.get(&row.case.id()));
@@ -142,7 +142,7 @@ fn compare_in_state<'a>(
         only_b: b.rows.len() - common,
         same_machine,
         states,
-        differences: differences::of(&a.run, &b.run),
+        differences: differences::differences(&a.run, &b.run),
         families,
         changes,
         remarks,
@@ -169,15 +169,6 @@ fn in_both<'a>(a: &'a RunData, b: &'a RunData) -> Vec<(&'a Row, &'a Row)> {
         Some((row, *of_b.get(&case.id())?))
     };
     a.rows.iter().filter_map(counterpart).collect()
-}
-
-/// Whether the hardware is the same. Memory does not count: that of a guest grows and shrinks.
-pub(super) fn same_machine(a: &Machine, b: &Machine) -> bool {
-    let without_memory = |machine: &Machine| {
-        let cpu = CpuMachine { memory_bytes: None, ..machine.cpu.clone() };
-        Machine { cpu, ..machine.clone() }
-    };
-    without_memory(a).may_be(&without_memory(b))
 }
 
 #[cfg(test)]

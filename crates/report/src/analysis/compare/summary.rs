@@ -44,7 +44,13 @@ pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<Strin
     let other = if elsewhere > 0 { "other " } else { "" };
     let nothing = (changes.is_empty() && is_tested)
         .then(|| format!("no {other}cost certainly changed by more than {}", percent(threshold)));
-    changes.into_iter().chain(in_another_state).chain(nothing).chain(least_changes(cases)).chain(without_intervals(cases)).collect()
+    changes
+        .into_iter()
+        .chain(in_another_state)
+        .chain(nothing)
+        .chain(least_changes(cases))
+        .chain(without_intervals(cases))
+        .collect()
 }
 
 /// Families of which all changes have one direction; of others, their primitives.
