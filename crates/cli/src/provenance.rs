@@ -1,6 +1,5 @@
 //! What a run is measured with, and what happens meanwhile.
 
-use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -14,6 +13,7 @@ use syncscope_cpu::CpuLaboratory;
 use syncscope_host::cpu_list;
 use syncscope_machine::cpu_time::CpuCounters;
 use syncscope_mpi::MpiLaboratory;
+use syncscope_report::differences;
 
 use crate::laboratories::Laboratories;
 
@@ -56,21 +56,13 @@ pub(crate) fn another_build(begun: Option<&Tool>, here: &Tool) -> Option<String>
     ))
 }
 
-/// Why the rest of a run is not quite comparable with its beginning: what decides the cost of library calls has changed. `None`
-/// for what the beginning does not say.
-pub(crate) fn another_environment(begun: &Environment, here: &Environment) -> Option<String> {
-    let differs = |name: &&String| {
-        begun.variables.as_ref().map(|all| all.get(*name)) != here.variables.as_ref().map(|all| all.get(*name))
-    };
-    let both = begun.variables.iter().zip(&here.variables);
-    let variables: BTreeSet<&String> =
-        both.flat_map(|(begun, here)| begun.keys().chain(here.keys())).filter(differs).collect();
-    let preloads = begun.preloaded.as_ref().zip(here.preloaded.as_ref()).filter(|(begun, here)| begun != here);
-    let process =
-        begun.settings.as_ref().zip(here.settings.as_ref()).filter(|(begun, here)| begun.process != here.process);
-    let others =
-        [preloads.map(|_| "the preloaded libraries"), process.map(|_| "the process's properties (nice, policies)")];
-    let names: Vec<&str> = variables.into_iter().map(String::as_str).chain(others.into_iter().flatten()).collect();
+/// Why the rest of a run is not quite comparable with its beginning: the environment has changed, such as the kernel or what decides the
+/// cost of library calls. `None` for what the beginning does not say.
+pub(crate) fn another_environment(begun: &Run, here: &Environment) -> Option<String> {
+    // Clocks are measured anew, and whether idle CPUs are kept awake may be decided later.
+    let environment = Environment { clocks: Vec::new(), keep_awake: None, ..here.clone() };
+    let found = differences(begun, &Run { environment, ..begun.clone() });
+    let names: Vec<String> = found.into_iter().map(|difference| difference.what).collect();
     (!names.is_empty()).then(|| {
         let names = names.join(", ");
         format!("the run was begun with other values of {names} and resumed with those of this process: rows of both are in it")
@@ -159,18 +151,27 @@ mod tests {
     }
 
     #[test]
-    fn what_decides_the_cost_of_library_calls_is_named_where_it_has_changed() {
-        let with = |policy: Option<&str>, preloaded: &[&str]| Environment {
+    fn what_has_changed_around_a_run_is_named() {
+        let with = |policy: Option<&str>, preloaded: &[&str], os: &str| Environment {
+            os: os.to_owned(),
             variables: Some(
                 policy.map(|policy| ("OMP_WAIT_POLICY".to_owned(), policy.to_owned())).into_iter().collect(),
             ),
             preloaded: Some(preloaded.iter().map(|name| (*name).to_owned()).collect()),
             ..Environment::default()
         };
-        let begun = with(Some("active"), &[]);
-        assert_eq!(another_environment(&begun, &begun), None);
-        assert_eq!(another_environment(&Environment::default(), &begun), None, "an older file does not say");
-        let text = another_environment(&begun, &with(None, &["spin.so"])).unwrap();
-        assert!(text.contains("values of OMP_WAIT_POLICY, the preloaded libraries and"), "{text}");
+        let begun = with(Some("active"), &[], "kernel 6.1");
+        let run = |environment: &Environment| Run {
+            environment: environment.clone(),
+            ..Run::new("quick".to_owned(), SystemTime::UNIX_EPOCH)
+        };
+        let another = |here: &Environment| another_environment(&run(&begun), here);
+        assert_eq!(another(&begun), None);
+        let silent = Environment { variables: None, preloaded: None, ..begun.clone() };
+        assert_eq!(another_environment(&run(&silent), &begun), None, "an older file does not say");
+        let text = another(&with(None, &["spin.so"], "kernel 6.1")).unwrap();
+        assert!(text.contains("values of preloaded libraries, OMP_WAIT_POLICY and"), "{text}");
+        let text = another(&with(Some("active"), &[], "kernel 6.2")).unwrap();
+        assert!(text.contains("values of operating system and"), "{text}");
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn as_begun(
         only: run.only.clone(),
         skip: run.skip.clone(),
         seed: Some(run.seed),
+        time: run.time(),
         ..arguments.clone()
     };
     match Arguments::of_command(&run.command) {

@@ -95,6 +95,7 @@ impl RepeatRequest {
             only: self.arguments.only.clone(),
             skip: self.arguments.skip.clone(),
             seed: self.seed_of(1),
+            time_s: self.arguments.time.map(|time| time.as_secs_f64()),
             tool: Some(provenance::tool()),
             ..Run::new(self.arguments.preset.to_string(), SystemTime::now())
         }
@@ -322,8 +323,7 @@ fn join(request: &RepeatRequest, status: Status) -> Result<RunDirectory, Failure
         sessions: runs.iter().flat_map(|(_, run)| run.sessions.clone()).collect(),
         ..run.clone()
     };
-    let other =
-        |(_, other): &(RunDirectory, Run)| provenance::another_environment(&run.environment, &other.environment);
+    let other = |(_, other): &(RunDirectory, Run)| provenance::another_environment(run, &other.environment);
     let changed = runs.iter().find_map(other);
     joined.warnings = unique(runs.iter().flat_map(|(_, run)| run.warnings.clone()).chain(changed));
     joined.disturbed = Disturbed::merged(runs.iter().flat_map(|(_, run)| run.disturbed.clone()));

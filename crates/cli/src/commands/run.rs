@@ -461,7 +461,7 @@ fn begin(request: &RunRequest, laboratories: &mut Laboratories, plan: Plan) -> R
         Target::Resumed(directory, earlier) => {
             let another_build = provenance::another_build(earlier.tool.as_ref(), &provenance::tool());
             let environment = laboratories.environment();
-            let another_environment = provenance::another_environment(&earlier.environment, &environment);
+            let another_environment = provenance::another_environment(earlier, &environment);
             let here = Here {
                 machine: laboratories.machine(),
                 allowed_cpus: environment.allowed_cpus,

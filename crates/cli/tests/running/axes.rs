@@ -196,6 +196,8 @@ fn repeated_runs_keep_their_restrictions_when_resumed() {
         "2",
         "--cpus",
         "0",
+        "--time",
+        "3s",
     ]));
     let command = || RunDirectory::open(Path::new(&out)).unwrap().read_run().unwrap().command;
     let begun = command();
@@ -204,8 +206,9 @@ fn repeated_runs_keep_their_restrictions_when_resumed() {
     assert_eq!(command(), begun, "the command that began the runs stays");
     let second = RunDirectory::open(&Path::new(&out).join("repeat-2")).unwrap();
     assert_eq!(threads(&second.read_rows().unwrap()), BTreeSet::from([8]));
-    let command = second.read_run().unwrap().command;
-    assert!(command.windows(2).any(|words| words == ["--cpus", "0"]), "{command:?}");
+    let run = second.read_run().unwrap();
+    assert!(run.command.windows(2).any(|words| words == ["--cpus", "0"]), "{:?}", run.command);
+    assert_eq!(run.time_s, Some(3.0), "as long as the first one");
 }
 
 /// The times in the help are those of `--dry-run` on described machines with 2 and 16 CPUs, with the GPU cases of stored runs.

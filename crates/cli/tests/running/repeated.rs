@@ -172,7 +172,7 @@ fn repeated_runs_that_are_killed_in_the_first_one_go_on() {
 fn repeated_runs_that_are_killed_before_the_first_one_begins_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let out = path(folder.path(), "run");
-    let words = ["run", "--out", &out, "--repeat", "2", "--only", "cpu.atomic.add", "--seed", "7"];
+    let words = ["run", "--out", &out, "--repeat", "2", "--only", "cpu.atomic.add", "--seed", "7", "--time", "2s"];
     let mut run = start(&mut command(&words));
     wait_for("no run.json appeared", || status(Path::new(&out)).is_some());
     run.kill().unwrap();
@@ -189,6 +189,7 @@ fn repeated_runs_that_are_killed_before_the_first_one_begins_can_be_resumed() {
     assert_eq!(status(Path::new(&out)), Some(Status::Done));
     let first = RunDirectory::open(&repeat(&out, 1)).unwrap().read_run().unwrap();
     assert_eq!((first.only, first.seed), (vec!["cpu.atomic.add".to_owned()], 8), "as the run was begun");
+    assert_eq!(first.time_s, Some(2.0));
 }
 
 #[test]
