@@ -52,8 +52,8 @@ pub(crate) fn latest(count: usize, wanted: &str, counts: fn(&RunDirectory) -> bo
     if count == 0 {
         return Ok(Vec::new());
     }
-    // Their names begin with the time.
     let mut runs = runs_in(Path::new(RUNS), counts);
+    runs.sort_by_cached_key(|path| began(path));
     if runs.len() < count {
         let held = if runs.is_empty() { "none" } else { "no other" };
         return Err(Failure::Usage(format!("name {wanted}: ./{RUNS} holds {held}; `syncscope run` writes one there")));
@@ -63,6 +63,13 @@ pub(crate) fn latest(count: usize, wanted: &str, counts: fn(&RunDirectory) -> bo
         terminal::note(&format!("the latest run: {}", path.display()));
     }
     Ok(newest)
+}
+
+/// When a run began, as the name of its folder says where the user chose none. A run that cannot be read has that name alone.
+fn began(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let run = RunDirectory::open(path).and_then(|directory| directory.read_run());
+    run.map_or_else(|_| name.clone().into_owned(), |run| format!("{}-{name}", run.started.replace(':', "-")))
 }
 
 /// The runs in a folder that count, by name.
@@ -75,7 +82,7 @@ pub(crate) fn runs_in(folder: &Path, counts: fn(&RunDirectory) -> bool) -> Vec<P
 }
 
 /// The directory of a run, also where a file in it is named.
-fn run_of(path: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn run_of(path: &Path) -> Result<PathBuf, Failure> {
     let is_in_run = path.is_file() && path.parent().is_some_and(|folder| RunDirectory::open(folder).is_ok());
     let within = if RunDirectory::open(path).is_ok() { Vec::new() } else { runs_in(path, |_| true) };
     if within.is_empty() {

@@ -17,7 +17,8 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     let selection = Selection::new(&arguments.only, &[])?;
     let wanted = if arguments.runs.is_empty() { "two runs" } else { "the other run" };
     let missing = runs::latest(2_usize.saturating_sub(arguments.runs.len()), wanted, |_| true)?;
-    let both = [&arguments.runs[..], &missing].concat();
+    let named = arguments.runs.iter().map(|path| runs::run_of(path)).collect::<Result<Vec<_>, _>>()?;
+    let both = [named, missing].concat();
     let (a, b) = (&both[0], &both[1]);
     // A directory without a run has its own message.
     RunDirectory::open(a)?;
@@ -47,7 +48,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
 }
 
 /// How a comparison ends that is to fail on slower cases. Rows without a figure are usual in a run, so only those count as open
-/// that failed in B; but a comparison of none is no success.
+/// that failed in B, and files that lost rows; but a comparison of none is no success.
 fn gate(comparison: &Comparison<'_>) -> Result<Outcome, Failure> {
     let slower = comparison.count(Change::Slower);
     if slower > 0 {
@@ -60,6 +61,11 @@ fn gate(comparison: &Comparison<'_>) -> Result<Outcome, Failure> {
     }
     let without = comparison.count(Change::NotComparable);
     let mut gate = Gate::default();
+    for (data, side) in [(comparison.a, "A"), (comparison.b, "B")] {
+        if let Some(lost) = &data.damage.lost_rows {
+            gate.leave_open(format!("{side} is {lost}"));
+        }
+    }
     for compared in &comparison.cases {
         match compared.change {
             Change::NotComparable if compared.b.verdict.is_failure() && !compared.a.verdict.is_failure() => {
@@ -72,6 +78,9 @@ fn gate(comparison: &Comparison<'_>) -> Result<Outcome, Failure> {
     let outcome = gate.outcome(Outcome::Done)?;
     if without > 0 {
         terminal::note(&format!("not compared: {without} of {}", plural(comparison.cases.len() as u32, "case")));
+    }
+    if comparison.only_a > 0 {
+        terminal::note(&format!("not in B: {} of A", plural(comparison.only_a as u32, "case")));
     }
     Ok(outcome)
 }

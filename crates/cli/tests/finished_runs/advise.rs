@@ -155,3 +155,25 @@ fn the_newest_run_that_counts_is_not_one_of_measure() {
         assert!(output.status.success() && note.contains(run), "{command}: {note}");
     }
 }
+
+/// By when they began: the user may have named some of the folders.
+#[test]
+fn the_newest_run_is_the_one_that_began_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["2026-11-01T00-00-00Z-quick", "baseline", "2026-11-03T00-00-00Z-quick"];
+    for (name, day) in names.iter().zip(1..) {
+        let to = folder.path().join("syncscope-runs").join(name);
+        std::fs::create_dir_all(&to).unwrap();
+        let text = read_text(&Path::new(&stored("epyc-zen5-2cpu-vm")).join("run.json")).unwrap();
+        std::fs::write(to.join("run.json"), text.replace("2026-11-25T15:47:30Z", &format!("2026-11-0{day}T00:00:00Z")))
+            .unwrap();
+        std::fs::copy(Path::new(&stored("epyc-zen5-2cpu-vm")).join("measurements.csv"), to.join("measurements.csv"))
+            .unwrap();
+    }
+    let mut program = Command::new(env!("CARGO_BIN_EXE_syncscope"));
+    let output = program.args(["compare"]).current_dir(folder.path()).stdin(Stdio::null()).output().unwrap();
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    let latest: Vec<&str> =
+        notes.lines().filter_map(|line| line.strip_prefix("note: the latest run: syncscope-runs/")).collect();
+    assert_eq!(latest, names[1..], "{notes}");
+}

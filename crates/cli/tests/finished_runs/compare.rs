@@ -7,7 +7,7 @@ use crate::common::output;
 use syncscope_core::journal::Journal;
 use syncscope_core::run_directory::RunDirectory;
 use syncscope_core::stats::Interval;
-use syncscope_core::{Nanoseconds, Row, Verdict};
+use syncscope_core::{Nanoseconds, Row, Run, Verdict};
 
 fn stdout(words: &[&str]) -> String {
     let output = output(words);
@@ -120,6 +120,29 @@ fn a_gate_fails_on_what_it_could_not_compare() {
     }
 }
 
+/// Rows that B has lost are not equal ones, and cases that it never planned are named.
+#[test]
+fn a_gate_passes_no_rows_that_are_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = copy(&run(folder.path(), "measured", "1"), &folder.path().join("a"), quiet);
+    let b = copy(&a, &folder.path().join("b"), |row| row);
+    let directory = RunDirectory::open(Path::new(&b)).unwrap();
+    let whole = fs::read_to_string(directory.measurements()).unwrap();
+    let kept: Vec<&str> = whole.lines().filter(|line| !line.contains("cpu.lock.")).collect();
+    fs::write(directory.measurements(), kept.join("\n") + "\n").unwrap();
+    let gate = || {
+        let output = output(&["compare", &a, &b, "--fail-on", "slower"]);
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, text) = gate();
+    assert!(code == 1 && text.contains("could not decide") && text.contains("B is damaged: "), "{code} {text}");
+    let planned = kept.len() as u64 - 1;
+    directory.write_run(&Run { planned, ..directory.read_run().unwrap() }).unwrap();
+    let (code, text) = gate();
+    let missing = whole.lines().count() - kept.len();
+    assert!(code == 0 && text.contains(&format!("not in B: {missing} case")), "{code} {text}");
+}
+
 #[test]
 fn every_format_has_the_same_counts() {
     let folder = tempfile::tempdir().unwrap();
@@ -177,6 +200,7 @@ fn what_cannot_be_compared_is_one_line_with_a_remedy() {
     let wrong: &[(&[&str], i32, &str)] = &[
         (&["compare", &a, &empty], 2, "no run"),
         (&["compare", "/nowhere", &a], 2, "no run"),
+        (&["compare", folder.path().to_str().unwrap(), &a], 2, "is a folder of runs; name one"),
         (&["compare", &a, &newer], 1, "layout 99"),
         (&["compare", &a, &a], 2, "same directory"),
         (&["compare", &a, &roundabout], 2, "same directory"),
