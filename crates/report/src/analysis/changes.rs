@@ -4,6 +4,7 @@ use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Row, Verdict};
 
 use super::compare::{Change, ComparedCase, Comparison, IN_RUNS};
+use super::phrases::joined;
 use crate::figure::{self, grouped, percent};
 use crate::grid::Grid;
 use crate::naming;
@@ -134,15 +135,29 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
     [of(Change::Undecided, "Undecided"), of(Change::Same, &same)].into_iter().flatten().collect()
 }
 
-/// What the printed intervals mean, and what decides; `None` where the interval of the only case does.
+/// What the printed intervals mean, where they do not decide by themselves.
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> Option<String> {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
-    (tested > 1).then(|| {
+    let is_changed = comparison.count(Change::Slower) + comparison.count(Change::Faster) > 0;
+    let several = (is_changed && tested > 1).then(|| {
         format!(
             "Each interval covers only its own case. Because {tested} cases are tested at once, verdicts are stricter \
              than these intervals: a case can be undecided even though its interval lies beyond the threshold."
         )
-    })
+    });
+    let limit = 1.0 + comparison.threshold;
+    let is_beyond = |case: &ComparedCase<'_>| {
+        case.change == Change::Same
+            && (case.low.is_none_or(|low| low * limit < 1.0) || case.high.is_none_or(|high| high > limit))
+    };
+    let one_sided = comparison.cases.iter().any(is_beyond).then(|| {
+        let threshold = percent(comparison.threshold);
+        format!(
+            "The same within {threshold} is decided by two one-sided tests at 5 %, like a 90 % interval: a 95 % \
+             interval can end just beyond the threshold."
+        )
+    });
+    joined([several, one_sided], " ")
 }
 
 /// A line for each case; of those that did not change, with the change that would have been seen.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use syncscope_core::Row;
 use syncscope_core::run::IMPORTED;
 use syncscope_core::run::columns::{COLUMNS, Column};
-use syncscope_core::units::significant;
+use syncscope_core::units::{rounded, significant};
 
 use super::answer::Answer;
 use crate::analysis::changes::{
@@ -41,7 +41,7 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
         let head = wrapped(&format!("{title}, {order}"), "");
         format!("{head}\n{}{}", grid.for_terminal(width), and_more(*left_out))
     }));
-    parts.extend(directions.first().and_then(|_| about_intervals(comparison)).map(|text| wrapped(&text, "")));
+    parts.extend(about_intervals(comparison).map(|text| wrapped(&text, "")));
     parts.extend(comparison.remarks.iter().map(|remark| wrapped(&format!("note: {remark}"), "  ")));
     parts.push(wrapped(&naming::capitalized(&summary(comparison)), "  "));
     parts.join("\n\n")
@@ -61,7 +61,7 @@ pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let direction =
         |Changes { title, order, grid, .. }: &Changes| format!("### {title}, {order}\n\n{}", grid.as_markdown());
     parts.extend(directions.iter().chain(&unchanged(comparison, usize::MAX)).map(direction));
-    parts.extend(directions.first().and_then(|_| about_intervals(comparison)));
+    parts.extend(about_intervals(comparison));
     parts.extend(comparison.remarks.iter().map(|remark| format!("Note: {}", grid::markdown(remark))));
     parts.join("\n\n")
 }
@@ -104,7 +104,7 @@ const WORDS: [(&str, Words); 5] = [
     ("change", |case| case.change.as_str().to_owned()),
     ("a_verdict", |case| case.a.verdict.name().to_owned()),
     ("b_verdict", |case| case.b.verdict.name().to_owned()),
-    ("class", |case| case.a.run_to_run.map_or_else(String::new, |of_row| of_row.class.to_string())),
+    ("class", |case| case.a.run_to_run.or(case.b.run_to_run).map_or_else(String::new, |row| row.class.to_string())),
     ("remark", |case| case.remark(IN_RUNS)),
 ];
 
@@ -124,7 +124,9 @@ pub fn as_csv(comparison: &Comparison<'_>) -> String {
 pub fn as_json(comparison: &Comparison<'_>) -> Value {
     let answer = |case: &ComparedCase<'_>| {
         let ids = [&case.a.case, &case.b.case].map(syncscope_core::Case::id);
-        Answer::of_change(case, [&comparison.a.name, &case.b.case.primitive], ids)
+        let answer = Answer::of_change(case, [&comparison.a.name, &case.b.case.primitive], ids);
+        // As in the cases: of two figures that are not to be quoted, the ratio is none, either.
+        Answer { value: answer.value.filter(|_| ratio(case).is_some()), ..answer }
     };
     as_json_answering(comparison, answer)
 }
@@ -165,7 +167,7 @@ pub fn as_json_answering(comparison: &Comparison<'_>, answer: impl Fn(&ComparedC
 fn json_case(case: &ComparedCase<'_>) -> Map<String, Value> {
     let mut object = json_cells(parameters(), case.a);
     object.insert("case".to_owned(), case.a.case.to_string().into());
-    object.extend(NUMBERS.iter().map(|(name, of)| ((*name).to_owned(), of(case).into())));
+    object.extend(NUMBERS.iter().map(|(name, of)| ((*name).to_owned(), of(case).map(rounded).into())));
     object.extend(WORDS.iter().map(|(name, of)| ((*name).to_owned(), of(case).into())));
     object
 }
@@ -275,6 +277,28 @@ mod tests {
         let line = text.lines().find(|line| line.contains("gpu.shuffle.idx")).unwrap();
         assert!(line.contains("200 to 400 ns  10 to 20 ns") && line.trim().starts_with('–'), "{text}");
         assert!(ratio(&compare(&a, &b, 0.05).cases[0]).is_none(), "in files as in the terminal");
+        let json = as_json(&compare(&a, &b, 0.05));
+        assert_eq!([&json["cases"][0]["ratio"], &json["answers"][0]["value"]], [&Value::Null; 2]);
+    }
+
+    #[test]
+    fn an_interval_that_ends_beyond_the_threshold_is_explained() {
+        let run = |ns: f64, half: f64| {
+            let around = Some(Interval { low: ns * (1.0 - half), high: ns * (1.0 + half) });
+            let row = Row::unmeasured(Case::new("gpu.cluster.sync"), Verdict::Resolved);
+            let row =
+                Row { ns: Some(Nanoseconds(ns)), ns_interval: around, ns_within: around, pairs: Some(4000), ..row };
+            testing::data(vec![row])
+        };
+        let explained = "The same within 5 % is decided by two one-sided tests";
+        for (half, is_beyond) in [(0.01, false), (0.0225, true)] {
+            let (a, b) = (run(100.0, half), run(102.0, half));
+            let comparison = compare(&a, &b, 0.05);
+            let case = &comparison.cases[0];
+            assert_eq!((case.change, case.high > Some(1.05)), (crate::Change::Same, is_beyond), "{case:?}");
+            assert_eq!(for_terminal(&comparison, 200).contains(explained), is_beyond);
+            assert_eq!(as_markdown(&comparison).contains(explained), is_beyond);
+        }
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
         // The case names its line.
         parts.push(Part::card(&changes.title, &note, vec![table(&changes.grid, 1)]));
     }
-    parts.extend(directions.first().and_then(|_| changes::about_intervals(found)).map(Part::paragraph));
+    parts.extend(changes::about_intervals(found).map(Part::paragraph));
     for changes in changes::unchanged(found, MOST_CHANGES) {
         let more = if changes.left_out > 0 { "; syncscope compare A B --format csv lists all" } else { "" };
         let note = Part::paragraph(capitalized(&format!("{}{more}.", changes.order)));
