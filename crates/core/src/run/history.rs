@@ -21,7 +21,7 @@ use crate::stats::{LEAST_CHANGE, Variance, mean, median, variance};
 use crate::units::{rounded, significant};
 use crate::{CaseId, Catalogue, Class, Cycles, Nanoseconds, Row};
 
-/// The latest runs count.
+/// So many of the latest runs of a case count.
 const MOST_RUNS: usize = 12;
 
 /// Of fewer cases, what a run has in common with another is not told from what each case has of its own.
@@ -147,7 +147,7 @@ impl History {
         self.0.is_empty()
     }
 
-    /// Adds a run, whose rows have what its processes predict. Only the latest runs are kept.
+    /// Adds a run, whose rows have what its processes predict. Only the latest runs of each case are kept.
     pub fn add(&mut self, ended: &str, rows: &[Row]) {
         let known: BTreeMap<CaseId, Figures> =
             rows.iter().filter_map(|row| Some((row.case.id(), Figures::of(row)?))).collect();
@@ -158,7 +158,16 @@ impl History {
     /// Adds the runs of another part of the history, which ended after these.
     pub fn extend(&mut self, later: Self) {
         self.0.extend(later.0);
-        self.0.drain(..self.0.len().saturating_sub(MOST_RUNS));
+        // Runs of a few cases do not take away what is known of the others.
+        let mut known: BTreeMap<CaseId, usize> = BTreeMap::new();
+        for (_, cases) in self.0.iter_mut().rev() {
+            cases.retain(|case, _| {
+                let runs = known.entry(case.clone()).or_default();
+                *runs += 1;
+                *runs <= MOST_RUNS
+            });
+        }
+        self.0.retain(|(_, cases)| !cases.is_empty());
     }
 
     /// How far earlier runs were from these rows and from each other, by class; nothing of a class without an earlier run in
@@ -286,6 +295,23 @@ mod tests {
         assert_eq!(read.0.len(), MOST_RUNS);
         assert_eq!(read.to_bytes().unwrap(), history.to_bytes().unwrap());
         assert_eq!(History::parse(b"\xff\xfe\n"), History::default());
+    }
+
+    #[test]
+    fn runs_of_one_case_leave_what_is_known_of_the_others() {
+        let (all, catalogue) = (rows(1.0, 0.04), Catalogue::default());
+        let mut history = History::default();
+        for day in 1..=3 {
+            history.add(&format!("2026-01-0{day}T00:00:00Z"), &rows(1.0, 0.01 * f64::from(day)));
+        }
+        let before = history.between_runs(&all, &catalogue);
+        for day in 10..10 + 2 * MOST_RUNS {
+            history.add(&format!("2026-02-{day}T00:00:00Z"), &all[..1]);
+        }
+        assert_eq!(before[0].runs, 4);
+        assert_eq!(history.between_runs(&all, &catalogue)[0].runs, 4, "so many as before");
+        let first = all[0].case.id();
+        assert_eq!(history.0.iter().filter(|(_, cases)| cases.contains_key(&first)).count(), MOST_RUNS);
     }
 
     #[test]
