@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use syncscope_core::Cancel;
+use syncscope_host::limits;
 use syncscope_report::plain_lines;
 
 use crate::failure::{Failure, Outcome};
@@ -175,7 +176,7 @@ pub(crate) fn cancel() -> Cancel {
     CANCEL.get_or_init(Cancel::new).clone()
 }
 
-/// The same, and Ctrl-C and SIGTERM set it from here on.
+/// The same, and Ctrl-C, SIGTERM and a hang-up set it from here on.
 pub(crate) fn cancel_on_signal() -> Cancel {
     let (flag, mut first) = (cancel(), None);
     let pressed = move || {
@@ -183,7 +184,7 @@ pub(crate) fn cancel_on_signal() -> Cancel {
         let is_later = first.get_or_insert_with(Instant::now).elapsed() > BETWEEN_PRESSES;
         IS_URGENT.fetch_or(is_later, Ordering::Relaxed);
     };
-    if let Err(error) = ctrlc::set_handler(pressed) {
+    if let Err(error) = limits::unless_hang_ups_are_ignored(|| ctrlc::set_handler(pressed)) {
         warning(&format!("Ctrl-C will end the run without a report: {error}"));
     }
     cancel()

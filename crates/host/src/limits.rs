@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
+use crate::loading;
+
 /// What this process, and all that it starts, does at signals, whatever started it: none is blocked, so that Ctrl-C and `SIGTERM`
 /// arrive, and a write beyond the limit on the size of files (`ulimit -f`) is an error where it would end the process (`SIGXFSZ`).
 pub fn settle_signals() {
@@ -13,6 +15,18 @@ pub fn settle_signals() {
         libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
+}
+
+/// Does `install`, which sets handlers of signals. A hang-up stays ignored if whoever started this process ignores it: `nohup` is for
+/// runs that outlast a login.
+pub fn unless_hang_ups_are_ignored<T>(install: impl FnOnce() -> T) -> T {
+    let is_ignored = loading::action(libc::SIGHUP).is_some_and(|action| action.sa_sigaction == libc::SIG_IGN);
+    let installed = install();
+    if is_ignored {
+        // SAFETY: the call takes numbers.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+    }
+    installed
 }
 
 /// The least stack of the first thread with which everything here works, and what systems give by default.

@@ -103,7 +103,7 @@ impl Drop for Saved {
     }
 }
 
-fn action(signal: c_int) -> Option<libc::sigaction> {
+pub(crate) fn action(signal: c_int) -> Option<libc::sigaction> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: without a new action the call only fills the old one.
     done(unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) }).ok()?;

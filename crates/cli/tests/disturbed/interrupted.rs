@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM: the first one says what is awaited, the second one ends at once, and the run can be resumed.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use syncscope_core::run::Status;
@@ -44,6 +44,23 @@ fn the_second_ends_a_case_that_hangs() {
         let resumed = resumed.output().unwrap();
         assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
     }
+}
+
+#[test]
+fn a_hang_up_ends_no_run_of_nohup() {
+    let place = Place::new();
+    let mut nohup = Command::new("nohup");
+    nohup.arg(program()).args(["run", "--only", "cpu.atomic.add", "--seed", "1", "--out"]).arg(place.path("run"));
+    let quiet =
+        nohup.env("SYNCSCOPE_FAKE", "dwell=5ms").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = quiet.spawn().unwrap();
+    let status = || RunDirectory::open(&place.path("run")).and_then(|run| run.read_run()).map(|run| run.status);
+    until("it measures", || {
+        RunDirectory::open(&place.path("run")).and_then(|run| run.read_rows()).is_ok_and(|rows| !rows.is_empty())
+    });
+    assert_eq!(status().unwrap(), Status::Running);
+    send(child.id().cast_signed(), libc::SIGHUP);
+    assert_eq!((child.wait().unwrap().code(), status().unwrap()), (Some(0), Status::Done));
 }
 
 /// The compiler is ended by the first one.
