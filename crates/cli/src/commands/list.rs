@@ -34,7 +34,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
         terminal::warning(&format!("nothing matches `{word}`"));
     }
     terminal::show(&match arguments.format {
-        ListFormat::Table => as_table(&listing),
+        ListFormat::Table => as_table(&listing, !words.is_empty() || !globs.is_empty()),
         ListFormat::Json => syncscope_report::json(&as_json(&listing)),
     })
 }
@@ -44,19 +44,32 @@ fn is_size(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit()) || ["thread", "threads", "block", "blocks"].contains(&word)
 }
 
-fn as_table(listing: &[Listing]) -> String {
+/// `is_asked`: these primitives are, so those that are not available are described, too.
+fn as_table(listing: &[Listing], is_asked: bool) -> String {
+    let available = listing.iter().filter(|entry| entry.unavailable.is_none()).map(|entry| entry.primitive);
+    let available: Vec<&Primitive> = available.collect();
+    let unavailable = listing.iter().filter_map(|entry| Some((entry.unavailable.as_deref()?, entry.primitive)));
+    let others = in_groups(unavailable).into_iter().map(|(reason, primitives)| {
+        let named = if is_asked { described(&primitives) } else { ids(&primitives) };
+        format!("Not available: {reason}\n{named}")
+    });
+    let first = (!available.is_empty()).then(|| described(&available));
+    first.into_iter().chain(others).collect::<Vec<_>>().join("\n\n")
+}
+
+fn ids(primitives: &[&Primitive]) -> String {
+    primitives.iter().map(|primitive| format!("  {}", primitive.id)).collect::<Vec<_>>().join("\n")
+}
+
+fn described(primitives: &[&Primitive]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(u16::try_from(terminal::width()).unwrap_or(100));
     table.set_header(["primitive", "description", "source"]);
-    for entry in listing.iter().filter(|entry| entry.unavailable.is_none()) {
-        table.add_row([entry.primitive.id, entry.primitive.summary, entry.primitive.source]);
+    for primitive in primitives {
+        table.add_row([primitive.id, primitive.summary, primitive.source]);
     }
-    let unavailable = listing.iter().filter_map(|entry| Some((entry.unavailable.as_deref()?, entry.primitive.id)));
-    let unavailable = in_groups(unavailable)
-        .into_iter()
-        .map(|(reason, ids)| format!("Not available: {reason}\n  {}", ids.join("\n  ")));
-    std::iter::once(table.trim_fmt()).chain(unavailable).collect::<Vec<_>>().join("\n\n")
+    table.trim_fmt()
 }
 
 fn as_json(listing: &[Listing]) -> serde_json::Value {

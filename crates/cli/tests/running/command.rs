@@ -437,6 +437,9 @@ fn the_real_machine_is_described() {
     assert_eq!(list.status.code(), Some(0), "{}", stderr(&list));
     let text = String::from_utf8_lossy(&list.stdout).into_owned();
     assert!(text.contains("cpu.atomic.add") && text.contains("gpu.block.syncthreads"), "{text}");
+    let asked = plain(&["list", "gpu.block.syncthreads"]);
+    let text = String::from_utf8_lossy(&asked.stdout).into_owned();
+    assert!(text.contains("Block-wide barrier"), "described, wherever it can be measured: {text}");
 }
 
 #[test]
