@@ -82,7 +82,7 @@ pub(crate) fn part(arguments: &RunArguments) -> Result<Duty, Failure> {
     let resumed = arguments.resume.as_deref().and_then(|path| RunDirectory::open(path).ok()?.read_run().ok());
     let only = resumed.map_or_else(|| arguments.only.clone(), |run| run.only);
     match between_processes(&only) {
-        0 => part_of(process, folder, node.as_deref()),
+        0 => begun(part_of(process, folder, node.as_deref())?, arguments.resume.as_deref()),
         count if count == only.len() => Ok(Duty::Together(process)),
         _ => Err(Failure::Usage(
             "primitives between processes (mpi.*) are measured by all processes together, the others on each node; \
@@ -99,12 +99,28 @@ fn between_processes(only: &[String]) -> usize {
 
 fn part_of(process: Process, folder: Option<&Path>, node: Option<&str>) -> Result<Duty, Failure> {
     let Some(folder) = folder else {
+        // Once is enough.
+        if process.rank > 0 {
+            return Ok(Duty::Nothing);
+        }
         return Err(Failure::Usage(format!(
             "{} started {} processes; name the common directory of their runs with --out",
             process.launcher, process.size
         )));
     };
     Ok(if process.local == 0 { Duty::Node(folder.join(process.directory(node))) } else { Duty::Nothing })
+}
+
+/// The same of a process that is to resume, if its node has begun its run: what the others were asked is not known to it.
+fn begun(duty: Duty, resumed: Option<&Path>) -> Result<Duty, Failure> {
+    match (&duty, resumed) {
+        (Duty::Node(own), Some(folder)) if !own.exists() => Err(Failure::Usage(format!(
+            "{} does not exist: this node did not begin the run; start it here with --out {} and the options of the other nodes",
+            own.display(),
+            folder.display()
+        ))),
+        _ => Ok(duty),
+    }
 }
 
 #[cfg(test)]
@@ -134,5 +150,17 @@ mod tests {
         }
         let error = part_of(of(0, 0), None, None).unwrap_err();
         assert!(error.to_string().contains("128 processes") && error.to_string().contains("--out"), "{error}");
+        assert_eq!(part_of(of(1, 1), None, None).unwrap(), Duty::Nothing, "one process says so");
+    }
+
+    #[test]
+    fn a_node_that_did_not_begin_has_nothing_to_resume() {
+        let folder = tempfile::tempdir().unwrap();
+        let node = |name| Duty::Node(folder.path().join(name));
+        std::fs::create_dir(folder.path().join("cn1")).unwrap();
+        assert_eq!(begun(node("cn1"), Some(folder.path())).unwrap(), node("cn1"));
+        assert_eq!(begun(node("cn2"), None).unwrap(), node("cn2"), "a new run makes its directory");
+        let error = begun(node("cn2"), Some(folder.path())).unwrap_err().to_string();
+        assert!(error.contains("cn2 does not exist") && error.contains("with --out"), "{error}");
     }
 }
