@@ -78,7 +78,9 @@ impl RunData {
             Ok((details, damaged)) => (details, damaged.warning("details.csv")),
             Err(error) => (HashMap::new(), Some(format!("damaged: {error}; its details are left out"))),
         };
-        let usual = guests::usual(&run.machine);
+        // A bundle keeps no session and no process: what its rows say of another run was derived where it was made.
+        let is_bundle = run.status == Status::Done && run.sessions.is_empty();
+        let usual = if is_bundle { &[] } else { guests::usual(&run.machine) };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs, usual);
         run.fingerprint = Fingerprint::of(&rows, &details, &catalogue);
         let lost = [lost.warning("measurements.csv"), lost.note("measurements.csv")];
