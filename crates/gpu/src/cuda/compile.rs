@@ -3,6 +3,7 @@
 use crate::cuda::compiler_process::{CompilerProcesses, HEAD_ENDS};
 use crate::cuda::discovery::Surroundings;
 use crate::cuda::error::NvrtcError;
+use crate::cuda::hash::hash;
 use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -290,14 +291,6 @@ const FORMAT: &str = "syncscope kernel 1";
 fn key_of(parts: &[&str]) -> u128 {
     let lengths = parts.iter().map(|part| part.len().to_string()).collect::<Vec<_>>().join(",");
     hash([FORMAT, &lengths].iter().chain(parts).flat_map(|part| part.bytes()))
-}
-
-/// The 128-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv): the same in every version, unlike the hash of the
-/// standard library. It detects accidents, not attacks: from a folder where everybody may write, nothing is taken.
-pub(super) fn hash(bytes: impl IntoIterator<Item = u8>) -> u128 {
-    const OFFSET_BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    bytes.into_iter().fold(OFFSET_BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
 }
 
 /// A folder of compiled kernels.

@@ -20,8 +20,8 @@ use syncscope_host::child_process;
 use syncscope_host::guard::temporary_folder;
 use tempfile::TempDir;
 
-use crate::cuda::compile::hash;
 use crate::cuda::error::{CompileFailure, NvrtcError};
+use crate::cuda::hash::hash;
 use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 
 /// The argument that makes this program the child. No command has it.

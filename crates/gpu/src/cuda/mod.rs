@@ -14,6 +14,7 @@
 //! | [`nvml`] | the management library: clocks, throttling, NVLink, firmware, limits and modes |
 //! | [`describe`] | what a device is, how devices are connected, whether the Multi-Process Service is active |
 //! | [`error`] | what can go wrong, with the remedy |
+//! | [`hash`] | by what compiled texts are found again |
 //!
 //! Start with [`compile`] to see how a kernel becomes machine code, and with [`driver`] to see how it is launched.
 
@@ -25,6 +26,7 @@ pub mod nvrtc;
 pub(crate) mod describe;
 pub(crate) mod driver;
 pub(crate) mod error;
+pub(crate) mod hash;
 pub(crate) mod host_library;
 pub(crate) mod nccl;
 pub(crate) mod nvml;
