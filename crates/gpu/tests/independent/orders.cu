@@ -67,16 +67,15 @@ template <typename Op, int UNROLL> static double slowest(int threads, int blocks
     return (double)*std::max_element(all.begin(), all.end());
 }
 template <typename Op, int UNROLL> static std::vector<double> slopes(int threads, int blocks, u32 bins = 1, u32 share = 1) {
-    // Any places where an allocation may begin: at a fixed distance all may lie in one half of the cache, whose place is a sum of bits of
-    // the address, and 256 bins cost twice as much in one page as across two.
-    const size_t places = (POOL - ((size_t)threads * blocks * 16 + (1 << 16))) / 512;
+    // Any pages: at a fixed distance all may lie in one half of the cache, whose place is a sum of bits of the address.
+    const size_t pages = (POOL - ((size_t)threads * blocks * 16 + (1 << 16))) / 4096;
     u64 random = 88172645463325252ull;
     double one = slowest<Op, UNROLL>(threads, blocks, bins, share, 4, 0) / 4;
     const u32 n = (u32)std::min(3e6, std::max(4.0, 150e3 / one));
     std::vector<double> all;
     for (int place = 0; place < (blocks == 1 ? 192 : 64); place++) {
         random ^= random << 13, random ^= random >> 7, random ^= random << 17;
-        const size_t offset = random % places * 512;
+        const size_t offset = random % pages * 4096;
         const double less = slowest<Op, UNROLL>(threads, blocks, bins, share, n, offset), more = slowest<Op, UNROLL>(threads, blocks, bins, share, 2 * n, offset);
         all.push_back((more - less) / n / UNROLL);
     }
