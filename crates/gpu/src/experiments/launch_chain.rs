@@ -127,8 +127,6 @@ impl<'a> LaunchChain<'a> {
         let [stream, other] = setup.bench.launch_streams();
         let word = DeviceBuffer::new(context, size_of::<u32>())?;
         stream.clear(&word, 0..word.bytes())?;
-        // The other stream must not find an old value.
-        stream.synchronize()?;
         let Shape { blocks, threads } = setup.shape;
         let share = setup.cache_bytes as usize / (WORKING_SHARE * 2 * size_of::<u32>() * blocks.max(1) as usize);
         let (words, sweeps) = match setup.work.traffic {
@@ -138,6 +136,9 @@ impl<'a> LaunchChain<'a> {
         };
         let most = if words > LINE_WORDS { lines(u32::try_from(share).unwrap_or(u32::MAX)) } else { words };
         let arrays = DeviceBuffer::new(context, (2 * blocks as usize * most as usize * size_of::<u32>()).max(1))?;
+        stream.clear(&arrays, 0..arrays.bytes())?;
+        // The other stream must not find an old value.
+        stream.synchronize()?;
         let (graphs, written) = (HashMap::new(), Cell::new(0));
         let mut chain = Self {
             setup,
