@@ -197,7 +197,7 @@ pub(crate) fn markdown(text: &str) -> String {
 
 /// The line below a table of the terminal that leaves lines out.
 pub fn and_more(left_out: usize) -> String {
-    if left_out > 0 { format!("\n  and {left_out} more; --format csv lists all") } else { String::new() }
+    if left_out > 0 { format!("\n  and {left_out} more; --format csv lists them all") } else { String::new() }
 }
 
 #[cfg(test)]

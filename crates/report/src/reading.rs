@@ -231,7 +231,7 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "A second copy of the primitive does not cost as much as the first, so the figure holds only in this context.",
     ),
     verdict("Noisy", "doubt", "noisy", "The interval was still wide when time ran out."),
-    verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because of disturbances."),
+    verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because they were disturbed."),
     verdict("NotTogether", "void", "not together", "The measured threads did not run at the same time."),
     verdict(
         "Elided",

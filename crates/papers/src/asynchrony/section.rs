@@ -30,7 +30,7 @@ const KERNELS: [(Variant, &str, &str); 4] = [
 const LIST_ROW: u32 = 16;
 
 /// What the colours of bars mean.
-const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last component"), (3, "inside")];
+const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last component"), (3, "in between")];
 
 pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
     let rows = claims(found, device);

@@ -69,7 +69,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
     }
     parts.extend(changes::about_intervals(found).map(Part::paragraph));
     for changes in changes::unchanged(found, MOST_CHANGES) {
-        let more = if changes.left_out > 0 { "; syncscope compare A B --format csv lists all" } else { "" };
+        let more = if changes.left_out > 0 { "; syncscope compare A B --format csv lists them all" } else { "" };
         let note = Part::paragraph(capitalized(&format!("{}{more}.", changes.order)));
         parts.push(Part::Folded(changes.title, vec![note, table(&changes.grid, 1)]));
     }

@@ -122,7 +122,7 @@ fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
         let ratios: Vec<f64> = of.iter().filter(|case| is_open(case)).filter_map(|case| case.ratio).collect();
         let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
         Some(format!(
-            "in B, {family} costs {} times as much as in A (median of {}, range {} to {}); as they do not both have intervals, this counts as \
+            "in B, {family} costs {} times as much as in A (median of {}, range {} to {}); A and B do not both have intervals, so this counts as \
              neither slower nor faster",
             figure::ratio(median(&ratios)?),
             plural(ratios.len(), "case"),
@@ -206,8 +206,8 @@ mod tests {
     #[test]
     fn imports_have_ratios_and_nothing_else_is_said_of_them() {
         let one = |ratio| ("cpu.handoff.cas_pingpong", Change::NotComparable, ratio, None);
-        let expected = "in B, cpu.handoff costs 0.900 times as much as in A (median of 3 cases, range 0.400 to 2.00); as \
-                        they do not both have intervals, this counts as neither slower nor faster";
+        let expected = "in B, cpu.handoff costs 0.900 times as much as in A (median of 3 cases, range 0.400 to 2.00); A \
+                        and B do not both have intervals, so this counts as neither slower nor faster";
         assert_eq!(said(&[one(0.4), one(0.9), one(2.0)]), [expected]);
         assert_eq!(said(&[]), [""; 0]);
     }
