@@ -45,17 +45,12 @@ fn first_case(operation: &OwnOperation, axes: &Axes, arch: &str) -> Result<(Entr
 fn compiled(operation: &OwnOperation, entries: &Entries, case: &Case, arch: &str) -> Result<Arc<[u8]>, String> {
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap();
     let mut compiler = Compiler::new(nvrtc, Cache::of_user(), arch.to_owned(), headers());
-    let program = entries.program_of(case).unwrap();
     // With the vendor's headers, each program takes seconds.
     let has_headers = [&operation.text, &operation.includes].iter().any(|text| text.contains("#include"));
-    let Some(third) = entries.third_loop_of(case).filter(|_| !has_headers) else {
-        return compiler.cubin(&program).map_err(|error| error.to_string());
-    };
-    // The same with a kernel more: of blocks, the program alone is tried on one architecture.
-    if arch == "sm_75" || case.group.is_some() {
-        compiler.cubin(&program).map_err(|error| error.to_string())?;
+    if let Some(third) = entries.third_loop_of(case).filter(|_| !has_headers) {
+        compiler.cubin(&third).map_err(|error| error.to_string())?;
     }
-    compiler.cubin(&third).map_err(|error| error.to_string())
+    compiler.cubin(&entries.program_of(case).unwrap()).map_err(|error| error.to_string())
 }
 
 /// The evidence in the first case of an operation on an architecture, or the error of the compiler.
