@@ -147,6 +147,7 @@ fn nothing_is_executed_that_lies_in_the_working_folder_or_above_it() {
     names.retain(|name| !OF_THE_LOADER.iter().any(|known| name.starts_with(known)) && name != "ld.so.cache");
     trap.plant(&library, &names);
     let path = std::env::var("PATH").unwrap_or_default();
+    let mut ended = Vec::new();
     let lists = [format!(".:{path}"), format!(":{path}"), format!("{path}:")];
     let mut number = COMMANDS.len();
     for words in COMMANDS {
@@ -158,14 +159,18 @@ fn nothing_is_executed_that_lies_in_the_working_folder_or_above_it() {
                 command.env(variable, ".");
             }
             command.env("XDG_CACHE_HOME", "lib").env("XDG_STATE_HOME", "lib").env("SYNCSCOPE_NCCL", ".");
-            command.status().unwrap();
+            ended.push((words, command.status().unwrap()));
             assert_eq!(trap.executed(), [""; 0], "{words:?} with PATH={list}");
         }
     }
     // The trap works: what the user names is loaded.
     let mut control = trap.command(&[], COMMANDS[3], 0);
-    control.env("LD_LIBRARY_PATH", trap.working.join("lib64")).status().unwrap();
-    assert!(trap.executed().iter().any(|file| file.ends_with("lib64/libnvrtc.so.13")), "{:?}", trap.executed());
+    let output = control.env("LD_LIBRARY_PATH", trap.working.join("lib64")).stderr(Stdio::piped()).output().unwrap();
+    let executed = trap.executed();
+    assert!(
+        executed.iter().any(|file| file.ends_with("lib64/libnvrtc.so.13")),
+        "{executed:?}; {output:?}; {names:?}; before: {ended:?}"
+    );
 }
 
 #[test]
