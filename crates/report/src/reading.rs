@@ -70,7 +70,7 @@ pub(crate) const MARKS: [(State, &str); 6] = [
 pub struct Reading {
     /// What it is worth.
     pub state: State,
-    /// `9.18 ns`, `46.1 ns mean, 71.8 ns equal work`, `~9.18 ns` (noisy), `7.0 to 12 µs`, `< 0.05 ns`, `no number`, `skipped`.
+    /// `9.18 ns`, `46.1 ns [equal work: 71.8 ns]`, `~9.18 ns` (noisy), `7.0 to 12 µs`, `< 0.05 ns`, `no number`, `skipped`.
     pub figure: String,
     /// `±1.0 %`, where there is a figure and an interval.
     pub interval: Option<String>,
@@ -84,7 +84,7 @@ impl Reading {
         let state = State::of(row);
         let equal_work = row.of_equal_work().and_then(|equal| equal.ns).map(|ns| figure::time(ns.value()));
         let time = row.ns.filter(|_| state.has_figure()).map(|ns| match equal_work {
-            Some(equal) => format!("{} mean, {equal} equal work", figure::time(ns.value())),
+            Some(equal) => format!("{} [equal work: {equal}]", figure::time(ns.value())),
             None => figure::time(ns.value()),
         });
         let figure = match (state, &row.verdict) {
@@ -221,8 +221,8 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "Overlapped",
         "bound",
         "overlapped",
-        "The loop runs faster with the primitive than without it: either surrounding code hides the primitive's \
-         cost, or that code itself runs faster next to the extra copy.",
+        "The loop runs faster with the primitive than without it: the surrounding code either hides its cost or \
+         itself runs faster next to it.",
     ),
     verdict(
         "NonAdditive",
@@ -326,7 +326,7 @@ mod tests {
             equal_work_within: Some(Interval { low: 66.0, high: 72.0 }),
             ..Row::unmeasured(Case::new("gpu.atomic.add"), Verdict::Resolved)
         };
-        assert_eq!(Reading::of(&row).figure, "46.1 ns mean, 69.3 ns equal work");
+        assert_eq!(Reading::of(&row).figure, "46.1 ns [equal work: 69.3 ns]");
         let overlapping = Row { equal_work_within: Some(Interval { low: 40.0, high: 99.0 }), ..row };
         assert_eq!(Reading::of(&overlapping).figure, "46.1 ns");
     }

@@ -45,7 +45,7 @@ fn several_on_a_counter(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// cores in the same way; each process has an entry of its own for the page in its core's TLB.
 static ATOMIC_ADD: Entry = updated(
     "cpu.process.atomic_add",
-    "Atomic addition with an unused result to a variable that several processes map",
+    "Atomic addition to a variable that several processes map; the result is unused",
     "C++20 [atomics.lockfree], on address-free operations; Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     several_on_a_counter,
     atomic::addition_between_processes,
@@ -85,7 +85,7 @@ static FUTEX_BARRIER: Entry = passed(
     "cpu.process.futex_barrier",
     "Central barrier shared between processes; waiters sleep on a non-private futex",
     "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
-     algorithm 7 on the count",
+     algorithm 7, on the count",
     several,
     |case| {
         let make = |processes| FutexBarrier::between_processes(processes, LIMIT);

@@ -152,9 +152,9 @@ pub(crate) fn not_found() -> Vec<String> {
 /// What to install if it is missing.
 pub fn runtime(name: &str) -> Result<&'static Runtime, String> {
     runtimes().iter().find(|runtime| runtime.name == name).ok_or_else(|| {
+        let package = if name == USUAL { "libgomp1 on Debian and Ubuntu, libgomp on Fedora" } else { "libomp5" };
         format!(
-            "the OpenMP runtime {name} is not installed; install GCC's (package libgomp1 on Debian and Ubuntu, libgomp on \
-             Fedora) or LLVM's (package libomp5), or add the library's folder to LD_LIBRARY_PATH"
+            "the OpenMP runtime {name} is not installed; install it (package {package}) or add its folder to LD_LIBRARY_PATH"
         )
     })
 }
@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn a_missing_runtime_is_explained() {
         let reason = runtime("libopenmp-not-installed").unwrap_err();
-        assert!(reason.contains("libopenmp-not-installed") && reason.contains("package libgomp1"), "{reason}");
+        assert!(reason.contains("libopenmp-not-installed") && reason.contains("(package lib"), "{reason}");
         assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
         assert!(Runtime::load("nothing", "libopenmp-not-installed.so").is_none());
     }

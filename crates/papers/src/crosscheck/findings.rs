@@ -106,7 +106,8 @@ impl Agreement {
     /// `CPU: 17 of 18 rows agree with a second clock and with the known costs`.
     pub fn summary(&self) -> String {
         let count = match self.rows - self.objections.len() {
-            _ if self.objections.is_empty() => format!("all rows ({}) agree", self.rows),
+            1 if self.rows == 1 => "the only row agrees".to_owned(),
+            _ if self.objections.is_empty() => format!("all {} rows agree", self.rows),
             1 => format!("1 of {} rows agrees", self.rows),
             agreeing => format!("{agreeing} of {} rows agree", self.rows),
         };
@@ -192,7 +193,7 @@ mod tests {
             row(),
         ];
         let [gpu, cpu] = &Agreement::of(&rows)[..] else { panic!("two executors") };
-        assert_eq!(gpu.summary(), "GPU: all rows (1) agree with a second clock and with the known costs");
+        assert_eq!(gpu.summary(), "GPU: the only row agrees with a second clock and with the known costs");
         assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with a second clock and with the known costs");
         let [objection] = &cpu.objections[..] else { panic!("{:?}", cpu.objections) };
         assert!(objection.starts_with("integer multiplication, difference "), "{objection}");

@@ -2,7 +2,7 @@
 
 use syncscope_core::units::plural;
 use syncscope_report::section::{Part, Section};
-use syncscope_report::{Axis, Chart, Point, Series, in_groups};
+use syncscope_report::{Axis, Chart, Point, Series, grouped, in_groups};
 
 use super::claims::{TABLE_1, claims};
 use super::findings::{Agreement, INSTRUCTION_BYTES, InstructionCache, additions, instruction_cache, objections};
@@ -63,8 +63,8 @@ fn agreement(rows: &[CrosscheckRow]) -> Vec<Part> {
 const fn clocks(executor: Executor) -> &'static str {
     match executor {
         Executor::Gpu => {
-            "The inside clock is the multiprocessor's; the outside clock is the host's, read before the launch and \
-             after its completion."
+            "The inside clock is the multiprocessor's; the outside one is the host's, read before the launch and \
+             after the kernel ends."
         }
         Executor::Cpu => "The inside clock is the processor's counter; the outside clock is the system's raw clock.",
     }
@@ -136,9 +136,11 @@ fn cache(rows: &[CrosscheckRow], bodies: &[&CrosscheckRow]) -> Vec<Part> {
         let code = format!("{:.0} KiB", kib(fits));
         chart = chart.ruled(kib(fits), &code);
         parts.push(Part::paragraph(format!(
-            "Each of {fits} additions ({code} of code) costs {fitting_cycles:.2} cycles, against {cached_cycles:.2} \
-             in the shortest loop body. With {exceeds} additions or more, each costs more: up to {beyond_cycles:.2} \
-             cycles in the longest body."
+            "Each of {} additions ({code} of code) costs {fitting_cycles:.2} cycles, against {cached_cycles:.2} \
+             in the shortest loop body. With {} additions or more, each costs more: up to {beyond_cycles:.2} \
+             cycles in the longest body.",
+            grouped(fits),
+            grouped(exceeds),
         )));
     }
     let line = |row: &&CrosscheckRow| {

@@ -97,7 +97,7 @@ fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
 fn barriers(rows: &[Row]) -> Option<Part> {
     let note = Part::paragraph(
         "Either a second kernel merges the blocks' partial results, or the same kernel does so after a grid \
-         barrier. Each figure is the time beyond that of one atomic operation per block, launched the same way. The \
+         barrier. Each figure is the extra time over one atomic operation per block, launched the same way. The \
          figures include the host's launch time if kernels are queued while earlier ones run, but \
          not if all are queued before the first one starts.",
     );

@@ -1,7 +1,7 @@
 //! What page and terminal show about the timeline of warps.
 
 use syncscope_report::section::{Part, Section};
-use syncscope_report::{Axis, Chart, Rectangle};
+use syncscope_report::{Axis, Chart, Rectangle, grouped};
 
 use super::claims::claims;
 use super::clock::groups;
@@ -230,16 +230,15 @@ fn clock(timeline: &Timeline) -> Option<Part> {
     let spread = groups.iter().map(|group| group.spread_cycles).fold(0.0, f64::max);
     let text = format!(
         "The warps of a multiprocessor share its cycle counter. The counters of the {} multiprocessors are up to \
-         {:.3} million \
-         cycles apart. The counters form {} groups; within a group they are at most {spread:.0} cycles apart. To \
+         {} cycles apart. The counters form {} groups; within a group they are at most {spread:.0} cycles apart. To \
          align its \
-         counter with the global timer, each block records the cycle count at which it sees the timer advance, \
-         before and after the snippet; the earliest count is used. Aligning by even and by odd timer steps gives results \
+         counter with the global timer, each block records, before and after the snippet, the cycle count at which it sees the timer \
+         advance, and uses the earliest one. Aligning by even and by odd timer steps gives results \
          at most {disagreement:.1} cycles apart; times on different multiprocessors cannot be compared more \
          precisely than that. This method cannot show whether \
          timer updates reach all multiprocessors at the same time.",
         timeline.clocks.len(),
-        (high - low) / 1e6,
+        grouped((high - low).round() as u64),
         groups.len()
     );
     Some(Part::card("The common clock", "", vec![Part::Paragraph(text)]))
@@ -324,7 +323,7 @@ mod tests {
         let drawn = format!("{:?}", section.parts);
         assert!(drawn.contains("* LDS  R1 <- R2") && drawn.contains("a < b") && drawn.contains("0x0020"), "{drawn}");
         let text = section.to_string();
-        assert!(text.contains("up to 0.000 million") && text.contains("at most 2.5 cycles"), "{text}");
+        assert!(text.contains("are up to 70 cycles apart") && text.contains("at most 2.5 cycles"), "{text}");
         assert!(text.contains("\nundecided: "), "no figures decide nothing: {text}");
     }
 }

@@ -43,7 +43,7 @@ fn one_level(Matrix { alike, pairs, possible, .. }: &Matrix) -> Option<String> {
     let alike = alike.as_ref()?;
     let all = grouped(pairs.len());
     let which = if alike.pairs < pairs.len() {
-        format!("The {} of {all} measured pairs that have narrow intervals", grouped(alike.pairs))
+        format!("Of {all} measured pairs, the {} with narrow intervals", grouped(alike.pairs))
     } else if pairs.len() == *possible {
         "All pairs".to_owned()
     } else {

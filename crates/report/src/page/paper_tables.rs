@@ -36,8 +36,8 @@ fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
     let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
     primitives.dedup();
     let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, &counts)).collect();
-    let note = "Shapes are blocks per multiprocessor × threads per block: the paper's fastest, the one for general use and the \
-                slowest (32 × 64, or the next smaller block that was measured). The paper's V100s took 6.0 µs for two \
+    let note = "Shapes (blocks per multiprocessor × threads per block) are the paper's fastest, its general-purpose one and its \
+                slowest (32 × 64, or the next smaller measured block). The paper's V100s took 6.0 µs for two \
                 devices at 1 × 32, and about as long for up to five.";
     vec![
         Part::Charts(charts),

@@ -260,7 +260,7 @@ impl Update for Fail {
 /// are 1, 2, 3, ..., so that every operation of one thread writes.
 pub(super) static MAX: Entry = atomic::entry(
     "cpu.atomic.max",
-    "Atomic maximum; on x86 and for floating point, it uses compare-and-swap",
+    "Atomic maximum; on x86, and for floating point anywhere, it uses compare-and-swap",
     "every thread updates the variable to the maximum of its value and a growing number",
     "OpenMP 5.2, 15.8.4 (atomic compare); Rust AtomicI32::fetch_max",
     atomic::cases,

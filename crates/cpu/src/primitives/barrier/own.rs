@@ -62,7 +62,7 @@ static FUTEX: Entry = barrier::sleeps(
     "cpu.barrier.futex",
     "Central barrier: one atomic decrement; waiters sleep on a futex until the last thread wakes them",
     "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
-     algorithm 7 on the count",
+     algorithm 7, on the count",
     of_teams,
     |case| {
         Some(
@@ -78,7 +78,7 @@ static FUTEX: Entry = barrier::sleeps(
 /// Each signal across clusters is one of log2(c) of one thread, where the dissemination barrier sends all of its rounds anywhere.
 static CLUSTERS: Entry = barrier::spins(
     "cpu.barrier.clusters",
-    "Hierarchical barrier: a tree within each NUMA node, cache group or set of four CPUs, dissemination between them, and \
+    "Hierarchical barrier: a tree within each NUMA node, cache group or set of four CPUs; dissemination between them; \
      one cache line to wake a group",
     "Gao et al., Optimizing Barrier Synchronization on ARMv8 Many-Core Architectures, IEEE CLUSTER 2021",
     of_teams,

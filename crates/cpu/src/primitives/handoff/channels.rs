@@ -98,7 +98,7 @@ pub(super) static BOUNDED: Entry = Entry {
     },
     ..handoff::entry::<Inboxes<Bounded<1>>>(
         "cpu.handoff.crossbeam_bounded",
-        "Two threads pass a number back and forth through crossbeam channels whose capacity the group column gives",
+        "Two threads pass a number back and forth through crossbeam channels (capacity: the group column)",
         "crossbeam-channel, bounded(1) and bounded(64)",
     )
 }

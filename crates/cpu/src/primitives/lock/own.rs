@@ -123,7 +123,7 @@ static HEMLOCK: Entry = lock::spins(
 static QSPINLOCK: Entry = lock::spins(
     "cpu.lock.qspinlock",
     "The Linux kernel's spinlock: one waiter spins on the lock word, the others in an MCS queue; all yield after a while",
-    "Linux, kernel/locking/qspinlock.c, in its form for 16,384 CPUs and more; Long and Zijlstra, 2014",
+    "Linux, kernel/locking/qspinlock.c, in its form for 16,384 or more CPUs; Long and Zijlstra, 2014",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|threads| QueuedSpinLock::new(threads, LIMIT)), TAKEN_BY_A_COMPARISON),
 )

@@ -93,8 +93,8 @@ pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
         operation: if source.is_wait_for() {
             budget::OPERATION
         } else if source.admits_several() {
-            "every thread reads a word under the lock; with readers and writers, every thread in the role named by \
-             the group does one operation"
+            "every thread reads a word under the lock; with readers and writers, every thread in the \
+             group's role does one operation"
         } else if source.is("acquire") {
             "every thread adds to a counter under the lock"
         } else {

@@ -65,13 +65,13 @@ reductions! {
         "One atomic maximum on a shared variable for every element";
     ATOMIC_PER_THREAD: "atomic_per_thread", FACTS, by_all,
         |case| workload(case, |threads| Atomically { barrier: SenseBarrier::new(threads, LIMIT), each_element: false }),
-        "One atomic maximum on a shared variable for every thread";
+        "One atomic maximum per thread on a shared variable";
     LOCK: "lock", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
             let joining = |threads| WithMutex { mutex: CachePadded::new(Mutex::new(())), barrier: SenseBarrier::new(threads, LIMIT) };
             Some(workload(case, joining)?.blocking(case))
         },
-        "Every thread merges its result under std::sync::Mutex";
+        "Every thread merges its result under a std::sync::Mutex";
     TREE_STD: "tree_std", FACTS.waiting(Waits::SpinsThenSleeps), by_all,
         |case| {
             let joining = |threads| Tree::new(threads, std::sync::Barrier::new(threads as usize));

@@ -31,7 +31,7 @@ const BUDGETS_US: [u32; 8] = [0, 2, 5, 10, 20, 50, 200, 1000];
 const WAITS: u32 = 10;
 
 pub(in crate::primitives) const OPERATION: &str =
-    "one wait of 1 to 512 µs: the CPU time spent spinning plus the delay until the waiter continues";
+    "one wait of 1 to 512 µs; its cost is the CPU time spent spinning plus the delay until the waiter continues";
 
 const fn entry<W: Way + Default>(id: &'static str, summary: &'static str, source: &'static str, waits: Waits) -> Entry {
     let facts = Facts { role: Role::SpinBudget, ..wake::FACTS.waiting(waits) };

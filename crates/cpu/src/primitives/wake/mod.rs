@@ -46,8 +46,8 @@ pub(super) static ENTRIES: &[&Entry] = &[
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
 /// What `ns` is the cost of, for every wake-up.
-const OPERATION: &str = "one wake-up of a waiter that has slept for the set time (20 µs where the group names CPUs), \
-                         from the waker's call until the waiter runs";
+const OPERATION: &str = "one wake-up, from the waker's call until the waiter runs; the waiter has slept for the set time \
+                         (20 µs where the group names CPUs)";
 
 const OPERATION_OF_ALL: &str = "one wake-up of all waiters once they have slept for the set time, from the waker's call until the last waiter runs";
 

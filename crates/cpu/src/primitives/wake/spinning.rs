@@ -24,7 +24,7 @@ const FACTS: Facts = Facts { role: Role::Reaction, ..wake::FACTS.waiting(Waits::
 
 /// What `ns` is the cost of, for every way to wait awake.
 const OPERATION: &str =
-    "one reaction of a waiter that has waited for the set time, from another thread's store until the waiter continues";
+    "one waiter's reaction after the set waiting time: from another thread's store until the waiter continues";
 
 /// The group: the waker stores when the waiter has waited about so long.
 const AFTER: &str = "after # us";

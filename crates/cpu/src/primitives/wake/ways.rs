@@ -121,7 +121,7 @@ impl Way for Tokens {
 /// In theory: as `cpu.wake.futex_one_of_all`, and the mutex, which nobody else wants.
 pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(
     "cpu.wake.condvar_one_of_all",
-    "notify_one wakes one of the team's other threads, which sleep on a condition variable, after a token is set under the mutex",
+    "Once a token is set under the mutex, notify_one wakes one of the team's other threads, which sleep on a condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 )
 .beyond_quick();
@@ -154,14 +154,14 @@ impl Way for GuardedTokens {
 /// In theory: the waker takes and frees the mutex, then a futex call. The waiter takes the mutex again before it goes on.
 pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(
     "cpu.wake.condvar",
-    "notify_one wakes a thread asleep on a condition variable, after a change under the mutex",
+    "After a change under the mutex, notify_one wakes a thread asleep on a condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 );
 
 /// In theory: as `cpu.wake.futex_all`, after which all waiters want the mutex, one after the other.
 pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(
     "cpu.wake.condvar_all",
-    "notify_all wakes the team's other threads, which sleep on a condition variable, after a change under the mutex",
+    "After a change under the mutex, notify_all wakes the team's other threads, which sleep on a condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
 )
 .beyond_quick();
@@ -226,7 +226,7 @@ impl Way for Parked {
 /// threads lock, and sleeps on a futex of its own thread.
 pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
     "cpu.wake.parking_lot",
-    "notify_one wakes a thread asleep on parking_lot's condition variable, after a change under the mutex",
+    "After a change under the mutex, notify_one wakes a thread asleep on parking_lot's condition variable",
     "parking_lot::Condvar; run.json records the version",
 )
 .beyond_quick();
@@ -290,7 +290,7 @@ impl Way for Event {
 /// In theory: as `cpu.wake.futex` for the waker. The waiter pays for a request and its answer, and can wait for files in the same call.
 pub(super) static IO_URING: Entry = wake::entry::<Requested>(
     "cpu.wake.io_uring",
-    "A store and a futex call wake a thread that waits on the futex in io_uring_enter",
+    "A store and a futex call wake a thread waiting in io_uring_enter on the futex",
     "Linux 6.7, io_uring_prep_futex_wait(3)",
 )
 .requiring(|| {

@@ -47,8 +47,8 @@ entries! {
 
     /// In theory: a request to the unit that distributes blocks, and its answer.
     "gpu.block.try_cancel" like TENSOR:
-    "Request of a block to take over the work of a block that has not started, timed from the request to the answer",
-    operation: "one clusterlaunchcontrol.try_cancel by one thread, for whose answer all threads of the block wait",
+    "A block's request to take over the work of a block that has not started, timed from request to answer",
+    operation: "one clusterlaunchcontrol.try_cancel by one thread; all threads of the block wait for the answer",
     source: "PTX ISA, clusterlaunchcontrol.try_cancel and query_cancel",
     definitions: |_| vec!["KIND=CANCEL".to_owned()],
     ends_before: (u32::MAX, 0),

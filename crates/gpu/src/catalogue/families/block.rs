@@ -73,7 +73,7 @@ entries! {
     "Barrier for part of a block, which is split either into parts with one barrier each or into producers and \
      consumers that pass a buffer back and forth through two barriers",
     operation: "one barrier across all threads of one part of the block, or one buffer handed over and back",
-    source: "PTX ISA, bar.sync and bar.arrive with the number of a barrier and a count of threads",
+    source: "PTX ISA, bar.sync and bar.arrive with a barrier number and a thread count",
     definitions: |case| {
         let kind = if is_handover(case) { "PRODUCER_CONSUMER" } else { "NAMED" };
         let (_, threads) = shape_of(case);

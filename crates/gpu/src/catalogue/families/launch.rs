@@ -227,7 +227,7 @@ entries! {
     /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of an additional kernel, then a wait for its stream",
     operation: "launching one additional kernel and waiting for it; the total work stays the same",
-    source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, barriers on the CPU's side",
+    source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, CPU-side barriers",
     facts: Facts { role: Role::LaunchAndWait, ..FACTS },
     method: Method::Launch(Launching::StreamSync);
 
@@ -251,7 +251,7 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
 
     "gpu.launch.event_block" like HOST_WAIT:
-    "Launch of an additional kernel and a record of an event; the thread sleeps until the event completes",
+    "Launching an additional kernel and recording an event; the thread sleeps until the event completes",
     source: "CUDA Driver API, CU_EVENT_BLOCKING_SYNC",
     method: Method::Launch(Launching::Waiting(HostWait::BlockingEvent));
 
@@ -260,7 +260,7 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::AskingStream));
 
     "gpu.launch.ask_event" like HOST_WAIT:
-    "Launch of an additional kernel and a record of an event; the host polls until the event completes",
+    "Launching an additional kernel and recording an event; the host polls until the event completes",
     source: "CUDA Driver API, cuEventQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
 
@@ -280,8 +280,8 @@ entries! {
     /// blocks. But these blocks are on other multiprocessors than those of the kernel before, away from what these read, and
     /// a kernel that is launched behind them empties the cache of constants while they wait (docs/notes/kernel-boundaries.md).
     "gpu.launch.programmatic" like PROGRAMMATIC:
-    "Programmatic dependent launch of an additional kernel: each kernel triggers the next at its start \
-     (cudaTriggerProgrammaticLaunchCompletion) and waits for the previous one (cudaGridDependencySynchronize)",
+    "Programmatic dependent launch of an additional kernel: at its start, each kernel triggers the next \
+     (cudaTriggerProgrammaticLaunchCompletion); it waits for the previous one (cudaGridDependencySynchronize)",
     definitions: |case| waiting(case, "AT_START"),
     plan: LENGTHS;
 
@@ -302,14 +302,14 @@ entries! {
 
     /// In theory: as with the wait. The kernel may begin before the writes of the previous kernel are visible.
     "gpu.launch.programmatic_attribute" like PROGRAMMATIC:
-    "Programmatic dependent launch of an additional kernel without trigger or wait: the programming guide promises no \
-     visibility of its writes",
+    "Programmatic dependent launch of an additional kernel without trigger or wait: the programming guide does not \
+     guarantee that it sees the previous kernel's writes",
     facts: Facts { role: Role::UnorderedLaunch, orders_memory: false, ..FACTS },
     expected: LAUNCH.expected;
 
     /// In theory: as in a stream, without the host's launches.
     "gpu.launch.programmatic_graph" like PROGRAMMATIC:
-    "An additional kernel in a graph with programmatic edges: each kernel triggers the next at its start and waits for \
+    "An additional kernel in a graph with programmatic edges: at its start, each kernel triggers the next; it waits for \
      the previous one",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
@@ -362,7 +362,7 @@ entries! {
     /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
     /// (tail launch).
     "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph from the device: the graph's kernel requests the next launch, which starts once the graph ends",
-    operation: "launching a graph of one additional kernel from the previous kernel; the total work stays the same",
+    operation: "one launch, by the previous kernel, of a graph with one additional kernel; the total work stays the same",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),
     definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec();

@@ -138,7 +138,7 @@ entries! {
 
     /// In theory: the same behind a fence for the whole system.
     "gpu.multi.exchange_released" like EXCHANGE:
-    "Each device writes a few bytes to all the others and then a flag with a release store, and waits for theirs",
+    "Each device writes a few bytes to all the others, then stores a flag with release order, and waits for their flags",
     source: "PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| exchange(case, true),
     expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]).times(POLLS);

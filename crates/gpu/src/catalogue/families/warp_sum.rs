@@ -28,10 +28,10 @@ const SUM: Entry = Entry {
 
 entries! {
     "gpu.reduction.warp_tile" like SUM:
-    "Warp sum through shared memory, with tile groups that halve in each step";
+    "Warp sum through shared memory, with tile groups that halve in size at each step";
 
     "gpu.reduction.warp_coalesced" like SUM:
-    "Warp sum through shared memory, with coalesced groups that halve in each step";
+    "Warp sum through shared memory, with coalesced groups that halve in size at each step";
 
     "gpu.reduction.warp_shuffle" like SUM: "Warp sum by five shuffles",
     expected: |_| ExpectedInstructions::of(&["SHFL"]).times(5);

@@ -135,7 +135,8 @@ function mergedLabels(series) {
 
 const coincidenceNotes = (groups) => {
   const alike = groups.filter((group) => group.length > 1);
-  const names = alike.map((group) => group.map(({ label }) => label).join(" ≈ "));
+  // Labels have commas.
+  const names = alike.map((group) => group.map(({ label }) => `“${label}”`).join(" ≈ "));
   return names.length ? `Some lines coincide to within 1${NBSP}%: ${names.join("; ")}.` : [];
 };
 

@@ -153,9 +153,7 @@ const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#")
 function reasonItem(rows) {
   const [first] = rows;
   const several = rows.some((row) => row.reason !== first.reason);
-  const reason = ALIKE.includes(first.state)
-    ? ""
-    : `: ${first.reason || ""}${several ? "; the other reasons differ only in their figures" : ""}`;
+  const reason = ALIKE.includes(first.state) ? "" : `${several ? ", for example" : ""}: ${first.reason || ""}`;
   const names = rows
     .slice(0, MOST_LISTED)
     .map((row) => [row.name, ...parameters(row)].join(" "))

@@ -173,13 +173,16 @@ impl Unit {
         format!("{}{name}{size}", self.cost(known))
     }
 
-    /// `1.40 µs for a barrier against 20 ns for a fence with 16 threads`, `16.0 cycles both with 2 threads and with 4 threads`.
+    /// `with 16 threads, 1.40 µs for a barrier against 20 ns for a fence`, `16.0 cycles both with 2 threads and with 4 threads`.
     fn both(self, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> String {
         let [of_a, of_b] = naming::sizes([&a.row.case, &b.row.case]);
         let differ = of_a != of_b;
         if self.cost(a) != self.cost(b) {
-            let first = self.named(name_a, a, differ.then_some(&*of_a));
-            return format!("{first} against {}", self.named(name_b, b, Some(&of_b)));
+            // A size that follows one cost would seem to be of that one alone.
+            let shared = if differ { String::new() } else { format!("with {of_b}, ") };
+            let [first, second] = [(name_a, a, &of_a), (name_b, b, &of_b)]
+                .map(|(name, known, size)| self.named(name, known, differ.then_some(&**size)));
+            return format!("{shared}{first} against {second}");
         }
         let cost = self.cost(a);
         // Names that a size follows may end with a comma.
@@ -208,7 +211,7 @@ fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let ratio = more.over(less);
     let point = figure::ratio(ratio.point);
     let whose = more.other_actor().or_else(|| less.other_actor());
-    let whose = whose.map(|actor| format!(", both for the {actor} thread")).unwrap_or_default();
+    let whose = whose.map(|actor| format!(", comparing the {actor} threads")).unwrap_or_default();
     let says_something = |high: &f64| more.has_figure() || *high <= WIDE * ratio.low.unwrap_or(1.0);
     let (low, high) = (ratio.low, ratio.high.filter(says_something));
     let ends = figure::ends(low, high);

@@ -72,7 +72,7 @@ fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
     if let Some(nop) = outcome.rows.iter().filter_map(evidence).find(|text| Evidence::is_nop(text)) {
         outcome.verdict = Truth::Open;
         outcome.sentence = format!(
-            "the claim cannot be tested because the primitive compiled to a NOP ({nop}); \
+            "the claim cannot be tested because the primitive compiled to NOPs ({nop}); \
                                     {}",
             outcome.sentence
         );

@@ -222,7 +222,7 @@ const KINDS: [Kind; 7] = [
     ("a critical section", "cpu.lock.openmp_critical", |_| true),
     ("an update of one variable", CPU_ADD, |case| shared(Dtype::I32)(case)),
     ("a capture of one variable", "cpu.atomic.add_capture", |case| shared(Dtype::I32)(case)),
-    ("a write of one variable", "cpu.atomic.write", |case| shared(Dtype::I32)(case)),
+    ("a write to one variable", "cpu.atomic.write", |case| shared(Dtype::I32)(case)),
     ("an update of padded elements", CPU_ADD, |case| private(Dtype::I32, APART)(case)),
     ("a flush between updates of padded elements", FLUSH, |case| private(Dtype::I32, APART)(case)),
 ];

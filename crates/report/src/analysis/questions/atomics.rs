@@ -133,8 +133,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
                 .to_owned(),
         ),
         (!gpu.is_empty()).then(|| {
-            "The compiler cannot sum each warp's values first in rows marked “not \
-                                   aggregated”."
+            "In rows marked “not aggregated”, the compiler cannot sum each warp's values \
+                                   first."
                 .to_owned()
         }),
         unreliable(data, &all),

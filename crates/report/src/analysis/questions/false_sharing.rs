@@ -55,7 +55,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let none = (!findings.is_empty() && drop.is_none())
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
     let types = joined(findings.iter().map(|finding| Some(finding.sentence())), "; ");
-    let types = types.map(|types| format!("Compared with adjacent elements, {types}."));
+    let types = types.map(|types| format!("Compared with additions to adjacent elements, {types}."));
     // Without figures for a sentence, the drop itself is what the card says.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };

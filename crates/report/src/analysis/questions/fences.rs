@@ -27,8 +27,6 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
                 .to_owned(),
         ));
     }
-    let figures: Vec<String> = known.iter().map(|(name, one)| format!("{name} {one}")).collect();
-    let costs = enumeration(&figures);
     let stores = first.row.case.dtype.map(|dtype| format!(" that stores {dtype}")).unwrap_or_default();
     let warp = format!("one warp{stores}");
     let mut rows: Vec<usize> = known.iter().map(|(_, one)| one.index).collect();
@@ -44,7 +42,13 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
             grouped(FULL_BLOCK)
         )
     });
-    let text = format!("{widest} costs {times} as much as {narrow}: {costs} for {warp}.{}", full.unwrap_or_default());
+    let between: Vec<String> =
+        known[1..known.len() - 1].iter().map(|(name, one)| format!("; {name} costs {one}")).collect();
+    let text = format!(
+        "For {warp}, {widest} ({last}) costs {times} as much as {narrow} ({first}){}.{}",
+        between.concat(),
+        full.unwrap_or_default()
+    );
     Some(Outcome::holds(text, rows).headed(times))
 }
 
@@ -249,12 +253,14 @@ mod tests {
         };
         let fence = |scope: &str, ns| row(case(scope, 32), ns, 0.3);
         let mut rows = vec![fence("block", 4.04), fence("device", 215.0), fence("system", 514.0)];
-        let sentence = "__threadfence_system() costs 127 times as much as __threadfence_block(): \
-                        __threadfence_block() 4.04 ns, __threadfence() 215 ns and \
-                        __threadfence_system() 514 ns for one warp that stores i32.";
+        let sentence = "For one warp that stores i32, __threadfence_system() (514 ns) costs 127 times as much as \
+                        __threadfence_block() (4.04 ns); __threadfence() costs 215 ns.";
         assert_eq!(said(fence_scopes, rows.clone()), Some(Ok(sentence.into())));
         let two = said(fence_scopes, rows[..2].to_vec()).unwrap().unwrap();
-        assert!(two.starts_with("__threadfence() costs 53 times as much as __threadfence_block():"), "{two}");
+        assert!(
+            two.contains("__threadfence() (215 ns) costs 53 times as much as __threadfence_block() (4.04 ns)."),
+            "{two}"
+        );
         assert_eq!(
             said(fence_scopes, rows[1..].to_vec()),
             Some(Ok(
@@ -265,7 +271,7 @@ mod tests {
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);
         let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
-        let end = "514 ns for one warp that stores i32. In a block of 1,024 threads, __threadfence_system() costs 17 times as much (1.02 µs against 60.0 ns).";
+        let end = "__threadfence() costs 215 ns. In a block of 1,024 threads, __threadfence_system() costs 17 times as much (1.02 µs against 60.0 ns).";
         assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
         rows[1] = within(rows[1].clone(), 200.0, 600.0);
         assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");

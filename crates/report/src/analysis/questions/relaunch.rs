@@ -106,7 +106,8 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let be = if usual.len() == 1 { "is" } else { "are" };
         let at = if along.is_one_stop() { "" } else { " at every measured length" };
         let dearer = enumerated(usual).map(|names| format!("{} {be} slower{at}", capitalized(&names)));
-        (format!("between kernels that {what}{is} {cheapest}"), dearer)
+        let colon = if is.ends_with(" is") && !along.is_one_stop() { ":" } else { "" };
+        (format!("between kernels that {what}{is}{colon} {cheapest}"), dearer)
     };
     let size = naming::grid_size(peers.like);
     // Either none of the cheapest is a barrier, or all of them are.
@@ -408,8 +409,8 @@ mod tests {
         let sentence = said(kernel_or_grid_barrier, launches_by_length()).unwrap().unwrap();
         assert_eq!(
             sentence,
-            "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is a graph (690 \
-             ns) for kernels lasting 1 to 5 µs; programmatic launch with an early trigger (500 ns) for 100 µs. \
+            "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is: for \
+             kernels lasting 1 to 5 µs, a graph (690 ns); for 100 µs, programmatic launch with an early trigger (500 ns). \
              A grid barrier (counter, 806 ns) and a plain stream (1.50 µs) are slower at every measured length."
         );
     }
@@ -445,7 +446,7 @@ mod tests {
         let known = vec![swept("graph", 5, 2000.0), swept("grid_sync", 5, 3000.0), grid("counter", 806.0, 0.01)];
         let rows = [known, vec![eased("graph"), eased("grid_sync")]].concat();
         let sentence = said(kernel_or_grid_barrier, rows).unwrap().unwrap();
-        assert!(sentence.contains("a graph (2.00 µs) for kernels lasting 5 µs; unknown for 50 µs"), "{sentence}");
+        assert!(sentence.contains("for kernels lasting 5 µs, a graph (2.00 µs); for 50 µs, unknown"), "{sentence}");
     }
 
     #[test]

@@ -263,7 +263,8 @@ impl<'a> Along<'a> {
         stretches
     }
 
-    /// `mcs (820 ns) for 1 µs; mcs or clh for 2 to 5 µs; unknown for 10 µs`, where no cost is known: `noun` is before the first number.
+    /// `for 1 µs, mcs (820 ns); for 2 to 5 µs, mcs or clh; for 10 µs, unknown`, where no cost is known: `noun` is before the first
+    /// number. Of one number it stands last.
     pub(super) fn in_words(&self, noun: &str, unit: &str) -> String {
         let in_words = |(at, Stretch { from, to, names, last }): (usize, Stretch<'_, 'a>)| {
             let with_its_cost = |name: &String| {
@@ -277,7 +278,8 @@ impl<'a> Along<'a> {
             let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
             let answer = if all.is_empty() { "unknown".to_owned() } else { either(&all) };
             let noun = if at == 0 { noun } else { "" };
-            Some(format!("{answer} for {noun}{range} {unit}"))
+            let of = format!("for {noun}{range} {unit}");
+            Some(if self.is_one_stop() { format!("{answer} {of}") } else { format!("{of}, {answer}") })
         };
         joined(self.stretches().into_iter().enumerate().map(in_words), "; ").unwrap_or_default()
     }

@@ -293,8 +293,8 @@ pub(crate) const NOTE: &str = "Each cell shows the time one thread takes and, be
                                independent, on i32 in global memory; per-thread variables have their own cache lines \
                                on the CPU and are adjacent on the GPU. The fences are fence(SeqCst) and \
                                __threadfence(). A hand-off to the GPU is a round trip. “Higher rate” compares the \
-                               rates of all CPU threads and the whole GPU; for waking and launching, it compares \
-                               times.";
+                               total rate of the CPU threads with that of the whole GPU; for waking and launching, it \
+                               compares times.";
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let all = operations(data);

@@ -160,7 +160,7 @@ fn a_claim_about_what_is_compiled_to_nothing_cannot_be_tested() {
     let all = found(&[true, true]);
     assert_eq!(all.verdict, Truth::Open);
     assert!(
-        all.sentence.starts_with("the claim cannot be tested because the primitive compiled to a NOP (NOP 32/64"),
+        all.sentence.starts_with("the claim cannot be tested because the primitive compiled to NOPs (NOP 32/64"),
         "{}",
         all.sentence
     );

@@ -31,13 +31,14 @@ fn dearest(data: &RunData) -> Option<Outcome> {
     let relaxed = known(MemoryOrder::Relaxed, Scope::Device)?;
     let of = |(scope, name): (Scope, &str)| {
         let both = relaxed.against(known(MemoryOrder::AcqRel, scope)?).filter(Comparison::is_certain)?;
-        Some((format!("{} at {name} scope ({})", both.ratio, both.more), both))
+        Some(([both.ratio.to_string(), format!("at {name} scope ({})", both.more)], both))
     };
     let scopes = SCOPES.into_iter().filter(|(scope, _)| matches!(scope, Scope::Device | Scope::System));
-    let (words, all): (Vec<String>, Vec<Comparison<'_>>) = scopes.filter_map(of).unzip();
-    let words = enumerated(words)?;
-    let text =
-        format!("For one warp, an acquire-release atomicAdd takes {words} as long as a relaxed one ({relaxed}).");
+    let (words, all): (Vec<[String; 2]>, Vec<Comparison<'_>>) = scopes.filter_map(of).unzip();
+    // What is compared stands behind the first ratio.
+    let whose = std::iter::once(format!(" as a relaxed one ({relaxed})")).chain(std::iter::repeat(String::new()));
+    let words = enumerated(words.iter().zip(whose).map(|([times, at], than)| format!("{times} as long{than} {at}")))?;
+    let text = format!("For one warp, an acquire-release atomicAdd takes {words}.");
     let rows: BTreeSet<usize> = all.iter().flat_map(Comparison::rows).collect();
     Some(Outcome::holds(text, rows).headed(all.first()?.ratio))
 }
@@ -77,8 +78,8 @@ mod tests {
             add(MemoryOrder::AcqRel, Scope::Device, 442.0),
             add(MemoryOrder::AcqRel, Scope::System, 714.0),
         ];
-        let text = "For one warp, an acquire-release atomicAdd takes 146 times at device scope (442 ns) and 236 \
-                    times at system scope (714 ns) as long as a relaxed one (3.03 ns).";
+        let text = "For one warp, an acquire-release atomicAdd takes 146 times as long as a relaxed one (3.03 ns) at \
+                    device scope (442 ns) and 236 times as long at system scope (714 ns).";
         assert_eq!(said(dearest, rows.clone()), Some(Ok(text.into())));
         let found = decision("decide-orders", &data(rows.clone())).unwrap();
         let crate::chart::Spec::Table { columns, lines, .. } = &found.charts[0] else { panic!("a table") };

@@ -45,7 +45,7 @@ fn ordering(data: &RunData) -> Option<Outcome> {
     let (next, cost) = win.next()?;
     let flag = flag.map(|flag| format!("; a flag without data takes {flag}")).unwrap_or_default();
     let text = format!(
-        "Between {words}, {} passes data most cheaply ({} a round trip{flag}); {} costs {} as much.",
+        "The cheapest way to pass data between {words} is {} ({} a round trip{flag}); {} costs {} as much.",
         win.name,
         win.cost,
         next.name,
@@ -62,7 +62,7 @@ fn devices(data: &RunData) -> Option<Outcome> {
     let (next, cost) = win.next()?;
     let (bytes, devices) = (peers.like.group.as_ref().and_then(Group::number)?, peers.like.devices?);
     let text = format!(
-        "{devices} GPUs exchange {bytes} bytes in {} with {}; {} costs {} as much.",
+        "{devices} GPUs exchange {bytes} bytes in {} ({}); {} costs {} as much.",
         win.cost,
         win.name,
         next.name,
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_flag_without_data_is_no_hand_off_of_data() {
         let text = said(ordering, rows()).unwrap().unwrap();
-        let start = "Between the first two blocks of a grid, packed passes data most cheaply (510 ns a round trip; \
+        let start = "The cheapest way to pass data between the first two blocks of a grid is packed (510 ns a round trip; \
                      a flag without data takes 469 ns)";
         assert!(text.starts_with(start) && text.contains("flag costs 2.4 times"), "{text}");
         assert_eq!(said(ordering, rows()[1..2].to_vec()), None);
@@ -153,6 +153,6 @@ mod tests {
             row(Case { devices: Some(2), group: Some(Group::numbered("# bytes", 8)), ..case }, ns, 0.02)
         };
         let text = said(devices, vec![of("exchange", 795.0), of("exchange_released", 2080.0)]).unwrap().unwrap();
-        assert_eq!(text, "2 GPUs exchange 8 bytes in 795 ns with exchange; exchange_released costs 2.6 times as much.");
+        assert_eq!(text, "2 GPUs exchange 8 bytes in 795 ns (exchange); exchange_released costs 2.6 times as much.");
     }
 }

@@ -48,6 +48,22 @@ fn spun(case: &Case) -> String {
     }
 }
 
+/// `at once or after spinning for 2.00 or 10.0 µs`: the shared words of candidates stand once.
+fn after_spinning(candidates: &[String]) -> String {
+    let (at_once, others): (Vec<&String>, Vec<&String>) = candidates.iter().partition(|name| *name == AT_ONCE);
+    let times: Vec<&str> = others.iter().filter_map(|name| name.strip_prefix("after ")).collect();
+    let unit = times.first().and_then(|time| time.split_once(' ')).map_or("", |(_, unit)| unit);
+    let bare = |(at, time): (usize, &&str)| match time.strip_suffix(unit) {
+        Some(number) if at + 1 < times.len() && times.iter().all(|one| one.ends_with(unit)) => {
+            number.trim_end().to_owned()
+        }
+        _ => (*time).to_owned(),
+    };
+    let times: Vec<String> = times.iter().enumerate().map(bare).collect();
+    let spinning = (!times.is_empty()).then(|| format!("after spinning for {}", either(&times)));
+    either(&at_once.into_iter().cloned().chain(spinning).collect::<Vec<_>>())
+}
+
 /// One way to sleep with each budget.
 fn contest<'a>(data: &'a RunData, rows: &[usize]) -> Contest<'a> {
     let entrants =
@@ -74,9 +90,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let all: Vec<_> = contest.known().map(|(_, known)| known).collect();
     let longest = contest.entrants().filter_map(|one| spun_us(data.case(one.index))).max();
     let mut candidates = contest.candidates();
-    // "At once or after 2 µs of spinning".
     candidates.sort_by_key(|name| name != AT_ONCE);
-    let of_spinning = if candidates.iter().any(|name| name != AT_ONCE) { " of spinning" } else { "" };
     // What is among the best has its cost before.
     let other = |us: Option<u32>, what: &str| {
         let is_one = |known: &&Known<'_>| spun_us(&known.row.case) == us && known.is_written();
@@ -84,8 +98,8 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
         known.map_or_else(String::new, |known| format!("; {what} costs {known}"))
     };
     let text = format!(
-        "{begin}, sleeping {}{of_spinning} costs the least CPU time plus delay ({way}, {least} a wait){}{}.",
-        either(&candidates),
+        "{begin}, sleeping {} minimizes CPU time plus delay ({way}, {least} a wait){}{}.",
+        after_spinning(&candidates),
         other(Some(0), "sleeping at once"),
         other(longest.filter(|us| *us >= LONGEST_US), "never sleeping"),
     );
@@ -225,18 +239,18 @@ mod tests {
     #[test]
     fn the_least_budget_and_the_ends_of_its_curve_are_named() {
         let said = |sentence| said_of(sentence, &run()).unwrap().unwrap();
-        let text = "sleeping after 5.00 µs of spinning costs the least CPU time plus delay (futex, 7.00 µs a wait); \
+        let text = "sleeping after spinning for 5.00 µs minimizes CPU time plus delay (futex, 7.00 µs a wait); \
                     sleeping at once costs 9.00 µs; never sleeping costs 100 µs.";
         assert!(said(least_budget).ends_with(text), "{}", said(least_budget));
         assert!(
-            said(beside_a_competitor).contains("sleeping at once costs the least CPU time plus delay (futex, 20.0 µs"),
+            said(beside_a_competitor).contains("sleeping at once minimizes CPU time plus delay (futex, 20.0 µs"),
             "{}",
             said(beside_a_competitor)
         );
         let wide = |us: u32, ns: f64| row(budget("futex", us, false, ns).case, ns, 0.2);
         let alike = data(vec![wide(1000, 100_000.0), wide(5, 8_900.0), wide(0, 9_000.0)]);
         let text = said_of(least_budget, &alike).unwrap().unwrap();
-        assert!(text.contains("sleeping at once or after 5.00 µs of spinning costs the least"), "{text}");
+        assert!(text.contains("sleeping at once or after spinning for 5.00 µs minimizes"), "{text}");
         let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs 900 ns with \
                     libgomp active and 15.0 µs with libgomp passive.";
         assert_eq!(said(by_policy), text);
@@ -263,7 +277,7 @@ mod tests {
         let text = said(vec![noisy(0, 5e6), budget("futex", 10, true, 1e5), budget("futex", 50, true, 3e6)]).unwrap();
         assert!(!text.contains("never"), "{text}");
         let text = said(vec![noisy(0, 5e6), budget("futex", 10, true, 1e5), budget("futex", 1000, true, 3e6)]).unwrap();
-        assert!(text.ends_with("sleeping after 10.0 µs of spinning costs the least CPU time plus delay (futex, 100 µs a wait); never sleeping costs 3.00 ms."), "{text}");
+        assert!(text.ends_with("sleeping after spinning for 10.0 µs minimizes CPU time plus delay (futex, 100 µs a wait); never sleeping costs 3.00 ms."), "{text}");
     }
 
     /// A user's wait stands before those of the catalogue.
