@@ -221,8 +221,8 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "Overlapped",
         "bound",
         "overlapped",
-        "The loop runs faster with the primitive than without it: the surrounding code either hides its cost or \
-         itself runs faster next to it.",
+        "The loop runs faster with the primitive than without it: either the surrounding code hides the \
+         primitive's cost, or that code runs faster when the primitive is present.",
     ),
     verdict(
         "NonAdditive",

@@ -67,7 +67,7 @@ fn a_small_run_in_a_wide_terminal() {
         "",
         "8 resolved, 1 below resolution, 1 failed",
         "<: an upper bound: the cost may be zero",
-        "The machine is virtual (KVM). 8 of 10 costs are resolved.",
+        "This is a virtual machine (KVM). 8 of 10 costs are resolved.",
         "failed: cpu.lock.std_mutex 2 threads: check failed: the counter is 3, not 4",
         "warning: this is a virtual machine (KVM): other guests may disturb it; prefer an idle host",
     ]
@@ -93,7 +93,7 @@ fn a_small_run_in_a_narrow_terminal() {
         "",
         "8 resolved, 1 below resolution, 1 failed",
         "<: an upper bound: the cost may be zero",
-        "The machine is virtual (KVM). 8 of 10 costs are resolved.",
+        "This is a virtual machine (KVM). 8 of 10 costs are resolved.",
         "failed: cpu.lock.std_mutex 2 threads: check failed: the",
         "  counter is 3, not 4",
         "warning: this is a virtual machine (KVM): other guests may",

@@ -116,8 +116,8 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
         listed(measured, "Grey ticks mark stored runs"),
         listed(others, "Dotted ticks mark values without an interval"),
         (!marks.is_empty()).then(|| {
-            "All ticks on a line mark the same operation at the same size, and with the same instructions where both runs recorded \
-             them. Select a tick to see its run and figure."
+            "All ticks on a line mark the same operation at the same size. Where both runs recorded the instructions, those match \
+             too. Select a tick to see its run and figure."
                 .to_owned()
         }),
     ];

@@ -24,7 +24,7 @@ pub fn trust(data: &RunData) -> Option<String> {
         return None;
     }
     let virtual_machine =
-        data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("the machine is virtual ({name})"));
+        data.run.machine.cpu.hypervisor.as_ref().map(|name| format!("this is a virtual machine ({name})"));
     let disturbed = [emulated(data), others(data), interference(data), stolen(data), virtual_machine];
     let disturbed = joined(disturbed, "; ").map(|parts| format!("{}. ", capitalized(&parts))).unwrap_or_default();
     let shared = another_run::sentence(&data.run.shared);
@@ -147,9 +147,9 @@ mod tests {
             ..SessionRecord::default()
         };
         data.run.sessions = vec![session(30.0, 0.008), session(10.0, 0.0)];
-        assert_eq!(trust(&data).unwrap(), "The machine is virtual (KVM). 1 of 2 costs is resolved.");
+        assert_eq!(trust(&data).unwrap(), "This is a virtual machine (KVM). 1 of 2 costs is resolved.");
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
-        let start = "The hypervisor took 1.5 % of the CPU time; the machine is virtual (KVM). 1 of 2";
+        let start = "The hypervisor took 1.5 % of the CPU time; this is a virtual machine (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
         data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.8)]);
         // Of one without a cost, because all its pairs were disturbed, the share is not known.

@@ -37,8 +37,8 @@ fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
     primitives.dedup();
     let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, &counts)).collect();
     let note = "Shapes (blocks per multiprocessor × threads per block) are the paper's fastest, its general-purpose one and its \
-                slowest (32 × 64, or the next smaller measured block). The paper's V100s took 6.0 µs for two \
-                devices at 1 × 32, and about as long for up to five.";
+                slowest (32 × 64, or the next smaller measured block). In the paper, two V100s took 6.0 µs at \
+                1 × 32, and up to five took about as long.";
     vec![
         Part::Charts(charts),
         Part::paragraph(note),

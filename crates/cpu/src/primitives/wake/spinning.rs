@@ -94,7 +94,7 @@ impl<B: Between> Way for Watched<B> {
 /// has half of it at most.
 static SPIN: Entry = entry::<Watched<Hints<0>>>(
     "cpu.wait.spin",
-    "A waiter that checks again at once",
+    "A waiter that rechecks immediately",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, on spinning",
 )
 .in_studies(&[Participation::beyond_quick(&WaitingSibling).reporting()]);

@@ -280,8 +280,8 @@ entries! {
     /// blocks. But these blocks are on other multiprocessors than those of the kernel before, away from what these read, and
     /// a kernel that is launched behind them empties the cache of constants while they wait (docs/notes/kernel-boundaries.md).
     "gpu.launch.programmatic" like PROGRAMMATIC:
-    "Programmatic dependent launch of an additional kernel: at its start, each kernel triggers the next \
-     (cudaTriggerProgrammaticLaunchCompletion); it waits for the previous one (cudaGridDependencySynchronize)",
+    "Programmatic dependent launch of an additional kernel: each kernel first triggers the next \
+     (cudaTriggerProgrammaticLaunchCompletion), then waits for the previous one (cudaGridDependencySynchronize)",
     definitions: |case| waiting(case, "AT_START"),
     plan: LENGTHS;
 
@@ -309,7 +309,7 @@ entries! {
 
     /// In theory: as in a stream, without the host's launches.
     "gpu.launch.programmatic_graph" like PROGRAMMATIC:
-    "An additional kernel in a graph with programmatic edges: at its start, each kernel triggers the next; it waits for \
+    "An additional kernel in a graph with programmatic edges: each kernel first triggers the next, then waits for \
      the previous one",
     facts: Facts { run_effect: |_| IN_A_GRAPH, ..FACTS },
     method: Method::Launch(Launching::ProgrammaticGraph),
@@ -354,7 +354,7 @@ entries! {
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
     "An additional iteration of a loop in a graph, built as a conditional node whose kernel decides whether to continue",
-    operation: "one additional kernel and the decision whether to continue; the total work stays the same",
+    operation: "one additional kernel launch plus deciding whether to continue; the total work stays the same",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
     definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec();

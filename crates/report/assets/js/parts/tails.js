@@ -48,8 +48,8 @@ export function tailsCard(family) {
   const points = rows.flatMap((row) => row.points);
   const keys = [
     "Dots show medians.",
-    points.some(({ bar }) => bar) ? "Thick bars reach the 90th percentile." : null,
-    "Thin bars reach the 99th percentile.",
+    points.some(({ bar }) => bar) ? "Thick bars extend to the 90th percentile." : null,
+    "Thin bars extend to the 99th percentile.",
     points.some(({ most }) => most) ? "Rings show maxima." : null,
     rows.some(({ label }) => label.endsWith("pairs")) ? "With many pairs, the chart shows their median." : null,
   ];
