@@ -11,6 +11,7 @@ use syncscope_core::run::provenance::{Disturbed, SessionRecord, StolenTime, Tool
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
 use syncscope_host::cpu_list;
+use syncscope_machine::conditions::State;
 use syncscope_machine::cpu_time::CpuCounters;
 use syncscope_mpi::MpiLaboratory;
 use syncscope_report::differences;
@@ -82,6 +83,12 @@ pub(crate) struct SessionStart {
     counters: Option<CpuCounters>,
     /// The CPUs that the processes of a launcher use here.
     cpus: Option<Vec<u32>>,
+    state: Option<State>,
+}
+
+/// What others may change meanwhile; `None` of a fake.
+fn state(laboratories: &Laboratories) -> Option<State> {
+    laboratories.cpu.as_ref().map(|cpu| State::here(&cpu.topology().allowed_cpus()))
 }
 
 impl SessionStart {
@@ -95,7 +102,14 @@ impl SessionStart {
             load: cpu.and_then(CpuLaboratory::initial_load),
             counters: cpu.and_then(|cpu| cpu.cpu_counters(cpus.as_deref())),
             cpus,
+            state: state(laboratories),
         }
+    }
+
+    /// What to say where others have changed something since then.
+    pub(crate) fn change(&self, laboratories: &Laboratories) -> Option<String> {
+        let change = self.state.as_ref()?.change(&state(laboratories)?)?;
+        Some(format!("this changed while the run measured ({change}): its figures are of both; measure again"))
     }
 
     /// What happened from then to now.

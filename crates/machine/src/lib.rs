@@ -6,7 +6,8 @@
 //! - [`placement`]: one CPU for each thread of a team.
 //! - [`nearness`]: what two CPUs share at the nearest level, and groups of CPUs with a memory or a cache in common.
 //! - [`system`]: the processor's name, governor, load and hypervisor, settings of firmware and kernel that change costs, loaded libraries.
-//! - [`surroundings`]: variables and preloaded libraries that decide what library calls cost; what processes of one run have in common.
+//! - [`surroundings`]: variables and preloaded libraries that decide what library calls cost.
+//! - [`conditions`]: what the processes of one run have in common, and what others change while one measures.
 //! - [`cpu_time`]: the CPU quota, time that the hypervisor took, time that this process used.
 //! - `c_compiler.rs`: the system's C compiler.
 //! - [`studies`]: cases on chosen CPUs and NUMA nodes; the topology that the core-to-core matrix shows.
@@ -18,6 +19,7 @@ mod core_kinds;
 mod hwloc;
 
 pub mod c_compiler;
+pub mod conditions;
 pub mod cpu_time;
 pub mod described;
 pub mod nearness;

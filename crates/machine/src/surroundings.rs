@@ -6,9 +6,6 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-use syncscope_host::{cpu_list, program_identity};
-
 /// Beginnings of the variables that change how OpenMP runtimes, the C library, MPI libraries, CUDA and NCCL work. Only these are
 /// written: others may name a host, a user or a secret.
 const PREFIXES: [&str; 31] = [
@@ -188,44 +185,6 @@ fn in_process(lists: impl Iterator<Item = String>, maps: &str) -> Vec<String> {
     found.map(|name| printable(&name)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What the processes of a run have in common, or their figures do not belong together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conditions {
-    /// The CPUs that they may use.
-    cpus: Vec<u32>,
-    variables: BTreeMap<String, String>,
-    preloaded: Vec<String>,
-    /// The file that runs.
-    program: Option<[u64; 2]>,
-}
-
-impl Conditions {
-    /// Those of this process, which measures on these CPUs.
-    pub fn here(cpus: Vec<u32>) -> Self {
-        Self { cpus, variables: variables(), preloaded: preloaded(), program: program_identity() }
-    }
-
-    /// What differs `here` from what was meant; `None` where nothing does.
-    pub fn difference(&self, here: &Self) -> Option<String> {
-        let of = |cpus: &[u32]| if cpus.is_empty() { "none".to_owned() } else { cpu_list::format(cpus) };
-        if self.cpus != here.cpus {
-            let (here, meant) = (of(&here.cpus), of(&self.cpus));
-            return Some(format!(
-                "it may use CPUs {here} instead of {meant}; check taskset, the cpuset and binding variables"
-            ));
-        }
-        if self.program != here.program {
-            return Some("it runs another program file".to_owned());
-        }
-        if self.preloaded != here.preloaded {
-            return Some("other libraries were preloaded".to_owned());
-        }
-        let names: BTreeSet<&String> = self.variables.keys().chain(here.variables.keys()).collect();
-        let other = names.into_iter().find(|name| self.variables.get(*name) != here.variables.get(*name))?;
-        Some(format!("it has another value of {other}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,26 +277,5 @@ mod tests {
         let filters = BTreeMap::from([("seccomp filters".to_owned(), "1".to_owned())]);
         assert!(warnings(&filters, &[]).is_empty());
         assert!(warnings(&filters, &["a.so".to_owned()])[0].starts_with("a.so was loaded"));
-    }
-
-    #[test]
-    fn the_difference_between_two_processes_is_named() {
-        let meant = Conditions {
-            cpus: vec![0, 1],
-            variables: of(&[("OMP_NUM_THREADS", "2")]),
-            preloaded: vec![],
-            program: Some([1, 2]),
-        };
-        let with = |change: fn(&mut Conditions)| {
-            let mut other = meant.clone();
-            change(&mut other);
-            meant.difference(&other)
-        };
-        assert_eq!(with(|_| ()), None);
-        assert!(with(|other| other.cpus = vec![0]).unwrap().contains("CPUs 0 instead of 0-1"));
-        assert!(with(|other| other.cpus = vec![]).unwrap().contains("none"));
-        assert!(with(|other| other.program = Some([1, 3])).unwrap().contains("another program file"));
-        assert!(with(|other| other.preloaded = vec!["a.so".into()]).unwrap().contains("preloaded"));
-        assert!(with(|other| other.variables.clear()).unwrap().contains("OMP_NUM_THREADS"));
     }
 }

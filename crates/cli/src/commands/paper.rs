@@ -61,11 +61,12 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
     let limits = Limits { cancel: cancel_on_signal(), deadline: None };
     let measured = follow(plan, (&mut laboratories, true), (&directory, seed, &limits), &Step::Other, &mut progress);
     progress.finish();
-    let measured = measured?;
+    let mut measured = measured?;
     if measured.cut.is_some() && measured.text.is_empty() {
         terminal::note(&"interrupted before anything was measured");
         return Ok(Outcome::Interrupted);
     }
+    measured.warnings.extend(start.change(&laboratories));
     let record = start.ended(&laboratories);
     run.disturbed = provenance::disturbed(&record, &run);
     terminal::warnings(&measured.warnings);

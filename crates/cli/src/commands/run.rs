@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::directory::RunDirectory;
-use syncscope_core::run::provenance::SessionRecord;
 use syncscope_core::run::{Status, another_run};
 use syncscope_core::session::plan::Plan;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
@@ -235,7 +234,7 @@ fn finish(
 ) -> Result<Outcome, Failure> {
     board::begin(&Step::Ending);
     let dismissed = laboratories.dismiss_processes();
-    add_record(&mut session, start.ended(laboratories));
+    add_record(&mut session, start, laboratories);
     let goes_on = !limits.cancel.is_cancelled() && supervisor::another_follows();
     let lost_at = session.lost_at().filter(|_| goes_on).cloned();
     let outcome = profile::time(Phase::Report, || {
@@ -299,7 +298,11 @@ fn show_warnings(run: &Run, laboratories: &Laboratories) {
 }
 
 /// Adds what happened meanwhile, and shows and adds what was disturbed by it.
-fn add_record(session: &mut Session, record: SessionRecord) {
+fn add_record(session: &mut Session, start: SessionStart, laboratories: &Laboratories) {
+    let changed: Vec<String> = start.change(laboratories).into_iter().collect();
+    terminal::warnings(&changed);
+    session.warn(changed);
+    let record = start.ended(laboratories);
     let disturbed = provenance::disturbed(&record, session.run());
     terminal::warnings(&disturbed);
     session.disturb(disturbed);

@@ -11,10 +11,26 @@ pub(crate) struct Quota(PathBuf);
 impl Quota {
     /// `None`, with the reason on stderr, where this process may not make one.
     pub(crate) fn of_half_a_cpu() -> Option<Self> {
+        let group = Self::that_is_unlimited()?;
+        group.limit_to_half_a_cpu();
+        Some(group)
+    }
+
+    /// The same that may be limited later.
+    pub(crate) fn that_is_unlimited() -> Option<Self> {
         Self::with([
-            ("/sys/fs/cgroup/cpu", &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "50000")][..]),
-            ("/sys/fs/cgroup", &[("cpu.max", "50000 100000")]),
+            ("/sys/fs/cgroup/cpu", &[("cpu.cfs_quota_us", "-1")][..]),
+            ("/sys/fs/cgroup", &[("cpu.max", "max")]),
         ])
+    }
+
+    pub(crate) fn limit_to_half_a_cpu(&self) {
+        let attempts = [("cpu.cfs_quota_us", "50000"), ("cpu.max", "50000 100000")];
+        assert!(
+            attempts
+                .iter()
+                .any(|(file, value)| { self.0.join(file).exists() && fs::write(self.0.join(file), value).is_ok() })
+        );
     }
 
     /// The same with so much memory.

@@ -10,6 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::common::cgroup::Quota;
 use crate::common::{program, stderr};
 use syncscope_core::Run;
 use syncscope_core::run::Status;
@@ -120,6 +121,64 @@ fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
         assert!(text.contains("it may use CPUs 0 instead of"), "{text}");
         assert!(ended.status.code() == Some(1) && run.without_processes.is_some(), "{run:?}");
     }
+}
+
+/// The processes of a run when a fresh one measures, which are in the middle of it: those that do, and the others. None where it ended
+/// before.
+fn while_a_fresh_process_measures(run: &mut Child) -> [Vec<u32>; 2] {
+    let is_fresh = |process: &u32| {
+        let command = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        command.contains("--fresh-process")
+    };
+    while run.try_wait().unwrap().is_none() {
+        let (fresh, others): (Vec<u32>, Vec<u32>) = descendants(run.id()).into_iter().partition(is_fresh);
+        if !fresh.is_empty() {
+            return [fresh, others];
+        }
+        sleep(Duration::from_millis(5));
+    }
+    [Vec::new(), Vec::new()]
+}
+
+/// As daemons do that lower the priority of what works long, and users with `renice`: of one fresh process, or of those that start it.
+#[test]
+fn a_priority_that_changes_while_a_run_measures_is_said() {
+    for is_fresh in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("run");
+        let Some(mut command) = small_run(Path::new(&program()), &out) else { return };
+        let mut run = command.spawn().unwrap();
+        let [fresh, others] = while_a_fresh_process_measures(&mut run);
+        for process in if is_fresh { fresh } else { others } {
+            let renice = Command::new("renice").args(["-n", "19", "-p", &process.to_string()]).output();
+            let Ok(_) = renice else { return eprintln!("skipped: no renice") };
+        }
+        let ended = run.wait_with_output().unwrap();
+        let (text, (run, _)) = (stderr(&ended), measured(&out));
+        let says = |warning: &str| warning.contains("nice: 19 instead of not set");
+        assert!(is_starved(&run, &text) || says(&text), "fresh: {is_fresh}; {text}");
+        // Another fresh process measures in place of one that was lowered.
+        let is_kept = is_fresh || run.all_warnings().any(|warning| says(&warning));
+        assert!(is_starved(&run, &text) || is_kept, "{:?}", run.warnings);
+    }
+}
+
+/// As a service manager does, or one of containers: the group of the run gets less than the CPUs.
+#[test]
+fn a_quota_that_is_set_while_a_run_measures_is_said() {
+    let Some(group) = Quota::that_is_unlimited() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(plain) = small_run(Path::new(&program()), &out) else { return };
+    let mut command = group.command(&program());
+    command.args(plain.get_args()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = command.spawn().unwrap();
+    while_a_fresh_process_measures(&mut run);
+    group.limit_to_half_a_cpu();
+    let ended = run.wait_with_output().unwrap();
+    let (text, (run, _)) = (stderr(&ended), measured(&out));
+    let says = run.all_warnings().any(|warning| warning.contains("CPU quota: 0.5 CPUs instead of not set"));
+    assert!(is_starved(&run, &text) || says, "{:?}; {text}", run.warnings);
 }
 
 /// A copy of the program in a folder of its own.

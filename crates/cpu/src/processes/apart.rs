@@ -16,7 +16,7 @@ use syncscope_host::{child_process, shared_memory};
 
 use super::send;
 use crate::laboratory::CpuLaboratory;
-use syncscope_machine::surroundings::Conditions;
+use syncscope_machine::conditions::Conditions;
 
 /// The argument that makes this program such a process. No command has it.
 const ARGUMENT: &str = "--fresh-process";
@@ -117,7 +117,9 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     conditions.difference(&here).map_or(Ok(()), |difference| Err(io::Error::other(difference)))?;
     laboratory.keep_awake_too(keeps_awake)?;
     let mut output = Output { observer, lines: io::stdout().lock(), said: Instant::now() };
-    for apart in share.measure(&mut laboratory, &mut output) {
+    let found = share.measure(&mut laboratory, &mut output);
+    here.change().map_or(Ok(()), |change| Err(io::Error::other(format!("it had {change} when it ended"))))?;
+    for apart in found {
         send(&mut output.lines, &Said::Found(apart))?;
     }
     Ok(())

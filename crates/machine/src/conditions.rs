@@ -1,0 +1,153 @@
+//! Whether the processes of a run measure under the same conditions, and each of them from its begin to its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use syncscope_host::{cpu_list, program_identity};
+
+use crate::cpu_time::cpu_quota;
+use crate::surroundings::{preloaded, variables};
+use crate::system::{System, settings};
+
+/// What others may change while a process measures: the kernel's settings, the time that control groups grant, what is unusual of the
+/// process. Each has its value.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct State(BTreeMap<String, String>);
+
+impl State {
+    /// That of this process, which measures on these CPUs, and of the system.
+    pub fn here(cpus: &[u32]) -> Self {
+        Self::of(&System::default(), cpus)
+    }
+
+    fn of(system: &System, cpus: &[u32]) -> Self {
+        let settings = settings(system);
+        let of_system = [
+            ("CPU quota", cpu_quota(system.root()).map(|quota| format!("{quota} CPUs"))),
+            ("governor", system.governor(cpus)),
+            ("boost", system.boost().map(|is_on| if is_on { "on" } else { "off" }.to_owned())),
+            ("transparent huge pages", settings.transparent_huge_pages),
+            ("NUMA balancing", settings.numa_balancing.map(|level| level.to_string())),
+        ];
+        let of_system = of_system.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Self(of_system.chain(settings.process).collect())
+    }
+
+    /// What has other values `now`, with both; `None` where nothing has.
+    pub fn change(&self, now: &Self) -> Option<String> {
+        let names: BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
+        let value = |of: &Self, name: &str| of.0.get(name).map_or("not set", String::as_str).to_owned();
+        let both = names.into_iter().map(|name| (name, value(self, name), value(now, name)));
+        let changed = both.filter(|(_, then, now)| then != now);
+        let texts: Vec<String> = changed.map(|(name, then, now)| format!("{name}: {now} instead of {then}")).collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+}
+
+/// What the processes of a run have in common, or their figures do not belong together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditions {
+    /// The CPUs that they may use.
+    cpus: Vec<u32>,
+    variables: BTreeMap<String, String>,
+    preloaded: Vec<String>,
+    /// The file that runs.
+    program: Option<[u64; 2]>,
+    state: State,
+}
+
+impl Conditions {
+    /// Those of this process, which measures on these CPUs.
+    pub fn here(cpus: Vec<u32>) -> Self {
+        let state = State::here(&cpus);
+        Self { cpus, variables: variables(), preloaded: preloaded(), program: program_identity(), state }
+    }
+
+    /// What others have changed of them since; `None` where nothing.
+    pub fn change(&self) -> Option<String> {
+        self.state.change(&State::here(&self.cpus))
+    }
+
+    /// What differs `here` from what was meant; `None` where nothing does.
+    pub fn difference(&self, here: &Self) -> Option<String> {
+        let of = |cpus: &[u32]| if cpus.is_empty() { "none".to_owned() } else { cpu_list::format(cpus) };
+        if self.cpus != here.cpus {
+            let (here, meant) = (of(&here.cpus), of(&self.cpus));
+            return Some(format!(
+                "it may use CPUs {here} instead of {meant}; check taskset, the cpuset and binding variables"
+            ));
+        }
+        if self.program != here.program {
+            return Some("it runs another program file".to_owned());
+        }
+        if self.preloaded != here.preloaded {
+            return Some("other libraries were preloaded".to_owned());
+        }
+        if let Some(change) = self.state.change(&here.state) {
+            return Some(format!("it has {change}"));
+        }
+        let names: BTreeSet<&String> = self.variables.keys().chain(here.variables.keys()).collect();
+        let other = names.into_iter().find(|name| self.variables.get(*name) != here.variables.get(*name))?;
+        Some(format!("it has another value of {other}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_difference_between_two_processes_is_named() {
+        let meant = Conditions {
+            cpus: vec![0, 1],
+            variables: [("OMP_NUM_THREADS".to_owned(), "2".to_owned())].into(),
+            preloaded: vec![],
+            program: Some([1, 2]),
+            state: State::default(),
+        };
+        let with = |change: fn(&mut Conditions)| {
+            let mut other = meant.clone();
+            change(&mut other);
+            meant.difference(&other)
+        };
+        assert_eq!(with(|_| ()), None);
+        assert!(with(|other| other.cpus = vec![0]).unwrap().contains("CPUs 0 instead of 0-1"));
+        assert!(with(|other| other.cpus = vec![]).unwrap().contains("none"));
+        assert!(with(|other| other.program = Some([1, 3])).unwrap().contains("another program file"));
+        assert!(with(|other| other.preloaded = vec!["a.so".into()]).unwrap().contains("preloaded"));
+        assert!(with(|other| other.variables.clear()).unwrap().contains("OMP_NUM_THREADS"));
+        let nice = |other: &mut Conditions| other.state = State([("nice".to_owned(), "19".to_owned())].into());
+        assert_eq!(with(nice).unwrap(), "it has nice: 19 instead of not set");
+    }
+
+    /// Each file of them that others may write, with another content.
+    #[test]
+    fn what_others_change_is_found_by_its_name() {
+        let files = [
+            ("proc/self/cgroup", "0::/"),
+            ("sys/fs/cgroup/cpu.max", "max 100000"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance"),
+            ("sys/devices/system/cpu/cpufreq/boost", "1"),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+            ("proc/sys/kernel/numa_balancing", "0"),
+            ("proc/self/timerslack_ns", "50000"),
+        ];
+        let state = |files: &[(&str, &str)]| {
+            let (_root, system) = crate::system::tests::system(files);
+            State::of(&system, &[0])
+        };
+        let begun = state(&files);
+        assert_eq!(begun.change(&state(&files)), None);
+        for (path, content, change) in [
+            ("cpu.max", "30000 100000", "CPU quota: 0.3 CPUs instead of not set"),
+            ("scaling_governor", "powersave", "governor: powersave instead of performance"),
+            ("boost", "0", "boost: off instead of on"),
+            ("enabled", "[always] madvise never", "transparent huge pages: always instead of madvise"),
+            ("numa_balancing", "1", "NUMA balancing: 1 instead of 0"),
+            ("timerslack_ns", "1", "timer slack in ns: 1 instead of not set"),
+        ] {
+            let changed = files.map(|(file, old)| (file, if file.ends_with(path) { content } else { old }));
+            assert_eq!(begun.change(&state(&changed)).as_deref(), Some(change));
+        }
+    }
+}
