@@ -102,6 +102,8 @@ fn run(
     let source = file.with_file_name(format!("source.{ending}"));
     fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
     compiler.arg("-o").arg(file).arg(&source).args(libraries);
+    // They let GCC write rules for `make` to a file.
+    compiler.env_remove("DEPENDENCIES_OUTPUT").env_remove("SUNPRO_DEPENDENCIES");
     let mut again = true;
     loop {
         let ended = child_process::run_within(&mut compiler, limit, &is_cancelled);
@@ -169,6 +171,18 @@ mod tests {
         assert_eq!(first_error(linker), "/usr/bin/ld: cannot find crti.o: No such file");
         let only = "clang: error: linker command failed with exit code 1 (use -v to see invocation)";
         assert_eq!(first_error(only), only);
+    }
+
+    #[test]
+    fn a_compiler_writes_no_rules_for_make() {
+        let folder = temporary_folder().unwrap();
+        let (rules, limit) = (folder.path().join("rules"), Duration::from_secs(60));
+        for name in ["DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES"] {
+            let mut compiler = Command::new("cc");
+            compiler.arg("-c").env(name, &rules);
+            compile(compiler, ("c", "int f;"), &[], &folder.path().join("file"), limit, || false).unwrap();
+            assert!(!rules.exists(), "{name}");
+        }
     }
 
     #[test]

@@ -94,6 +94,23 @@ fn printable(value: &str) -> String {
     }
 }
 
+/// The variables that tell a compiler where its headers, its libraries and its own programs are, and which options to change, with
+/// their values.
+pub fn of_compilers() -> Vec<String> {
+    const NAMES: [&str; 7] = [
+        "CPATH",
+        "C_INCLUDE_PATH",
+        "CPLUS_INCLUDE_PATH",
+        "LIBRARY_PATH",
+        "COMPILER_PATH",
+        "GCC_EXEC_PREFIX",
+        "CCC_OVERRIDE_OPTIONS",
+    ];
+    let set = |name: &str| Some((name.to_owned(), env::var_os(name)?.to_string_lossy().into_owned()));
+    let all = NAMES.into_iter().filter_map(set).filter(|(_, value)| !value.is_empty());
+    all.map(|(name, value)| format!("{name}={}", printable(&value))).collect()
+}
+
 /// The variables that name libraries to load into a process: by the loader, and by CUDA for tools that watch it.
 const LOADED: [&str; 4] = ["LD_PRELOAD", "LD_AUDIT", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"];
 

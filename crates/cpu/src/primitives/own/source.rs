@@ -14,7 +14,7 @@ use syncscope_host::guard::temporary_folder;
 use tempfile::TempDir;
 
 use super::layout;
-use syncscope_machine::c_compiler;
+use syncscope_machine::{c_compiler, surroundings};
 
 /// What the source may use: printed by `syncscope measure --header cpu`.
 pub const HEADER: &str = include_str!("own.h");
@@ -226,15 +226,27 @@ impl CompilerOf {
         }
     }
 
-    /// Its name and version, with the options of the user that name no place.
+    /// Its name and version, with the options of the user that name no place, and what else it reads or adds: a wrapper and the
+    /// variables of compilers change the code, too.
     fn description(&self) -> Option<String> {
         let mut command = Command::new(&self.program);
-        let said = child_process::run_within(command.arg("-v").env("LC_ALL", "C"), LIMIT, is_cancelled).ok()?.messages;
+        command.args(&self.options).args(["-###", "-S", "-x", self.language(), "/dev/null", "-o", "/dev/null"]);
+        let said = child_process::run_within(command.env("LC_ALL", "C"), LIMIT, is_cancelled).ok()?.messages;
         let version = said.lines().find(|line| line.contains(" version "))?.trim();
         let name = self.program.file_name()?.to_string_lossy();
-        let own = self.options.iter().take_while(|option| !option.starts_with("-std=")).chain(&self.libraries);
+        let own = self.options.iter().skip(1).take_while(|option| !option.starts_with("-std=")).chain(&self.libraries);
         let own = own.map(String::as_str).filter(|option| !option.contains('/'));
-        Some(format!("{} ({version})", [&*name].into_iter().chain(own).collect::<Vec<_>>().join(" ")))
+        let words = [&*name].into_iter().chain(own).collect::<Vec<_>>().join(" ");
+        let added = added_by_driver(&said, &self.options);
+        let added = (!added.is_empty()).then(|| format!("adds {}", added.join(" ")));
+        let told = surroundings::of_compilers();
+        let told = (!told.is_empty()).then(|| format!("with {}", told.join(" ")));
+        let all: Vec<String> = [version.to_owned()].into_iter().chain(added).chain(told).collect();
+        Some(format!("{words} ({})", all.join("; ")))
+    }
+
+    fn language(&self) -> &'static str {
+        if self.ending == "c" { "c" } else { "c++" }
     }
 
     /// The same compiler for C, whatever the operation is written in.
@@ -243,6 +255,21 @@ impl CompilerOf {
         command.args(["-x", "c", "-std=gnu11"]);
         command
     }
+}
+
+/// The options that a driver of GCC passes on and did not get, by what it says of what it would do (`-###`): those of a wrapper. What
+/// names a place, or is an option's value, is left out, as is what GCC itself adds for a processor of the usual kind.
+fn added_by_driver<'a>(said: &'a str, given: &[String]) -> Vec<&'a str> {
+    const USUAL: [&str; 9] =
+        ["-D", "-I", "-S", "-o", "-x", "-mtune=generic", "-march=x86-64", "-mlittle-endian", "-mabi=lp64"];
+    let line = said.lines().find_map(|line| line.strip_prefix("COLLECT_GCC_OPTIONS=")).unwrap_or_default();
+    let mut added = Vec::new();
+    for word in line.split('\'').filter(|word| word.starts_with('-') && !word.contains('/')) {
+        if !USUAL.contains(&word) && !given.iter().any(|option| option == word) && !added.contains(&word) {
+            added.push(word);
+        }
+    }
+    added
 }
 
 /// Whether the user asks to stop.
@@ -276,6 +303,9 @@ pub(super) fn compiler_among(
     of_words(own, (dtype, has_work), &chosen)
 }
 
+/// How much a compiler optimizes where nothing else is asked of it.
+const USUAL_LEVEL: &str = "-O2";
+
 /// The compiler that these words name, with their options.
 fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) -> Result<CompilerOf, String> {
     let (variable, usual, ending, standard) = language_of(own);
@@ -288,10 +318,13 @@ fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) 
         )
     })?;
     let is_library = |word: &String| word.starts_with("-l");
-    let (libraries, mut options): (Vec<String>, Vec<String>) = words.map(str::to_owned).partition(is_library);
+    let (libraries, own_options): (Vec<String>, Vec<String>) = words.map(str::to_owned).partition(is_library);
+    // The last level counts: one of the user's words, or of what they asked of the command.
+    let mut options = vec![USUAL_LEVEL.to_owned()];
+    options.extend(own_options);
     // As in a program, no other library takes the place of a function of the source. A wait that gives up leaves the loop through
     // the frames of this code. Of code that is generated when it is linked, there is no assembly.
-    options.extend([standard, "-O2", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-fno-lto"].map(str::to_owned));
+    options.extend([standard, "-fPIC", "-fvisibility=hidden", "-fexceptions", "-fno-lto"].map(str::to_owned));
     if !is_cpp(own) {
         options.push("-Werror=implicit-function-declaration".to_owned());
     }
@@ -589,6 +622,30 @@ mod tests {
         let description = compiler.description().unwrap();
         assert!(description.starts_with("cc -g0 -lown (") && description.contains(" version "), "{description}");
         made_by(compiler).unwrap();
+    }
+
+    /// A level that a user names counts, and a wrapper changes no code unseen. Not that of clang: it does not say what it adds.
+    #[test]
+    fn what_changes_the_code_is_what_is_said_to() {
+        let own = OwnOperation {
+            text: "#ifdef __OPTIMIZE__\n#error optimized\n#endif\nvoid operation(struct thread *me) { me->value++; }"
+                .to_owned(),
+            file: Some("mine.c".to_owned()),
+            function: Some("operation".to_owned()),
+            ..OwnOperation::default()
+        };
+        let with = |words: &str| of_words(&own, (Dtype::I32, false), words).unwrap();
+        let is_optimized = |words: &str| compile_with(&own, with(words)).is_err();
+        assert!(is_optimized("cc") && is_optimized("cc -O1") && !is_optimized("cc -O0"));
+        let folder = temporary_folder().unwrap();
+        let wrapper = folder.path().join("cc");
+        std::fs::write(&wrapper, "#!/bin/sh\nexec cc -g0 \"$@\" -O0 -I/opt/site\n").unwrap();
+        std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let wrapper = wrapper.to_str().unwrap();
+        assert!(!is_optimized(wrapper));
+        let of = |words: &str| with(words).description().unwrap();
+        assert!(!of("cc -O1").contains("adds"), "{}", of("cc -O1"));
+        assert!(of("cc -O1").contains("clang") || of(wrapper).ends_with("; adds -g0 -O0)"), "{}", of(wrapper));
     }
 
     #[test]
