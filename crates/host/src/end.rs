@@ -25,9 +25,9 @@ pub const WITHOUT_A_WORD: &str =
     "ended without a word: the code that it ran calls `exit`, or closes file descriptors of this program";
 
 impl End {
-    /// Whether what the process did is not to blame. Of one that gets no memory, nobody knows.
+    /// Whether what the process did is not to blame. Of one that gets no memory, or stopped, nobody knows.
     pub const fn is_excused(self) -> bool {
-        matches!(self, Self::Outside(outside) if !matches!(outside, Outside::MemoryLimit(..)))
+        matches!(self, Self::Outside(outside) if !matches!(outside, Outside::MemoryLimit(..) | Outside::Stopped(_)))
     }
 }
 
@@ -42,6 +42,8 @@ pub enum Outside {
     MemoryLimit(i32, u64),
     /// The limit on the CPU time of a process.
     CpuTimeLimit(Duration),
+    /// Whoever watched it, because somebody had stopped it and did not let it go on within this time.
+    Stopped(Duration),
 }
 
 /// The limit of CPU time is in seconds, and looked at in ticks of the scheduler.
@@ -155,6 +157,9 @@ impl fmt::Display for Outside {
                     limit >> 20
                 )
             }
+            Self::Stopped(limit) => {
+                write!(f, "was stopped (SIGSTOP, a debugger) and did not go on within {limit:?}")
+            }
             Self::CpuTimeLimit(limit) => {
                 write!(f, "was ended at the limit of {} s of CPU time (`ulimit -t`)", limit.as_secs())
             }
@@ -192,6 +197,7 @@ mod tests {
     fn a_crash_at_a_memory_limit_is_no_interruption() {
         let at_limit = Before::now().end_of(ExitStatus::from_raw(libc::SIGSEGV), Some(1 << 30));
         assert!(matches!(at_limit, End::Outside(_)) && !at_limit.is_excused(), "it is tried again, and then blamed");
+        assert!(!End::Outside(Outside::Stopped(Duration::ZERO)).is_excused(), "so is what may have stopped itself");
         assert!(End::Outside(Outside::Signal(libc::SIGKILL)).is_excused());
         assert!(!End::Code(1).is_excused() && !End::Signal(libc::SIGSEGV).is_excused());
     }

@@ -114,6 +114,19 @@ impl Guarded {
     }
 }
 
+impl Guarded {
+    /// Whether the child is stopped (`SIGSTOP`, a debugger) and does nothing until it may go on; false where the system does not say.
+    pub fn has_stopped(&self) -> bool {
+        let read = |file: String| fs::read_to_string(file).unwrap_or_default();
+        let guard = self.id();
+        read(format!("/proc/{guard}/task/{guard}/children")).split_whitespace().any(|child| {
+            let stat = read(format!("/proc/{child}/stat"));
+            // The name of the program may hold anything, but is in parentheses.
+            stat.rsplit_once(')').is_some_and(|(_, fields)| fields.trim_start().starts_with(['T', 't']))
+        })
+    }
+}
+
 impl Drop for Guarded {
     /// Waits for nobody.
     fn drop(&mut self) {

@@ -1,7 +1,7 @@
 //! Limits of this process (`ulimit`), and whether the kernel's out-of-memory killer ended processes.
 
-use std::fs;
 use std::time::Duration;
+use std::{fs, io};
 
 use crate::loading;
 
@@ -53,6 +53,16 @@ pub fn allow_enough_stack() -> Result<(), u64> {
 /// The CPU time after which the kernel ends a process (`ulimit -t`), if there is such a limit.
 pub fn cpu_time() -> Option<Duration> {
     bounded(get(0, libc::RLIMIT_CPU)).map(Duration::from_secs)
+}
+
+/// What to do where the system starts no process or thread, or opens no file, behind the error; nothing of an error that is no limit's.
+pub fn remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN | libc::ENOMEM) => "; check the limits on processes and memory (`ulimit -u -v`, pids.max)",
+        Some(libc::EMFILE | libc::ENFILE) => "; allow more open files (`ulimit -n`)",
+        Some(libc::EFBIG) => "; allow larger files (`ulimit -f`)",
+        _ => "",
+    }
 }
 
 /// The limits on the memory of a process (`ulimit -v`, `-d`). What asks for more gets none.
@@ -144,6 +154,16 @@ fn counted(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_that_is_met_is_named() {
+        let of = |number| remedy(&io::Error::from_raw_os_error(number));
+        for (number, name) in [(libc::EAGAIN, "pids.max"), (libc::EMFILE, "`ulimit -n`"), (libc::EFBIG, "`ulimit -f`")]
+        {
+            assert!(of(number).contains(name), "{number}");
+        }
+        assert_eq!(of(libc::ENOENT), "");
+    }
     use std::process::Command;
 
     #[test]

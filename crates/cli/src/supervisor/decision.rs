@@ -95,7 +95,7 @@ impl History {
         let message = match step {
             Step::Measuring { id, name } => {
                 let verdict = match end {
-                    End::Hung(_) => Verdict::TimedOut(what.clone()),
+                    End::Hung(_) | End::Outside(Outside::Stopped(_)) => Verdict::TimedOut(what.clone()),
                     _ => Verdict::Failed(what.clone()),
                 };
                 let is_own_fault = !end.is_excused();
@@ -112,6 +112,10 @@ impl History {
             Step::Experiment(name) => {
                 self.instructions.without_experiments.insert(name.clone(), what.clone());
                 format!("`syncscope paper {name}`: {what}; another process measures the rest")
+            }
+            Step::OpeningCpu => {
+                let remedy = "if hwloc cannot read this system, HWLOC_COMPONENTS=-linux does without /sys";
+                return Decision::Impossible(format!("{}: {at_start}; {remedy}", doing(step)));
             }
             _ => return Decision::Impossible(format!("{}: {at_start}", doing(step))),
         };

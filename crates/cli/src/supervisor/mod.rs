@@ -20,6 +20,7 @@ use syncscope_core::session::observer::Observer;
 use syncscope_core::{Cancel, Case};
 use syncscope_host::end::{End, Outside};
 use syncscope_host::guard::{Guarded, temporary_folder};
+use syncscope_host::limits;
 
 use self::board::{Board, Instructions, Step};
 use self::decision::{Decision, History, Left, doing};
@@ -81,8 +82,9 @@ pub(crate) fn supervised(
         Ok(worker) => worker,
         Err(error) => {
             terminal::warning(&format!(
-                "this program cannot start itself again ({error}): one process does everything, nothing ends what hangs, \
-                 and how processes differ is not measured"
+                "this program cannot start itself again ({error}{}): one process does everything, nothing ends what hangs, \
+                 and how processes differ is not measured",
+                limits::remedy(&error)
             ));
             return work();
         }
@@ -186,7 +188,9 @@ impl Worker {
 
     /// Runs it to its end: what it did last, how it ended, and where its results are.
     fn run(&self, history: &mut History, cancel: &Cancel) -> Result<(Step, Left, Option<PathBuf>), Failure> {
-        let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
+        let could_not = |error: std::io::Error| {
+            Failure::CouldNot(format!("the program cannot start itself: {error}{}", limits::remedy(&error)))
+        };
         let board = Board::new(&history.instructions).map_err(could_not)?;
         // `run.json` records the command as it was typed.
         let mut command = syncscope_host::this_program().map_err(could_not)?;
@@ -246,8 +250,13 @@ fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result
         }
         let is_urgent = terminal::is_urgent() && !launcher::has_directory();
         if age > limit || is_urgent {
+            let is_stopped = child.has_stopped();
             child.end(KILL_LIMIT)?;
-            let end = if is_urgent { End::Outside(Outside::Signal(libc::SIGKILL)) } else { End::Hung(limit) };
+            let end = match () {
+                () if is_urgent => End::Outside(Outside::Signal(libc::SIGKILL)),
+                () if is_stopped => End::Outside(Outside::Stopped(limit)),
+                () => End::Hung(limit),
+            };
             return Ok((last.1, end));
         }
         std::thread::sleep(pause);

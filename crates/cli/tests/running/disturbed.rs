@@ -3,6 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::cgroup::Quota;
 use crate::common::{program, stderr};
-use syncscope_core::Run;
 use syncscope_core::run::Status;
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::{Row, Run, Verdict};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -148,10 +149,21 @@ fn a_priority_that_changes_while_a_run_measures_is_said() {
         let out = folder.path().join("run");
         let Some(mut command) = small_run(Path::new(&program()), &out) else { return };
         let mut run = command.spawn().unwrap();
-        let [fresh, others] = while_a_fresh_process_measures(&mut run);
-        for process in if is_fresh { fresh } else { others } {
-            let renice = Command::new("renice").args(["-n", "19", "-p", &process.to_string()]).output();
-            let Ok(_) = renice else { return eprintln!("skipped: no renice") };
+        let mut lowered = HashSet::new();
+        loop {
+            let [fresh, others] = while_a_fresh_process_measures(&mut run);
+            let is_over = fresh.is_empty();
+            for process in if is_fresh { fresh } else { others } {
+                if lowered.insert(process) {
+                    let renice = Command::new("renice").args(["-n", "19", "-p", &process.to_string()]).output();
+                    let Ok(_) = renice else { return eprintln!("skipped: no renice") };
+                }
+            }
+            // One of them may end before it is lowered; not all.
+            if is_over || !is_fresh {
+                break;
+            }
+            sleep(Duration::from_millis(5));
         }
         let ended = run.wait_with_output().unwrap();
         let (text, (run, _)) = (stderr(&ended), measured(&out));
@@ -179,6 +191,27 @@ fn a_quota_that_is_set_while_a_run_measures_is_said() {
     let (text, (run, _)) = (stderr(&ended), measured(&out));
     let says = run.all_warnings().any(|warning| warning.contains("CPU quota: 0.5 CPUs instead of not set"));
     assert!(is_starved(&run, &text) || says, "{:?}; {text}", run.warnings);
+}
+
+/// As `kill -STOP` and debuggers do: the process that measures waits for whoever has stopped it, and no case is to blame.
+#[test]
+fn a_process_that_is_stopped_has_not_hung() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut command = Command::new(program());
+    command.args(["run", "--out"]).arg(&out).env("SYNCSCOPE_FAKE", "dwell=5ms").env("SYNCSCOPE_STEP_LIMIT", "10s");
+    let mut run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_for_row(&mut run, &out);
+    let measures = descendants(run.id())[1];
+    assert!(Command::new("kill").args(["-STOP", &measures.to_string()]).status().unwrap().success());
+    let ended = run.wait_with_output().unwrap();
+    let text = stderr(&ended);
+    assert!(ended.status.success() && text.contains("was stopped (SIGSTOP, a debugger)"), "{text}");
+    assert!(!text.contains("hung") && !text.contains("did not end within"), "{text}");
+    let directory = RunDirectory::open(&out).unwrap();
+    assert_eq!(directory.read_run().unwrap().status, Status::Done);
+    let is_blamed = |row: &Row| row.verdict.is_failure() || matches!(row.verdict, Verdict::TimedOut(_));
+    assert!(!directory.read_rows().unwrap().iter().any(is_blamed), "{text}");
 }
 
 /// A copy of the program in a folder of its own.
