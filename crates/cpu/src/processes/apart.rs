@@ -12,7 +12,7 @@ use syncscope_core::Case;
 use syncscope_core::session::observer::Observer;
 use syncscope_core::session::{Apart, Share};
 use syncscope_host::end::{Before, End};
-use syncscope_host::{child_process, shared_memory};
+use syncscope_host::{child_process, limits, shared_memory};
 
 use super::send;
 use crate::laboratory::CpuLaboratory;
@@ -53,7 +53,8 @@ pub(crate) fn measure(
     goes_on: &mut dyn FnMut(&Case) -> bool,
 ) -> Result<Vec<Apart>, String> {
     let asked = ShareRequest { share: Cow::Borrowed(share), conditions: Conditions::here(cpus), keeps_awake };
-    let (found, ended) = ask(&asked, goes_on).map_err(|error| format!("a fresh process could not measure: {error}"))?;
+    let could_not = |error| format!("a fresh process could not measure: {error}{}", limits::remedy(&error));
+    let (found, ended) = ask(&asked, goes_on).map_err(could_not)?;
     if ended == End::Code(0) { Ok(found) } else { Err(format!("a fresh process {ended} before it had measured")) }
 }
 

@@ -234,7 +234,8 @@ impl Team {
         let spawned = thread::Builder::new().name(name).spawn(move || serve(&shared, &batches));
         let failed = |error| {
             TeamError::Prevented(format!(
-                "could not start thread {thread}: {error}; check the limits on processes and memory (`ulimit -u -v`, pids.max)"
+                "could not start thread {thread}: {error}; check the limits on processes and memory (`ulimit -u -v`, pids.max, \
+                 RUST_MIN_STACK)"
             ))
         };
         self.started.push(spawned.map_err(failed)?);

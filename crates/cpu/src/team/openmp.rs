@@ -365,7 +365,7 @@ impl Job<'_> {
         if threads != cpus.len() {
             let (name, asked) = (runtime.name, cpus.len());
             let cause = format!(
-                "{name} started {} instead of {asked}; check OMP_THREAD_LIMIT and `ulimit -u`",
+                "{name} started {} instead of {asked}; check OMP_THREAD_LIMIT, OMP_MAX_ACTIVE_LEVELS and `ulimit -u`",
                 plural(threads, "thread")
             );
             shared.report(thread.min(asked - 1), Err(Stopped::Failed(cause)));
