@@ -3,7 +3,6 @@
 
 #![cfg(target_os = "linux")]
 
-use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -124,9 +123,8 @@ fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
     }
 }
 
-/// The processes of a run when a fresh one measures, which are in the middle of it: those that do, and the others. None where it ended
-/// before.
-fn while_a_fresh_process_measures(run: &mut Child) -> [Vec<u32>; 2] {
+/// The processes of a run but the fresh ones, when one of those measures, which is in the middle of it. None where it ended before.
+fn while_a_fresh_process_measures(run: &mut Child) -> Vec<u32> {
     let is_fresh = |process: &u32| {
         let command = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
         command.contains("--fresh-process")
@@ -134,45 +132,29 @@ fn while_a_fresh_process_measures(run: &mut Child) -> [Vec<u32>; 2] {
     while run.try_wait().unwrap().is_none() {
         let (fresh, others): (Vec<u32>, Vec<u32>) = descendants(run.id()).into_iter().partition(is_fresh);
         if !fresh.is_empty() {
-            return [fresh, others];
+            return others;
         }
         sleep(Duration::from_millis(5));
     }
-    [Vec::new(), Vec::new()]
+    Vec::new()
 }
 
-/// As daemons do that lower the priority of what works long, and users with `renice`: of one fresh process, or of those that start it.
+/// As daemons do that lower the priority of what works long, and users with `renice`.
 #[test]
 fn a_priority_that_changes_while_a_run_measures_is_said() {
-    for is_fresh in [true, false] {
-        let folder = tempfile::tempdir().unwrap();
-        let out = folder.path().join("run");
-        let Some(mut command) = small_run(Path::new(&program()), &out) else { return };
-        let mut run = command.spawn().unwrap();
-        let mut lowered = HashSet::new();
-        loop {
-            let [fresh, others] = while_a_fresh_process_measures(&mut run);
-            let is_over = fresh.is_empty();
-            for process in if is_fresh { fresh } else { others } {
-                if lowered.insert(process) {
-                    let renice = Command::new("renice").args(["-n", "19", "-p", &process.to_string()]).output();
-                    let Ok(_) = renice else { return eprintln!("skipped: no renice") };
-                }
-            }
-            // One of them may end before it is lowered; not all.
-            if is_over || !is_fresh {
-                break;
-            }
-            sleep(Duration::from_millis(5));
-        }
-        let ended = run.wait_with_output().unwrap();
-        let (text, (run, _)) = (stderr(&ended), measured(&out));
-        let says = |warning: &str| warning.contains("nice: 19 instead of not set");
-        assert!(is_starved(&run, &text) || says(&text), "fresh: {is_fresh}; {text}");
-        // Another fresh process measures in place of one that was lowered.
-        let is_kept = is_fresh || run.all_warnings().any(|warning| says(&warning));
-        assert!(is_starved(&run, &text) || is_kept, "{:?}", run.warnings);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let Some(mut command) = small_run(Path::new(&program()), &out) else { return };
+    let mut run = command.spawn().unwrap();
+    for process in while_a_fresh_process_measures(&mut run) {
+        let renice = Command::new("renice").args(["-n", "19", "-p", &process.to_string()]).output();
+        let Ok(_) = renice else { return eprintln!("skipped: no renice") };
     }
+    let ended = run.wait_with_output().unwrap();
+    let (text, (run, _)) = (stderr(&ended), measured(&out));
+    let says = |warning: &str| warning.contains("nice: 19 instead of not set");
+    let is_said = says(&text) && run.all_warnings().any(|warning| says(&warning));
+    assert!(is_starved(&run, &text) || is_said, "{:?}; {text}", run.warnings);
 }
 
 /// As a service manager does, or one of containers: the group of the run gets less than the CPUs.
