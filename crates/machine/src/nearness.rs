@@ -1,7 +1,7 @@
 //! What CPUs have in common: classes of pairs by what two CPUs share at the nearest level, and groups of CPUs with a memory or
 //! a cache nearer to them than to the others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use syncscope_core::Group;
@@ -70,8 +70,12 @@ impl<'a> SharedLevels<'a> {
         let mut caches = vec![[None; LEVELS]; threads.len()];
         for (number, cache) in topology.caches.iter().enumerate() {
             let level = (cache.level as usize).clamp(1, LEVELS) - 1;
-            for index in cache.cpus.iter().filter_map(|cpu| indices.get(cpu)) {
-                caches[*index][level] = Some(number as u32);
+            let members: Vec<usize> = cache.cpus.iter().filter_map(|cpu| indices.get(cpu)).copied().collect();
+            // One of a single core is in common with no other.
+            if members.iter().any(|index| threads[*index].core != threads[members[0]].core) {
+                for index in members {
+                    caches[index][level] = Some(number as u32);
+                }
             }
         }
         Self { threads, caches }
@@ -102,22 +106,38 @@ impl<'a> SharedLevels<'a> {
 pub type ClassedPair = (PairClass, [u32; 2]);
 
 /// The classes of this machine, the nearest first, each with its first pair in topology order.
+///
+/// CPUs of different cores that are in the same parts of the machine have the same class with all others. The first pair of a class is
+/// therefore of one core, of the first CPUs of two sets of parts, or of the first two cores of one set: the millions of other pairs of a
+/// large machine are not looked at.
 pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
     let levels = SharedLevels::of(topology);
-    let mut found: Vec<ClassedPair> = Vec::new();
-    for (a, one) in levels.threads.iter().enumerate() {
-        for (b, other) in levels.threads.iter().enumerate().skip(a + 1) {
-            let class = levels.class(a, b);
-            if found.iter().all(|(known, _)| *known != class) {
-                found.push((class, [one.os, other.os]));
-            }
+    let mut found: Vec<(PairClass, [usize; 2])> = Vec::new();
+    let mut add = |a: usize, b: usize| {
+        let (class, pair) = (levels.class(a, b), [a, b]);
+        match found.iter_mut().find(|(known, _)| *known == class) {
+            Some((_, first)) => *first = pair.min(*first),
+            None => found.push((class, pair)),
         }
-        if found.len() == PairClass::ALL.len() {
-            break;
+    };
+    let mut of_core: HashMap<u32, usize> = HashMap::new();
+    let mut of_parts: HashMap<_, usize> = HashMap::new();
+    for (index, thread) in levels.threads.iter().enumerate() {
+        let core = *of_core.entry(thread.core).or_insert(index);
+        let parts = *of_parts.entry((levels.caches[index], thread.numa_node, thread.package)).or_insert(index);
+        for first in [core, parts].into_iter().filter(|first| *first != index) {
+            add(first, index);
+        }
+    }
+    let mut firsts: Vec<usize> = of_parts.into_values().collect();
+    firsts.sort_unstable();
+    for (number, a) in firsts.iter().enumerate() {
+        for b in &firsts[number + 1..] {
+            add(*a, *b);
         }
     }
     found.sort_unstable();
-    found
+    found.into_iter().map(|(class, pair)| (class, pair.map(|index| levels.threads[index].os))).collect()
 }
 
 /// Every CPU in one of several groups.
@@ -155,11 +175,16 @@ impl CpuGroups {
     }
 
     /// Groups of one level: two at least, of which one has several cores.
-    fn at(topology: &Topology, level: Vec<&[u32]>) -> Option<Self> {
-        let threads =
-            |group: &[u32]| topology.allowed().filter(|thread| group.contains(&thread.os)).collect::<Vec<_>>();
-        let groups: Vec<Vec<&HardwareThread>> =
-            level.into_iter().map(threads).filter(|group| !group.is_empty()).collect();
+    fn at<'a>(topology: &'a Topology, level: Vec<&'a [u32]>) -> Option<Self> {
+        let number_of = |(number, group): (usize, &'a [u32])| group.iter().map(move |cpu| (*cpu, number));
+        let numbers: HashMap<u32, usize> = level.into_iter().enumerate().flat_map(number_of).collect();
+        let mut members: BTreeMap<usize, Vec<&HardwareThread>> = BTreeMap::new();
+        for thread in topology.allowed() {
+            if let Some(number) = numbers.get(&thread.os) {
+                members.entry(*number).or_default().push(thread);
+            }
+        }
+        let groups: Vec<Vec<&HardwareThread>> = members.into_values().collect();
         let cores = |group: &Vec<&HardwareThread>| distinct(group.iter().map(|thread| thread.core));
         let is_one = groups.len() < 2 || groups.iter().all(|group| cores(group) < 2);
         let numbered =
@@ -194,6 +219,63 @@ mod tests {
             classes(&machine),
             [(SameCore, [0, 32]), (SameL3, [0, 1]), (SameNode, [0, 2]), (SamePackage, [0, 4]), (Across, [0, 16])]
         );
+    }
+
+    /// The classes by a look at every pair.
+    fn classes_of_all_pairs(topology: &Topology) -> Vec<ClassedPair> {
+        let levels = SharedLevels::of(topology);
+        let mut found: Vec<ClassedPair> = Vec::new();
+        for (b, a) in (0..levels.threads.len()).flat_map(|a| (a + 1..levels.threads.len()).map(move |b| (b, a))) {
+            let class = levels.class(a, b);
+            if found.iter().all(|(known, _)| *known != class) {
+                found.push((class, [a, b].map(|index| levels.threads[index].os)));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    /// Machines whose parts are numbered against the order of their CPUs, that have holes, pairs of cores with a cache, CPUs without
+    /// a node or without caches.
+    #[test]
+    fn the_classes_of_a_machine_are_those_of_all_its_pairs() {
+        for shape in
+            [[1, 1, 1, 1, 1], [1, 1, 1, 5, 2], [2, 2, 2, 2, 2], [3, 1, 4, 2, 1], [2, 1, 1, 6, 8], [1, 4, 1, 4, 1]]
+        {
+            let [packages, nodes, caches, cores, siblings] = shape;
+            for round in 0..40_u32 {
+                let mut machine = regular(packages, nodes, caches, cores, siblings);
+                // A hash, so that no two rounds leave out the same CPUs.
+                let hash = |cpu: u32| (cpu + 31 * round).wrapping_mul(2_654_435_761) >> 29;
+                machine = machine.restricted(|cpu| round == 0 || hash(cpu) > round % 3);
+                let level_2 = |pair: u32| {
+                    let cpus = machine.threads.iter().filter(|cpu| cpu.core / 2 == pair).map(|cpu| cpu.os).collect();
+                    Cache { level: 2, size_bytes: 2 << 20, line_bytes: None, cpus }
+                };
+                let level_2: Vec<Cache> = (0..machine.cores() / 2).step_by(2).map(level_2).collect();
+                match round % 4 {
+                    0 => {}
+                    1 => machine.caches.extend(level_2),
+                    2 => machine.caches.clear(),
+                    _ => machine
+                        .threads
+                        .iter_mut()
+                        .filter(|thread| thread.core % 3 == 0)
+                        .for_each(|thread| thread.numa_node = None),
+                }
+                assert_eq!(classes(&machine), classes_of_all_pairs(&machine), "{shape:?} {round}");
+            }
+        }
+    }
+
+    /// A look at all 33 million pairs takes most of a minute.
+    #[test]
+    fn the_largest_machine_has_classes_and_groups_at_once() {
+        let machine = regular(32, 2, 8, 8, 2);
+        assert_eq!(machine.threads.len(), 8192);
+        let found: Vec<PairClass> = classes(&machine).into_iter().map(|(class, _)| class).collect();
+        assert_eq!(found, [SameCore, SameL3, SameNode, SamePackage, Across]);
+        assert_eq!(CpuGroups::of(&machine).map(|groups| groups.count()), Some(64));
     }
 
     #[test]
