@@ -127,15 +127,16 @@ pub(crate) fn within_time(preset: Preset, topology: &Topology, mut cases: Vec<Ca
     (cases, left_out)
 }
 
-/// What the reader of a run of these cases must know.
-pub(crate) fn note(left_out: &[&str], preset: Preset) -> Option<String> {
-    (!left_out.is_empty()).then(|| {
-        format!(
-            "on this many CPUs, {preset} leaves out the following, to end in time: {}; --only and --threads measure \
-             them",
-            left_out.join("; ")
-        )
-    })
+/// What the reader of a run must know of which all this was left out, one of the cases for `example`.
+pub(crate) fn note(left_out: &[&str], preset: Preset, example: &Case) -> String {
+    let of_preset = if preset == Preset::Quick { String::new() } else { format!(" --preset {preset}") };
+    let threads = example.threads.unwrap_or(1);
+    format!(
+        "on this many CPUs, {preset} leaves out the following, to save time: {}; to measure some of it, name primitives and \
+         threads: `syncscope run{of_preset} --only {} --threads {threads}`",
+        left_out.join("; "),
+        example.primitive
+    )
 }
 
 #[cfg(test)]
@@ -184,7 +185,6 @@ mod tests {
                 let (cases, left_out) = plan_and_left_out(preset, &machine);
                 let (time, name) = (preset.planned_time(&cases), &machine.architecture);
                 assert!(time <= Duration::from_secs(most), "{name} {shape:?}, {preset}: {time:?} without {left_out:?}");
-                assert_eq!(note(&left_out, preset).is_none(), left_out.is_empty());
             }
         }
         for shape in MACHINES {
@@ -229,6 +229,19 @@ mod tests {
         let (kept, left_out) = within_time(Preset::Quick, &topology, asked.clone());
         assert!(locks(all).len() < asked.len(), "the preset has no time for all of it");
         assert_eq!((kept, left_out), (asked, vec![]));
+    }
+
+    /// The command is that of a case that was left out, and asks for its preset.
+    #[test]
+    fn the_note_names_a_command() {
+        let left_out = Case { threads: Some(48), ..Case::new("cpu.lock.ticket") };
+        for (preset, command) in [
+            (Preset::Quick, "`syncscope run --only cpu.lock.ticket --threads 48`"),
+            (Preset::Standard, "`syncscope run --preset standard --only cpu.lock.ticket --threads 48`"),
+        ] {
+            let text = note(&["a", "b"], preset, &left_out);
+            assert!(text.contains("a; b; ") && text.contains(command), "{text}");
+        }
     }
 
     #[test]

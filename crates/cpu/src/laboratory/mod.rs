@@ -258,10 +258,12 @@ impl Laboratory for CpuLaboratory {
         let asked: HashSet<&str> = cases.iter().map(|case| case.primitive.as_str()).collect();
         let mut whole = plan::whole(preset, &self.topology);
         whole.retain(|case| asked.contains(case.primitive.as_str()));
-        let (kept, left_out) = thinning::within_time(preset, &self.topology, whole);
+        let (kept, left_out) = thinning::within_time(preset, &self.topology, whole.clone());
         // Not where a user asked for cases by their parameters.
         let kept: HashSet<CaseId> = kept.iter().map(Case::id).collect();
-        let of_plan = thinning::note(&left_out, preset).filter(|_| cases.iter().all(|case| kept.contains(&case.id())));
+        let is_usual = cases.iter().all(|case| kept.contains(&case.id()));
+        let example = whole.iter().find(|case| !kept.contains(&case.id())).filter(|_| is_usual);
+        let of_plan = example.map(|example| thinning::note(&left_out, preset, example));
         let asks = cases.iter().any(|case| case.domain_and_family().1 == primitives::OPENMP);
         let not_found = if asks { openmp::not_found() } else { Vec::new() };
         let publishes = cases.iter().any(|case| case.primitive.starts_with(primitives::PUBLISH));
@@ -272,7 +274,12 @@ impl Laboratory for CpuLaboratory {
                      swpp"
             )
         });
-        core_to_core::note(&self.topology, cases).into_iter().chain(of_plan).chain(not_found).chain(forms).collect()
+        core_to_core::note(preset, &self.topology, cases)
+            .into_iter()
+            .chain(of_plan)
+            .chain(not_found)
+            .chain(forms)
+            .collect()
     }
 
     fn measured_topology(&self, rows: &[Row]) -> Option<MeasuredTopology> {

@@ -29,18 +29,21 @@ impl Study for CoreToCore {
 }
 
 /// What the reader of a run of `cases` must know where they have a sample of all pairs: that it is one.
-pub fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
+pub fn note(preset: Preset, topology: &Topology, cases: &[Case]) -> Option<String> {
     let of_pair = |case: &Case| match &case.placement {
         Some(Placement::List(pair)) if is_of_matrix(case) => Some(pair.clone()),
         _ => None,
     };
     let measured = cases.iter().filter_map(of_pair).collect::<HashSet<_>>().len();
-    let all = all_pairs(topology.allowed().count());
+    let cpus = topology.allowed().count();
+    let all = all_pairs(cpus);
+    let has_larger = max_pairs(Preset::Standard, cpus) > max_pairs(preset, cpus);
+    let larger = if has_larger { "--preset standard or " } else { "" };
     (measured > 0 && measured < all).then(|| {
         format!(
             "the core-to-core matrix is a sample of {measured} of {all} pairs of CPUs, balanced over classes and \
-             CPUs: groups of CPUs without a measured pair are not found; to measure more pairs, use a larger preset \
-             or fewer CPUs (taskset)"
+             CPUs: groups of CPUs without a measured pair are not found; to measure more pairs, use {larger}fewer CPUs \
+             (--cpus)"
         )
     })
 }
@@ -200,14 +203,19 @@ mod tests {
     #[test]
     fn a_sample_is_noted() {
         let two = Case { threads: Some(2), ..Case::new(PRIMITIVE) };
-        let noted = |cpus| {
+        let noted = |preset, cpus| {
             let machine = regular(1, 1, 1, cpus, 1);
-            let cases = CoreToCore.cases(&Setting::of(Preset::Quick, &machine), std::slice::from_ref(&two));
-            note(&machine, &cases)
+            let cases = CoreToCore.cases(&Setting::of(preset, &machine), std::slice::from_ref(&two));
+            note(preset, &machine, &cases)
         };
-        assert!(noted(64).unwrap().contains("256 of 2016 pairs"));
-        assert!(noted(33).unwrap().contains("256 of 528 pairs"));
-        assert_eq!(noted(32), None, "all pairs are measured");
-        assert_eq!(note(&regular(1, 1, 1, 16, 1), &[two]), None, "without the matrix there is nothing to say");
+        assert!(noted(Preset::Quick, 64).unwrap().contains("256 of 2016 pairs"));
+        assert!(noted(Preset::Quick, 33).unwrap().contains("256 of 528 pairs"));
+        assert_eq!(noted(Preset::Quick, 32), None, "all pairs are measured");
+        for preset in Preset::ALL {
+            let names_standard = noted(*preset, 72).unwrap().contains("--preset standard");
+            assert_eq!(names_standard, *preset == Preset::Quick, "{preset}: which has more pairs");
+        }
+        let few = regular(1, 1, 1, 16, 1);
+        assert_eq!(note(Preset::Quick, &few, &[two]), None, "without the matrix there is nothing to say");
     }
 }
