@@ -48,13 +48,15 @@ impl Study for CoreKinds {
     }
 }
 
-/// Two cores of these kinds, where possible as near to each other as `like` says: pairs of each kind are to differ in their kind alone.
+/// Two cores of these kinds, as near to each other as `like` says or about so: pairs of each kind are to differ in their kind alone.
 fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> Option<(PairClass, [u32; 2])> {
     let (threads, count) = (&levels.threads, levels.threads.len());
     let all = (0..count).flat_map(|a| (0..count).map(move |b| [a, b]));
     let fits = |pair: &[usize; 2]| pair[0] != pair[1] && pair.map(|index| threads[index].kind) == kinds;
     let classed = all.filter(fits).map(|[a, b]| (levels.class(a, b), [threads[a].os, threads[b].os]));
-    classed.filter(|(class, _)| *class != PairClass::SameCore).min_by_key(|(class, _)| Some(*class) != like)
+    let rank = |class: PairClass| PairClass::ALL.iter().position(|known| *known == class).unwrap_or_default();
+    let distance = |class: PairClass| like.map_or(0, |like| rank(class).abs_diff(rank(like)));
+    classed.filter(|(class, _)| *class != PairClass::SameCore).min_by_key(|(class, _)| distance(*class))
 }
 
 #[cfg(test)]
@@ -62,9 +64,9 @@ mod tests {
     use syncscope_core::Preset;
 
     use super::*;
-    use crate::topology::Topology;
     use crate::topology::regular;
     use crate::topology::tests::{hybrid, of_kinds};
+    use crate::topology::{Cache, Topology};
 
     const FAST: &str = "performance_cores";
     const SLOW: &str = "efficiency_cores";
@@ -120,6 +122,14 @@ mod tests {
                 "low_power_cores 10",
             ]
         );
+        // Efficiency cores share second-level caches, and low-power cores have no part in the third-level cache: no pair of a kind is as
+        // far apart as a fast and a slow core, and none is nearer than it has to be.
+        let mut apart = of_kinds(regular(1, 1, 1, 16, 1), |cpu| if cpu < 6 { 0 } else { 1 + u32::from(cpu > 13) });
+        let cache =
+            |level, cpus: std::ops::Range<u32>| Cache { level, cpus: cpus.collect(), ..apart.caches[0].clone() };
+        apart.caches = vec![cache(2, 6..10), cache(2, 10..14), cache(2, 14..16), cache(3, 0..14)];
+        let pairs: Vec<String> = studied(&apart, Preset::Quick).into_iter().map(|(_, cpus)| cpus).take(6).collect();
+        assert_eq!(pairs, ["0,1", "6,10", "14,15", "0,6", "0,14", "6,14"]);
         // The slow cores come first, as on ARM.
         let slow_first = of_kinds(regular(1, 1, 1, 20, 1), |cpu| u32::from(cpu / 5 % 2 == 0));
         assert_eq!(studied(&slow_first, Preset::Quick)[0], (FAST.to_owned(), "5,6".to_owned()));
