@@ -8,6 +8,7 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::{Status, another_run};
 use syncscope_core::session::plan::Plan;
+use syncscope_core::session::preset::time_around;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Domain, Run};
 use syncscope_gpu::verify::listings_of_own;
@@ -498,12 +499,6 @@ fn new_run(request: &RunRequest, laboratories: &mut Laboratories, plan: &Plan) -
     }
 }
 
-/// About how long the plan takes, or takes where a run is to take this long.
-fn planned_time(plan: &Plan, arguments: &RunArguments, time: Option<Duration>) -> Duration {
-    let effort = plan.effort(arguments.preset, time);
-    plan.parts.iter().map(|cases| effort.planned_time(cases)).sum()
-}
-
 fn whole_seconds(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs().max(1))
 }
@@ -511,14 +506,18 @@ fn whole_seconds(time: Duration) -> Duration {
 /// Says that the budget ends a run early, and how the same time would be enough for all cases.
 fn note_short_budget(plan: &Plan, arguments: &RunArguments) {
     let runs = arguments.repeat.unwrap_or(1);
-    let planned = planned_time(plan, arguments, arguments.time) * runs;
+    let planned = plan.planned_time(arguments.preset, arguments.time) * runs;
     let Some(budget) = arguments.budget.filter(|budget| *budget < planned) else { return };
     let of_each = budget / runs;
-    let is_enough = planned_time(plan, arguments, Some(of_each)) <= of_each.mul_f64(1.05);
-    let [planned, end, of_each] = [whole_seconds(planned), budget, whole_seconds(of_each)]
+    // The passes have what is left of it.
+    let around: Duration = plan.parts.iter().map(|cases| time_around(cases)).sum();
+    let of_passes = of_each.saturating_sub(around);
+    let is_enough =
+        !of_passes.is_zero() && plan.planned_time(arguments.preset, Some(of_passes)) <= of_each.mul_f64(1.05);
+    let [planned, end, of_passes] = [whole_seconds(planned), budget, whole_seconds(of_passes)]
         .map(|time| humantime::format_duration(time).to_string());
     let instead = if is_enough && arguments.time.is_none() {
-        format!("; --time {} measures every case in about that time", of_each.replace(' ', ""))
+        format!("; --time {} measures every case in about that time", of_passes.replace(' ', ""))
     } else {
         ", or fewer cases".to_owned()
     };
@@ -536,7 +535,7 @@ fn show_plan(plan: &Plan, arguments: &RunArguments) -> Result<Outcome, Failure> 
     }
     terminal::show(&format!("{:6}  cases in total", plan.len()))?;
     let runs = arguments.repeat.unwrap_or(1);
-    let time = whole_seconds(planned_time(plan, arguments, arguments.time) * runs);
+    let time = whole_seconds(plan.planned_time(arguments.preset, arguments.time) * runs);
     let several = if runs > 1 { format!(" in {runs} runs") } else { String::new() };
     terminal::show(&format!(
         "planned time: about {}{several}, and a few seconds to start",

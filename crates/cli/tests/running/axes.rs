@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::common::{command, output, stderr};
 use crate::repeated::leave_the_first_alone;
 use syncscope_core::run_directory::RunDirectory;
+use syncscope_core::session::preset::time_around;
 use syncscope_core::{Case, Preset, Row};
 
 fn stdout(output: &Output) -> String {
@@ -225,7 +226,8 @@ fn the_help_names_the_planned_times() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name);
         let cases = RunDirectory::open(&path).unwrap().read_rows().unwrap().into_iter().map(|row| row.case);
         let is_meant = |case: &Case| !case.is_on_cpus() && case.devices.is_none_or(|devices| devices == 1);
-        preset.planned_time(&cases.filter(is_meant).collect::<Vec<_>>())
+        let cases: Vec<Case> = cases.filter(is_meant).collect();
+        preset.planned_time(&cases) + time_around(&cases)
     };
     let rounded = |time: Duration| match time.as_secs_f64() {
         seconds if seconds < 45.0 => format!("{:.0} s", (seconds / 10.0).round() * 10.0),

@@ -8,6 +8,7 @@ use crate::session::laboratory::Apart;
 use crate::session::observer::Observer;
 use crate::session::part::{Part, planned_time, turns};
 use crate::session::pending_case::{MeasuredApart, PendingCase, Recorded};
+use crate::session::preset::of_its_code;
 use crate::session::{Limits, Session};
 use crate::stats::{layouts, median};
 use crate::{
@@ -403,7 +404,7 @@ impl Passes<'_> {
     /// Writes the disassembly once for all cases that run the same machine code.
     fn record_evidence(&mut self, case: &Case, measurement: &Measurement) -> Result<(), RunDirectoryError> {
         let Some(listing) = measurement.evidence.listing() else { return Ok(()) };
-        let code = Case { threads: None, blocks: None, devices: None, placement: None, ..case.clone() };
+        let code = of_its_code(case);
         let window = if measurement.in_window { " window" } else { "" };
         let name = format!("{code}{window}").replace([' ', '/'], "-");
         if self.listings.insert(name.clone()) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use crate::own::is_own;
-use crate::session::preset::Effort;
+use crate::session::preset::{Effort, time_around};
 use crate::{Axes, Case, CaseId, Catalogue, Laboratory, Preset, Variants};
 
 /// The cases of a laboratory for what was asked for.
@@ -99,6 +99,12 @@ impl Plan {
     /// How well it is measured in this time; without one, as long as the preset takes.
     pub fn effort(&self, preset: Preset, time: Option<Duration>) -> Effort {
         Effort::within(preset, time, &self.parts, &self.least)
+    }
+
+    /// About how long a run of it takes once its laboratories are open, with what surrounds its passes.
+    pub fn planned_time(&self, preset: Preset, time: Option<Duration>) -> Duration {
+        let effort = self.effort(preset, time);
+        self.parts.iter().map(|cases| effort.planned_time(cases) + time_around(cases)).sum()
     }
 
     /// All cases.

@@ -162,7 +162,7 @@ impl Effort {
     }
 
     /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where the
-    /// fewest blocks take longer. Setting up is not in it.
+    /// fewest blocks take longer. What surrounds the passes is not in it, see [`time_around`].
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
         let BlockCount { min, max } = self.settings_among(case, cases, None).blocks;
@@ -248,19 +248,35 @@ impl Preset {
 
     /// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2 ms where the
     /// cases have 1.7 threads on average, 14 to 18 ms with 12, by how many of them a hypervisor takes away, and so in proportion to
-    /// the threads and the pairs; on a GPU, whose threads run in before the window in which they are timed, and out behind it, 15 ms
-    /// in the grids of the papers (H100) and 21 ms where cases choose their iterations and have details (H200).
+    /// the threads and the pairs; on a GPU, whose threads run in before the window in which they are timed, and out behind it, 10 ms
+    /// in the grids of the papers and 21 ms where cases choose their iterations and have details (H200).
     fn time_of_a_block(self, cases: &[Case]) -> Duration {
         let ms = match self {
             _ if cases.iter().all(Case::is_on_cpus) => {
                 let shots = |case: &Case| f64::from(case.threads.unwrap_or(1)) * pairs_of_a_block(case) as f64;
                 1.36 / CPU_BLOCK_PAIRS as f64 * cases.iter().map(shots).sum::<f64>() / cases.len() as f64
             }
-            Self::Paper => 15.0,
+            Self::Paper => 10.0,
             Self::Quick | Self::Standard => 21.0,
         };
         Duration::from_secs_f64(ms / 1e3)
     }
+}
+
+/// About how long the cases of one laboratory take beyond their passes, in the runs of `results/`: 10 ms to write the rows of a case, and
+/// for a GPU 60 ms to compile the kernels of what has machine code of its own, and 3 s for contexts.
+pub fn time_around(cases: &[Case]) -> Duration {
+    const OF_A_CASE: Duration = Duration::from_millis(10);
+    const OF_A_KERNEL: Duration = Duration::from_millis(60);
+    const OF_CONTEXTS: Duration = Duration::from_secs(3);
+    let kernels: HashSet<Case> = cases.iter().filter(|case| !case.is_on_cpus()).map(of_its_code).collect();
+    let of_gpu = if kernels.is_empty() { Duration::ZERO } else { OF_CONTEXTS + OF_A_KERNEL * kernels.len() as u32 };
+    OF_A_CASE * cases.len() as u32 + of_gpu
+}
+
+/// What all cases that run the same machine code have in common.
+pub(super) fn of_its_code(case: &Case) -> Case {
+    Case { threads: None, blocks: None, devices: None, placement: None, ..case.clone() }
 }
 
 /// The pairs that a full measurement block of a case has.
@@ -365,6 +381,8 @@ impl PassSchedule {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Dtype;
+    use crate::session::plan::Plan;
 
     #[test]
     fn more_time_gives_every_case_more_blocks_and_finer_figures() {
@@ -432,6 +450,26 @@ mod tests {
     fn few_cases_end_before_the_time_of_the_preset() {
         assert_eq!(Preset::Quick.planned_time(&[]), Duration::ZERO);
         assert!(Preset::Standard.planned_time(&vec![Case::new("cpu.atomic.add"); 3]) < Duration::from_secs(3));
+    }
+
+    #[test]
+    fn what_surrounds_the_passes_grows_with_the_cases_and_their_machine_code() {
+        let gpu = |blocks, dtype| Case { blocks: Some(blocks), dtype: Some(dtype), ..Case::new("gpu.atomic.add") };
+        let cpu = |threads| Case { threads: Some(threads), ..Case::new("cpu.atomic.add") };
+        let of = |cases: &[Case]| time_around(cases);
+        assert_eq!(of(&[]), Duration::ZERO);
+        let case = of(&[cpu(1)]);
+        assert!(!case.is_zero());
+        assert_eq!(of(&[cpu(1), cpu(2)]), 2 * case, "nothing is compiled");
+        let one = of(&[gpu(1, Dtype::I32)]);
+        assert!(one > Duration::from_secs(1), "contexts");
+        assert_eq!(of(&[gpu(1, Dtype::I32), gpu(2, Dtype::I32)]), one + case, "a kernel of any number of blocks");
+        assert!(of(&[gpu(1, Dtype::I32), gpu(1, Dtype::F64)]) > one + 2 * case, "another kernel");
+        // All of it is in what a plan says.
+        let parts = vec![vec![cpu(1)], vec![gpu(1, Dtype::I32)]];
+        let passes: Duration = parts.iter().map(|cases| Preset::Quick.planned_time(cases)).sum();
+        let plan = Plan { parts, ..Plan::default() };
+        assert_eq!(plan.planned_time(Preset::Quick, None), passes + case + one);
     }
 
     const FEWEST: u32 = 8;
