@@ -10,6 +10,7 @@ import sysconfig
 import tempfile
 import unittest
 import unittest.mock
+import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -32,6 +33,22 @@ class Reading(unittest.TestCase):
             syncscope.read("nowhere")
         self.assertIn("nowhere", str(caught.exception))
         self.assertEqual(len(str(caught.exception).splitlines()), 1)
+
+    def test_rows_that_are_left_out_are_warned_of(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            run = syncscope.read(STORED)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "copy")
+            shutil.copytree(STORED, copy)
+            table = copy / "measurements.csv"
+            with gzip.open(f"{table}.gz", "rt", encoding="utf-8") as stored:
+                lines = stored.read().splitlines()
+            table.write_text("\n".join([*lines[:-1], lines[-1][:30]]) + "\n", encoding="utf-8")
+            with self.assertWarnsRegex(UserWarning, f"line {len(lines)}.* left out") as caught:
+                damaged = syncscope.read(copy)
+            self.assertEqual(len(damaged.rows), len(run.rows) - 1)
+            self.assertEqual(Path(caught.filename), Path(__file__), "the caller is told")
 
     def test_a_name_is_no_option(self):
         with self.assertRaisesRegex(syncscope.SyncscopeError, "--help is not a syncscope run"):

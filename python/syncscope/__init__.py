@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Sequence, Union
@@ -98,7 +99,7 @@ class Measurement:
 
 
 def read(directory: PathLike) -> Run:
-    """Reads a stored run. Raises SyncscopeError if `directory` is none."""
+    """Reads a stored run. Raises SyncscopeError if `directory` is none, and warns if rows of a damaged one are left out."""
     found = json.loads(_command("show", "--format", "json", "--", os.fspath(directory)))
     return Run(found["name"], found["run"], found["rows"])
 
@@ -187,6 +188,7 @@ def _own_program() -> str | None:
 
 
 def _command(*arguments: str) -> str:
+    """What the command prints. Its warnings become those of Python, in the name of the caller of this module."""
     try:
         ended = subprocess.run([_program(), *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, encoding="utf-8")
     except OSError as error:
@@ -195,4 +197,7 @@ def _command(*arguments: str) -> str:
         said = ended.stderr.splitlines()
         lines = [line[len("error: ") :] for line in said if line.startswith("error: ")] or said[-1:]
         raise SyncscopeError("\n".join(lines) or f"syncscope ended with {ended.returncode}", ended.returncode)
+    for line in ended.stderr.splitlines():
+        if line.startswith("warning: "):
+            warnings.warn(line[len("warning: ") :], stacklevel=3)
     return ended.stdout
