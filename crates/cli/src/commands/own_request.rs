@@ -170,7 +170,7 @@ impl OwnRequest {
             return Ok(Outcome::Done);
         }
         let data = runs::load(finished.directory.path())?;
-        let reasons = data.rows.iter().map(|row| (format!("{}: {}", row.case.primitive, row.verdict.reason()), row));
+        let reasons = data.rows.iter().map(|row| (format!("{}: {}", row.case.primitive, row.explanation()), row));
         let reasons: Vec<String> = in_groups(reasons).into_iter().map(|(text, _)| text).collect();
         // A check that failed is a finding about the code.
         let has_outcome = |row: &Row| has_answer(row) || row.check == Some(false);

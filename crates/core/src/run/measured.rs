@@ -148,13 +148,15 @@ impl Row {
         parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
-    /// Takes the columns `verdict` and `reason` apart: the reason that is a bound follows from the interval that is shown, and has no
-    /// semicolon of its own. The reason of every other verdict keeps its remark.
+    /// Takes the columns `verdict` and `reason` apart: a reason that is a bound or a width follows from the interval that is shown,
+    /// and has no semicolon of its own. The reason of every other verdict keeps its remark.
     pub(crate) fn read_verdict(&mut self, verdict: &str, explanation: &str) -> Option<()> {
         let of_row = Verdict::from_columns(verdict, explanation)?;
         let (reason, remark) = match of_row {
             Verdict::Resolved => ("", explanation),
-            Verdict::BelowResolution(_) => explanation.split_once("; ").unwrap_or((explanation, "")),
+            Verdict::BelowResolution(_) | Verdict::Noisy(_) => {
+                explanation.split_once("; ").unwrap_or((explanation, ""))
+            }
             _ => (explanation, ""),
         };
         self.verdict = Verdict::from_columns(verdict, reason)?;

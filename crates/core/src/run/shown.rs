@@ -113,6 +113,24 @@ mod tests {
         assert_eq!(imported.judged().verdict, Verdict::Resolved, "without an interval nothing is judged");
     }
 
+    /// Whether the remark was known when the row was made, or was read with the reason.
+    #[test]
+    fn a_reason_that_is_judged_anew_keeps_the_remark() {
+        let remark = "two states: 30.0 ns for 94 % of the run, 106 ns for 6 %; 4 threads on 2 CPUs";
+        let reasons = ["the 95 % interval is still ±40 % after 6 pairs", "at most 101 ns"];
+        for (name, reason) in ["Noisy", "BelowResolution"].into_iter().zip(reasons) {
+            for (runs, half) in [(None, 9.0), (Some(3), 9.0), (Some(3), 2.0)] {
+                let mut read = Row { runs, ..row(Verdict::Resolved, half) };
+                read.read_verdict(name, &format!("{reason}; {remark}")).unwrap();
+                let judged = read.judged();
+                let said = judged.explanation();
+                assert!(said.ends_with(remark), "{name} in {runs:?} runs within {half} %: {said}");
+                let is_kept = name == "Noisy" && runs.is_none();
+                assert_eq!(said.contains(reason), is_kept, "the reason is that of the row which is shown: {said}");
+            }
+        }
+    }
+
     #[test]
     fn a_reason_is_that_of_the_row_which_is_shown() {
         let joined = |verdict| Row { runs: Some(3), ..row(verdict, 9.0) }.judged().verdict;

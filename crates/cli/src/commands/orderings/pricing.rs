@@ -87,7 +87,7 @@ impl Study {
 /// Why a variant has no price, as its first row says.
 fn without_figure(data: &RunData, id: &str) -> Price {
     let row = data.rows.iter().find(|row| row.case.primitive == id);
-    let reason = row.map(|row| row.verdict.reason()).filter(|reason| !reason.is_empty());
+    let reason = row.map(Row::explanation).filter(|reason| !reason.is_empty());
     let of_variant = reason.map(|reason| format!("; the variant: {reason}")).unwrap_or_default();
     Price::NotMeasured(format!("no figure{of_variant}"))
 }
