@@ -66,14 +66,14 @@ const ENOUGH_PAIRS: f64 = 100.0;
 
 /// The share of the pairs of one CPU thread during which another hardware thread of its core was active, where that was
 /// frequent. Only cases of one thread count: threads of a team may be siblings of each other.
-pub fn frequent_smt_interference(rows: &[Row], details: &Details) -> Option<f64> {
+pub fn frequent_smt_interference(rows: &[Row]) -> Option<f64> {
     let is_on_cpu = |row: &Row| row.case.domain_and_family().0 == Domain::Cpu.as_str();
     let has_one_thread = |row: &&Row| row.case.threads == Some(1) && !row.provisional && is_on_cpu(row);
-    // Of a case without a cost the share is not known.
-    let shares = rows.iter().filter(has_one_thread).filter_map(|row| {
-        let share = value_of(details, &row.case, Detail::SMT_INTERFERENCE, None)?;
-        Some(((row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64, share))
-    });
+    // Of a case without a cost the share is not known. The details of joined runs are those of one run.
+    let shares = rows
+        .iter()
+        .filter(has_one_thread)
+        .filter_map(|row| Some(((row.pairs.unwrap_or(0) + row.excluded.unwrap_or(0)) as f64, row.beside_share?)));
     let (pairs, disturbed) =
         shares.fold((0.0, 0.0), |(pairs, disturbed), (taken, share)| (pairs + taken, disturbed + taken * share));
     (pairs >= ENOUGH_PAIRS && disturbed > FREQUENT_INTERFERENCE * pairs).then(|| disturbed / pairs)
@@ -145,13 +145,12 @@ mod tests {
     fn frequent(cases: &[(u32, u64, u64, f64)], change: impl Fn(&mut Row)) -> Option<f64> {
         let one = |(number, (threads, pairs, excluded, share)): (usize, &(u32, u64, u64, f64))| {
             let case = Case { threads: Some(*threads), ..Case::new(&format!("cpu.x.{number}")) };
-            let mut row = Row { case, pairs: Some(*pairs), excluded: Some(*excluded), ..Row::default() };
+            let (pairs, excluded, beside_share) = (Some(*pairs), Some(*excluded), Some(*share));
+            let mut row = Row { case, pairs, excluded, beside_share, ..Row::default() };
             change(&mut row);
-            let detail = Detail::of_case(Detail::SMT_INTERFERENCE, *share);
-            ((row.case.id(), vec![detail]), row)
+            row
         };
-        let (details, rows): (Details, Vec<Row>) = cases.iter().enumerate().map(one).unzip();
-        frequent_smt_interference(&rows, &details)
+        frequent_smt_interference(&cases.iter().enumerate().map(one).collect::<Vec<_>>())
     }
 
     #[test]
@@ -164,6 +163,7 @@ mod tests {
         }
         let often = [(1, 200, 0, 0.9)];
         assert_eq!(frequent(&often, |row| row.provisional = true), None);
+        assert_eq!(frequent(&often, |row| row.beside_share = None), None, "of a case without a cost it is not known");
         assert_eq!(frequent(&often, |row| row.case.primitive = row.case.primitive.replace("cpu", "gpu")), None);
     }
 }

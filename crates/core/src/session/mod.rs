@@ -352,7 +352,7 @@ impl Session {
             self.run.without_processes.clone_from(&reason);
             self.without_processes = reason.filter(|_| !is_early);
         }
-        let interference = frequent_smt_interference(&rows, &details);
+        let interference = frequent_smt_interference(&rows);
         self.disturb(interference.map(|share| Disturbed::of(Disturber::SmtInterference, share)).into_iter().collect());
         self.run.measured_topology = laboratories.iter().find_map(|laboratory| laboratory.measured_topology(&rows));
         self.directory.write_run(&self.run)?;

@@ -105,7 +105,7 @@ fn cpus(data: &RunData) -> usize {
 
 /// Work of others on the same cores, where the run warns of it.
 fn interference(data: &RunData) -> Option<String> {
-    let share = frequent_smt_interference(&data.rows, &data.details)?;
+    let share = frequent_smt_interference(&data.rows)?;
     Some(format!(
         "another hardware thread was active on the measured core in {:.0} % of the single-thread samples",
         100.0 * share
@@ -151,7 +151,9 @@ mod tests {
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
         let start = "The hypervisor took 1.5 % of the CPU time; this is a virtual machine (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
-        data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.8)]);
+        // The details of joined runs are those of the first one, the columns those of all.
+        data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.9)]);
+        data.rows[0].beside_share = Some(0.8);
         // Of one without a cost, because all its pairs were disturbed, the share is not known.
         let disturbed = Verdict::Interfered("200 of 200 pairs excluded".into());
         data.rows.push(Row { excluded: Some(200), ..Row::unmeasured(case("cpu.wait.pause", 1), disturbed) });
