@@ -42,15 +42,21 @@ impl DamagedLines {
 
     /// What is wrong with the table of this name; `None` if nothing is.
     pub fn warning(&self, table: &str) -> Option<String> {
-        (self.count > 0).then(|| format!("damaged: {self} of {table} left out; restore the file from a copy"))
+        // What a later version wrote is no damage of the file.
+        let remedy = if self.unknown.is_empty() {
+            "restore the file from a copy"
+        } else {
+            "read it with the version of syncscope that wrote it, or restore the file from a copy"
+        };
+        (self.count > 0).then(|| format!("damaged: {self} of {table} left out; {remedy}"))
     }
 
     /// Which columns of the table of this name are left out; `None` if none are.
     pub fn note(&self, table: &str) -> Option<String> {
         let names = self.unknown.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let are = if self.unknown.len() == 1 { "column" } else { "columns" };
+        let (are, them) = if self.unknown.len() == 1 { ("column", "it") } else { ("columns", "them") };
         (!names.is_empty())
-            .then(|| format!("{are} {names} of {table} left out: this version of syncscope does not know them"))
+            .then(|| format!("{are} {names} of {table} left out: this version of syncscope does not know {them}"))
     }
 }
 
@@ -195,5 +201,20 @@ mod tests {
         (4..12).for_each(|line| damaged.add(line, || unreachable!("the first reason is told")));
         let text = damaged.warning("details.csv").unwrap();
         assert!(text.contains("9 lines (3, 4, 5, 6, 7, ...; line 3: it is not UTF-8) of details.csv"), "{text}");
+    }
+    /// A copy of the table has the same columns.
+    #[test]
+    fn a_later_version_s_lines_are_not_said_to_need_a_copy_alone() {
+        let of = |unknown: &[&str]| {
+            let unknown = unknown.iter().map(ToString::to_string).collect();
+            let mut damaged = DamagedLines { unknown, ..DamagedLines::default() };
+            damaged.add(3, || "it belongs to another case".to_owned());
+            (damaged.warning("measurements.csv").unwrap(), damaged.note("measurements.csv").unwrap_or_default())
+        };
+        assert!(of(&[]).0.ends_with("left out; restore the file from a copy"), "{}", of(&[]).0);
+        let (warning, note) = of(&["backoff"]);
+        assert!(warning.contains("with the version of syncscope that wrote it"), "{warning}");
+        assert!(note.ends_with("does not know it"), "{note}");
+        assert!(of(&["backoff", "yield"]).1.ends_with("does not know them"));
     }
 }
