@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
-use syncscope_core::Row;
 use syncscope_core::stats::Interval;
+use syncscope_core::{Actor, Row};
 
 use crate::analysis::compare::ratio::{UncertainCost, p_at_most};
 use crate::analysis::compare::{USUAL_THRESHOLD, instructions};
@@ -48,6 +48,8 @@ struct Anchor {
     primitive: String,
     /// Threads, blocks and devices, in words.
     size: String,
+    /// Whose cost it is; empty where a run does not say it.
+    actor: Option<Actor>,
     /// What the evidence names; empty where a run does not say it.
     evidence: String,
     kind: Kind,
@@ -91,8 +93,9 @@ fn hardware(data: &RunData, row: &Row) -> String {
     }
 }
 
-/// The stored figures for a rung that are comparable with the selected row: of one size, and of one primitive only where both
-/// executed the same instructions. Each hardware has one, the one with the narrowest interval. The run itself is no anchor.
+/// The stored figures for a rung that are comparable with the selected row: of one size, those with an interval of the same kind of
+/// thread, and those of one primitive only where both executed the same instructions. Each hardware has one, the one with the
+/// narrowest interval. The run itself is no anchor.
 /// The order is that of the table.
 pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Mark> {
     let Some(row) = data.rows.get(selected.row) else { return Vec::new() };
@@ -116,8 +119,8 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
         listed(measured, "Grey ticks mark stored runs"),
         listed(others, "Dotted ticks mark values without an interval"),
         (!marks.is_empty()).then(|| {
-            "All ticks on a line mark the same operation at the same size. Where both runs recorded the instructions, those match \
-             too. Select a tick to see its run and figure."
+            "All ticks on a line mark the same operation at the same size, the grey ones also for the same actor (mean, median or \
+             slowest thread). Where both runs recorded the instructions, those match too. Select a tick to see its run and figure."
                 .to_owned()
         }),
     ];
@@ -131,6 +134,7 @@ fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Itera
             && anchor.size == size
             && !(anchor.started == data.run.started && anchor.run == data.name)
             && anchor.ns >= PLAUSIBLE_NS
+            && has_same_actor(anchor, row)
             && has_same_code(anchor, row)
             && (anchor.kind != Kind::Published || has_one_code(anchor))
     })
@@ -219,6 +223,12 @@ fn certain_cost(ns: f64, quoted: Interval) -> Option<UncertainCost> {
     UncertainCost::of_interval(ns, quoted, MANY_BLOCKS)
 }
 
+/// Versions of syncscope differ in whose cost a row has. One thread is every actor, and a figure without an interval is a hint.
+fn has_same_actor(anchor: &Anchor, row: &Row) -> bool {
+    let is_exempt = anchor.kind != Kind::Measured || row.case.has_one_thread();
+    is_exempt || anchor.actor.zip(row.actor).is_none_or(|(stored, own)| stored == own)
+}
+
 /// Versions of syncscope compile some primitives otherwise, and so do other architectures.
 fn has_same_code(anchor: &Anchor, row: &Row) -> bool {
     let own = row.evidence.as_deref().unwrap_or_default();
@@ -287,6 +297,7 @@ mod tests {
             rung: rung.id.to_owned(),
             primitive: row.case.primitive.clone(),
             size: naming::size(&row.case),
+            actor: row.actor,
             evidence: row.evidence.clone().unwrap_or_default(),
             kind,
             is_noisy: cost.state == State::Rough && interval.is_some(),
@@ -306,7 +317,7 @@ mod tests {
         runs.filter(|data| !data.rows.is_empty()).collect()
     }
 
-    /// The table of the stored runs: of each hardware and size the runs with the narrowest intervals, those without one last.
+    /// The table of the stored runs: of each hardware, size and actor the runs with the narrowest intervals, those without one last.
     fn table() -> String {
         let runs = stored();
         let mut kept: Vec<Anchor> = Vec::new();
@@ -317,7 +328,8 @@ mod tests {
             let by_worth = |a: &Anchor, b: &Anchor| is_worse(a).cmp(&is_worse(b)).then(width(a).total_cmp(&width(b)));
             all.sort_by(|a, b| by_worth(a, b).then(a.run.cmp(&b.run)));
             for one in &all {
-                let is_like = |other: &&Anchor| other.hardware == one.hardware && other.size == one.size;
+                let like = |one: &Anchor| (one.hardware.clone(), one.size.clone(), one.actor);
+                let is_like = |other: &&Anchor| like(other) == like(one);
                 let of_rung = kept.iter().filter(|other| other.rung == rung.id);
                 if of_rung.filter(is_like).count() < RUNS_OF_HARDWARE {
                     kept.push(one.clone());
@@ -385,6 +397,33 @@ mod tests {
         let rung = LADDER.iter().find(|rung| rung.id == "add.threads").unwrap();
         let found = behind(rung, &data, &rung.find(&data).unwrap());
         assert!(!found.is_empty() && found.iter().all(|mark| mark.tip.contains(", 16 threads;")), "{found:?}");
+    }
+
+    /// A mean over all threads is no figure of the slowest of them.
+    #[test]
+    fn costs_of_other_actors_are_no_anchor() {
+        let measured = || ANCHORS.iter().filter(|one| one.kind == Kind::Measured && one.size.ends_with(" threads"));
+        let rungs: Vec<&Rung> = LADDER.iter().filter(|rung| measured().any(|one| one.rung == rung.id)).collect();
+        let mut told_apart = 0;
+        for rung in rungs {
+            for actor in [Actor::Slowest, Actor::Median, Actor::Mean] {
+                let of_rung: Vec<&Anchor> = measured().filter(|one| one.rung == rung.id).collect();
+                let Some(size) = of_rung.iter().find(|one| one.actor == Some(actor)).map(|one| &one.size) else {
+                    continue;
+                };
+                let threads = size.split(' ').next().and_then(|count| count.replace(',', "").parse().ok());
+                let case = Case { threads, ..Case::new(&of_rung[0].primitive) };
+                let row = Row { actor: Some(actor), ..Row::unmeasured(case, Verdict::Resolved) };
+                if naming::size(&row.case) != *size {
+                    continue;
+                }
+                let data = crate::testing::data(vec![row.clone()]);
+                let found = comparable(rung, &data, &row).filter(|one| one.kind == Kind::Measured).collect::<Vec<_>>();
+                assert!(found.iter().all(|one| one.actor.is_none_or(|of| of == actor)), "{}: {found:?}", rung.id);
+                told_apart += of_rung.iter().filter(|one| one.size == *size && one.actor != Some(actor)).count();
+            }
+        }
+        assert!(told_apart > 0, "the stored runs have costs of several actors");
     }
 
     #[test]
