@@ -1,6 +1,6 @@
 //! How far apart the variables of threads must be.
 
-use syncscope_core::Run;
+use syncscope_core::{Actor, Run};
 
 use super::prelude::*;
 use crate::analysis::contest::alike::of_one_actor;
@@ -60,11 +60,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
     let is_mixed = findings.iter().any(|finding| finding.is_of_median);
-    let whose = is_mixed.then(|| {
-        "Marks show the slowest thread if elements share a cache line, otherwise the median thread; ratios compare \
-         median threads."
-            .to_owned()
-    });
+    let whose = if is_mixed { whose_marks(data, &rows) } else { None };
     let chart = chart.ruled(rules.into_iter().collect());
     let otherwise = "The run does not show where false sharing ends, because too few strides have a reliable \
                      figure.";
@@ -72,6 +68,23 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Picture::of([Some(chart)], otherwise, [types, whose, unreliable(data, &rows)])?
             .saying(said.map(|text| Outcome::holds(text, []))),
     )
+}
+
+/// Whose costs the marks are, where the rows differ in that. `None` where all are those of the median thread.
+fn whose_marks(data: &RunData, rows: &[usize]) -> Option<String> {
+    let others: BTreeSet<Actor> = rows.iter().filter_map(|row| data.rows[*row].actor).collect();
+    let name = |actor: &Actor| match actor {
+        Actor::Mean => Some("the mean of all threads"),
+        Actor::Slowest => Some("the slowest thread"),
+        Actor::Median => None,
+    };
+    let others: Vec<&str> = others.iter().filter_map(name).collect();
+    (!others.is_empty()).then(|| {
+        format!(
+            "Marks show {} if elements share a cache line, otherwise the median thread; ratios compare median threads.",
+            others.join(" or ")
+        )
+    })
 }
 
 fn bytes(case: &Case) -> u64 {
@@ -259,6 +272,24 @@ mod tests {
         assert_eq!(said(drop_of_the_cost, vec![add(4, 43.9), add(16, 16.9), add(32, 16.9)]), None, "none is adjacent");
         let rough = [vec![noisy(rows[0].clone(), 180.0, 560.0)], rows[1..].to_vec()].concat();
         assert_eq!(said(drop_of_the_cost, rough), None, "adjacent elements have no number");
+    }
+
+    /// Elements that share a line had the slowest thread in earlier versions, the mean of a window in later ones.
+    #[test]
+    fn marks_are_of_whom_their_rows_are() {
+        let of = |actor, stride, ns| {
+            let (actor, median_ns) = (Some(actor), Some(Nanoseconds(ns)));
+            Row { actor, median_ns, ..add(Layout::Private { stride }, 16, ns, 1e7) }
+        };
+        for (actor, words) in [(Actor::Mean, "the mean of all threads"), (Actor::Slowest, "the slowest thread")] {
+            let near = [(1, 367.0), (8, 43.9)].map(|(stride, ns)| of(actor, stride, 1.1 * ns));
+            let far = [(16, 16.9), (32, 16.9)].map(|(stride, ns)| of(Actor::Median, stride, ns));
+            let near = near.map(|row| Row { median_ns: row.ns.map(|ns| Nanoseconds(ns.value() / 1.1)), ..row });
+            let found = decision("decide-false-sharing", &data([near, far].concat())).unwrap();
+            let note = found.note.unwrap_or_default();
+            assert!(note.contains(&format!("Marks show {words} if elements share a cache line")), "{note}");
+        }
+        assert_eq!(whose_marks(&data(vec![of(Actor::Median, 16, 16.9)]), &[0]), None);
     }
 
     use std::sync::LazyLock;

@@ -150,7 +150,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let has = |on_cpu: bool| shown.iter().any(|name| (*name == CPU_COLUMN) == on_cpu);
     let cpu = has(true).then(|| "CPU fences are timed on one thread.".to_owned());
     let gpu = has(false).then(|| {
-        "On the GPU, one warp executes each fence; __threadfence(), __threadfence_block() and \
+        "In the table, one warp executes each GPU fence; __threadfence(), __threadfence_block() and \
                   __threadfence_system() are sequentially consistent."
             .to_owned()
     });
