@@ -8,7 +8,6 @@ use syncscope_core::profile::{self, Phase};
 use syncscope_core::run::directory::RunDirectory;
 use syncscope_core::run::{Status, another_run};
 use syncscope_core::session::plan::Plan;
-use syncscope_core::session::preset::time_around;
 use syncscope_core::session::{Finished, Here, Limits, Session, SessionError};
 use syncscope_core::{Domain, Run};
 use syncscope_gpu::verify::listings_of_own;
@@ -509,15 +508,11 @@ fn note_short_budget(plan: &Plan, arguments: &RunArguments) {
     let planned = plan.planned_time(arguments.preset, arguments.time) * runs;
     let Some(budget) = arguments.budget.filter(|budget| *budget < planned) else { return };
     let of_each = budget / runs;
-    // The passes have what is left of it.
-    let around: Duration = plan.parts.iter().map(|cases| time_around(cases)).sum();
-    let of_passes = of_each.saturating_sub(around);
-    let is_enough =
-        !of_passes.is_zero() && plan.planned_time(arguments.preset, Some(of_passes)) <= of_each.mul_f64(1.05);
-    let [planned, end, of_passes] = [whole_seconds(planned), budget, whole_seconds(of_passes)]
+    let is_enough = plan.planned_time(arguments.preset, Some(of_each)) <= of_each.mul_f64(1.05);
+    let [planned, end, of_each] = [whole_seconds(planned), budget, whole_seconds(of_each)]
         .map(|time| humantime::format_duration(time).to_string());
     let instead = if is_enough && arguments.time.is_none() {
-        format!("; --time {} measures every case in about that time", of_passes.replace(' ', ""))
+        format!("; --time {} measures every case in about that time", of_each.replace(' ', ""))
     } else {
         ", or fewer cases".to_owned()
     };

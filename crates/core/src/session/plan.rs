@@ -96,15 +96,20 @@ impl Plan {
         self
     }
 
-    /// How well it is measured in this time; without one, as long as the preset takes.
+    /// How well it is measured in this time, of which the passes have what nothing around them takes; without one, as long as the
+    /// preset takes.
     pub fn effort(&self, preset: Preset, time: Option<Duration>) -> Effort {
-        Effort::within(preset, time, &self.parts, &self.least)
+        Effort::within(preset, time.map(|time| time.saturating_sub(self.time_around())), &self.parts, &self.least)
+    }
+
+    fn time_around(&self) -> Duration {
+        self.parts.iter().map(|cases| time_around(cases)).sum()
     }
 
     /// About how long a run of it takes once its laboratories are open, with what surrounds its passes.
     pub fn planned_time(&self, preset: Preset, time: Option<Duration>) -> Duration {
         let effort = self.effort(preset, time);
-        self.parts.iter().map(|cases| effort.planned_time(cases) + time_around(cases)).sum()
+        self.time_around() + self.parts.iter().map(|cases| effort.planned_time(cases)).sum::<Duration>()
     }
 
     /// All cases.

@@ -470,6 +470,14 @@ mod tests {
         let passes: Duration = parts.iter().map(|cases| Preset::Quick.planned_time(cases)).sum();
         let plan = Plan { parts, ..Plan::default() };
         assert_eq!(plan.planned_time(Preset::Quick, None), passes + case + one);
+        // A time that is asked for is that of the whole run.
+        let parts = vec![(1..=60).map(cpu).collect(), (1..=60).map(|blocks| gpu(blocks, Dtype::I32)).collect()];
+        let plan = Plan { parts, ..Plan::default() };
+        for times in [2, 5] {
+            let asked = plan.planned_time(Preset::Quick, None) * times;
+            let planned = plan.planned_time(Preset::Quick, Some(asked));
+            assert!((planned.div_duration_f64(asked) - 1.0).abs() < 0.05, "{planned:?} of {asked:?}");
+        }
     }
 
     const FEWEST: u32 = 8;
