@@ -143,6 +143,7 @@ fn reasons_that_differ_in_their_numbers_only_are_one_reason() {
         root.dataset.words = reasons[0].textContent;";
     let Some((counts, _)) = open_and(&[run(rows)], DESKTOP, script) else { return };
     assert_eq!(counts["reasons"], "1");
-    let words = "8 cases, for example: the 95 % interval is still ±11 % after 101 pairs";
-    assert!(counts["words"].contains(words), "{}", counts["words"]);
+    for words in ["cases, for example: the 95", "after 101 pairs"] {
+        assert!(counts["words"].contains(words), "{}", counts["words"]);
+    }
 }
