@@ -38,9 +38,10 @@ fn measured(out: &Path) -> (Run, usize) {
     (run, processes)
 }
 
-/// Other programs left the run too little of the CPUs for its budget, which it says: nothing follows from how much was measured.
+/// Other programs left the run too little of the CPUs for its budget, which it says: nothing follows from how much was measured. A
+/// case that has its fewest blocks by then is complete.
 fn is_starved(run: &Run, text: &str) -> bool {
-    run.status == Status::BudgetSpent && text.contains("other programs used")
+    matches!(run.status, Status::BudgetSpent | Status::Done) && text.contains("other programs used")
 }
 
 /// Several processes measured, unless other programs kept the CPUs, and nothing is said to be wrong.
@@ -115,7 +116,8 @@ fn threads_and_processes_that_are_moved_return_or_measure_nothing() {
     let (run, processes) = measured(&out);
     if run.status == Status::Done {
         let rows = fs::read_to_string(out.join("measurements.csv")).unwrap();
-        assert!(ended.status.success() && processes >= 2, "{processes} processes; {moved} moved; {text}\n{rows}");
+        let is_measured = processes >= 2 || is_starved(&run, &text);
+        assert!(ended.status.success() && is_measured, "{processes} processes; {moved} moved; {text}\n{rows}");
     } else if !is_starved(&run, &text) {
         // Each of two was moved before it had begun.
         assert!(text.contains("it may use CPUs 0 instead of"), "{text}");
