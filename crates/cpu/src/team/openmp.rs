@@ -151,12 +151,14 @@ pub(crate) fn not_found() -> Vec<String> {
 /// # Errors
 /// What to install if it is missing.
 pub fn runtime(name: &str) -> Result<&'static Runtime, String> {
-    runtimes().iter().find(|runtime| runtime.name == name).ok_or_else(|| {
-        let package = if name == USUAL { "libgomp1 on Debian and Ubuntu, libgomp on Fedora" } else { "libomp5" };
-        format!(
-            "the OpenMP runtime {name} is not installed; install it (package {package}) or add its folder to LD_LIBRARY_PATH"
-        )
-    })
+    runtimes().iter().find(|runtime| runtime.name == name).ok_or_else(|| not_installed(name))
+}
+
+fn not_installed(name: &str) -> String {
+    let package = if name == USUAL { "libgomp1 on Debian and Ubuntu, libgomp on Fedora" } else { "libomp5" };
+    format!(
+        "the OpenMP runtime {name} is not installed; install it (package {package}) or add its folder to LD_LIBRARY_PATH"
+    )
 }
 
 impl Runtime {
@@ -400,8 +402,12 @@ mod tests {
 
     #[test]
     fn a_missing_runtime_is_explained() {
-        let reason = runtime("libopenmp-not-installed").unwrap_err();
-        assert!(reason.contains("libopenmp-not-installed") && reason.contains("(package lib"), "{reason}");
+        assert!(runtime("libopenmp-not-installed").unwrap_err().contains("libopenmp-not-installed is not installed"));
+        let packages = [("libgomp", "package libgomp1"), ("libomp", "package libomp5")];
+        assert_eq!(packages.map(|(name, _)| name), KNOWN.map(|(name, _)| name));
+        for (name, package) in packages {
+            assert!(not_installed(name).contains(package), "{name}");
+        }
         assert!(Runtime::load("libc", "libc.so.6").is_none(), "a library without the functions is no runtime");
         assert!(Runtime::load("nothing", "libopenmp-not-installed.so").is_none());
     }

@@ -106,8 +106,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let be = if usual.len() == 1 { "is" } else { "are" };
         let at = if along.is_one_stop() { "" } else { " at every measured length" };
         let dearer = enumerated(usual).map(|names| format!("{} {be} slower{at}", capitalized(&names)));
-        let colon = if is.ends_with(" is") && !along.is_one_stop() { ":" } else { "" };
-        (format!("between kernels that {what}{is}{colon} {cheapest}"), dearer)
+        (format!("between kernels that {what}{is} {cheapest}"), dearer)
     };
     let size = naming::grid_size(peers.like);
     // Either none of the cheapest is a barrier, or all of them are.
@@ -121,10 +120,13 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         return Some(Outcome::open(format!("how best to synchronize a grid of {size} ({})", joined(all, "; ")?)));
     }
     let rows = found.iter().flat_map(|(along, _)| along.rows());
-    let first = format!(", the cheapest way to synchronize a grid of {size} is");
+    let way = format!(", the cheapest way to synchronize a grid of {size}");
     let is_one_length = found.iter().all(|(along, _)| along.is_one_stop());
     let all = found.iter().enumerate().flat_map(|(at, one)| {
-        let (answer, dearer) = in_words(one, if at == 0 { first.as_str() } else { ", the cheapest way is" });
+        let way = if at == 0 { way.as_str() } else { ", the cheapest way" };
+        // A list of lengths begins with a length.
+        let is = if one.0.is_one_stop() { "is" } else { "is:" };
+        let (answer, dearer) = in_words(one, &format!("{way} {is}"));
         [Some(answer), dearer]
     });
     let mut sentences = all.flatten().map(|text| format!("{}.", capitalized(&text)));

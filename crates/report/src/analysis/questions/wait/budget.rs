@@ -48,22 +48,6 @@ fn spun(case: &Case) -> String {
     }
 }
 
-/// `at once or after spinning for 2.00 or 10.0 µs`: the shared words of candidates stand once.
-fn after_spinning(candidates: &[String]) -> String {
-    let (at_once, others): (Vec<&String>, Vec<&String>) = candidates.iter().partition(|name| *name == AT_ONCE);
-    let times: Vec<&str> = others.iter().filter_map(|name| name.strip_prefix("after ")).collect();
-    let unit = times.first().and_then(|time| time.split_once(' ')).map_or("", |(_, unit)| unit);
-    let bare = |(at, time): (usize, &&str)| match time.strip_suffix(unit) {
-        Some(number) if at + 1 < times.len() && times.iter().all(|one| one.ends_with(unit)) => {
-            number.trim_end().to_owned()
-        }
-        _ => (*time).to_owned(),
-    };
-    let times: Vec<String> = times.iter().enumerate().map(bare).collect();
-    let spinning = (!times.is_empty()).then(|| format!("after spinning for {}", either(&times)));
-    either(&at_once.into_iter().cloned().chain(spinning).collect::<Vec<_>>())
-}
-
 /// One way to sleep with each budget.
 fn contest<'a>(data: &'a RunData, rows: &[usize]) -> Contest<'a> {
     let entrants =
@@ -91,6 +75,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let longest = contest.entrants().filter_map(|one| spun_us(data.case(one.index))).max();
     let mut candidates = contest.candidates();
     candidates.sort_by_key(|name| name != AT_ONCE);
+    let spinning: Vec<String> = candidates.iter().map(|name| name.replacen("after", "after spinning for", 1)).collect();
     // What is among the best has its cost before.
     let other = |us: Option<u32>, what: &str| {
         let is_one = |known: &&Known<'_>| spun_us(&known.row.case) == us && known.is_written();
@@ -99,7 +84,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     };
     let text = format!(
         "{begin}, sleeping {} minimizes CPU time plus delay ({way}, {least} a wait){}{}.",
-        after_spinning(&candidates),
+        either(&spinning),
         other(Some(0), "sleeping at once"),
         other(longest.filter(|us| *us >= LONGEST_US), "never sleeping"),
     );
