@@ -67,7 +67,8 @@ pub fn assembly(
 ) -> Result<Result<String, String>, Refusal> {
     let work = temporary_folder()?;
     let file = work.path().join("assembly");
-    compiler.arg("-S");
+    // Clang writes comments behind labels and instructions, gcc where it is asked to: what reads the text would take them for code.
+    compiler.args(["-S", "-fno-verbose-asm"]);
     if let Some(messages) = run(compiler, source, &[], &file, limit, is_cancelled)? {
         return Ok(Err(messages));
     }

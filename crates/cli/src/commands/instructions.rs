@@ -74,5 +74,13 @@ fn instructions_of(
         }
     }
     let missing = request.operations.iter().find(|own| !code.contains_key(&own.id));
-    missing.map_or(Ok(code), |own| Err(Failure::CouldNot(format!("{} has no case", own.id))))
+    let empty = request.operations.iter().find(|own| code.get(&own.id).is_some_and(Vec::is_empty));
+    match (missing, empty) {
+        (Some(own), _) => Err(Failure::CouldNot(format!("{} has no case", own.id))),
+        (None, Some(own)) => Err(Failure::CouldNot(format!(
+            "{} has no instructions in what the compiler wrote: is it assembly (no -E), and the compiler gcc or clang?",
+            own.id
+        ))),
+        (None, None) => Ok(code),
+    }
 }

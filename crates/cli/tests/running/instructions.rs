@@ -14,7 +14,15 @@ fn compared(code: &str, other: &str) -> Output {
 }
 
 fn measure(words: &[&str], folder: &std::path::Path) -> Output {
+    measure_by("", words, folder)
+}
+
+/// With a compiler and its options, or the usual one.
+fn measure_by(compiler: &str, words: &[&str], folder: &std::path::Path) -> Output {
     let mut command = Command::new(program());
+    if !compiler.is_empty() {
+        command.env("CC", compiler);
+    }
     command.args(["measure", "--instructions"]).args(words).current_dir(folder).stdin(Stdio::null()).output().unwrap()
 }
 
@@ -70,6 +78,23 @@ fn what_instructions_use_is_compared_with_them() {
             assert_eq!(output.status.code(), Some(expected), "{}{said}{other}", stderr(&output));
         }
     }
+}
+
+/// The comments of a compiler are no instructions, and a text without instructions equals no other.
+#[test]
+fn what_a_compiler_writes_is_compared_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = |name: &str| {
+        format!("void operation(struct thread *me) {{ int {name} = me->value; me->value = {name} * {name} + 1; }}\n")
+    };
+    fs::write(folder.path().join("a.c"), code("one")).unwrap();
+    fs::write(folder.path().join("b.c"), code("other")).unwrap();
+    let compared = |compiler| measure_by(compiler, &["--cpu", "a.c", "--against", "b.c"], folder.path());
+    let commented = compared("cc -fverbose-asm");
+    assert_eq!(commented.status.code(), Some(0), "{}", String::from_utf8_lossy(&commented.stdout));
+    let empty = compared("cc -E");
+    assert_eq!(empty.status.code(), Some(1), "{}", String::from_utf8_lossy(&empty.stdout));
+    assert!(stderr(&empty).contains("cpu.own.a has no instructions"), "{}", stderr(&empty));
 }
 
 /// What is not compared is said. Needs NVRTC, but no GPU.

@@ -648,6 +648,18 @@ mod tests {
         assert!(of("cc -O1").contains("clang") || of(wrapper).ends_with("; adds -g0 -O0)"), "{}", of(wrapper));
     }
 
+    /// They would be taken for names and instructions.
+    #[test]
+    fn comments_of_a_compiler_are_no_code() {
+        let text = "#include <stdlib.h>\nvoid operation(struct thread *me) { me->value += (T)rand(); }".to_owned();
+        let (file, function) = (Some("mine.c".to_owned()), Some("operation".to_owned()));
+        let own = OwnOperation { text, file, function, ..OwnOperation::default() };
+        let with = |words: &str| compile_with(&own, of_words(&own, (Dtype::I32, false), words).unwrap()).unwrap();
+        let commented = with("cc -fverbose-asm");
+        assert!(commented.calls_libraries());
+        assert_eq!(commented.assembly, with("cc").assembly);
+    }
+
     #[test]
     fn errors_have_the_lines_of_the_user() {
         assert!(error("atomic_fetch_add(&y, 1)", None).starts_with("statement:1:19: error: "), "{}", error("&y", None));
