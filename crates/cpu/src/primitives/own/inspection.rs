@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use syncscope_core::{Dtype, Inspected, OwnOperation, OwnUse};
 
-use super::source::{LIMIT, compiler_of, explained, functions, is_cancelled, lines};
+use super::source::{LIMIT, USUAL_LEVEL, compiler_of, explained, functions, is_cancelled, lines};
 use syncscope_machine::c_compiler;
 
 const PROBE: &str = include_str!("probe.h");
@@ -91,12 +91,14 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
     Ok(candidates.iter().enumerate().filter(|(at, _)| is_left(*at)).map(|(_, name)| name.clone()).collect())
 }
 
-/// What an operation uses.
+/// What an operation uses. Code that is not optimized has all that a thread gives, used or not.
 fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let compiler = compiler_of(own, dtype, false)?;
     let probed = |own: &OwnOperation, options: &[&str]| {
         let probe = format!("{}{PROBE}", functions(own));
-        c_compiler::assembly(compiler.command(options), (compiler.ending, &probe), LIMIT, is_cancelled)
+        let mut command = compiler.command(options);
+        command.arg(USUAL_LEVEL);
+        c_compiler::assembly(command, (compiler.ending, &probe), LIMIT, is_cancelled)
     };
     // A declaration of ours would make `noinline` a warning.
     let mut own = own.clone();

@@ -55,11 +55,11 @@ static inline __attribute__((always_inline)) void syncscope_use(struct thread *m
     __asm__ volatile("" : SYNCSCOPE_REGISTER(me->value));
 }
 
-static inline __attribute__((always_inline)) void syncscope_step(struct thread *me, int copies) {
-    syncscope_context(me), syncscope_use(me);
-    if (copies >= 1) syncscope_once(me), syncscope_use(me);
-    if (copies >= 2) syncscope_once(me), syncscope_use(me);
-}
+// By the copies of the operation besides its context. The preprocessor chooses them: without optimization, a compiler leaves the
+// choice to each of the loops, and all of them have the same instructions.
+#define SYNCSCOPE_STEP_0(me) syncscope_context(me), syncscope_use(me)
+#define SYNCSCOPE_STEP_1(me) SYNCSCOPE_STEP_0(me), syncscope_once(me), syncscope_use(me)
+#define SYNCSCOPE_STEP_2(me) SYNCSCOPE_STEP_1(me), syncscope_once(me), syncscope_use(me)
 
 // An exception that nothing catches ends the process here, with the words of the C++ library.
 #ifdef __cplusplus
@@ -83,14 +83,14 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
         struct thread me = syncscope_thread(given);                                                                   \
         SYNCSCOPE_ROLLED                                                                                              \
         for (uint64_t iteration = 0; iteration < iterations; iteration++) {                                           \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
         }                                                                                                             \
         syncscope_keep(&me), syncscope_count(&me);                                                                    \
     }
@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) void syncscope_step(struct thread *
         for (; 1;) {                                                                                                  \
             if (__builtin_expect(left == 0, 0) && (left = look(watch)) == 0) break;                                   \
             left--;                                                                                                   \
-            syncscope_step(&me, COPIES), syncscope_step(&me, COPIES);                                                 \
+            SYNCSCOPE_STEP_##COPIES(&me), SYNCSCOPE_STEP_##COPIES(&me);                                               \
         }                                                                                                             \
         syncscope_keep(&me), syncscope_count(&me);                                                                    \
     }

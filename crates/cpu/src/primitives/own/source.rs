@@ -304,7 +304,7 @@ pub(super) fn compiler_among(
 }
 
 /// How much a compiler optimizes where nothing else is asked of it.
-const USUAL_LEVEL: &str = "-O2";
+pub(super) const USUAL_LEVEL: &str = "-O2";
 
 /// The compiler that these words name, with their options.
 fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) -> Result<CompilerOf, String> {
@@ -488,6 +488,7 @@ fn end_of_quoted(text: &str, quote: char) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::inspection::{body_of, inspect};
     use super::*;
 
     fn error(text: &str, file: Option<&str>) -> String {
@@ -578,6 +579,24 @@ mod tests {
         ] {
             assert_eq!(is_open(file, true), open, "{file}");
         }
+    }
+
+    /// A compiler that does not optimize leaves all loops with the same code if it is to choose what is in them, and a probe with all
+    /// that it is asked about.
+    #[test]
+    fn loops_differ_by_the_operation_without_optimization() {
+        let own = OwnOperation {
+            text: "atomic_fetch_add(&x, 1)".to_owned(),
+            options: vec!["-O0".to_owned()],
+            ..OwnOperation::default()
+        };
+        let assembly = compile(&own, Dtype::I32, false).unwrap().assembly;
+        let lines = ["syncscope_repeat_0", "syncscope_repeat_1", "syncscope_repeat_2"]
+            .map(|name| body_of(&assembly, name).lines().count());
+        // Each has one copy more of the same code.
+        assert!(lines[0] < lines[1] && lines[1] - lines[0] == lines[2] - lines[1], "{lines:?}");
+        let found = inspect(&own, &[], None).unwrap();
+        assert_eq!(found.functions, [(String::new(), vec![OwnUse::Variable])]);
     }
 
     /// A library that is linked for all would be read by all, and tell a process from another.
