@@ -34,7 +34,7 @@ SYNCSCOPE_INLINED void syncscope_once(struct thread *me) {
 // Some hundredths of a second.
 #define SYNCSCOPE_LONGEST (1u << 19)
 
-static void syncscope_come_together(struct thread *me, struct syncscope_guarded *guarded) {
+static __attribute__((unused)) void syncscope_come_together(struct thread *me, struct syncscope_guarded *guarded) {
     __atomic_fetch_add(&guarded->arrived, 1, __ATOMIC_SEQ_CST);
     SYNCSCOPE_OPERATION(me);
     if (__atomic_add_fetch(&guarded->inside, 1, __ATOMIC_SEQ_CST) > 1) __atomic_store_n(&guarded->several, 1, __ATOMIC_SEQ_CST);
@@ -51,7 +51,7 @@ static void syncscope_come_together(struct thread *me, struct syncscope_guarded 
     SYNCSCOPE_RELEASE(me);
 }
 
-static void syncscope_stressed(struct thread *me) {
+static __attribute__((unused)) void syncscope_stressed(struct thread *me) {
     struct syncscope_guarded *const guarded = (struct syncscope_guarded *)me->counter;
     volatile uint64_t *const first = &guarded->first, *const second = &guarded->second;
     if (me->sent++ == 0) {
@@ -134,7 +134,7 @@ SYNCSCOPE_INLINED void syncscope_count(const struct thread *me) {
 #endif
 
 #ifndef SYNCSCOPE_HAS_SET_UP
-static void syncscope_set_up(struct thread *me) {
+static __attribute__((unused)) void syncscope_set_up(struct thread *me) {
     (void)me;
 #ifdef SYNCSCOPE_SET_UP
     SYNCSCOPE_SET_UP(me);
@@ -146,7 +146,7 @@ static void syncscope_set_up(struct thread *me) {
 #define syncscope_context syncscope_once
 #endif
 
-static int syncscope_check(struct thread *me) {
+static __attribute__((unused)) int syncscope_check(struct thread *me) {
     (void)me;
 #ifdef SYNCSCOPE_CHECK
     return SYNCSCOPE_CHECK(me);

@@ -71,7 +71,7 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
     for (at, name) in candidates.iter().enumerate() {
         let result = if name.starts_with("check") { "int" } else { "void" };
         text.extend([format!(
-            "#line {} \"{TRIED}\"\n{result} (*const syncscope_tried_{at})(struct thread *) = {name};\n",
+            "#line {} \"{TRIED}\"\n{result} (*const syncscope_tried_{at})(struct thread *) __attribute__((unused)) = {name};\n",
             at + 1
         )]);
     }

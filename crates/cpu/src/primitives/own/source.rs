@@ -214,6 +214,8 @@ impl CompilerOf {
     pub(super) fn link(&self, assembly: &str, more: &[&str], file: &Path) -> Result<(), Refusal> {
         let linked_with = |libraries: &[&str]| {
             let mut command = self.command(more);
+            // Of the options, clang has none to use for assembly, and by `-Werror` it would refuse them.
+            command.arg("-Wno-unused-command-line-argument");
             command.args(assembly.contains("__atomic_").then_some("-Wl,--no-as-needed,-latomic")).args(libraries);
             c_compiler::compile(command, ("s", assembly), &self.libraries, file, LIMIT, is_cancelled)
         };
@@ -533,6 +535,39 @@ mod tests {
             };
             let library = compile(&own, Dtype::I32, false).and_then(|compiled| compiled.library(0));
             assert!(library.is_ok(), "{head}{library:?}");
+        }
+    }
+
+    /// A user's own warnings are about their lines: what stands around them has none, whatever of it is used.
+    #[test]
+    fn strict_options_are_for_the_lines_of_the_user() {
+        let lock = "void acquire(struct thread *me) { while (atomic_exchange(me->x, 1)) syncscope_pause(); }\n\
+                    void release(struct thread *me) { atomic_store(me->x, 0); }\n";
+        let lock_in_cpp = "void acquire(struct thread *me) { while (me->x->exchange(1)) syncscope_pause(); }\n\
+                           void release(struct thread *me) { me->x->store(0); }\n";
+        let readers = lock.replace("acquire", "acquire_shared").replace("release", "release_shared");
+        let counted = "int check(struct thread *me) { return *me->x >= 0; }\n\
+                       void setup(struct thread *me) { atomic_store(me->x, 0); }\n\
+                       void operation(struct thread *me) { atomic_fetch_add(me->x, 1); }\n";
+        for (text, file) in [
+            (lock, Some("lock.c")),
+            (lock_in_cpp, Some("lock.cpp")),
+            (&readers, Some("readers.c")),
+            (counted, Some("counted.c")),
+            ("x++", None),
+        ] {
+            let source = OwnOperation {
+                text: text.to_owned(),
+                file: file.map(str::to_owned),
+                options: ["-Wall", "-Wextra", "-Werror"].map(str::to_owned).to_vec(),
+                ..OwnOperation::default()
+            };
+            let found = inspect(&source, &OwnOperation::candidates(text), None);
+            let found = found.unwrap_or_else(|error| panic!("{file:?}: {error}"));
+            let (function, _) = &found.functions[0];
+            let own = source.clone().known(&found, Some(function).filter(|_| file.is_some()).map(String::as_str));
+            let library = compile(&own, Dtype::I32, false).and_then(|compiled| compiled.library(0));
+            assert!(library.is_ok(), "{file:?}: {library:?}");
         }
     }
 
