@@ -239,7 +239,8 @@ impl CompilerOf {
         let own = self.options.iter().skip(1).take_while(|option| !option.starts_with("-std=")).chain(&self.libraries);
         let own = own.map(String::as_str).filter(|option| !option.contains('/'));
         let words = [&*name].into_iter().chain(own).collect::<Vec<_>>().join(" ");
-        let added = added_by_driver(&said, &self.options);
+        let mut added: Vec<String> = added_by_driver(&said, &self.options).into_iter().map(str::to_owned).collect();
+        added.extend(added_to_clang(&said, &command).unwrap_or_default());
         let added = (!added.is_empty()).then(|| format!("adds {}", added.join(" ")));
         let told = surroundings::of_compilers();
         let told = (!told.is_empty()).then(|| format!("with {}", told.join(" ")));
@@ -272,6 +273,37 @@ fn added_by_driver<'a>(said: &'a str, given: &[String]) -> Vec<&'a str> {
         }
     }
     added
+}
+
+/// What a wrapper adds to a command of clang, which does not say what it got, but what its own compiler would: that of the same
+/// command without the wrapper, by the program that clang names, is left out.
+fn added_to_clang(said: &str, command: &Command) -> Option<Vec<String>> {
+    let (program, told) = told_by_clang(said)?;
+    let mut alone = Command::new(program);
+    alone.args(command.get_args()).env("LC_ALL", "C");
+    let alone = child_process::run_within(&mut alone, LIMIT, is_cancelled).ok()?.messages;
+    let (_, usual) = told_by_clang(&alone)?;
+    let added: Vec<String> = told.into_iter().filter(|option| !usual.contains(option)).collect();
+    // A processor has many features.
+    let is_of_processor = |option: &String| option.starts_with("-m+") || option.starts_with("-m-");
+    let has_processor = added.iter().any(|option| option.starts_with("-march="));
+    Some(added.into_iter().filter(|option| !has_processor || !is_of_processor(option)).collect())
+}
+
+/// The program that clang would start (`-###`), and the options that it would get, without what names a place.
+fn told_by_clang(said: &str) -> Option<(&str, Vec<String>)> {
+    let line = said.lines().find(|line| line.contains("\"-cc1\""))?;
+    let mut words = line.split('"').filter(|word| !word.trim().is_empty());
+    let (program, mut options) = (words.next()?, Vec::new());
+    while let Some(word) = words.next() {
+        match word {
+            "-target-cpu" => options.extend(words.next().map(|processor| format!("-march={processor}"))),
+            "-target-feature" => options.extend(words.next().map(|feature| format!("-m{feature}"))),
+            _ if word.starts_with('-') && !word.contains('/') => options.push(word.to_owned()),
+            _ => {}
+        }
+    }
+    Some((program, options))
 }
 
 /// Whether the user asks to stop.
@@ -600,6 +632,18 @@ mod tests {
         assert!(calls(shared, Some("mine.cpp")));
     }
 
+    /// They would be taken for names and instructions.
+    #[test]
+    fn comments_of_a_compiler_are_no_code() {
+        let text = "#include <stdlib.h>\nvoid operation(struct thread *me) { me->value += (T)rand(); }".to_owned();
+        let (file, function) = (Some("mine.c".to_owned()), Some("operation".to_owned()));
+        let own = OwnOperation { text, file, function, ..OwnOperation::default() };
+        let with = |words: &str| compile_with(&own, of_words(&own, (Dtype::I32, false), words).unwrap()).unwrap();
+        let commented = with("cc -fverbose-asm");
+        assert!(commented.calls_libraries());
+        assert_eq!(commented.assembly, with("cc").assembly);
+    }
+
     #[test]
     fn an_open_text_is_told_from_a_whole_one() {
         for whole in ["x++", "atomic_fetch_add(&x, '(')", "f(\"\\\"(\")", "x = 1'000(", "/* { */ x++ // ("] {
@@ -678,7 +722,7 @@ mod tests {
         made_by(compiler).unwrap();
     }
 
-    /// A level that a user names counts, and a wrapper changes no code unseen. Not that of clang: it does not say what it adds.
+    /// A level that a user names counts, and a wrapper changes no code unseen.
     #[test]
     fn what_changes_the_code_is_what_is_said_to() {
         let own = OwnOperation {
@@ -700,18 +744,16 @@ mod tests {
         let of = |words: &str| with(words).description().unwrap();
         assert!(!of("cc -O1").contains("adds"), "{}", of("cc -O1"));
         assert!(of("cc -O1").contains("clang") || of(wrapper).ends_with("; adds -g0 -O0)"), "{}", of(wrapper));
-    }
-
-    /// They would be taken for names and instructions.
-    #[test]
-    fn comments_of_a_compiler_are_no_code() {
-        let text = "#include <stdlib.h>\nvoid operation(struct thread *me) { me->value += (T)rand(); }".to_owned();
-        let (file, function) = (Some("mine.c".to_owned()), Some("operation".to_owned()));
-        let own = OwnOperation { text, file, function, ..OwnOperation::default() };
-        let with = |words: &str| compile_with(&own, of_words(&own, (Dtype::I32, false), words).unwrap()).unwrap();
-        let commented = with("cc -fverbose-asm");
-        assert!(commented.calls_libraries());
-        assert_eq!(commented.assembly, with("cc").assembly);
+        // Clang says what its own program would get: one that says so of all that it gets, and a wrapper of it.
+        let [clang, wrapper] = ["clang", "site-cc"].map(|name| folder.path().join(name));
+        let says = "#!/bin/sh\n{ echo 'clang version 99'; printf ' \"%s\" \"-cc1\"' \"$0\"; printf ' \"%s\"' \"$@\"; echo; } >&2\n";
+        let wraps = "#!/bin/sh\nexec \"${0%/*}/clang\" \"$@\" -O0 -target-cpu snow -target-feature +ice -D SECRET -I/opt/site\n";
+        for (file, script) in [(&clang, says), (&wrapper, wraps)] {
+            std::fs::write(file, script).unwrap();
+            std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        assert_eq!(of(&format!("{} -O1", clang.display())), "clang -O1 (clang version 99)");
+        assert_eq!(of(wrapper.to_str().unwrap()), "site-cc (clang version 99; adds -O0 -march=snow -D)");
     }
 
     #[test]
