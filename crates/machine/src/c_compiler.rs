@@ -10,6 +10,7 @@ use syncscope_core::Refusal;
 use syncscope_host::child_process::{self, Ended, Killed};
 use syncscope_host::end::End;
 use syncscope_host::guard::{temporary_folder, temporary_folder_in};
+use syncscope_host::limits;
 
 /// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
 /// searched.
@@ -38,14 +39,27 @@ pub fn compile(
     limit: Duration,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<(), Refusal> {
-    let could_not = |error: io::Error| format!("{}: {error}", file.display());
     let folder = file.parent().unwrap_or(Path::new("."));
-    let work = fs::create_dir_all(folder).and_then(|()| temporary_folder_in(folder)).map_err(could_not)?;
+    let work = fs::create_dir_all(folder)
+        .and_then(|()| temporary_folder_in(folder))
+        .map_err(|error| could_not(file, &error))?;
     let draft = work.path().join("draft");
     if let Some(messages) = run(compiler, source, libraries, &draft, limit, is_cancelled)? {
         return Err(Refusal::Failed(first_error(&messages)));
     }
-    Ok(fs::rename(&draft, file).map_err(|error| unwritten(&error).unwrap_or_else(|| could_not(error)))?)
+    Ok(fs::rename(&draft, file).map_err(|error| unwritten(&error).unwrap_or_else(|| could_not(file, &error)))?)
+}
+
+/// Why a file cannot be read or written, and what to do.
+fn could_not(file: &Path, error: &io::Error) -> String {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull if file.starts_with(env::temp_dir()) => {
+            "; free some space, or set TMPDIR to a folder that has some"
+        }
+        io::ErrorKind::StorageFull => "; free some space",
+        _ => limits::remedy(error),
+    };
+    format!("{}: {error}{remedy}", file.display())
 }
 
 /// What is to be said where a compiler ends without a complaint and its file is not there.
@@ -72,8 +86,8 @@ pub fn assembly(
     if let Some(messages) = run(compiler, source, &[], &file, limit, is_cancelled)? {
         return Ok(Err(messages));
     }
-    let could_not = |error: io::Error| unwritten(&error).unwrap_or_else(|| format!("{}: {error}", file.display()));
-    Ok(fs::read_to_string(&file).map(Ok).map_err(could_not)?)
+    let text = fs::read_to_string(&file);
+    Ok(text.map(Ok).map_err(|error| unwritten(&error).unwrap_or_else(|| could_not(&file, &error)))?)
 }
 
 /// All messages about a text that a compiler refuses; `None` if it takes it.
@@ -101,14 +115,15 @@ fn run(
     is_cancelled: impl Fn() -> bool,
 ) -> Result<Option<String>, Refusal> {
     let source = file.with_file_name(format!("source.{ending}"));
-    fs::write(&source, text).map_err(|error| format!("{}: {error}", source.display()))?;
+    fs::write(&source, text).map_err(|error| could_not(&source, &error))?;
     compiler.arg("-o").arg(file).arg(&source).args(libraries);
     // They let GCC write rules for `make` to a file.
     compiler.env_remove("DEPENDENCIES_OUTPUT").env_remove("SUNPRO_DEPENDENCIES");
     let mut again = true;
     loop {
         let ended = child_process::run_within(&mut compiler, limit, &is_cancelled);
-        let Ended { status, messages } = ended.map_err(|error| error.to_string())?;
+        let program = Path::new(compiler.get_program());
+        let Ended { status, messages } = ended.map_err(|error| could_not(program, &error))?;
         let failed = match status {
             Ok(End::Code(0)) => return Ok(None),
             Ok(End::Outside(_)) if again => {
@@ -172,6 +187,18 @@ mod tests {
         assert_eq!(first_error(linker), "/usr/bin/ld: cannot find crti.o: No such file");
         let only = "clang: error: linker command failed with exit code 1 (use -v to see invocation)";
         assert_eq!(first_error(only), only);
+    }
+
+    #[test]
+    fn an_error_of_the_system_names_the_file_and_what_to_do() {
+        let temporary = env::temp_dir().join("source.c");
+        let of = |error: io::Error| could_not(&temporary, &error);
+        let full = of(io::ErrorKind::StorageFull.into());
+        assert!(full.contains("source.c: ") && full.contains("set TMPDIR"), "{full}");
+        assert!(!could_not(Path::new("/proc/operation.so"), &io::ErrorKind::StorageFull.into()).contains("TMPDIR"));
+        assert!(!of(io::ErrorKind::NotFound.into()).contains(';'));
+        // EMFILE of Linux.
+        assert!(of(io::Error::from_raw_os_error(24)).ends_with("; allow more open files (`ulimit -n`)"));
     }
 
     #[test]
