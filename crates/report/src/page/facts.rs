@@ -3,6 +3,7 @@
 use syncscope_core::Run;
 use syncscope_core::machine::{Cache, CpuMachine, CpuSignature, Environment, GpuMachine};
 
+use crate::analysis::compare::differences::openmp_in_words;
 use crate::naming::generation::generation;
 use crate::naming::plural;
 
@@ -83,6 +84,9 @@ fn environment(environment: &Environment) -> impl Iterator<Item = Fact> {
     });
     let libraries = environment.libraries.iter().map(|(name, version)| format!("{name} {version}"));
     let libraries = libraries.collect::<Vec<_>>().join(", ");
+    // Each decides a cost, and its row says nothing of it.
+    let variables = environment.variables.iter().flatten().map(|(name, value)| format!("{name}={value}"));
+    let variables = Some(variables.collect::<Vec<_>>().join(" "));
     let facts = [
         ("system", Some(environment.os.clone())),
         ("allowed CPUs", Some(environment.allowed_cpus.clone())),
@@ -94,6 +98,8 @@ fn environment(environment: &Environment) -> impl Iterator<Item = Fact> {
         ("CUDA", environment.cuda_driver.clone()),
         ("NVRTC", environment.nvrtc.clone()),
         ("libraries", Some(libraries)),
+        ("OpenMP", openmp_in_words(environment)),
+        ("variables of libraries", variables),
     ];
     facts.into_iter().chain(clocks)
 }
@@ -120,6 +126,25 @@ mod tests {
         let text = |label| facts.iter().find(|(of, _)| *of == label).and_then(|(_, text)| text.as_deref()).unwrap();
         assert!(text("CPU").ends_with(", 1 package, 1 NUMA node, 2 cores, 2 hardware threads"), "{facts:?}");
         assert_eq!(text("caches"), "2 × L2 1 MiB (64 B lines, 1 thread each)");
+    }
+
+    #[test]
+    fn what_decides_the_cost_of_libraries_is_there() {
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let environment = Environment {
+            variables: Some(
+                [set("GLIBC_TUNABLES", "glibc.pthread.mutex_spin_count=0"), set("KMP_HW_SUBSET", "1c")].into(),
+            ),
+            ..Environment::default()
+        };
+        let of = |environment: &Environment| {
+            super::environment(environment)
+                .find(|(label, _)| *label == "variables of libraries")
+                .and_then(|(_, text)| text)
+        };
+        let text = "GLIBC_TUNABLES=glibc.pthread.mutex_spin_count=0 KMP_HW_SUBSET=1c";
+        assert_eq!(of(&environment).as_deref(), Some(text));
+        assert_eq!(of(&Environment::default()).as_deref(), Some(""), "left out where nothing is set");
     }
 
     #[test]

@@ -128,11 +128,15 @@ fn on_off(value: bool) -> &'static str {
     if value { "on" } else { "off" }
 }
 
+/// The OpenMP runtimes with their versions; `None` where there is none.
+pub(crate) fn openmp_in_words(environment: &Environment) -> Option<String> {
+    list(environment.openmp.iter().map(|library| {
+        format!("{} {}", library.name, library.version.as_deref().or(library.hash.as_deref()).unwrap_or("?"))
+    }))
+}
+
 fn software(run: &Run) -> Vec<Option<Property>> {
     let environment = &run.environment;
-    let openmp = environment.openmp.iter().map(|library| {
-        format!("{} {}", library.name, library.version.as_deref().or(library.hash.as_deref()).unwrap_or("?"))
-    });
     vec![
         property("syncscope", Some(&run.version)),
         property("build", run.tool.as_ref().map(ToString::to_string)),
@@ -142,7 +146,7 @@ fn software(run: &Run) -> Vec<Option<Property>> {
         property("NVIDIA driver", environment.nvidia_driver.as_ref()),
         property("CUDA of the driver", environment.cuda_driver.as_ref()),
         property("NVRTC", environment.nvrtc.as_ref()),
-        property("OpenMP", list(openmp)),
+        property("OpenMP", openmp_in_words(environment)),
         property("preloaded libraries", environment.preloaded.as_ref().map(|names| or_none(&names.join(", ")))),
         property("MPS", environment.mps.map(on_off)),
         property("confidential computing", environment.confidential_computing.map(on_off)),
