@@ -10,7 +10,7 @@ use syncscope_host::{c_library_version, cpu_list};
 use super::CpuLaboratory;
 use syncscope_machine::described;
 use syncscope_machine::placement::boundaries;
-use syncscope_machine::system::{loaded_library, settings};
+use syncscope_machine::system::settings;
 
 impl CpuLaboratory {
     /// What the hardware is.
@@ -55,7 +55,7 @@ impl CpuLaboratory {
         environment.libraries.extend(libraries());
         environment.libraries.extend(self.own.compilers());
         let runtimes = crate::team::openmp::runtimes().iter();
-        environment.openmp = runtimes.filter_map(|runtime| loaded_library(&self.system, runtime.name)).collect();
+        environment.openmp = runtimes.filter_map(|runtime| runtime.library(&self.system)).collect();
         environment.settings = Some(settings(&self.system));
     }
 

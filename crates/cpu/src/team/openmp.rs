@@ -14,10 +14,12 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 
 use libloading::Library;
+use syncscope_core::machine::LoadedLibrary;
 use syncscope_core::units::plural;
 use syncscope_core::{Case, Group};
 use syncscope_host::loading::undisturbed;
 use syncscope_host::scheduling::{AffinityGuard, CpuSet};
+use syncscope_machine::system::{System, loaded_library};
 
 use super::reports::{Batch, Shared, Stopped};
 use super::team_thread::{TeamThread, bind};
@@ -46,6 +48,7 @@ syncscope_host::functions! {
 pub struct Runtime {
     /// Its name in the column `group`.
     pub name: &'static str,
+    file: &'static str,
     functions: Functions,
 }
 
@@ -163,14 +166,19 @@ fn not_installed(name: &str) -> String {
 
 impl Runtime {
     /// Loads a runtime and never unloads it. `None` if there is no such library or it lacks a function.
-    fn load(name: &'static str, file: &str) -> Option<Self> {
+    fn load(name: &'static str, file: &'static str) -> Option<Self> {
         // SAFETY: the initializers of an OpenMP runtime read the environment and the number of CPUs; both libraries are
         // made to be loaded into any program.
         let library = undisturbed(|| unsafe { Library::new(file) }).ok()?;
         let functions = Functions::of(&library).ok()?;
         // Its threads live on after the last region and need its code.
         std::mem::forget(library);
-        Some(Self { name, functions })
+        Some(Self { name, file, functions })
+    }
+
+    /// The file that was loaded, with its version.
+    pub(crate) fn library(&self, system: &System) -> Option<LoadedLibrary> {
+        library(system, self.name, self.file)
     }
 
     /// How its threads wait, as the policy or the environment has it.
@@ -216,6 +224,12 @@ impl Runtime {
         // SAFETY: may be called anywhere; outside a region the caller is a team of one.
         unsafe { (self.functions.barrier)() };
     }
+}
+
+/// The library of a runtime, which may have the name of another one (`libiomp5.so` is Intel's `libomp`).
+fn library(system: &System, runtime: &str, file: &str) -> Option<LoadedLibrary> {
+    let (name, _) = file.split_once(".so")?;
+    Some(LoadedLibrary { name: runtime.to_owned(), ..loaded_library(system, name)? })
 }
 
 /// How the threads of a runtime wait, by the variables that it reads: its own ones before that of the standard, which leaves the
@@ -444,6 +458,21 @@ mod tests {
         assert_eq!(with("libomp", library), "waiting threads sleep at once (KMP_LIBRARY=throughput)");
         assert_eq!(with("libgomp", library), "waiting threads spin for ever (OMP_WAIT_POLICY=active)");
         assert!(!with("libgomp", &[("OMP_WAIT_POLICY", "alice")]).contains("alice"), "rows are passed on");
+    }
+
+    /// A run says which library was measured, under whatever name it was found.
+    #[test]
+    fn every_known_runtime_is_described() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("proc/self")).unwrap();
+        for (runtime, files) in KNOWN {
+            for file in files {
+                let maps = format!("7f00-7f01 r-xp 0 fe:00 1 /usr/lib/{file}.0\n");
+                std::fs::write(root.path().join("proc/self/maps"), maps).unwrap();
+                let found = library(&System::at(root.path()), runtime, file).map(|found| (found.name, found.file));
+                assert_eq!(found, Some((runtime.to_owned(), format!("/usr/lib/{file}.0"))));
+            }
+        }
     }
 
     /// A row that names a policy would be measured with what a site has set, and not say so.
