@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use syncscope_core::session::preset::time_around;
+use syncscope_core::sets::in_groups;
 use syncscope_core::{Case, Dtype, MemoryOrder, Placement, Preset, Role};
 
 use crate::axes::filling;
@@ -28,9 +29,12 @@ struct Step {
 
 const STEPS: [Step; 9] = [
     Step {
-        words: "with more than 8 threads, all types but the first",
+        words: "with more than 8 threads, all types but one",
         leaves_out: |machine, case| {
-            case.threads > Some(SMALL_TEAM) && case.dtype != machine.first_types[case.primitive.as_str()]
+            let of_family = machine.common_types.get(&case.domain_and_family()).and_then(|types| types.first());
+            case.threads > Some(SMALL_TEAM)
+                && case.dtype.is_some()
+                && of_family.is_some_and(|one| case.dtype != Some(*one))
         },
     },
     Step {
@@ -85,7 +89,20 @@ struct Machine<'a> {
     cores_of_a_socket: u32,
     cores: u32,
     usual: Option<Placement>,
-    first_types: HashMap<&'a str, Option<Dtype>>,
+    /// By domain and family.
+    common_types: HashMap<(&'a str, &'a str), Vec<Dtype>>,
+}
+
+/// The types that all primitives of a family have. Some locks have one alone, with which the others must be comparable.
+fn common_types(cases: &[Case]) -> HashMap<(&str, &str), Vec<Dtype>> {
+    let mut common: HashMap<_, Vec<Dtype>> = HashMap::new();
+    let with_type = cases.iter().filter_map(|case| Some((case, case.dtype?)));
+    for (_, all) in in_groups(with_type.map(|(case, dtype)| (case.primitive.as_str(), (case, dtype)))) {
+        let types: Vec<Dtype> = all.iter().map(|(_, dtype)| *dtype).collect();
+        let of_family = common.entry(all[0].0.domain_and_family()).or_insert_with(|| types.clone());
+        of_family.retain(|one| types.contains(one));
+    }
+    common
 }
 
 /// The primitives that a user chooses among, and the operation that stands for the others.
@@ -121,13 +138,10 @@ pub(crate) fn within_time(preset: Preset, topology: &Topology, mut cases: Vec<Ca
         return (cases, Vec::new());
     }
     let all = cases.clone();
-    let mut first_types = HashMap::new();
-    for case in &all {
-        first_types.entry(case.primitive.as_str()).or_insert(case.dtype);
-    }
+    let common_types = common_types(&all);
     let (filling, [cores_of_a_socket, cores]) = filling(topology);
     let machine =
-        Machine { filling, cores_of_a_socket, cores, usual: Some(named(topology, &Placement::Cores)), first_types };
+        Machine { filling, cores_of_a_socket, cores, usual: Some(named(topology, &Placement::Cores)), common_types };
     let mut left_out = Vec::new();
     for step in &STEPS {
         if end_in_time(preset, &cases) {
@@ -226,6 +240,25 @@ mod tests {
                         "{} {shape:?}, {preset}: {primitive} {teams:?}",
                         topology.architecture
                     );
+                }
+            }
+        }
+    }
+
+    /// A contest is among rows of one type: what some locks have alone, all have.
+    #[test]
+    fn rivals_keep_a_type_in_common() {
+        use syncscope_core::sets::sets;
+        for (shape, topology) in MACHINES.into_iter().flat_map(|shape| machines(shape).map(move |one| (shape, one))) {
+            for preset in [Preset::Quick, Preset::Standard] {
+                let cases = plan_and_left_out(preset, &topology).0;
+                let is_lock = |case: &&Case| find(&case.primitive).unwrap().primitive.facts.role == Role::ThreadLock;
+                let locks = cases.iter().filter(is_lock).map(|case| ((case.threads, &case.placement), case));
+                for (team, rivals) in sets(locks) {
+                    let types = sets(rivals.iter().map(|case| (&case.primitive, case.dtype)));
+                    let in_common =
+                        types.values().next().unwrap().iter().any(|one| types.values().all(|all| all.contains(one)));
+                    assert!(in_common, "{shape:?}, {preset}, {team:?}: {types:?}");
                 }
             }
         }
