@@ -128,6 +128,16 @@ class Measuring(unittest.TestCase):
                 syncscope.run(Path(folder, "other"), no_such_option=True)
             self.assertEqual(caught.exception.exit_code, 2)
 
+    @unittest.mock.patch.dict(os.environ, SYNCSCOPE_FAKE="clock=nominal,dwell=2ms")
+    def test_a_run_without_time_is_resumed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(syncscope.SyncscopeError, "budget is spent"):
+                syncscope.run(Path(folder, "run"), only="cpu.atomic.add", no_history=True, budget="1ms")
+            with unittest.mock.patch.dict(os.environ, SYNCSCOPE_FAKE="clock=nominal"):
+                self.assertEqual(syncscope.resume(Path(folder, "run")).about["status"], "done")
+                with self.assertRaisesRegex(syncscope.SyncscopeError, "nothing to resume"):
+                    syncscope.resume(Path(folder, "run"))
+
     def test_two_operations_have_a_ratio_with_its_interval(self):
         pauses = "for (int i = 0; i < 8; i++) __builtin_ia32_pause();" if os.uname().machine == "x86_64" else 'for (int i = 0; i < 64; i++) asm volatile("yield");'
         once = pauses.replace("8;", "4;").replace("64;", "32;")

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Sequence, Union
 
-__all__ = ["Comparison", "Measurement", "Run", "SyncscopeError", "measure", "read", "run"]
+__all__ = ["Comparison", "Measurement", "Run", "SyncscopeError", "measure", "read", "resume", "run"]
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -108,6 +108,12 @@ def run(out: PathLike, **options: Any) -> Run:
     """Measures this machine into the new directory `out`: `run("a", preset="standard", only=["cpu.lock.*"])`."""
     _command("run", "--out", os.fspath(out), *_arguments(options))
     return read(out)
+
+
+def resume(directory: PathLike, **options: Any) -> Run:
+    """Goes on with a run that was interrupted, or whose time budget was spent."""
+    _command("run", "--resume", os.fspath(directory), *_arguments(options))
+    return read(directory)
 
 
 def measure(
