@@ -52,9 +52,14 @@ pub fn plural<T: Copy + Display + PartialEq + From<u8>>(count: T, noun: &str) ->
     format!("{count} {noun}{ending}")
 }
 
+/// Smaller numbers have an exponent instead of many zeros. Only probabilities are as small.
+const LEAST_WITHOUT_EXPONENT: f64 = 1e-6;
+
 /// A number with seven significant digits: more than any clock here resolves, and no trailing noise.
 pub fn significant(number: f64) -> String {
-    format!("{}", rounded(number))
+    let rounded = rounded(number);
+    let is_small = rounded != 0.0 && rounded.abs() < LEAST_WITHOUT_EXPONENT;
+    if is_small { format!("{rounded:e}") } else { format!("{rounded}") }
 }
 
 /// The number that [`significant`] writes.
@@ -84,5 +89,16 @@ mod tests {
         assert_eq!(significant(2.033_183_947_234), "2.033184");
         assert_eq!(significant(1_980_000_000.0), "1980000000");
         assert_eq!(significant(-0.0), "0");
+        assert_eq!(significant(-2.5e-6), "-0.0000025");
+    }
+
+    /// `0.000…` with three hundred zeros is no number for people, and for some programs none at all.
+    #[test]
+    fn small_numbers_have_an_exponent() {
+        for small in [1.234_567_89e-305, -9.9e-7, f64::MIN_POSITIVE] {
+            let text = significant(small);
+            assert!(text.len() <= "-1.234568e-305".len(), "{text}");
+            assert_eq!(text.parse(), Ok(rounded(small)));
+        }
     }
 }
