@@ -301,6 +301,11 @@ fn an_architecture_that_is_not_verified_is_no_success() {
     let last = text.lines().last().unwrap_or_default();
     assert_eq!(output.status.code(), Some(3), "{text} {}", stderr(&output));
     assert!(last.starts_with("NOT CHECKED: sm_75, sm_80, ") && last.contains("NVRTC"), "{text}");
+    // An architecture counts once, however often it is named.
+    let twice = ["verify", "--only", "gpu.block.syncthreads", "--arch", "sm_90,sm_80", "--arch", "sm_90"];
+    let output = without_libraries(folder.path()).args(twice).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.starts_with("NOT CHECKED: sm_90, sm_80: "), "{text}");
     // Who asks for nothing of a GPU has all that was asked for.
     let output = without_libraries(folder.path()).args(["verify", "--only", "cpu.fence.seq_cst"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use syncscope_core::sets::unique;
 use syncscope_core::{Case, Evidence, Experiment, Laboratory, Preset};
 use syncscope_gpu::verify::{VERIFIED, Verified, Verifier};
 use syncscope_report::in_groups;
@@ -104,7 +105,7 @@ fn examine(
         _ if on_gpu.is_empty() => {
             return Err(Failure::Usage("--arch is for GPUs, and --only selects no code of a GPU".to_owned()));
         }
-        asked => asked.to_vec(),
+        asked => unique(asked.iter().cloned()),
     };
     for arch in archs {
         match Verifier::new(&arch) {
