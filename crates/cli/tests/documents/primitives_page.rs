@@ -14,8 +14,8 @@ const HEAD: &str = "# Primitives
 
 All primitives, generated from the catalogues. `syncscope list` shows which of them a machine can measure, and why it
 cannot measure the others. The column *operation* names the operation whose cost is the column `ns` of a run: the cost
-for the slowest thread where threads meet or contend, for the median thread where they share nothing, and the mean of
-all threads of a GPU that ran in a common window.
+for the slowest thread where threads meet, for the median thread where they share nothing, and the mean of all threads
+that ran in a common window, such as those that contend for a lock.
 
 Below each family stands what the presets plan: how many cases, and the values of their parameters, on two packages of 8 cores
 with two hardware threads each and a GPU of 132 multiprocessors.
@@ -62,6 +62,7 @@ fn in_brief(cases: &[&Case]) -> String {
         } else {
             values.join(", ")
         };
+        let unit = if values == ["1"] { unit.trim_end_matches('s') } else { unit };
         (!values.is_empty()).then(|| text + unit)
     });
     std::iter::once(cases.len().to_string()).chain(values).collect::<Vec<_>>().join("; ")
