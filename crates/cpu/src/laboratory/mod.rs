@@ -29,7 +29,7 @@ use crate::timing::smt_interference::InterferenceDetector;
 use syncscope_machine::cpu_time::{CpuCounters, cpu_quota};
 use syncscope_machine::described::{self, Description};
 use syncscope_machine::placement::{self, Placed, place_teams_on};
-use syncscope_machine::studies::{self, core_to_core, inference};
+use syncscope_machine::studies::{self, core_kinds, core_to_core, inference};
 use syncscope_machine::system::System;
 use syncscope_machine::topology::Topology;
 
@@ -276,6 +276,7 @@ impl Laboratory for CpuLaboratory {
         });
         core_to_core::note(preset, &self.topology, cases)
             .into_iter()
+            .chain(core_kinds::note(&self.topology, cases))
             .chain(of_plan)
             .chain(not_found)
             .chain(forms)

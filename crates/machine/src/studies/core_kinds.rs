@@ -3,11 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use syncscope_core::machine::kinds_group;
-use syncscope_core::{Case, Group};
+use syncscope_core::machine::{kind_name, kinds_group};
+use syncscope_core::{Case, Group, Placement};
+use syncscope_host::cpu_list;
 
 use super::{Setting, Study, on_cpus};
 use crate::nearness::{PairClass, SharedLevels};
+use crate::placement::{boundaries, named};
+use crate::topology::Topology;
 
 /// The group of a machine with two kinds whose threads are on one core of each; where there is one kind, of the case that says so.
 pub(super) const BOTH: &str = "mixed_cores";
@@ -59,14 +62,28 @@ fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> 
     classed.filter(|(class, _)| *class != PairClass::SameCore).min_by_key(|(class, _)| distance(*class))
 }
 
+/// That small teams are on slow cores, because these have the lowest numbers: what such cases cost is not what the machine can do.
+pub fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
+    let usual = named(topology, &Placement::Cores);
+    let from = boundaries(topology, &usual).kinds.first().copied().flatten().filter(|from| *from > 1)?;
+    cases.iter().find(|case| case.placement.as_ref() == Some(&usual) && case.threads < Some(from))?;
+    let kind = kind_name(topology.allowed().next()?.kind as usize, topology.kind_names.len());
+    let fast: Vec<u32> = topology.allowed().filter(|thread| thread.kind == 0).map(|thread| thread.os).collect();
+    Some(format!(
+        "the CPUs with the lowest numbers are {kind} cores: with {usual} placement, teams of fewer than {from} threads run on no \
+         performance core; to measure those alone, add --cpus {}",
+        cpu_list::format(&fast)
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use syncscope_core::Preset;
 
     use super::*;
+    use crate::topology::Cache;
     use crate::topology::regular;
     use crate::topology::tests::{hybrid, of_kinds};
-    use crate::topology::{Cache, Topology};
 
     const FAST: &str = "performance_cores";
     const SLOW: &str = "efficiency_cores";
@@ -101,6 +118,21 @@ mod tests {
             studied(&few, Preset::Quick).iter().map(|(_, cpus)| cpus.as_str()).collect::<Vec<_>>(),
             ["0,1", "0,8", "0", "8"]
         );
+    }
+
+    #[test]
+    fn slow_cores_that_come_first_are_named() {
+        let cases =
+            |threads| [Case { placement: Some(Placement::Close), threads: Some(threads), ..Case::new("cpu.lock.mcs") }];
+        let slow_first = of_kinds(regular(1, 1, 1, 12, 1), |cpu| u32::from(cpu < 5));
+        let text = note(&slow_first, &cases(1)).unwrap();
+        assert!(text.contains("are efficiency cores") && text.contains("fewer than 6 threads"), "{text}");
+        assert!(text.ends_with("--cpus 5-11"), "{text}");
+        assert_eq!(note(&slow_first, &cases(6)), None, "the team has performance cores");
+        let fast_first = of_kinds(regular(1, 1, 1, 12, 1), |cpu| u32::from(cpu > 5));
+        for without in [fast_first, hybrid(), regular(1, 1, 1, 4, 1), slow_first.restricted(|cpu| cpu >= 5)] {
+            assert_eq!(note(&without, &cases(1)), None);
+        }
     }
 
     #[test]

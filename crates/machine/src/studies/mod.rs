@@ -16,7 +16,7 @@ pub mod core_to_core;
 pub mod inference;
 
 mod chosen_cpus;
-mod core_kinds;
+pub mod core_kinds;
 mod numa;
 
 use syncscope_core::{Case, Group, Placement, Preset, Primitive};

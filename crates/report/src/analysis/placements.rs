@@ -147,7 +147,8 @@ pub fn beyond_one_socket(run: &Run, case: &Case) -> Option<String> {
     let [siblings, node, socket] = steps(run, placement).map(reached);
     let used = kinds(run, placement).into_iter().filter(|(from, _)| threads >= *from);
     let used: Vec<String> = used.map(|(_, name)| name.into_owned()).collect();
-    let kinds = (used.len() > 1).then(|| format!("on {} cores", enumeration(&used)));
+    let is_usual = used.is_empty() || used == [kind_name(0, 2)];
+    let kinds = (!is_usual).then(|| format!("on {} cores", enumeration(&used)));
     let has_more = cpu.hardware_threads > cpu.cores || cpu.packages.max(cpu.numa_nodes) > 1;
     let unbound = (*placement == Placement::None && has_more).then(|| "where the system placed them".to_owned());
     joined([siblings, kinds, socket.or(node), unbound], " and ")
@@ -257,6 +258,16 @@ mod tests {
         assert_eq!(words(2), None);
         assert_eq!(words(3).unwrap(), "on performance and efficiency cores");
         assert_eq!(words(11).unwrap(), "on performance, efficiency and low-power cores");
+        // CPUs of slow cores may have the lowest numbers.
+        let mut slow_first =
+            run_on(CpuMachine { core_kinds: kinds_of(&[(10, 10), (10, 10)]), ..machine(1, 1, 20, 20) });
+        recorded(&mut slow_first, &Placement::Close, [None, None, None], &[6, 1]);
+        let words = |threads| {
+            let case = Case { placement: Some(Placement::Close), threads: Some(threads), ..Case::new("cpu.lock.mcs") };
+            beyond_one_socket(&slow_first, &case)
+        };
+        assert_eq!(words(5).unwrap(), "on efficiency cores");
+        assert_eq!(words(6).unwrap(), "on performance and efficiency cores");
     }
 
     #[test]
