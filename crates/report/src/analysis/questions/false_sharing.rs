@@ -54,7 +54,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     // The words where no drop is certain.
     let none = (!findings.is_empty() && drop.is_none())
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
-    let types = joined(findings.iter().map(|finding| Some(finding.sentence())), "; ");
+    let is_one_team = findings.iter().all(|finding| finding.threads == findings[0].threads);
+    let types = joined(findings.iter().map(|finding| Some(finding.sentence(is_one_team))), "; ");
     let types = types.map(|types| format!("Compared with additions to adjacent elements, {types}."));
     // Without figures for a sentence, the drop itself is what the card says.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
@@ -226,13 +227,16 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64 additions are 5.2 times as fast at strides of 8 (64 bytes) or more`: as with adjacent elements.
-    fn sentence(&self) -> String {
+    /// `f64 additions are 5.2 times as fast at strides of 8 (64 bytes) or more`: as with adjacent elements. The team is named unless
+    /// all types have the same.
+    fn sentence(&self, is_one_team: bool) -> String {
+        let team = if is_one_team { String::new() } else { format!(" by {} threads", self.threads) };
+        let additions = format!("{} additions{team}", self.dtype);
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                format!("{} additions are {factor} as fast at strides of {stride} ({bytes} bytes) or more", self.dtype)
+                format!("{additions} are {factor} as fast at strides of {stride} ({bytes} bytes) or more")
             }
-            None => format!("{} additions cost the same at every stride", self.dtype),
+            None => format!("{additions} cost the same at every stride"),
         }
     }
 }
@@ -363,7 +367,26 @@ mod tests {
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
-        assert_eq!(found[0].sentence(), "f64 additions are 5.0 times as fast at strides of 8 (64 bytes) or more");
+        assert_eq!(found[0].sentence(true), "f64 additions are 5.0 times as fast at strides of 8 (64 bytes) or more");
+    }
+
+    /// Plans of large machines have one type alone for large teams.
+    #[test]
+    fn teams_that_differ_are_named() {
+        let sweep = |dtype, threads| {
+            [(1, 50.0), (8, 10.0), (16, 10.0)].map(|(stride, ns)| {
+                let case = stride_row(dtype, threads, stride, ns).case;
+                row(case, ns, 0.1)
+            })
+        };
+        let note = |rows: [[Row; 3]; 2]| decision("decide-false-sharing", &data(rows.concat())).unwrap().note.unwrap();
+        let differ = note([sweep(Dtype::U64, 16), sweep(Dtype::F64, 8)]);
+        assert!(
+            differ.contains("u64 additions by 16 threads are") && differ.contains("f64 additions by 8 threads are"),
+            "{differ}"
+        );
+        let alike = note([sweep(Dtype::U64, 16), sweep(Dtype::F64, 16)]);
+        assert!(alike.contains("u64 additions are") && alike.contains("f64 additions are"), "{alike}");
     }
 
     #[test]
@@ -421,7 +444,8 @@ mod tests {
     fn the_absence_of_a_drop_is_reported_if_it_is_certain() {
         let flat =
             [stride_row(Dtype::F64, 4, 1, 9.1), stride_row(Dtype::F64, 4, 4, 9.0), stride_row(Dtype::F64, 4, 8, 9.2)];
-        let sentences = findings(&crate::testing::run(), &flat).iter().map(StrideFinding::sentence).collect::<Vec<_>>();
+        let sentences =
+            findings(&crate::testing::run(), &flat).iter().map(|one| one.sentence(true)).collect::<Vec<_>>();
         assert_eq!(sentences, ["f64 additions cost the same at every stride"]);
         // The first stride is far more expensive, by an unknown amount.
         let first = Row {
