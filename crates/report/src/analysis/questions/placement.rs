@@ -74,10 +74,11 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 /// What the machine does not have, as the system reports it.
 fn missing(data: &RunData) -> Option<String> {
     let cpu = &data.run.machine.cpu;
+    let node = if cpu.memory_nodes.is_empty() { "one NUMA node" } else { "one NUMA node with CPUs" };
     let no_smt = cpu.cores > 0 && cpu.cores == cpu.hardware_threads;
     let lacks = [
         (no_smt, "one hardware thread per core", Some("SMT")),
-        (cpu.numa_nodes == 1, "one NUMA node", Some("remote memory")),
+        (cpu.numa_nodes == 1, node, Some("remote memory")),
         (cpu.packages == 1, "one package", None),
     ];
     let lacks: Vec<_> = lacks.into_iter().filter(|(is_lacking, ..)| *is_lacking).collect();
@@ -185,6 +186,10 @@ mod tests {
         run.run.machine.cpu.cores = 16;
         let found = decision("decide-placement", &run).unwrap();
         assert!(found.note.unwrap().contains("says nothing about SMT"));
+        run.run.machine.cpu.numa_nodes = 1;
+        assert!(missing(&run).unwrap().contains("one NUMA node, so"));
+        run.run.machine.cpu.memory_nodes = vec![1, 2];
+        assert!(missing(&run).unwrap().contains("one NUMA node with CPUs, so"), "{:?}", missing(&run));
         assert_eq!(series(&found.charts[0])[0].points.len(), 2, "each pair is a point");
         run.rows.push(pair(Group::named("across"), [0, 8], 210.0));
         assert_eq!(said_of(placement, &run), None, "they are not alike");
