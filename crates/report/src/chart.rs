@@ -281,7 +281,9 @@ impl Spec {
         values.sort_by(f64::total_cmp);
         values.dedup();
         if let ([only], Unit::Time) = (&values[..], y.unit) {
-            return Some(Self::dots(y, series)?.titled(format!("{only} {}", x.label)));
+            let (noun, rest) = x.label.split_at(x.label.find(' ').unwrap_or(x.label.len()));
+            let noun = noun.strip_suffix('s').filter(|_| *only <= 1.0).unwrap_or(noun);
+            return Some(Self::dots(y, series)?.titled(format!("{only} {noun}{rest}")));
         }
         x.values = values;
         series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.text = None);
@@ -447,6 +449,19 @@ mod tests {
         {
             assert_eq!(point(verdict).y, None);
         }
+    }
+
+    #[test]
+    fn a_single_size_is_the_title() {
+        let title = |threads: f64| {
+            let series = vec![Series::plain("mcs", 0, vec![Point::cost(&row(Verdict::Resolved), 0, threads)])];
+            let axis = Axis::log("threads on the device", Unit::Count);
+            let Some(Spec::Dots { title, .. }) = Spec::lines(axis, Axis::log("time", Unit::Time), series) else {
+                panic!()
+            };
+            title.unwrap()
+        };
+        assert_eq!([1.0, 2.0].map(title), ["1 thread on the device", "2 threads on the device"]);
     }
 
     #[test]

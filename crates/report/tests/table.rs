@@ -3,7 +3,7 @@
 mod synthetic;
 
 use syncscope_core::stats::Interval;
-use syncscope_core::{Case, Cycles, Dtype, Form, Layout, MemoryOrder, Mode, Nanoseconds, Row, Verdict};
+use syncscope_core::{Case, Cycles, Dtype, Form, Layout, MemoryOrder, Mode, Nanoseconds, Placement, Row, Verdict};
 use syncscope_report::{RunData, table};
 
 fn small() -> RunData {
@@ -47,6 +47,17 @@ fn exact(case: Case, ns: f64) -> Row {
 /// The table with visible escape codes and plain spaces in place of no-break spaces.
 fn shown(data: &RunData, width: usize, colour: bool) -> String {
     table::summary(data, width, colour).replace('\u{a0}', " ").replace('\u{1b}', "^")
+}
+
+#[test]
+fn one_case_on_one_cpu_is_no_plural() {
+    let case = Case { threads: Some(1), placement: Some(Placement::List(vec![3])), ..Case::new("cpu.lock.mcs") };
+    let pair = Case { threads: Some(2), placement: Some(Placement::List(vec![3, 4])), ..case.clone() };
+    let run = || synthetic::run("AMD EPYC 9274F 24-Core Processor", None);
+    let alone = shown(&synthetic::data("one", run(), vec![exact(case.clone(), 9.0)]), 120, false);
+    let both = shown(&synthetic::data("two", run(), vec![exact(case, 9.0), exact(pair, 90.0)]), 120, false);
+    assert!(alone.contains("complete, 1 case ·") && both.contains("complete, 2 cases ·"), "{alone}\n{both}");
+    assert!(both.contains("CPU 3") && !both.contains("CPUs 3 ") && both.contains("CPUs 3,4"), "{both}");
 }
 
 #[test]

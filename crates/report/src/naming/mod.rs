@@ -5,7 +5,7 @@ pub(crate) mod generation;
 use syncscope_core::machine::{CpuMachine, GpuMachine, Machine};
 use syncscope_core::run::IMPORTED;
 pub(crate) use syncscope_core::units::plural;
-use syncscope_core::{Case, Domain, Form, Group, Layout, Run, Scope};
+use syncscope_core::{Case, Domain, Form, Group, Layout, Placement, Run, Scope};
 
 use syncscope_core::sets::sets;
 
@@ -148,6 +148,14 @@ pub(crate) const EMPTY_KERNEL: &str = "empty";
 pub(crate) fn group(group: &Group) -> String {
     let text = group.to_string();
     if group.word().contains("# us") { text.replacen(" us", " µs", 1) } else { text }
+}
+
+/// The placement as a word. A list of CPUs is marked as such.
+pub(crate) fn placement(placement: &Placement) -> String {
+    match placement {
+        Placement::List(cpus) => format!("{} {placement}", if cpus.len() == 1 { "CPU" } else { "CPUs" }),
+        named => named.to_string(),
+    }
 }
 
 /// `shared`, `private/8`.

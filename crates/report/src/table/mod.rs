@@ -62,11 +62,11 @@ fn heading(data: &RunData, text: Text) -> Vec<String> {
         0 => String::new(),
         count => format!(", {} provisional", figure::grouped(count)),
     };
-    let [rows, planned] = [data.rows.len() as u64, data.run.planned].map(figure::grouped);
-    let noun = if data.run.planned == 1 { "case" } else { "cases" };
-    let cases = format!("{rows} of {planned} {noun}{provisional}");
+    let noun = |count: u64| format!("{} {}", figure::grouped(count), if count == 1 { "case" } else { "cases" });
+    let [rows, planned] = [data.rows.len() as u64, data.run.planned];
+    let cases = format!("{} of {}{provisional}", figure::grouped(rows), noun(planned));
     let state = match data.run.status {
-        Status::Done => data.damage.lost_rows.clone().unwrap_or_else(|| format!("complete, {rows} {noun}")),
+        Status::Done => data.damage.lost_rows.clone().unwrap_or_else(|| format!("complete, {}", noun(rows))),
         Status::Running => format!("not finished: {cases}"),
         Status::Interrupted => format!("interrupted: {cases}"),
         Status::BudgetSpent => format!("stopped by its budget: {cases}"),

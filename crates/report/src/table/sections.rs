@@ -244,7 +244,7 @@ fn words(case: &Case) -> [String; WORDS] {
     [
         text(case.dtype),
         case.layout.map(naming::layout).unwrap_or_default(),
-        text(case.placement.as_ref().map(placement)),
+        text(case.placement.as_ref().map(naming::placement)),
         text(case.scope),
         case.space.map(|space| format!("{space} mem")).unwrap_or_default(),
         text(case.order),
@@ -253,14 +253,6 @@ fn words(case: &Case) -> [String; WORDS] {
         text(case.form),
         case.elements.map_or_else(|| text(case.work_in_words()), |elements| format!("{} elements", grouped(elements))),
     ]
-}
-
-/// The placement as a word. A list of CPUs is marked as such.
-fn placement(placement: &Placement) -> String {
-    match placement {
-        Placement::List(_) => format!("CPUs {placement}"),
-        named => named.to_string(),
-    }
 }
 
 impl Draft<'_> {
