@@ -22,9 +22,21 @@ const FAMILIES: [(&str, &str); 10] = [
 /// The name of what a case measures: `barrier`, `atomic add of f64`.
 pub(super) fn name(case: &Case) -> String {
     let family = FAMILIES.iter().find(|(_, id)| *id == case.primitive);
-    let name = family.map_or_else(|| short_name(&case.primitive), |(name, _)| name);
+    // A condvar hands over, and wakes.
+    let what = match case.domain_and_family().1 {
+        "handoff" => " hand-off",
+        "wake" => " wake-up",
+        _ => "",
+    };
+    let name = family.map_or_else(|| format!("{}{what}", short_name(&case.primitive)), |(name, _)| (*name).to_owned());
     let float = case.dtype.filter(|dtype| dtype.is_floating()).map(|dtype| format!(" of {dtype}"));
     format!("{name}{}", float.unwrap_or_default())
+}
+
+/// Whether the primitive stands for its family.
+fn stands_for_family(contrast: &Contrast<'_>) -> bool {
+    let case = contrast.data.case(contrast.rows[0]);
+    FAMILIES.iter().any(|(_, id)| *id == case.primitive)
 }
 
 /// The row of the usual case that fits, in its default form.
@@ -34,6 +46,7 @@ pub(super) fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usiz
 }
 
 /// The same operation in two places.
+#[derive(Clone, Copy)]
 pub(super) struct Contrast<'a> {
     data: &'a RunData,
     /// The rows of the one and of the other place.
@@ -150,9 +163,10 @@ pub(super) fn take_longer(
     said(all, |one| one.in_words(instead(one)), times, |words| format!("{what}, {words}."))
 }
 
-/// What certainly takes longer or shorter, with both figures.
+/// What certainly takes longer or shorter, with both figures: of each family what stands for it.
 pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Outcome> {
-    said(all, Contrast::instead, |both| both.more.to_string(), text)
+    let all: Vec<Contrast<'_>> = all.iter().copied().filter(stands_for_family).collect();
+    said(&all, Contrast::instead, |both| both.more.to_string(), text)
 }
 
 /// The contrasts of which there is something to say, under a heading from the first.
@@ -173,7 +187,7 @@ fn said<'a>(
 pub(super) fn cell(data: &RunData, index: usize) -> Cell {
     let row = &data.rows[index];
     let cpus = row.case.placement.as_ref().filter(|own| matches!(own, Placement::List(_)));
-    Cell { detail: cpus.map(|list| format!("CPUs {list}")), ..Cell::of(row, index) }
+    Cell { detail: cpus.map(naming::placement), ..Cell::of(row, index) }
 }
 
 /// A family of threads in two teams, each a placement and a number of threads.

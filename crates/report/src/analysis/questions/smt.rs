@@ -97,7 +97,9 @@ fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
         let other = near.or_else(|| all.into_iter().flatten().next().filter(|_| !has_unknown))?;
         Some(Contrast::of(data, other, one_core?))
     };
-    by_class(data).into_iter().filter_map(on).collect()
+    // Threads with a line each do not meet.
+    let is_met = |one: &Contrast<'_>| !matches!(data.case(one.rows[0]).layout, Some(Layout::Private { .. }));
+    by_class(data).into_iter().filter_map(on).filter(is_met).collect()
 }
 
 fn pairs_on_one_core(data: &RunData) -> Option<Outcome> {
@@ -256,6 +258,20 @@ mod tests {
         ];
         let sentence = "Two threads on one core instead of two: a hand-off takes 6.00 ns instead of 48.0 ns and a \
                         wake-up takes 5.10 µs instead of 3.20 µs.";
-        assert_eq!(said(pairs_on_one_core, rows), Some(Ok(sentence.into())));
+        assert_eq!(said(pairs_on_one_core, rows.clone()), Some(Ok(sentence.into())));
+        // The sentence has what stands for a family, the table all that meet, each with a name of its own.
+        let apart = |cpus: &[u32], group, ns| {
+            let of = on("cpu.atomic.add", group, cpus, ns);
+            Row { case: Case { layout: Some(Layout::Private { stride: 16 }), ..of.case.clone() }, ..of }
+        };
+        let others = ["cpu.handoff.condvar", "cpu.wake.condvar"]
+            .map(|id| [on(id, "same_core", &[0, 8], 900.0), on(id, "same_l3", &[0, 1], 2000.0)]);
+        let private = vec![apart(&[0, 8], "same_core", 9.0), apart(&[0, 1], "same_l3", 5.0)];
+        let all = [rows, others.concat(), private].concat();
+        assert_eq!(said(pairs_on_one_core, all.clone()), Some(Ok(sentence.into())));
+        let charts = decision("decide-smt", &data(all)).unwrap().charts;
+        let Some(Spec::Table { lines, .. }) = charts.last() else { panic!("a table") };
+        let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
+        assert_eq!(labels, ["hand-off", "wake-up", "condvar hand-off", "condvar wake-up"]);
     }
 }
