@@ -486,6 +486,15 @@ mod tests {
         assert_eq!(contended(&rows, 0), Some(4));
         assert_eq!(contended(&rows, 8), Some(3), "16 threads do not fit 8 hardware threads");
         assert_eq!(contended(&rows[4..], 1), None, "an oversubscribed row is no figure of the machine");
+        let close = |id| Case { threads: Some(2), placement: Some(Placement::Close), ..Case::new(id) };
+        let pair = [HANDOFF, "cpu.wake.futex"].map(|id| Row::unmeasured(close(id), Verdict::Resolved));
+        for (rung_of, cpus, expected) in
+            [("handoff.close", 2, Some(0)), ("wake", 2, Some(1)), ("handoff.close", 1, None), ("wake", 1, None)]
+        {
+            let mut data = data(&pair);
+            data.run.machine.cpu.hardware_threads = cpus;
+            assert_eq!(rung(&data, rung_of).map(|selected| selected.row), expected, "{rung_of} of {cpus}");
+        }
     }
 
     #[test]

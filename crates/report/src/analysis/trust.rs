@@ -99,7 +99,7 @@ fn load(data: &RunData) -> Option<String> {
 }
 
 /// How many CPUs the run might use.
-fn cpus(data: &RunData) -> usize {
+pub(crate) fn cpus(data: &RunData) -> usize {
     list_length(&data.run.environment.allowed_cpus).unwrap_or(data.run.machine.cpu.hardware_threads as usize)
 }
 

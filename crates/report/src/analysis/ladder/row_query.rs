@@ -75,7 +75,7 @@ impl Fit {
             Self::Threads(wanted) => case.threads == Some(wanted),
             Self::MoreThan(least) => threads > least,
             Self::Team => threads > 1 && machine.holds(threads) && !is_pair,
-            Self::Pair(wanted) => is_pair == wanted,
+            Self::Pair(wanted) => is_pair == wanted && machine.holds(threads),
             Self::NoGroup => case.group.is_none(),
             Self::Group(group) => case.in_group(group),
             Self::OneBlock(threads) => is_one_block(case, threads) && case.mode != Some(Mode::Throughput),

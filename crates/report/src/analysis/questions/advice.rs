@@ -16,6 +16,7 @@ use super::{WITHOUT_INTERVALS, adviser, lacks_intervals};
 use crate::analysis::compare::Comparison;
 use crate::analysis::contest::Win;
 use crate::analysis::matrix::{PAIR_CLASSES, PairClass};
+use crate::analysis::trust::cpus;
 
 words! {
     /// What a program needs.
@@ -449,6 +450,14 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
             ("the run found no GPU on its machine".to_owned(), None)
         }
         Err(reason) => (reason.to_owned(), None),
+        Ok(_)
+            if is_of_teams(need)
+                && on == Domain::Cpu
+                && cpus(data) == 1
+                && asked.threads.is_none_or(|asked| asked == 1) =>
+        {
+            ("threads on a single CPU do not run at the same time".to_owned(), None)
+        }
         Ok(options) => {
             let (side, threads) = (side_name(on), asked.threads.filter(|threads| can_have_team(need, on, *threads)));
             let at = threads.map(|threads| format!(" at {}", plural(threads, "thread"))).unwrap_or_default();
@@ -469,6 +478,11 @@ fn can_have_team(need: Need, on: Domain, threads: u32) -> bool {
         Need::Protect => true,
         _ => threads > 1,
     }
+}
+
+/// Whether what meets a need takes several threads that run at the same time.
+const fn is_of_teams(need: Need) -> bool {
+    matches!(need, Need::CountEvents | Need::Phases)
 }
 
 /// `CPU`, `GPU`.

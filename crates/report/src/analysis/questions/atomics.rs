@@ -117,6 +117,8 @@ const SEPARATE_BYTES: usize = 64;
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
+    // One thread has nothing to scale to.
+    let cpu = if cpu.iter().any(|index| data.case(*index).threads > Some(1)) { cpu } else { Vec::new() };
     let gpu = on_one_path(data, one_line_each(data, &gpu_rows(data), label, sizes));
     let lines = |rows: &[usize], x: fn(&Case) -> u64| plain(series(data, rows, label, x, Point::total_rate));
     let charts = both_sides(
@@ -366,6 +368,14 @@ mod tests {
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn one_thread_scales_to_nothing() {
+        let alone = vec![add(Layout::Shared, 1, 5.0, 2e8), add(Layout::Private { stride: 16 }, 1, 5.0, 2e8)];
+        assert!(decision("decide-atomics", &data(alone.clone())).is_none());
+        let both = [alone, vec![add(Layout::Shared, 2, 20.0, 1e8)]].concat();
+        assert!(decision("decide-atomics", &data(both)).is_some());
     }
 
     #[test]

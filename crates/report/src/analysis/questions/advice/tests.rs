@@ -30,6 +30,23 @@ fn asked(data: &RunData, need: Need, threads: Option<u32>) -> Vec<Advice> {
     advise(data, need, Asked { threads, ..Asked::default() })
 }
 
+/// No command measures what takes several CPUs.
+#[test]
+fn a_single_cpu_is_no_team() {
+    let mut data =
+        run(vec![lock("ticket", 1, 10.0), row(close("cpu.barrier.std", 1), 5.0), row(close("cpu.atomic.add", 1), 5.0)]);
+    let names_a_command = |data: &RunData, need| missing(&asked(data, need, None)).contains("syncscope run");
+    for need in [Need::Phases, Need::CountEvents] {
+        data.run.environment.allowed_cpus = "0-1".to_owned();
+        assert!(names_a_command(&data, need), "{need}");
+        data.run.environment.allowed_cpus = "3".to_owned();
+        assert!(!names_a_command(&data, need), "{need}");
+        let oversubscribed = asked(&data, need, Some(2));
+        assert!(missing(&oversubscribed).contains("--threads 2"), "two threads can be measured if one asks for them");
+    }
+    assert!(names_a_command(&data, Need::Reduce), "some reductions have one thread");
+}
+
 /// The one answer that takes something.
 fn choice(answers: &[Advice]) -> &Choice {
     let [Advice { decision: Decision { choice: Some(choice), .. }, .. }] = answers else { panic!("{answers:?}") };
