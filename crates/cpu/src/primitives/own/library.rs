@@ -102,14 +102,14 @@ impl Loops {
     }
 }
 
+/// What to do where what was compiled may not run.
+pub(super) const NOEXEC: &str =
+    " (its file system may be mounted noexec: set TMPDIR to a folder in which programs may run)";
+
 /// Why a compiled operation cannot be loaded: libloading says only which call failed, and its source why.
 fn unloaded(error: &libloading::Error) -> String {
     let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    let remedy = if reason.contains("failed to map segment") {
-        " (its file system may be mounted noexec: set TMPDIR to a folder in which programs may run)"
-    } else {
-        ""
-    };
+    let remedy = if reason.contains("failed to map segment") { NOEXEC } else { "" };
     format!("the compiled operation cannot be loaded: {reason}{remedy}")
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::io;
 use std::process::Command;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -11,9 +12,11 @@ use syncscope_core::{Dtype, OwnCheck, OwnOperation};
 use syncscope_host::child_process::{self, Ended, Killed};
 use syncscope_host::end::End;
 use syncscope_host::guard::{temporary_folder, temporary_folder_in};
+use syncscope_host::limits;
 use tempfile::TempDir;
 
 use super::inspection::body_of;
+use super::library::NOEXEC;
 use super::source::{CompilerOf, LIMIT, compiler_among, compiler_of, explained, functions, is_cancelled, text};
 use syncscope_machine::c_compiler;
 
@@ -182,7 +185,9 @@ impl Trials {
         let of = |line: &String| {
             let mut words = line.split([' ', ';']).filter(|word| !word.is_empty());
             let first = words.next().filter(|word| !word.ends_with(':'))?;
-            let more = ["lock", "rep", "call", "bl", "dmb", "dsb"].contains(&first).then(|| words.next()).flatten();
+            let more = (CALLS.contains(&first) || ["lock", "rep", "dmb", "dsb"].contains(&first))
+                .then(|| words.next())
+                .flatten();
             Some(more.map_or_else(|| first.to_owned(), |more| format!("{first} {more}")))
         };
         code.iter().filter_map(of).collect()
@@ -214,7 +219,7 @@ impl Trials {
         let is_foreign = self.is_foreign.get().copied().unwrap_or_else(|| self.assembly(own).is_ok_and(seen));
         let compiler = compiler_among(own, self.dtype, false, !is_foreign)?;
         let modelled = OwnOperation { includes: format!("{OF_MODEL}{}", own.includes), ..own.clone() };
-        let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-Wno-tsan"];
+        let options = ["-O1", "-g", "-fsanitize=thread", "-fno-optimize-sibling-calls", "-w"];
         let text = functions(&modelled) + &trial_of(own, Program::Model)?;
         let assembly = assembly(own, &compiler, &text, &options)?;
         if let Some(reason) = outside_of_model(&assembly) {
@@ -292,8 +297,11 @@ const MOST_THREADS: usize = 4;
 /// What a program says.
 fn run(command: &mut Command, time: Duration) -> Result<String, String> {
     let limit = time * PATIENCE + MOMENT;
-    let Ended { status, messages } =
-        child_process::run_within(command, limit, is_cancelled).map_err(|error| error.to_string())?;
+    let ended = child_process::run_within(command, limit, is_cancelled);
+    let Ended { status, messages } = ended.map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => format!("its program cannot be started: {error}{NOEXEC}"),
+        _ => format!("its program cannot be started: {error}{}", limits::remedy(&error)),
+    })?;
     match status {
         Ok(End::Code(0)) => Ok(messages),
         Ok(end) => Err(format!("its process {end}")),
@@ -304,13 +312,17 @@ fn run(command: &mut Command, time: Duration) -> Result<String, String> {
     }
 }
 
+/// The instructions that call a function, as gcc and as clang name them, and on AArch64.
+const CALLS: [&str; 3] = ["call", "callq", "bl"];
+
 /// What an operation calls and the model does not know.
 fn outside_of_model(assembly: &str) -> Option<String> {
     const WIDE: &str = "__tsan_atomic128";
     const UNKNOWN: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", WIDE];
     let words = assembly.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
-        ["call", "bl", "jmp", "b"].contains(&words.next()?).then_some(words.next()?)
+        let first = words.next()?;
+        (CALLS.contains(&first) || ["jmp", "b"].contains(&first)).then_some(words.next()?)
     });
     let name = |word: &'_ str| UNKNOWN.iter().any(|begin| word.starts_with(begin));
     let found = words.map(|word| word.split('@').next().unwrap_or(word)).find(|word| name(word))?;
@@ -330,7 +342,7 @@ fn with_sites(assembly: &str) -> String {
                 let mut numbers = words.filter_map(|word| word.parse::<u32>().ok());
                 place = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
             }
-            Some("call" | "bl") if line.contains("__tsan_") => {
+            Some(name) if CALLS.contains(&name) && line.contains("__tsan_") => {
                 number += 1;
                 let _ = writeln!(text, ".Lsyncscope_site_{number}:");
                 let _ = writeln!(table, "\t.quad .Lsyncscope_site_{number}\n\t.long {}\n\t.long {}", place.0, place.1);
@@ -355,4 +367,28 @@ fn files_of(assembly: &str, own: &OwnOperation) -> BTreeMap<i32, Option<String>>
         (is_own || is_included(file)).then(|| (number, (!is_own).then(|| file.to_owned())))
     };
     assembly.lines().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Clang has another name for a call than gcc: what the model does not know would be refuted by it.
+    #[test]
+    fn calls_are_seen_whatever_a_compiler_names_them() {
+        for call in ["call\tf@PLT", "callq\tf@PLT", "bl\tf", "jmp\tf@PLT", "b\tf"] {
+            let of = |name: &str| format!("operation:\n\t.loc\t1 7 3\n\t{}\n", call.replace('f', name));
+            assert_eq!(outside_of_model(&of("pthread_mutex_lock")).as_deref(), Some("it calls `pthread_mutex_lock`"));
+            assert_eq!(outside_of_model(&of("__tsan_atomic32_store")), None);
+            let is_jump = call.starts_with(['j', 'b']) && !call.starts_with("bl");
+            assert_eq!(with_sites(&of("__tsan_atomic32_store")).contains("\t.long 1\n\t.long 7"), !is_jump, "{call}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_cannot_be_started_says_what_to_do() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = run(&mut Command::new(file.path()), Duration::ZERO).unwrap_err();
+        assert!(error.contains("set TMPDIR to a folder in which programs may run"), "{error}");
+    }
 }
