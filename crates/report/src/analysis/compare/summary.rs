@@ -1,5 +1,7 @@
 //! What changed, in a few sentences: families and primitives that changed together, largest first, and what could not have been seen.
 
+use std::collections::BTreeSet;
+
 use super::case::{Change, ComparedCase, by_family};
 use crate::figure::{self, percent};
 use crate::naming::{enumeration, plural};
@@ -53,7 +55,7 @@ pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<Strin
         .collect()
 }
 
-/// Families of which all changes have one direction; of others, their primitives.
+/// Families of which several primitives changed, all in one direction; of others, their primitives.
 fn groups<'c>(cases: &'c [ComparedCase<'_>]) -> Vec<Group<'c>> {
     let is_change = |case: &&&ComparedCase<'_>| matches!(case.change, Change::Slower | Change::Faster);
     let group = |name: &str, of: &[&'c ComparedCase<'_>], change: &'c Change| {
@@ -66,7 +68,8 @@ fn groups<'c>(cases: &'c [ComparedCase<'_>]) -> Vec<Group<'c>> {
         let mut changes: Vec<&Change> = all.iter().filter(is_change).map(|case| &case.change).collect();
         changes.sort();
         changes.dedup();
-        if let [change] = changes[..] {
+        let primitives: BTreeSet<&str> = all.iter().filter(is_change).map(|case| &*case.a.case.primitive).collect();
+        if let ([change], true) = (&changes[..], primitives.len() > 1) {
             return group(&family, &all, change).into_iter().collect();
         }
         let of_primitive = sets(all.iter().map(|case| (case.a.case.primitive.as_str(), *case)));
@@ -175,7 +178,7 @@ mod tests {
         ]);
         assert_eq!(found[0], "some cases are slower in B: gpu.launch.stream costs 1.30 times as much (1 of 1 case)");
         let faster = "some cases are faster in B: gpu.launch.programmatic costs 0.400 times as much (1 of 1 case), gpu.cluster \
-                      0.490 times (2 of 2 cases) and gpu.fence 0.800 times (1 of 2 cases)";
+                      0.490 times (2 of 2 cases) and gpu.fence.block 0.800 times (1 of 1 case)";
         assert_eq!(found[1], faster);
         let open = "in half of the 3 other cases (same or undecided), these runs would have detected a slowdown by a factor of 1.40 \
                     or more; in more than one in ten, no slowdown at all";
