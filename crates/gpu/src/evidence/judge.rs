@@ -1,5 +1,6 @@
 //! Whether the timed regions of baseline and test differ by the expected instructions.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use syncscope_core::{Counted, Evidence, Receipt};
@@ -46,16 +47,24 @@ pub(super) fn difference(baseline: &Region, test: &Region, unroll: u32) -> Evide
     Evidence::Present { summary: format!("{name} {in_baseline}/{in_test}"), listing, receipt }
 }
 
-/// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`: both loops contain all
-/// instructions of their operations, and the test has more by exactly the added operations. Both may contain others of the same
-/// kind, from a context.
+/// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`, or several instructions that fit it
+/// with their own counts: both loops contain all instructions of their operations, and the test has more by exactly the added
+/// operations. Both may contain others of the same kind, from a context.
 fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'a str]) -> Option<(&'a str, String)> {
     patterns.iter().find_map(|&pattern| {
         let (in_baseline, in_test) = (baseline.count(pattern), test.count(pattern));
-        let found = test.body().iter().filter(|instruction| instruction.matches(pattern));
-        let name = most_frequent(found.map(|instruction| &instruction.mnemonic))?;
         let others = (in_baseline.checked_sub(counts[0])?, in_test.checked_sub(counts[1])?);
-        (others.0 == others.1).then(|| (pattern, format!("{name} {in_baseline}/{in_test}")))
+        let fitting = |region: &'_ Region| {
+            let fit = region.body().iter().filter(|instruction| instruction.matches(pattern));
+            histogram(fit.map(|instruction| instruction.mnemonic.clone()))
+        };
+        let before = fitting(baseline);
+        let pairs =
+            fitting(test).into_iter().map(|(name, count)| (before.get(&name).copied().unwrap_or(0), count, name));
+        let mut added: Vec<(usize, usize, String)> = pairs.filter(|(before, count, _)| count > before).collect();
+        added.sort_by_key(|(before, count, _)| Reverse(count - before));
+        let texts: Vec<String> = added.iter().map(|(before, count, name)| format!("{name} {before}/{count}")).collect();
+        (others.0 == others.1 && !texts.is_empty()).then(|| (pattern, texts.join(", ")))
     })
 }
 
@@ -170,6 +179,8 @@ mod tests {
     const CLOCK: u128 = 0x000f_cc00_0001_5000_0000_0000_0002_7805;
     /// `REDG.E.ADD.STRONG.GPU desc[UR4][R4.64], R7`.
     const RED: u128 = 0x0005_e200_0c10_e184_0000_0007_0400_798e;
+    /// `@P2 REDG.E.MAX.S32.STRONG.SYS desc[UR12][R10.64], R9`.
+    const MAX: u128 = 0x0003_e800_0d11_438c_0000_0009_0a00_298e;
     /// `NOP`.
     const NOP: u128 = 0x000f_e200_0000_0000_0000_0000_0000_7918;
     /// `EXIT`.
@@ -228,6 +239,23 @@ mod tests {
         let expected = ExpectedInstructions::of(&["REDG.ADD"]).times(2);
         assert_eq!(verdict(&[RED; 2], &[RED; 4], &expected, 1).0, "present");
         assert_eq!(verdict(&[RED; 1], &[RED; 2], &expected, 1).0, "elided");
+    }
+
+    #[test]
+    fn each_instruction_has_its_own_count() {
+        let expected = ExpectedInstructions::of(&["REDG"]).times(2);
+        let found = verdict(&[RED, MAX], &[RED, MAX, RED, MAX], &expected, 1);
+        assert_eq!(found.1, "REDG.E.ADD.STRONG.GPU 1/2, REDG.E.MAX.S32.STRONG.SYS 1/2");
+        let with_context = verdict(&[MAX, RED, RED], &[MAX, RED, RED, RED, RED], &expected, 1);
+        assert_eq!(with_context.1, "REDG.E.ADD.STRONG.GPU 2/4", "the other one is of both loops");
+    }
+
+    #[test]
+    fn functions_after_the_last_exit_are_of_the_kernel() {
+        let executed = |words: &[u128]| super::super::executed(&kernel(words)).count();
+        assert_eq!(executed(&[RED, EXIT, back(0), NOP, NOP]), 2);
+        assert_eq!(executed(&[RED, EXIT, RED, back(1), back(0), NOP]), 4);
+        assert_eq!(executed(&[NOP]), 0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod judge;
 
 use std::fmt;
 
+use syncscope_core::sets::in_groups;
 use syncscope_core::{Case, Evidence};
 use syncscope_sass::{Cubin, Instruction, Kernel, Region, SassError, most_registers, timed_region};
 
@@ -202,13 +203,14 @@ fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evide
 /// The evidence of reductions: the kernel that reads the vector must contain one of the expected instructions.
 fn in_first_kernel(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evidence, String> {
     let kernel = cubin.kernel("reduce").ok_or_else(|| "the kernel is not in the program".to_owned())?;
-    let (first, count) = (expected_in(kernel, expected).next(), expected_in(kernel, expected).count());
-    let name = first.map_or(expected.name(), |found| &found.mnemonic);
-    let summary = format!("{name} {count} of {} in the kernel", executed(kernel).count());
-    let listing = listing_of(kernel);
-    Ok(match first {
-        Some(_) => Evidence::Present { summary, listing, receipt: None },
-        None => Evidence::Elided { summary, listing },
+    let found = in_groups(expected_in(kernel, expected).map(|found| (&found.mnemonic, found)));
+    let counts: Vec<String> = found.iter().map(|(name, all)| format!("{name} {}", all.len())).collect();
+    let (all, listing) = (executed(kernel).count(), listing_of(kernel));
+    Ok(if counts.is_empty() {
+        Evidence::Elided { summary: format!("{} 0 of {all} in the kernel", expected.name()), listing }
+    } else {
+        let summary = format!("{} of {all} in the kernel", counts.join(", "));
+        Evidence::Present { summary, listing, receipt: None }
     })
 }
 
@@ -217,10 +219,11 @@ fn expected_in<'a>(kernel: &'a Kernel, expected: &ExpectedInstructions) -> impl 
     executed(kernel).filter(|found| expected.instructions.iter().any(|pattern| found.matches(pattern)))
 }
 
-/// The instructions before the padding, which is a branch to itself and NOPs after the last exit.
+/// The instructions before the padding, which is a branch to itself and NOPs. After the last exit there may be functions.
 fn executed(kernel: &Kernel) -> impl Iterator<Item = &Instruction> {
     let instructions = kernel.instructions();
-    let end = instructions.iter().rposition(|found| found.matches("EXIT")).map_or(0, |last| last + 1);
+    let is_padding = |found: &Instruction| found.matches("NOP") || found.target == Some(found.offset);
+    let end = instructions.iter().rposition(|found| !is_padding(found)).map_or(0, |last| last + 1);
     instructions[..end].iter()
 }
 
