@@ -345,10 +345,10 @@ mod tests {
         let mut part = part(0, "cpu.atomic.add");
         part.end_pass(20 * SECOND, None);
         let share = part.next_share(Preset::Quick.into(), 1, None).unwrap();
-        assert_eq!((share.first_pass, share.most_passes), (2, 1), "of 36 s, not another such pass is left");
+        assert_eq!((share.first_pass, share.most_passes), (2, 1), "of 30 s, not another such pass is left");
         part.end_share(1, SECOND);
         let share = part.next_share(Preset::Quick.into(), 1, None).unwrap();
-        assert_eq!((share.first_pass, share.time), (3, 15 * SECOND / 7));
+        assert_eq!((share.first_pass, share.time), (3, 9 * SECOND / 7));
     }
 
     /// The grids of papers on many CPUs have time for no more. Their intervals need the differences between processes too.

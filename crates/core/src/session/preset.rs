@@ -235,7 +235,7 @@ impl Preset {
         let Some(first) = cases.first() else { return PassSchedule::within(Duration::ZERO, MIN_BLOCKS) };
         let is_cpu = first.is_on_cpus();
         let seconds = match (is_cpu, self) {
-            (true, Self::Quick) => 36,
+            (true, Self::Quick) => 30,
             (true | false, Self::Standard) => 240,
             (true, Self::Paper) if cases.len() > LARGE_PLAN => 345,
             (true, Self::Paper) => 52,
