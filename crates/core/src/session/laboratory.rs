@@ -124,7 +124,7 @@ pub struct Share {
     pub(super) seed: u64,
     pub(super) first_pass: u32,
     pub(super) most_passes: u32,
-    /// A pass that is not the first begins within this time only.
+    /// A pass that is not the first is begun only if one that takes as long as the longest would end within this time.
     pub(super) time: Duration,
     /// Cases that another process has begun to measure.
     pub(super) cases: Vec<(Case, Calibration)>,
