@@ -11,7 +11,7 @@ use syncscope_core::run::provenance::{Disturbed, SessionRecord, StolenTime, Tool
 use syncscope_core::run::timestamp;
 use syncscope_cpu::CpuLaboratory;
 use syncscope_host::cpu_list;
-use syncscope_machine::conditions::State;
+use syncscope_machine::conditions::Changeable;
 use syncscope_machine::cpu_time::CpuCounters;
 use syncscope_mpi::MpiLaboratory;
 use syncscope_report::differences;
@@ -83,12 +83,12 @@ pub(crate) struct SessionStart {
     counters: Option<CpuCounters>,
     /// The CPUs that the processes of a launcher use here.
     cpus: Option<Vec<u32>>,
-    state: Option<State>,
+    changeable: Option<Changeable>,
 }
 
 /// What others may change meanwhile; `None` of a fake.
-fn state(laboratories: &Laboratories) -> Option<State> {
-    laboratories.cpu.as_ref().map(|cpu| State::here(&cpu.topology().allowed_cpus()))
+fn changeable(laboratories: &Laboratories) -> Option<Changeable> {
+    laboratories.cpu.as_ref().map(|cpu| Changeable::here(&cpu.topology().allowed_cpus()))
 }
 
 impl SessionStart {
@@ -102,13 +102,13 @@ impl SessionStart {
             load: cpu.and_then(CpuLaboratory::initial_load),
             counters: cpu.and_then(|cpu| cpu.cpu_counters(cpus.as_deref())),
             cpus,
-            state: state(laboratories),
+            changeable: changeable(laboratories),
         }
     }
 
     /// What to say where others have changed something since then.
     pub(crate) fn change(&self, laboratories: &Laboratories) -> Option<String> {
-        let change = self.state.as_ref()?.change(&state(laboratories)?)?;
+        let change = self.changeable.as_ref()?.change(&changeable(laboratories)?)?;
         Some(format!("this changed while the run measured ({change}): its figures are of both; measure again"))
     }
 

@@ -12,9 +12,9 @@ use crate::system::{System, settings};
 /// What others may change while a process measures: the kernel's settings, the time that control groups grant, what is unusual of the
 /// process. Each has its value.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct State(BTreeMap<String, String>);
+pub struct Changeable(BTreeMap<String, String>);
 
-impl State {
+impl Changeable {
     /// That of this process, which measures on these CPUs, and of the system.
     pub fn here(cpus: &[u32]) -> Self {
         Self::of(&System::default(), cpus)
@@ -53,19 +53,19 @@ pub struct Conditions {
     preloaded: Vec<String>,
     /// The file that runs.
     program: Option<[u64; 2]>,
-    state: State,
+    changeable: Changeable,
 }
 
 impl Conditions {
     /// Those of this process, which measures on these CPUs.
     pub fn here(cpus: Vec<u32>) -> Self {
-        let state = State::here(&cpus);
-        Self { cpus, variables: variables(), preloaded: preloaded(), program: program_identity(), state }
+        let changeable = Changeable::here(&cpus);
+        Self { cpus, variables: variables(), preloaded: preloaded(), program: program_identity(), changeable }
     }
 
     /// What others have changed of them since; `None` where nothing.
     pub fn change(&self) -> Option<String> {
-        self.state.change(&State::here(&self.cpus))
+        self.changeable.change(&Changeable::here(&self.cpus))
     }
 
     /// What differs `here` from what was meant; `None` where nothing does.
@@ -83,7 +83,7 @@ impl Conditions {
         if self.preloaded != here.preloaded {
             return Some("other libraries were preloaded".to_owned());
         }
-        if let Some(change) = self.state.change(&here.state) {
+        if let Some(change) = self.changeable.change(&here.changeable) {
             return Some(format!("it has {change}"));
         }
         let names: BTreeSet<&String> = self.variables.keys().chain(here.variables.keys()).collect();
@@ -103,7 +103,7 @@ mod tests {
             variables: [("OMP_NUM_THREADS".to_owned(), "2".to_owned())].into(),
             preloaded: vec![],
             program: Some([1, 2]),
-            state: State::default(),
+            changeable: Changeable::default(),
         };
         let with = |change: fn(&mut Conditions)| {
             let mut other = meant.clone();
@@ -116,7 +116,8 @@ mod tests {
         assert!(with(|other| other.program = Some([1, 3])).unwrap().contains("another program file"));
         assert!(with(|other| other.preloaded = vec!["a.so".into()]).unwrap().contains("preloaded"));
         assert!(with(|other| other.variables.clear()).unwrap().contains("OMP_NUM_THREADS"));
-        let nice = |other: &mut Conditions| other.state = State([("nice".to_owned(), "19".to_owned())].into());
+        let nice =
+            |other: &mut Conditions| other.changeable = Changeable([("nice".to_owned(), "19".to_owned())].into());
         assert_eq!(with(nice).unwrap(), "it has nice: 19 instead of not set");
     }
 
@@ -132,12 +133,12 @@ mod tests {
             ("proc/sys/kernel/numa_balancing", "0"),
             ("proc/self/timerslack_ns", "50000"),
         ];
-        let state = |files: &[(&str, &str)]| {
+        let changeable = |files: &[(&str, &str)]| {
             let (_root, system) = crate::system::tests::system(files);
-            State::of(&system, &[0])
+            Changeable::of(&system, &[0])
         };
-        let begun = state(&files);
-        assert_eq!(begun.change(&state(&files)), None);
+        let begun = changeable(&files);
+        assert_eq!(begun.change(&changeable(&files)), None);
         for (path, content, change) in [
             ("cpu.max", "30000 100000", "CPU quota: 0.3 CPUs instead of not set"),
             ("scaling_governor", "powersave", "governor: powersave instead of performance"),
@@ -147,7 +148,7 @@ mod tests {
             ("timerslack_ns", "1", "timer slack in ns: 1 instead of not set"),
         ] {
             let changed = files.map(|(file, old)| (file, if file.ends_with(path) { content } else { old }));
-            assert_eq!(begun.change(&state(&changed)).as_deref(), Some(change));
+            assert_eq!(begun.change(&changeable(&changed)).as_deref(), Some(change));
         }
     }
 }
