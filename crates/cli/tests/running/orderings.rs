@@ -21,6 +21,10 @@ fn tables(folder: &Path, words: &[&str]) -> String {
     let output = measure(folder, words);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(!stderr(&output).contains("damaged"), "{}", stderr(&output));
+    // Each row is told of once, when all is known that the command finds out about it.
+    let told = stderr(&output).matches("note: line ").count();
+    let rows = stdout(&output).lines().filter(|line| line.contains(" → ")).count();
+    assert!(told <= rows, "{told} notes on {rows} rows: {}", stderr(&output));
     stdout(&output)
 }
 

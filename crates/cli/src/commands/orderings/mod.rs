@@ -312,11 +312,11 @@ impl Study {
                     if row.price != Price::SameInstructions {
                         tested.push((self.table.rows.len(), &variant.own));
                     }
-                    // The tests on a GPU come later.
-                    let is_known = side.is_gpu() || row.price == Price::SameInstructions;
+                    let is_known = row.price == Price::SameInstructions;
                     self.table.rows.push(row);
-                    if is_known {
-                        self.tell(self.table.rows.len() - 1);
+                    // The tests on a GPU come later.
+                    if is_known || side.is_gpu() {
+                        self.tell(self.table.rows.len() - 1, is_known);
                     }
                 }
                 Err(why) => {
@@ -339,7 +339,7 @@ impl Study {
         for ((number, own), test) in tested.into_iter().zip(tests) {
             let hangs = matches!(test, Test::Hangs(_));
             self.table.rows[number].test = Some(test);
-            self.tell(number);
+            self.tell(number, true);
             if hangs {
                 self.table.rows[number].price = Price::NotMeasured("it hangs".to_owned());
             } else {
@@ -349,12 +349,14 @@ impl Study {
         Ok(())
     }
 
-    fn tell(&mut self, number: usize) {
+    /// Shows what is being tried and, once all of a row is known, where nothing can be drawn, the row.
+    fn tell(&mut self, number: usize, is_known: bool) {
         let row = &self.table.rows[number];
         let text = format!("line {}, {} → {}", row.line, row.ordering, row.variant);
         match &mut self.progress {
             Some(progress) => progress.show(&text),
-            None => terminal::note(&format!("{text}: {}", row.needed(&self.table.subject))),
+            None if is_known => terminal::note(&format!("{text}: {}", row.needed(&self.table.subject))),
+            None => {}
         }
     }
 
