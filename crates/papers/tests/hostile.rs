@@ -140,7 +140,7 @@ impl Hostile {
         places.iter().map(String::as_str).filter(is_read).collect()
     }
 
-    /// Draws the tables with this cell in each of these sets of columns: four sets at a time where every line is still read. A lost
+    /// Draws the tables with this cell in each of these sets of columns: eight sets at a time where every line is still read. A lost
     /// line would hide what the other sets do.
     fn draw_with(&self, sets: &[Vec<Column>], cell: &str, lines: usize, markup: Option<&str>) {
         let is_whole = |set: &[Column]| {
@@ -158,7 +158,7 @@ impl Hostile {
             restore(set);
             is_whole
         });
-        for some in whole.chunks(4) {
+        for some in whole.chunks(8) {
             let together: Vec<Column> = some.iter().flat_map(|set| set.iter().cloned()).collect();
             if is_whole(&together) {
                 draw(&together);
@@ -255,7 +255,7 @@ fn integers_of_run_json() {
         let read = hostile.read_with(&found, &value);
         let is_any = |place: &str| place == "/seed" || place.ends_with("_bytes") || place.ends_with("_celsius");
         assert!(number < 3 || read.iter().all(|place| is_any(place)), "{extreme} is read: {read:?}");
-        for places in read.chunks(8) {
+        for places in read.chunks(16) {
             hostile.write_with(places, &value);
             assert!(hostile.is_drawn(None), "{extreme}: {places:?}");
         }
@@ -370,7 +370,7 @@ fn strings() {
         let value = json!(payload);
         let read = hostile.read_with(&found, &value);
         assert!(read.len() > 20, "{payload:.20}: only {read:?}");
-        for places in read.chunks(if payload.len() > 100 { 4 } else { 8 }) {
+        for places in read.chunks(if payload.len() > 100 { 8 } else { 16 }) {
             hostile.write_with(places, &value);
             assert!(hostile.is_drawn(Some(MARKUP)), "{payload:.20}: {places:?}");
         }
