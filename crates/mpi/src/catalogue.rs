@@ -35,7 +35,7 @@ static ENTRIES: [Entry; 4] = [
     Entry {
         primitive: Primitive {
             id: "mpi.barrier.blocking",
-            summary: "`MPI_Barrier` of processes",
+            summary: "`MPI_Barrier` across processes",
             operation: "one barrier across all processes of the case",
             source: "MPI 4.1, 6.3 Barrier Synchronization",
             facts: FACTS,
@@ -68,9 +68,9 @@ static ENTRIES: [Entry; 4] = [
     Entry {
         primitive: Primitive {
             id: "mpi.atomic.fetch_op",
-            summary: "`MPI_Fetch_and_op` and `MPI_Win_flush`: all other processes add to a counter in the memory of \
-                      the first",
-            operation: "one addition by each of these processes, complete at the target",
+            summary: "`MPI_Fetch_and_op` and `MPI_Win_flush`: all processes but the first add to a counter in the \
+                      first one's memory",
+            operation: "one addition by each process but the first, complete at the target",
             source: "MPI 4.1, 12.3.4 Accumulate Functions",
             facts: Facts {
                 role: Role::Update,

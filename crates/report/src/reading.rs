@@ -228,7 +228,7 @@ pub(crate) const VERDICTS: [VerdictWords; 12] = [
         "NonAdditive",
         "doubt",
         "not additive",
-        "A second copy of the primitive does not cost as much as the first, so the figure holds only in this context.",
+        "A second copy of the primitive costs more or less than the first, so the figure holds only in this context.",
     ),
     verdict("Noisy", "doubt", "noisy", "The interval was still wide when time ran out."),
     verdict("Interfered", "doubt", "disturbed", "Too many pairs were excluded because they were disturbed."),
@@ -266,7 +266,7 @@ pub(crate) const SIGNS: [Sign; 7] = [
     Sign { text: "<", meaning: "an upper bound: the cost may be zero" },
     Sign { text: RANGE, meaning: "the interval alone, because it is wider than ±25 %" },
     Sign { text: NO_NUMBER, meaning: "the interval is wider than ±50 %, or too many pairs were excluded" },
-    Sign { text: "not additive", meaning: "a second copy does not cost the same as the first" },
+    Sign { text: "not additive", meaning: "a second copy costs more or less than the first" },
     Sign { text: PROVISIONAL, meaning: "some planned measurement blocks are missing" },
     Sign { text: KERNEL_LENGTH, meaning: "duration of the launched kernels (not included in the cost)" },
 ];

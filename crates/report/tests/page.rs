@@ -91,7 +91,7 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
     let decisions = data["runs"][0]["decisions"].as_array().unwrap();
     let sharing = decisions.iter().find(|one| one["id"] == "decide-false-sharing").unwrap()["note"].as_str().unwrap();
     assert_eq!(sharing.matches("at strides of").count(), 3, "{sharing}");
-    assert!(sharing.contains("as fast at strides of 8 (64 bytes) or more"), "{sharing}");
+    assert!(sharing.contains("as fast at strides of 8 elements (64 bytes) or more"), "{sharing}");
 }
 
 #[test]

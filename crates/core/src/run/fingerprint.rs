@@ -100,7 +100,7 @@ impl StateOfClass {
         if differ(1.0, *factor, LEAST_CHANGE) {
             return format!("{class} at {factor:.2} times the usual cost");
         }
-        format!("{class} with a mean cost at least 10 % above or below the usual one (the median is closer)")
+        format!("{class} at a mean cost at least 10 % off the usual one (less at the median)")
     }
 }
 
@@ -323,6 +323,6 @@ mod tests {
             found.matches("the usual state for 70 % of the run").count() == 1 && found.matches(" %").count() == 4,
             "{found}"
         );
-        assert!(found.contains("0.78 times") && found.ends_with("(the median is closer) for 10 %"), "{found}");
+        assert!(found.contains("0.78 times") && found.ends_with("(less at the median) for 10 %"), "{found}");
     }
 }

@@ -27,7 +27,7 @@ const FACTS: Facts = Facts {
 
 kinds! {
     /// A hint, or a call that hands over the CPU.
-    entry: "one spin hint by a thread that is not waiting for anything", FACTS;
+    entry: "one spin hint or system call by a thread with nothing to wait for", FACTS;
 }
 
 const INTEL: &str = "Intel SDM volume 2, 4.3";
@@ -162,7 +162,7 @@ static WORD: AtomicU32 = AtomicU32::new(0);
 /// least this.
 static FUTEX: Entry = entry(
     "cpu.wait.futex",
-    "Futex wait that returns at once because the word has a different value",
+    "Futex wait that returns at once because the word does not have the expected value",
     "Linux, futex(2)",
     cases,
     |_| {

@@ -111,7 +111,7 @@ static PTHREAD_BARRIER: Entry = passed(
 /// In theory: what `cpu.handoff.store_pingpong` costs between threads: caches hold physical addresses.
 static STORE: Entry = handed_off(
     "cpu.process.store_pingpong",
-    "Two processes take turns writing a shared variable; each polls it without pausing until its turn",
+    "Two processes take turns writing a shared variable; each spins on it without pausing until its turn",
     "nviennot, core-to-core-latency (read/write mode); Linux, memfd_create(2), mmap(2) with MAP_SHARED",
     of_two,
     handoff::workload_between_processes::<StoreToken>,
@@ -122,7 +122,7 @@ static STORE: Entry = handed_off(
 /// In theory: as `cpu.handoff.eventfd`, and a change of the address space where both processes share a CPU.
 static EVENTFD: Entry = handed_off(
     "cpu.process.eventfd",
-    "Two processes wake each other by writing to inherited eventfds; the waiter polls and then reads",
+    "Two processes wake each other by writing to inherited eventfds; the waiter sleeps in poll(2), then reads",
     "Linux, eventfd(2), poll(2)",
     of_two,
     handoff::workload_between_processes::<Events<Inherited>>,
@@ -132,7 +132,7 @@ static EVENTFD: Entry = handed_off(
 /// In theory: as `cpu.handoff.pipe`, and a change of the address space where both processes share a CPU.
 static PIPE: Entry = handed_off(
     "cpu.process.pipe",
-    "Two processes pass a number back and forth through pipes; the waiter polls and then reads",
+    "Two processes pass a number back and forth through pipes; the waiter sleeps in poll(2), then reads",
     "POSIX.1-2017, pipe; Linux, pipe(7), poll(2)",
     of_two,
     handoff::workload_between_processes::<Pipes<Inherited>>,

@@ -51,16 +51,16 @@ const FACTS: Facts = Facts {
 pub(crate) static PRIMITIVES: [Primitive; 2] = [
     Primitive {
         id: "gpu.multi.nccl_allreduce",
-        summary: "NCCL's sum of two floats (8 bytes) per device, which acts as a barrier across the devices' \
-                  streams; one process makes one call per device",
-        operation: "one sum over all devices, in a chain that the host queues",
+        summary: "NCCL all-reduce (sum) of two floats (8 bytes) per device, which acts as a barrier across the \
+                  devices' streams; one process makes one call per device",
+        operation: "one all-reduce across all devices, in a chain that the host queues",
         source: SOURCE,
         facts: FACTS,
     },
     Primitive {
         id: "gpu.multi.nccl_allreduce_graph",
-        summary: "NCCL's sum of two floats (8 bytes) per device, captured in one CUDA graph per device",
-        operation: "one sum over all devices, for which each device replays its graph",
+        summary: "NCCL all-reduce (sum) of two floats (8 bytes) per device, captured in one CUDA graph per device",
+        operation: "one all-reduce across all devices; each device replays a graph of several",
         source: SOURCE,
         facts: FACTS,
     },

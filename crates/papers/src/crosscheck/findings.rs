@@ -103,7 +103,7 @@ impl Agreement {
         [Executor::Gpu, Executor::Cpu].into_iter().filter_map(of).collect()
     }
 
-    /// `CPU: 17 of 18 rows agree with a second clock and with the known costs`.
+    /// `CPU: 17 of 18 rows agree with a second clock and with costs known in advance`.
     pub fn summary(&self) -> String {
         let count = match self.rows - self.objections.len() {
             1 if self.rows == 1 => "the only row agrees".to_owned(),
@@ -112,7 +112,7 @@ impl Agreement {
             agreeing => format!("{agreeing} of {} rows agree", self.rows),
         };
         let executor = self.executor.as_str().to_uppercase();
-        format!("{executor}: {count} with a second clock and with the known costs")
+        format!("{executor}: {count} with a second clock and with costs known in advance")
     }
 }
 
@@ -193,8 +193,8 @@ mod tests {
             row(),
         ];
         let [gpu, cpu] = &Agreement::of(&rows)[..] else { panic!("two executors") };
-        assert_eq!(gpu.summary(), "GPU: the only row agrees with a second clock and with the known costs");
-        assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with a second clock and with the known costs");
+        assert_eq!(gpu.summary(), "GPU: the only row agrees with a second clock and with costs known in advance");
+        assert_eq!(cpu.summary(), "CPU: 2 of 3 rows agree with a second clock and with costs known in advance");
         let [objection] = &cpu.objections[..] else { panic!("{:?}", cpu.objections) };
         assert!(objection.starts_with("integer multiplication, difference "), "{objection}");
         assert!(objection.ends_with(": 1.012 cycles by the inside clock, 1 expected"), "{objection}");

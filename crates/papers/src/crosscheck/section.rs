@@ -277,7 +277,7 @@ mod tests {
         let (_, text) = text(&[of_cpu(512, 1.02), of_cpu(51_200, 1.0)]);
         assert!(!text.contains("V100") && !text.contains("blocks"), "{text}");
         let first =
-            text.find("CPU: 1 of 2 rows agrees with a second clock and with the known costs. The inside clock is");
+            text.find("CPU: 1 of 2 rows agrees with a second clock and with costs known in advance. The inside clock is");
         let reason = text.find("Disagrees: integer addition, difference 512: 1.020 cycles by the inside clock, 1 expected.");
         assert!(first.is_some() && first < reason && reason < text.find("repeat difference"), "{text}");
         assert_eq!((text.matches(" no ").count(), text.matches(" yes ").count()), (1, 1), "{text}");

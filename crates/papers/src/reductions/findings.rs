@@ -86,7 +86,7 @@ pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
             format!("{elements} elements: (1) {one}, (2) {two}, (3) {three}, (4) {four}"),
         ),
         claim(
-            "Reduction 5, with several elements for each thread, outperforms all four.",
+            "Reduction 5, with several elements for each thread, outperforms the other four.",
             each_is_longer([first, second, third, fourth].map(|one| (one, fifth))),
             format!("{}, and the best of the four {}", time(fifth.ns), time(best)),
         ),

@@ -120,7 +120,7 @@ pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
         listed(others, "Dotted ticks mark values without an interval"),
         (!marks.is_empty()).then(|| {
             "All ticks on a line mark the same operation at the same size, the grey ones also for the same actor (mean, median or \
-             slowest thread). Where both runs recorded the instructions, those match too. Select a tick to see its run and figure."
+             slowest thread). Where both runs recorded their machine instructions, the instructions match too. Select a tick to see its run and figure."
                 .to_owned()
         }),
     ];

@@ -477,8 +477,7 @@ impl fmt::Display for Open {
                     Self::Overlap { basis, .. } => {
                         write!(out, "the {}intervals of {} overlap", basis.words(), few(names))?;
                     }
-                    _ if names.len() == 2 => write!(out, "the cheapest is either {} or {}", names[0], names[1])?,
-                    _ => write!(out, "any of {} may be the cheapest", few(names))?,
+                    _ => write!(out, "{} cannot be told apart", few(names))?,
                 }
                 match others {
                     0 => Ok(()),
@@ -615,7 +614,7 @@ mod tests {
             Row { run_to_run: Some(run_to_run), ..row }
         };
         let (ticket, ttas) = (in_processes(lock("ticket", 100.0)), lock("ttas", 101.0));
-        let unordered = "the cheapest is either ticket or ttas";
+        let unordered = "ticket and ttas cannot be told apart";
         assert_eq!(outcome(vec![ticket.clone(), in_processes(ttas.clone())]), Some(Err(unordered.into())));
         assert_eq!(outcome(vec![ticket, ttas]), Some(Err("the intervals of ticket and ttas overlap".into())));
     }

@@ -36,8 +36,8 @@ fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
     let mut primitives: Vec<&str> = lines.iter().map(|line| line.primitive.as_str()).collect();
     primitives.dedup();
     let charts: Vec<Chart> = primitives.iter().map(|primitive| chart(lines, primitive, &counts)).collect();
-    let note = "Shapes (blocks per multiprocessor × threads per block) are the paper's fastest, its general-purpose one and its \
-                slowest (32 × 64, or the next smaller measured block). In the paper, two V100s took 6.0 µs at \
+    let note = "The shapes (blocks per multiprocessor × threads per block) are the paper's fastest, general-purpose and slowest; the \
+                slowest is 32 × 64, or the largest measured block below. In the paper, two V100s took 6.0 µs at \
                 1 × 32, and up to five took about as long.";
     vec![
         Part::Charts(charts),

@@ -63,7 +63,9 @@ fn ten_questions_of_a_reader() {
     // 2. How does atomicAdd scale with threads? A line from one warp to all threads of the device, and one of CPU threads.
     let on_device = &series(&page, "decide-atomics", 1)[0]["points"];
     assert!(on_device.as_array().unwrap().len() >= 4, "{on_device}");
-    assert!(sentence(&page, "decide-atomics").contains("135,168 GPU threads perform 43.7 billion additions a second"));
+    assert!(
+        sentence(&page, "decide-atomics").contains("135,168 GPU threads perform 43.7 billion additions per second")
+    );
 
     // 3. Which lock at 16 threads? A sentence, a line for each lock, and how fair each is.
     assert!(

@@ -76,7 +76,7 @@ fn every_level_of_a_machine() {
         for text in [
             "Fairness of locks",
             "False sharing",
-            "at strides of 8 (64 bytes) or more",
+            "at strides of 8 elements (64 bytes) or more",
             "Block barriers by active warps",
         ] {
             assert!(dom.contains(text), "{text}");

@@ -14,7 +14,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, 
 /// linear in the number of threads. There is no system call as long as every thread has a CPU.
 static SENSE: Entry = barrier::spins(
     "cpu.barrier.sense",
-    "Central sense-reversing barrier: one atomic decrement; waiters spin, then yield",
+    "Central sense-reversing barrier: one atomic decrement per thread; waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 7",
     of_teams,
     |case| barrier::workload(case, |threads| SenseBarrier::new(threads, LIMIT), barrier::ONE_DECREMENT),
@@ -25,7 +25,7 @@ static SENSE: Entry = barrier::spins(
 /// part in every round, without an atomic read-modify-write. The critical path is the shortest of all barriers here.
 static DISSEMINATION: Entry = barrier::spins(
     "cpu.barrier.dissemination",
-    "Dissemination barrier: a plain store to one partner in each of log2(n) rounds; waiters spin, then yield",
+    "Dissemination barrier: one store to a partner in each of log2(n) rounds; waiters spin, then yield",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 9",
     of_teams,
     |case| barrier::workload(case, |threads| DisseminationBarrier::new(threads, LIMIT), barrier::PLAIN_STORES),
@@ -60,7 +60,7 @@ static FLAT: Entry = barrier::spins(
 /// all of them, who become runnable one after the other. No mutex, which `cpu.barrier.std` takes twice in each thread.
 static FUTEX: Entry = barrier::sleeps(
     "cpu.barrier.futex",
-    "Central barrier: one atomic decrement; waiters sleep on a futex until the last thread wakes them",
+    "Central barrier: one atomic decrement per thread; waiters sleep on a futex until the last thread wakes them",
     "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
      algorithm 7, on the count",
     of_teams,
@@ -78,8 +78,8 @@ static FUTEX: Entry = barrier::sleeps(
 /// Each signal across clusters is one of log2(c) of one thread, where the dissemination barrier sends all of its rounds anywhere.
 static CLUSTERS: Entry = barrier::spins(
     "cpu.barrier.clusters",
-    "Hierarchical barrier: a tree within each NUMA node, cache group or set of four CPUs; dissemination between them; \
-     one cache line to wake a group",
+    "Hierarchical barrier: a tree within each NUMA node, cache group or set of four threads; dissemination between the \
+     groups; one cache line per group for wake-up",
     "Gao et al., Optimizing Barrier Synchronization on ARMv8 Many-Core Architectures, IEEE CLUSTER 2021",
     of_teams,
     |case| {

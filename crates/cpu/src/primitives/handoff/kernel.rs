@@ -20,7 +20,7 @@ pub(in crate::primitives) struct Inherited;
 /// futex hand-off has two. What a program pays that waits for threads, timers and sockets in one place.
 pub(super) static EVENTFD: Entry = handoff::entry::<Events>(
     "cpu.handoff.eventfd",
-    "Two threads wake each other via eventfd writes; the waiter polls and then reads",
+    "Two threads wake each other by writing to eventfds; the waiter sleeps in poll(2), then reads",
     "Linux, eventfd(2), poll(2)",
 );
 
@@ -86,7 +86,7 @@ impl<E: Counters> Handoff for Events<E> {
 /// In theory: as an eventfd, with a buffer page and a mutex of the pipe, and four bytes that are copied in and out.
 pub(super) static PIPE: Entry = handoff::entry::<Pipes>(
     "cpu.handoff.pipe",
-    "Two threads pass a number back and forth through pipes; the waiter polls and then reads",
+    "Two threads pass a number back and forth through pipes; the waiter sleeps in poll(2), then reads",
     "Linux, pipe(2), poll(2)",
 )
 .beyond_quick();

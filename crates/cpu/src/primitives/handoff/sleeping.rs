@@ -96,7 +96,7 @@ impl Handoff for StdSignal {
 pub(super) static PARKING_LOT_CONDVAR: Entry = handoff::entry::<ParkingLotSignal>(
     "cpu.handoff.parking_lot_condvar",
     "Two threads wait for each other on a parking_lot condition variable",
-    "parking_lot::Condvar; run.json records the version",
+    "parking_lot::Condvar; run.json records the library's version",
 )
 .beyond_quick();
 
@@ -134,7 +134,7 @@ impl Handoff for ParkingLotSignal {
 /// condition variable.
 pub(super) static PARK: Entry = handoff::entry::<Parked>(
     "cpu.handoff.park",
-    "Two threads park in turn and unpark each other, as in the standard library",
+    "Two threads park in turn and unpark each other with std::thread::park and Thread::unpark",
     "Rust std::thread::park, std::thread::Thread::unpark",
 )
 .in_studies(&[handoff::ON_CPU_PAIRS]);

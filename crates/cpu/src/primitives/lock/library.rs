@@ -38,7 +38,7 @@ const ONE_BYTE_TWICE: Expected =
 static PARKING_LOT_MUTEX: Entry = lock::spins_then_sleeps(
     "cpu.lock.parking_lot_mutex",
     "parking_lot's mutex: one byte; waiters queue in a global table",
-    "parking_lot::Mutex; run.json records the version, because fairness changed between versions",
+    "parking_lot::Mutex; run.json records the library's version, because fairness changed between versions",
     lock::cases,
     parking_lot_workload,
 );

@@ -45,7 +45,7 @@ static TTAS: Entry = lock::spins(
 /// again before another one looks. Cheap for the team and unfair.
 static TTAS_BACKOFF: Entry = lock::spins(
     "cpu.lock.ttas_backoff",
-    "Test-and-test-and-set lock with exponential back-off: a waiter pauses 4 to 1,024 times between checks",
+    "Test-and-test-and-set lock with exponential back-off: 4 to 1,024 spin hints after each failed attempt",
     "Anderson, IEEE TPDS 1(1), 1990; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, 2.1",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|_| TtasLock::<1024>::new(LIMIT)), TAKEN_BY_A_SWAP),
@@ -122,7 +122,8 @@ static HEMLOCK: Entry = lock::spins(
 /// the third on, they queue as in an MCS lock.
 static QSPINLOCK: Entry = lock::spins(
     "cpu.lock.qspinlock",
-    "The Linux kernel's spinlock: one waiter spins on the lock word, the others in an MCS queue; all yield after a while",
+    "The Linux kernel's queued spinlock: the first waiter spins on the lock word, later ones join an MCS queue; \
+     waiters spin, then yield",
     "Linux, kernel/locking/qspinlock.c, in its form for 16,384 or more CPUs; Long and Zijlstra, 2014",
     lock::cases_of_one_type,
     |case| lock::workload_of_one_type(case, &Raw(|threads| QueuedSpinLock::new(threads, LIMIT)), TAKEN_BY_A_COMPARISON),
@@ -185,7 +186,7 @@ fn spin_park_workload(case: &Case) -> Option<Workload> {
 /// 65th acquisition crosses to another group. The price is the wait of the other groups.
 static COHORT: Entry = lock::spins(
     "cpu.lock.cohort",
-    "Cohort lock: two levels of ticket locks, passed up to 64 times within a NUMA node or cache group",
+    "Cohort lock: two levels of ticket locks; up to 64 hand-offs in a row stay within a NUMA node or cache group",
     "Dice, Marathe and Shavit, Lock Cohorting, PPoPP 2012 and ACM TOPC 1(2), 2015, C-TKT-TKT",
     cohort_cases,
     cohort_workload,

@@ -49,10 +49,10 @@ const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Rol
 const OPERATION: &str = "one wake-up, from the waker's call until the waiter runs; the waiter has slept for the set time \
                          (20 µs where the group names CPUs)";
 
-const OPERATION_OF_ALL: &str = "one wake-up of all waiters once they have slept for the set time, from the waker's call until the last waiter runs";
+const OPERATION_OF_ALL: &str = "one wake-up of all waiters, from the waker's call until the last waiter runs; the waiters have slept for the set time";
 
-const OPERATION_OF_ONE: &str = "one wake-up of one of several waiters, all asleep for the set time, from the waker's \
-                                call until that waiter runs";
+const OPERATION_OF_ONE: &str = "one wake-up of one of several waiters, from the waker's call until that waiter runs; \
+                                the waiters have slept for the set time";
 
 /// The group: how long the waiters have slept when the waker calls.
 const ASLEEP: &str = "asleep # us";

@@ -102,14 +102,14 @@ static SPIN: Entry = entry::<Watched<Hints<0>>>(
 /// In theory: half a hint more than without one, as the store falls anywhere in it.
 static HINT: Entry = entry::<Watched<Hints<1>>>(
     "cpu.wait.spin_hint",
-    "A waiter that executes std::hint::spin_loop between checks",
+    "A waiter that calls std::hint::spin_loop between checks",
     "Rust std::hint::spin_loop; Intel optimization manual, spin-wait loops",
 );
 
 /// In theory: eight hints more than without one.
 static HINTS: Entry = entry::<Watched<Hints<16>>>(
     "cpu.wait.spin_16_hints",
-    "A waiter that executes std::hint::spin_loop 16 times between checks",
+    "A waiter that calls std::hint::spin_loop 16 times between checks",
     "Rust std::hint::spin_loop",
 )
 .beyond_quick();

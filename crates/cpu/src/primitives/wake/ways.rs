@@ -91,7 +91,7 @@ impl<const ALL: bool> Way for FutexWord<ALL> {
 /// In theory: as `cpu.wake.futex`: the kernel takes the first of its list, however many there are.
 pub(super) static FUTEX_ONE_OF_ALL: Entry = wake::entry_of_all::<Tokens>(
     "cpu.wake.futex_one_of_all",
-    "The team's other threads sleep on a futex; a token and a futex call wake one of them",
+    "A store of a token and a futex call wake one of the team's other threads, which sleep on the futex",
     "Linux, futex(2); Drepper, Futexes Are Tricky, 2011",
 )
 .beyond_quick();
@@ -121,7 +121,7 @@ impl Way for Tokens {
 /// In theory: as `cpu.wake.futex_one_of_all`, and the mutex, which nobody else wants.
 pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens>(
     "cpu.wake.condvar_one_of_all",
-    "Once a token is set under the mutex, notify_one wakes one of the team's other threads, which sleep on a condition variable",
+    "The waker adds a token under the mutex, then calls notify_one; the team's other threads sleep on the condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 )
 .beyond_quick();
@@ -154,14 +154,14 @@ impl Way for GuardedTokens {
 /// In theory: the waker takes and frees the mutex, then a futex call. The waiter takes the mutex again before it goes on.
 pub(super) static CONDVAR: Entry = wake::entry::<StdSignal>(
     "cpu.wake.condvar",
-    "After a change under the mutex, notify_one wakes a thread asleep on a condition variable",
+    "The waker changes a value under the mutex, then calls notify_one; the waiter sleeps on the condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_signal",
 );
 
 /// In theory: as `cpu.wake.futex_all`, after which all waiters want the mutex, one after the other.
 pub(super) static CONDVAR_ALL: Entry = wake::entry_of_all::<StdSignal<true>>(
     "cpu.wake.condvar_all",
-    "After a change under the mutex, notify_all wakes the team's other threads, which sleep on a condition variable",
+    "The waker changes a value under the mutex, then calls notify_all; the team's other threads sleep on the condition variable",
     "Rust std::sync::Condvar; POSIX.1-2017, pthread_cond_broadcast",
 )
 .beyond_quick();
@@ -193,7 +193,7 @@ impl<const ALL: bool> Way for StdSignal<ALL> {
 /// In theory: an atomic exchange on the state of the waiter and a futex call. There is no lock.
 pub(super) static PARK: Entry = wake::entry::<Parked>(
     "cpu.wake.park",
-    "The waker stores a flag and unparks the waiting thread, as the standard library does",
+    "The waker stores a flag and calls Thread::unpark on the waiting thread",
     "Rust std::thread::park, std::thread::Thread::unpark",
 );
 
@@ -226,8 +226,8 @@ impl Way for Parked {
 /// threads lock, and sleeps on a futex of its own thread.
 pub(super) static PARKING_LOT: Entry = wake::entry::<ParkingLotSignal>(
     "cpu.wake.parking_lot",
-    "After a change under the mutex, notify_one wakes a thread asleep on parking_lot's condition variable",
-    "parking_lot::Condvar; run.json records the version",
+    "The waker changes a value under the mutex, then calls notify_one; the waiter sleeps on parking_lot's condition variable",
+    "parking_lot::Condvar; run.json records the library's version",
 )
 .beyond_quick();
 
@@ -253,7 +253,7 @@ impl Way for ParkingLotSignal {
 /// too: poll, in which it sleeps, and read, which takes the counter. More work in the kernel than a futex.
 pub(super) static EVENTFD: Entry = wake::entry::<Event>(
     "cpu.wake.eventfd",
-    "A write to an eventfd wakes a thread asleep in poll, which then reads the eventfd",
+    "A write to an eventfd wakes a thread asleep in poll(2); the thread then reads the eventfd",
     "Linux, eventfd(2), poll(2)",
 )
 .beyond_quick();
@@ -290,7 +290,7 @@ impl Way for Event {
 /// In theory: as `cpu.wake.futex` for the waker. The waiter pays for a request and its answer, and can wait for files in the same call.
 pub(super) static IO_URING: Entry = wake::entry::<Requested>(
     "cpu.wake.io_uring",
-    "A store and a futex call wake a thread waiting in io_uring_enter on the futex",
+    "A store and a futex call wake a thread waiting on the futex in io_uring_enter",
     "Linux 6.7, io_uring_prep_futex_wait(3)",
 )
 .requiring(|| {

@@ -116,38 +116,38 @@ impl Combines {
 }
 
 atomics! {
-    "gpu.atomic.add": "Atomic addition", operation: "adds its own number to the variable",
+    "gpu.atomic.add": "Atomic addition", operation: "adds a per-thread value to the variable",
     function: atomicAdd "Burtchell and Burtscher, IISWC 2024",
     types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64], combines: Sums,
     instruction: "ADD";
 
     // Compiled to an addition of the negative number.
-    "gpu.atomic.sub": "Atomic subtraction", operation: "subtracts its own number from the variable",
+    "gpu.atomic.sub": "Atomic subtraction", operation: "subtracts a per-thread value from the variable",
     function: atomicSub, types: &[Dtype::I32, Dtype::U32], combines: Sums, instruction: "ADD";
 
-    "gpu.atomic.min": "Atomic minimum", operation: "updates the variable to the minimum of its value and the thread's own number",
+    "gpu.atomic.min": "Atomic minimum", operation: "sets the variable to the minimum of its old value and a per-thread value",
     function: atomicMin, types: INTEGERS, combines: Values, instruction: "MIN";
 
-    "gpu.atomic.max": "Atomic maximum", operation: "updates the variable to the maximum of its value and the thread's own number",
+    "gpu.atomic.max": "Atomic maximum", operation: "sets the variable to the maximum of its old value and a per-thread value",
     function: atomicMax "Burtchell and Burtscher, IISWC 2024, listing 1",
     types: INTEGERS, combines: Values, instruction: "MAX";
 
-    "gpu.atomic.and": "Atomic AND", operation: "ANDs its own number into the variable",
+    "gpu.atomic.and": "Atomic AND", operation: "ANDs a per-thread value into the variable",
     function: atomicAnd, types: INTEGERS, combines: Values, instruction: "AND";
 
-    "gpu.atomic.or": "Atomic OR", operation: "ORs its own number into the variable",
+    "gpu.atomic.or": "Atomic OR", operation: "ORs a per-thread value into the variable",
     function: atomicOr, types: INTEGERS, combines: Values, instruction: "OR";
 
-    "gpu.atomic.xor": "Atomic exclusive OR", operation: "XORs its own number into the variable",
+    "gpu.atomic.xor": "Atomic exclusive OR", operation: "XORs a per-thread value into the variable",
     function: atomicXor, types: INTEGERS, combines: Values, instruction: "XOR";
 
-    "gpu.atomic.exchange": "Atomic exchange", operation: "swaps its own number with the variable",
+    "gpu.atomic.exchange": "Atomic exchange", operation: "swaps a per-thread value into the variable",
     function: atomicExch "Burtchell and Burtscher, IISWC 2024",
     types: &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32], combines: Nothing, instruction: "EXCH",
     each_changes_it: true;
 
     "gpu.atomic.cas_pass": "Atomic compare-and-swap that always succeeds",
-    operation: "performs a compare-and-swap of zero for zero, which succeeds",
+    operation: "performs a compare-and-swap from zero to zero, which succeeds",
     function: atomicCAS "Burtchell and Burtscher, IISWC 2024",
     types: INTEGERS, combines: Pairs, instruction: "CAS",
     each_changes_it: true;

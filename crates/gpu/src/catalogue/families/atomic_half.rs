@@ -34,17 +34,17 @@ const PACKED: ExpectedInstructions = ExpectedInstructions::of(&["ATOM.ADD", "ATO
 const LOOP: ExpectedInstructions = ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]);
 
 entries! {
-    "gpu.atomic.add_f16" like HALF: "Atomic addition of a half-precision number, by a compare-and-swap loop",
+    "gpu.atomic.add_f16" like HALF: "Atomic half-precision addition, implemented as a compare-and-swap loop",
     expected: |_| LOOP;
 
-    "gpu.atomic.add_f16x2" like HALF: "Atomic addition of two half-precision numbers in one word",
+    "gpu.atomic.add_f16x2" like HALF: "Atomic addition of two half-precision numbers packed in one word",
     expected: |_| PACKED;
 
-    "gpu.atomic.add_bf16" like HALF: "Atomic addition of a bfloat16 number, by a compare-and-swap loop",
+    "gpu.atomic.add_bf16" like HALF: "Atomic bfloat16 addition, implemented as a compare-and-swap loop",
     expected: |_| LOOP,
     needs: (9, 0);
 
-    "gpu.atomic.add_bf16x2" like HALF: "Atomic addition of two bfloat16 numbers in one word",
+    "gpu.atomic.add_bf16x2" like HALF: "Atomic addition of two bfloat16 numbers packed in one word",
     expected: |_| PACKED,
     needs: (9, 0);
 }

@@ -39,7 +39,7 @@ entries! {
 
     /// In theory: what `gpu.block.syncthreads` costs: NVRTC 13.0 makes no instruction of either fence.
     "gpu.block.tensor_fences" like TENSOR:
-    "Block-wide barrier between the fences that order one thread's tensor operations before another's",
+    "Block-wide barrier between two tcgen05 fences, which order the tensor operations of different threads",
     operation: "one tcgen05.fence::before_thread_sync, one __syncthreads() and one tcgen05.fence::after_thread_sync",
     source: "PTX ISA, tcgen05.fence",
     definitions: |_| specific("FENCED"),

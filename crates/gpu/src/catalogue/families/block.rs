@@ -70,8 +70,8 @@ entries! {
     /// In theory: as `__syncthreads()` of a block as large as the part. The count of threads is a constant, as in programs;
     /// where it is in a register beside the number, three more instructions pack both in each operation.
     "gpu.block.named_barrier" like BARRIER:
-    "Barrier for part of a block, which is split either into parts with one barrier each or into producers and \
-     consumers that pass a buffer back and forth through two barriers",
+    "Named barriers of a block that is split into parts with one barrier each, or into producers and consumers that \
+     pass a buffer back and forth through two barriers",
     operation: "one barrier across all threads of one part of the block, or one buffer handed over and back",
     source: "PTX ISA, bar.sync and bar.arrive with a barrier number and a thread count",
     definitions: |case| {
@@ -115,7 +115,7 @@ entries! {
     /// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
     /// are hidden behind it.
     "gpu.block.mbarrier_transaction" like BARRIER:
-    "Barrier object in shared memory whose phase also waits for the bytes of an asynchronous bulk copy",
+    "Barrier object in shared memory whose phase also tracks the bytes of an asynchronous bulk copy",
     operation: "one phase: all threads arrive, the first starts a 16-byte copy, and all wait",
     source: "PTX ISA, mbarrier.arrive.expect_tx and cp.async.bulk; CUDA C++ Programming Guide, Tensor Memory Accelerator",
     facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },

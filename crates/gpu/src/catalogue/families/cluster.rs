@@ -59,7 +59,7 @@ entries! {
     /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
     /// no fence; the wait still empties the first-level cache.
     "gpu.cluster.sync" like CLUSTER:
-    "Cluster-wide barrier; the relaxed form orders no writes, and its check covers only arrivals",
+    "Cluster-wide barrier; the relaxed form orders no memory accesses, so only arrivals are checked",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]);
 
@@ -67,7 +67,7 @@ entries! {
     /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
     "gpu.cluster.arrive_wait" like CLUSTER:
     "Split cluster barrier with 16 dependent multiplications between arrive and wait",
-    operation: "one arrive and one wait with the multiplications between them; the baseline has only the multiplications",
+    operation: "one arrive and one wait with the multiplications between them; the baseline loop has only the multiplications",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
     // There is one piece of work between its halves.

@@ -27,8 +27,8 @@ fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstr
 /// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
 /// from it; volatile updates read from the second-level cache anyway.
 const FENCE: Entry = Entry {
-    operation: "one fence per thread between updates of two elements; it waits until the first update reaches \
-                the L2 cache, then invalidates the L1 cache for the second",
+    operation: "one fence per thread between updates to two elements; the fence waits until the first update reaches \
+                the L2 cache, then invalidates the L1 cache before the second update",
     unroll,
     arrays: 2,
     ..Entry::of(Kernel::of("fence.cu", ArgumentKind::Variable), Proof::Trial, FACTS)
@@ -85,7 +85,7 @@ const fn plan(scope: &'static [Scope]) -> [PlanRow; 7] {
 
 entries! {
     "gpu.fence.block" like FENCE: "Fence that orders a thread's memory accesses as seen by its block",
-    operation: "one fence per thread between updates of two elements; it waits until the first update is \
+    operation: "one fence per thread between updates to two elements; the fence waits until the first update is \
                 visible to the whole block",
     source: "CUDA C++ Programming Guide, __threadfence_block; Burtchell and Burtscher, IISWC 2024",
     definitions: |case| definitions(case, "__threadfence_block", "BLOCK"),
@@ -108,21 +108,21 @@ entries! {
 
     /// In theory: the thread's accesses to memory, or to shared memory alone, end before those of the units for asynchronous copies
     /// and matrices begin.
-    "gpu.fence.proxy_async" like PROXY: "Fence between a thread's ordinary and asynchronous accesses to the same memory",
+    "gpu.fence.proxy_async" like PROXY: "Proxy fence: orders a thread's generic-proxy and async-proxy accesses to the same memory",
     definitions: |case| definitions(case, "fence_proxy_async", "NOBODY");
 
-    "gpu.fence.proxy_async_global" like PROXY: "Fence between a thread's ordinary and asynchronous accesses to \
+    "gpu.fence.proxy_async_global" like PROXY: "Proxy fence: orders a thread's generic-proxy and async-proxy accesses to \
      global memory",
     definitions: |case| definitions(case, "fence_proxy_async_global", "NOBODY");
 
-    "gpu.fence.proxy_async_shared" like PROXY: "Fence between a thread's ordinary and asynchronous accesses to its \
-     block's shared memory",
+    "gpu.fence.proxy_async_shared" like PROXY: "Proxy fence: orders a thread's generic-proxy and async-proxy accesses to \
+     its block's shared memory",
     definitions: |case| definitions(case, "fence_proxy_async_shared", "NOBODY");
 }
 
 /// It orders no ordinary accesses for each other, so its check tests the updates alone.
 const PROXY: Entry = Entry {
-    operation: "one fence per thread between updates of two elements",
+    operation: "one fence per thread between updates to two elements",
     source: "PTX ISA, fence.proxy.async",
     facts: Facts { role: Role::ProxyFence, orders_memory: false, ..FACTS },
     expected: |case| expected(case, &["FENCE.VIEW.ASYNC"]),

@@ -127,7 +127,8 @@ entries! {
     /// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A
     /// relaxed one is the addition and the reads alone. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
     "gpu.grid.counter" like BARRIER:
-    "Grid barrier with one counter that only grows; the relaxed form orders no writes, and its check covers only arrivals",
+    "Grid barrier with one counter that is never reset; the relaxed form orders no memory accesses, so only arrivals \
+     are checked",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, simple \
              synchronization; PTX ISA, red.release and ld.acquire",
     orderings: |_| &["addition releases", "poll acquires"],
@@ -138,7 +139,7 @@ entries! {
     /// 1,600 with one; faster with more blocks, 10,700 against 17,100 with 32.)
     "gpu.grid.lock_free" like BARRIER:
     "Grid barrier with one flag per block: the first block waits for all flags, then releases the others; the relaxed form orders \
-     no writes, and its check covers only arrivals",
+     no memory accesses, so only arrivals are checked",
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
     orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
@@ -151,9 +152,9 @@ entries! {
     /// its own. The fence at the end, which only acquires, does not wait for memory. (H200, cycles: with one counter and a pause
     /// 1,502, near counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
     "gpu.grid.hierarchical" like BARRIER:
-    "Grid barrier with relaxed polls and one acquire fence; variants add a pause, a counter in each half of the \
-     cache, several counters, or clusters that gather arrivals; the relaxed form orders no writes, and its check \
-     covers only arrivals",
+    "Grid barrier that polls with relaxed loads, then executes one acquire fence; variants add a pause, a counter in \
+     each half of the L2 cache, several counters, or clusters that gather arrivals; the relaxed form orders no \
+     memory accesses, so only arrivals are checked",
     kernel: Kernel::of("grid_hierarchical.cu", ArgumentKind::GridBarrier),
     source: "PTX ISA, Memory Consistency Model, fence.acquire and fence.release, barrier.cluster",
     definitions: |case| {

@@ -22,7 +22,7 @@ const UNROLL_OF_TRIPS: u32 = 1;
 /// that the data are read from the second. Data and flag in one store need neither.
 const HANDOFF: Entry = Entry {
     operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next value; \
-                an untimed pause precedes the first round trip",
+                the first block pauses, untimed, before each of its writes",
     definitions: |case| definitions(case, "RELEASE"),
     expected: |_| ExpectedInstructions::of(POLL).times(POLLS),
     plan: PLAN,
@@ -72,7 +72,7 @@ const CLUSTER: Entry = Entry {
 
 entries! {
     "gpu.handoff.flag" like HANDOFF:
-    "Two blocks pass data and a flag with st.release and ld.acquire; the relaxed form passes only the flag, which \
+    "Two blocks pass data and a flag with st.release and ld.acquire; the relaxed form passes only the flag and \
      orders nothing",
     source: "PTX ISA, Memory Consistency Model, st.release and ld.acquire; CUDA C++ Programming Guide, Asynchronous SIMT";
 
@@ -94,7 +94,7 @@ entries! {
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.GPU", "LD.128.STRONG.GPU"]).times(POLLS);
 
     /// In theory: a release for each line; the reports of the receiver come meanwhile.
-    "gpu.handoff.stream" like HANDOFF: "One block sends 128-byte lines to another through a ring of eight",
+    "gpu.handoff.stream" like HANDOFF: "One block sends 128-byte lines to another through a ring buffer of eight lines",
     operation: "one 128-byte line sent, released, acquired and read; the ring keeps eight in flight",
     source: "PTX ISA, st.release and ld.acquire; Lamport, Specifying Concurrent Program Modules, TOPLAS 1983",
     facts: Facts { role: Role::BlockStream, mode: Mode::Throughput, ..FACTS },
@@ -109,7 +109,7 @@ entries! {
     expected: |case| ExpectedInstructions::of(&["LDS", "LD"]).times(if case.order.is_none() { 2 } else { 1 });
 
     "gpu.handoff.cluster_async" like CLUSTER:
-    "Two blocks of a cluster pass data with st.async, which completes a barrier object in the receiver's shared memory",
+    "Two blocks of a cluster pass data with st.async, which completes the phase of a barrier object in the receiver's shared memory",
     source: "PTX ISA, st.async and mbarrier.try_wait",
     definitions: |case| vec![definitions(case, "ASYNC").remove(0)],
     expected: |_| ExpectedInstructions::of(&["SYNCS.PHASECHK.TRANS64.TRYWAIT"]);

@@ -52,8 +52,8 @@ entries! {
     /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
     "hybrid.flag.round_trip" like HYBRID:
     "A CPU thread and a GPU thread answer each other through mapped host memory",
-    operation: "one round trip: the GPU thread sets its flag, the CPU thread sees it and sets its own, and the GPU \
-                thread sees that",
+    operation: "one round trip: the GPU thread sets its flag, the CPU thread sees that flag and sets its own, and the GPU \
+                thread sees the CPU's flag",
     source: "CUDA C++ Programming Guide, Mapped Memory; PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| vec![format!("ORDERED={}", u32::from(case.order != Some(MemoryOrder::Relaxed)))],
     method: Method::RoundTrip,

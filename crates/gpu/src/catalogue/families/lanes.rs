@@ -38,7 +38,7 @@ fn words(case: &Case) -> usize {
 /// instructions and takes one issue slot. A throughput is of four votes under way: each is about the result of the fourth
 /// before it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
 const VOTE: Entry = Entry {
-    operation: "one vote; for latency, each depends on the previous one",
+    operation: "one vote; in latency rows, each needs the result of the previous one",
     definitions: |case| {
         let dependent = u32::from(case.mode == Some(Mode::Latency));
         vec![kind_of(case), format!("DEPENDENT={dependent}")]
@@ -52,7 +52,7 @@ const VOTE: Entry = Entry {
 /// In theory: the hardware compares the values of the lanes. `any` must find every group, one after the other; `all`
 /// compares only with the value of one lane. A throughput is of four comparisons under way.
 const MATCH: Entry = Entry {
-    operation: "one comparison; for latency, each depends on the previous one",
+    operation: "one comparison; in latency rows, each needs the result of the previous one",
     definitions: |case| {
         let dependence = match (case.mode, case.form) {
             (Some(Mode::Throughput), _) => "OF_FOUR",
@@ -128,12 +128,12 @@ entries! {
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
     /// In theory: as the other votes, and one instruction that makes a condition of the mask.
-    "gpu.vote.ballot" like VOTE: "Vote that returns the lanes of a warp for which a condition holds",
+    "gpu.vote.ballot" like VOTE: "Vote that returns a mask of the lanes of a warp for which a condition holds",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     // The same instruction as for `any`, with a register as the result.
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
-    "gpu.match.any" like MATCH: "Match that finds the lanes of a warp with the same value",
+    "gpu.match.any" like MATCH: "Match that gives each lane a mask of the lanes of its warp with the same value",
     source: "CUDA C++ Programming Guide, Warp Match Functions; PTX ISA, match.any.sync",
     expected: |_| ExpectedInstructions::of(&["MATCH.ANY"]);
 

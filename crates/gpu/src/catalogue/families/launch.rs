@@ -212,7 +212,7 @@ entries! {
     plan: LENGTHS;
 
     "gpu.launch.cooperative" like LAUNCH:
-    "Cooperative launch of an additional kernel, whose blocks are guaranteed to run at the same time",
+    "Cooperative launch of an additional kernel, whose blocks are guaranteed to be co-resident",
     source: "CUDA Driver API, cuLaunchCooperativeKernel; Zhang et al., IPDPS 2020, implicit barriers",
     facts: Facts { role: Role::CooperativeLaunch, ..FACTS },
     method: Method::Launch(Launching::Cooperative);
@@ -246,21 +246,22 @@ entries! {
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Yields)));
 
     /// In theory: an interrupt of the device and the wake-up of a thread.
-    "gpu.launch.sync_block" like HOST_WAIT: "Launch of an additional kernel; the thread sleeps until the stream is \
-     idle",
+    "gpu.launch.sync_block" like HOST_WAIT: "Launch of an additional kernel; the host thread sleeps until the stream \
+     is idle",
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
 
     "gpu.launch.event_block" like HOST_WAIT:
-    "Launching an additional kernel and recording an event; the thread sleeps until the event completes",
+    "Launch of an additional kernel with an event recorded after it; the host thread sleeps until the event completes",
     source: "CUDA Driver API, CU_EVENT_BLOCKING_SYNC",
     method: Method::Launch(Launching::Waiting(HostWait::BlockingEvent));
 
-    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of an additional kernel; the host polls until it is done",
+    "gpu.launch.ask_stream" like HOST_WAIT: "Launch of an additional kernel; the host polls with cuStreamQuery until the stream is idle",
     source: "CUDA Driver API, cuStreamQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingStream));
 
     "gpu.launch.ask_event" like HOST_WAIT:
-    "Launching an additional kernel and recording an event; the host polls until the event completes",
+    "Launch of an additional kernel with an event recorded after it; the host polls with cuEventQuery until the event \
+     completes",
     source: "CUDA Driver API, cuEventQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
 
@@ -303,7 +304,7 @@ entries! {
     /// In theory: as with the wait. The kernel may begin before the writes of the previous kernel are visible.
     "gpu.launch.programmatic_attribute" like PROGRAMMATIC:
     "Programmatic dependent launch of an additional kernel without trigger or wait: the programming guide does not \
-     guarantee that it sees the previous kernel's writes",
+     guarantee that the kernel sees the previous kernel's writes",
     facts: Facts { role: Role::UnorderedLaunch, orders_memory: false, ..FACTS },
     expected: LAUNCH.expected;
 
@@ -353,7 +354,7 @@ entries! {
 
     /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
     "gpu.launch.conditional" like LOOPED:
-    "An additional iteration of a loop in a graph, built as a conditional node whose kernel decides whether to continue",
+    "An additional iteration of a graph's WHILE node, whose kernel decides whether to continue",
     operation: "one additional kernel launch plus deciding whether to continue; the total work stays the same",
     source: "CUDA Driver API, cuGraphConditionalHandleCreate; CUDA Runtime API, cudaGraphSetConditional",
     method: Method::Launch(Launching::Conditional),
@@ -361,8 +362,9 @@ entries! {
 
     /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
     /// (tail launch).
-    "gpu.launch.device_graph" like LOOPED: "Relaunch of a graph from the device: the graph's kernel requests the next launch, which starts once the graph ends",
-    operation: "one launch, by the previous kernel, of a graph with one additional kernel; the total work stays the same",
+    "gpu.launch.device_graph" like LOOPED: "Device graph launch: the graph's kernel requests a tail launch of the same graph, which starts once the graph ends",
+    operation: "one device launch of a graph with one additional kernel, requested by the previous kernel; the total work stays the \
+                same",
     source: "CUDA C++ Programming Guide, Device Graph Launch; PTX ISA, %current_graph_exec",
     method: Method::Launch(Launching::DeviceGraph),
     definitions: |_| ["KIND=SPINNING", "LOOP=SELF_LAUNCHING"].map(str::to_owned).to_vec();

@@ -84,7 +84,7 @@ entries! {
     /// the release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
     "Barrier across the grids of several devices, with one counter in the first device's memory; the relaxed \
-     form orders no writes, and its check covers only arrivals",
+     form orders no memory accesses, so only arrivals are checked",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, red.release.sys",
     definitions: |case| in_order_of(case, vec![kind_of(case)]),
     orderings: |_| {
@@ -105,7 +105,8 @@ entries! {
     /// way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
     "Barrier across the grids of several devices, with flags in every device's memory (variants: flags in both halves of \
-     the cache, relaxed polls with one fence, or one counter at which all blocks arrive); the relaxed form orders no writes, and its check covers only arrivals",
+     each L2 cache, polled with relaxed loads before one acquire fence; or a counter on every device, at which all \
+     blocks arrive); the relaxed form orders no memory accesses, so only arrivals are checked",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
@@ -131,14 +132,14 @@ entries! {
 
     /// In theory: one way over the link and a poll of the own memory, with no fence: a store of 16 bytes arrives as a whole.
     "gpu.multi.exchange" like EXCHANGE:
-    "Each device writes a few bytes to all the others, with the data and the turn number in one 16-byte store, and waits \
-     for theirs",
+    "Each device writes a few bytes to every other device, in 16-byte stores that each hold 8 bytes of data and the turn \
+     number, and waits for the others' data",
     source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]).times(POLLS);
 
     /// In theory: the same behind a fence for the whole system.
     "gpu.multi.exchange_released" like EXCHANGE:
-    "Each device writes a few bytes to all the others, then stores a flag with release order, and waits for their flags",
+    "Each device writes a few bytes and then, with a release store, a flag to every other device, and waits for the others' flags",
     source: "PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| exchange(case, true),
     expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]).times(POLLS);

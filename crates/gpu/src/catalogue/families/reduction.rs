@@ -103,18 +103,18 @@ macro_rules! reductions {
 
 reductions! {
     "listing_1", Recipe::listing(&["VARIANT=LISTING_1"], Grid::ThreadPerElement), RED, BURTCHELL,
-        "Reduction 1 of the paper: every thread performs one global atomic maximum";
+        "Reduction 1 of Burtchell and Burtscher: every thread performs one global atomic maximum";
     "listing_2", Recipe::listing(&["VARIANT=LISTING_2"], Grid::ThreadPerElement), RED, BURTCHELL,
-        "Reduction 2 of the paper: every warp performs five shuffles, then one global atomic maximum";
+        "Reduction 2 of Burtchell and Burtscher: every warp performs five shuffles, then one global atomic maximum";
     "listing_3", Recipe::listing(&["VARIANT=LISTING_3"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 3 of the paper: every thread performs an atomic maximum in shared memory; every block then \
-         performs two barriers and one global atomic maximum";
+        "Reduction 3 of Burtchell and Burtscher: every thread performs an atomic maximum in shared memory, between two \
+         block-wide barriers; every block then performs one global atomic maximum";
     "listing_4", Recipe::listing(&["VARIANT=LISTING_4"], Grid::ThreadPerElement), SHARED_MAX, BURTCHELL,
-        "Reduction 4 of the paper: every warp executes one reduce instruction and an atomic maximum in shared memory; \
-         every block then performs two barriers and one global atomic maximum",
+        "Reduction 4 of Burtchell and Burtscher: every warp executes one reduce instruction and an atomic maximum in \
+         shared memory, between two block-wide barriers; every block then performs one global atomic maximum",
         needs: (8, 0);
     "listing_5", Recipe::listing(&["VARIANT=LISTING_5"], Grid::Resident), SHARED_MAX, BURTCHELL,
-        "Reduction 5 of the paper: like reduction 3, but each thread first reduces many elements";
+        "Reduction 5 of Burtchell and Burtscher: like reduction 3, but each thread first reduces many elements";
     "atomic", ATOMIC, RED, BURTCHELL,
         "One atomic operation per block on a result that is reset before the timed part";
     "last_block", LAST_BLOCK, COUNTED, SAMPLE,
@@ -134,23 +134,24 @@ reductions! {
     "kernel_boundary", Recipe::two_kernels(), STORED, IMPLICIT,
         "Two launches in a stream; the second kernel merges the partial results";
     "atomic_queued", ATOMIC.queued(Queueing::QueuedFirst), RED, BURTCHELL,
-        "Like atomic, but all the chain's kernels are queued before the first starts, so no launch waits for the host";
+        "Like atomic, but all kernels are queued before the first one starts, so no launch waits for the host";
     "grid_queued", GRID.queued(Queueing::QueuedFirst), BARRIER, ZHANG,
-        "Like grid_cooperative, but all the chain's kernels are queued before the first starts";
+        "Like grid_cooperative, but all kernels are queued before the first one starts";
     "kernel_boundary_queued", Recipe::two_kernels().queued(Queueing::QueuedFirst), STORED, IMPLICIT,
-        "Like kernel_boundary, but all the chain's kernels are queued before the first starts";
+        "Like kernel_boundary, but all kernels are queued before the first one starts";
     "graph", Recipe::two_kernels().queued(Queueing::GraphEach), STORED, "CUDA Driver API, cuGraphLaunch",
-        "Two kernels in a graph, replayed for each reduction";
+        "A graph of two kernels, replayed for each reduction";
     "graph_chain", Recipe::two_kernels().queued(Queueing::GraphChain), STORED, "CUDA Driver API, cuGraphLaunch",
         "Two kernels per reduction, with all reductions of the chain in one graph";
     "atomic_graph_chain", ATOMIC.queued(Queueing::GraphChain), RED, "CUDA Driver API, cuGraphLaunch",
-        "Like atomic, but the whole chain is one graph";
+        "Like atomic, but one graph launches the whole chain";
     "grid_graph_chain", GRID.queued(Queueing::GraphChain), BARRIER, "CUDA Driver API, cuGraphLaunch",
-        "Like grid_cooperative, but the whole chain is one graph";
+        "Like grid_cooperative, but one graph launches the whole chain";
     "cub", Recipe { has_second: true, grid: Grid::Cub, ..Recipe::of(&[]) }, STORED, "CUB, cub::DeviceReduce",
         "The two kernels of cub::DeviceReduce in a stream, with CUB's tuning and grid", kernel: Kernel::of("reduction_cub.cu", ArgumentKind::Reduction);
     "devices_flags", Recipe::devices(Joining::Flags), &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"], SEVERAL,
-        "Each GPU reduces its part; its last block writes the result with a flag to all GPUs and waits for theirs";
+        "Each GPU reduces its part; its last block writes the result and a flag in one store to every GPU, then waits for \
+         the other GPUs' results";
     "devices_host", Recipe::devices(Joining::Host), COUNTED, SEVERAL,
         "Each GPU reduces its part; the host waits for all and merges the results";
     "devices_events", Recipe::devices(Joining::Kernels), COUNTED, "CUDA Driver API, cuStreamWaitEvent",
@@ -158,7 +159,7 @@ reductions! {
          the next reduction waits for that kernel";
     "devices_graph_chain", Recipe::devices(Joining::Kernels).queued(Queueing::GraphChain), COUNTED,
         "CUDA Driver API, cuStreamWaitEvent and cuGraphLaunch",
-        "Like devices_events, but the chain is one graph over all GPUs";
+        "Like devices_events, but one graph over all GPUs launches the whole chain";
 }
 
 #[cfg(test)]

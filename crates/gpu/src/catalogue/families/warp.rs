@@ -80,7 +80,7 @@ entries! {
     /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
     /// issue slots.
     "gpu.warp.syncwarp" like BARRIER:
-    "Warp barrier across a converged warp, across half of it, or in each half on divergent paths",
+    "Warp barrier across a converged warp, across half a warp, or across a warp whose halves are on divergent paths",
     operation: "one barrier across the participating threads",
     source: "CUDA C++ Programming Guide, __syncwarp; PTX ISA, bar.warp.sync",
     definitions: |case| {

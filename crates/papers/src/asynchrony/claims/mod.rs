@@ -39,7 +39,7 @@ impl Claim {
             Self::NoneInsideWarp => "Components of one warp show no inconsistencies",
             Self::AtBlockBorders => "Inconsistencies occur at block boundaries",
             Self::AtWarpBorders => "In blocks of several warps, inconsistencies also occur at warp boundaries",
-            Self::FirstComponentOnly => "All inconsistencies are at the first component of a block or warp and none \
+            Self::FirstComponentOnly => "Every inconsistency is at the first component of a block or warp, none \
                                          at the last",
             Self::LastComponentToo => "Inconsistencies also occur at the last component of a warp",
             Self::SideFollowsLoads => {

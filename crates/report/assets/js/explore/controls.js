@@ -79,7 +79,7 @@ function figureStrip() {
     el(
       "p",
       { class: "fixed" },
-      "The chart is drawn as in the paper. To add the systems of the paper, run syncscope report RUN results/published-system3.",
+      "The chart is drawn as in the paper. To show the paper's systems too, run syncscope report RUN results/published-system3.",
     ),
   );
 }

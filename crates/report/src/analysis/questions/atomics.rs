@@ -248,15 +248,15 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<Outcome> {
         format!("{most} CPU threads combined perform {times} as many additions per second on one variable as {fewest}")
     } else {
         format!(
-            "The run does not show whether {most} CPU threads combined perform more additions per second on one variable than \
-             {fewest}"
+            "The run does not show whether {fewest} or {most} CPU threads combined perform more additions per second on one \
+             variable"
         )
     };
     let apart = of(most, false).and_then(|apart| beyond(&apart, &all));
     let apart = apart.map(|times| {
         format!(
             "On separate cache lines, the same {most} threads perform {times} as many \
-                                   additions."
+                                   additions per second."
         )
     });
     Some(Outcome::holds(format!("{contended}."), []).followed_by(apart))
@@ -276,7 +276,7 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
         separate.map(|rate| format!(" ({} where the compiler does not sum each warp's values first)", count(rate)));
     let separate = separate.unwrap_or_default();
     let threads = grouped(most.known.row.case.actors());
-    Some(format!("{threads} GPU threads perform {most} additions a second on one variable{separate}."))
+    Some(format!("{threads} GPU threads perform {most} additions per second on one variable{separate}."))
 }
 
 const CPU_STORE: &str = "cpu.atomic.write";
@@ -309,8 +309,8 @@ fn float_against_int(data: &RunData) -> Option<Outcome> {
     let (lanes, summed) = certain.max_by_key(|(lanes, _)| lanes.less.row.case.actors())?;
     let (Comparison { less, more, ratio }, threads) = (lanes, grouped(lanes.less.row.case.actors()));
     let text = format!(
-        "On one variable, float atomicAdd takes {ratio} as long as int: {more} against {less} with {threads} GPU \
-         threads. Where the compiler sums each warp's ints first, float takes {} as long ({more} against {}).",
+        "On one variable, a float atomicAdd takes {ratio} as long as an int one: {more} against {less} with {threads} \
+         GPU threads. Where the compiler sums each warp's ints first, the float one takes {} as long ({more} against {}).",
         summed.ratio, summed.less
     );
     Some(Outcome::holds(text, lanes.rows()).headed(ratio))
@@ -329,7 +329,7 @@ fn sequential_store(data: &RunData) -> Option<Outcome> {
     let together = pairs.last().filter(|both| !both.less.row.case.has_one_thread()).map(|both| {
         let Comparison { less, more, ratio } = both;
         let threads = naming::size(&less.row.case);
-        let times = if both.is_certain() { ratio.to_string() } else { "about as long".to_owned() };
+        let times = if both.is_certain() { ratio.to_string() } else { "the two cannot be told apart".to_owned() };
         format!("; with {threads} on one variable, {times} ({more} against {less})")
     });
     let (Comparison { less, more, ratio }, together) = (alone, together.unwrap_or_default());
@@ -359,12 +359,12 @@ mod tests {
             sentence("decide-atomics", rows(44e6)),
             "One CPU thread performs 3.6 times as many additions per second on one variable as 16 threads combined (160 \
              million against 44.0 million). On separate cache lines, the same 16 threads perform 57 times as many \
-             additions."
+             additions per second."
         );
         let text = sentence("decide-atomics", rows(161e6));
         assert!(
             text.starts_with(
-                "The run does not show whether 16 CPU threads combined perform more additions per second on one variable than 1."
+                "The run does not show whether 1 or 16 CPU threads combined perform more additions per second on one variable."
             ),
             "{text}"
         );
@@ -417,8 +417,8 @@ mod tests {
         assert_eq!(labels(&found.charts[0]), ["i32, shared", "i32, shared, not aggregated"]);
         assert_eq!(
             text(&found),
-            "135,168 GPU threads perform 47.4 billion additions a second on one variable (1.47 billion where the compiler \
-             does not sum each warp's values first)."
+            "135,168 GPU threads perform 47.4 billion additions per second on one variable (1.47 billion where the \
+             compiler does not sum each warp's values first)."
         );
     }
 
@@ -475,9 +475,9 @@ mod tests {
             Row { case, ops_per_s_total: Some(1e9), ..of }
         };
         let all = [rows, vec![lanes(32, 28.0), lanes(1024, 896.0)]].concat();
-        let sentence = "On one variable, float atomicAdd takes 2.0 times as long as int: 1.79 µs against 896 ns with \
-                        1,024 GPU threads. Where the compiler sums each warp's ints first, float takes 56 times as long \
-                        (1.79 µs against 32.0 ns).";
+        let sentence = "On one variable, a float atomicAdd takes 2.0 times as long as an int one: 1.79 µs against 896 ns \
+                        with 1,024 GPU threads. Where the compiler sums each warp's ints first, the float one takes 56 \
+                        times as long (1.79 µs against 32.0 ns).";
         assert_eq!(said(float_against_int, all.clone()), Some(Ok(sentence.into())));
         let wide = |row: &Row| within(row.clone(), 20.0, 2000.0);
         assert_eq!(said(float_against_int, vec![all[2].clone(), wide(&all[3]), all[5].clone()]), None);
@@ -494,7 +494,7 @@ mod tests {
         let one = "On one thread, store(SeqCst) takes 17 times as long as store(Relaxed): 5.61 ns against 0.330 ns";
         assert_eq!(said(sequential_store, alone.clone()), Some(Ok(format!("{one}."))));
         let both = [alone, vec![store(16, relaxed, 424.0), within(store(16, ordered, 430.0), 400.0, 450.0)]].concat();
-        let end = "; with 16 threads on one variable, about as long (430 ns against 424 ns).";
+        let end = "; with 16 threads on one variable, the two cannot be told apart (430 ns against 424 ns).";
         assert_eq!(said(sequential_store, both.clone()), Some(Ok(format!("{one}{end}"))));
         assert_eq!(said(sequential_store, both[2..].to_vec()), None);
     }

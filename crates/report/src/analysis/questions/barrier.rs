@@ -116,8 +116,9 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let on_cpu = threads.and_then(|peers| by_threads(data, &peers, "CPU barrier", LEAST_TEAM));
     let all: Vec<usize> = cpu.iter().chain(&gpu).copied().collect();
     let has_grid = gpu.iter().any(|index| has_role(data, data.case(*index), Role::GridBarrier));
-    let shape = has_grid
-        .then(|| "Grids have one block per multiprocessor; blocks range from one warp to full size.".to_owned());
+    let shape = has_grid.then(|| {
+        "Grids have one block per multiprocessor; blocks range from one warp to the largest size measured.".to_owned()
+    });
     let relaxed = data.rows.iter().any(|row| row.case.domain_and_family().0 == "gpu" && is_relaxed(data, &row.case));
     let relaxed = relaxed.then(|| "Relaxed barriers, which order no memory accesses, are not drawn.".to_owned());
     let otherwise = "Too few barriers have a figure in this run.";

@@ -140,7 +140,7 @@ fn one_speed(data: &RunData) -> Option<String> {
     Some(if slowest.ns <= ONE_SPEED * fastest.ns {
         format!("{all} measured cores run at the same speed: {range} GHz.")
     } else {
-        format!("{all} measured cores may run at the same speed: {range} GHz, with overlapping intervals.")
+        format!("{all} measured cores run at {range} GHz; the intervals overlap, so the run does not tell them apart.")
     })
 }
 
@@ -226,7 +226,8 @@ mod tests {
         assert_eq!(alike(&rows[..2]).unwrap(), "Both measured cores run at the same speed: 4.00 GHz.");
         assert_eq!((alike(&rows), alike(&rows[..1])), (None, None));
         let blurred = [within(chain(0, 0.36), 0.34, 0.42), within(chain(1, 0.40), 0.35, 0.43)];
-        let text = "Both measured cores may run at the same speed: 2.50 to 2.78 GHz, with overlapping intervals.";
+        let text =
+            "Both measured cores run at 2.50 to 2.78 GHz; the intervals overlap, so the run does not tell them apart.";
         assert_eq!(alike(&blurred).unwrap(), text);
         assert_eq!(said(speeds, vec![]), None);
         assert!(decision("decide-kinds", &data(rows)).unwrap().charts.len() == 1);

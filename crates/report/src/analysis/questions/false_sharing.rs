@@ -75,14 +75,14 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
 fn whose_marks(data: &RunData, rows: &[usize]) -> Option<String> {
     let others: BTreeSet<Actor> = rows.iter().filter_map(|row| data.rows[*row].actor).collect();
     let name = |actor: &Actor| match actor {
-        Actor::Mean => Some("the mean of all threads"),
-        Actor::Slowest => Some("the slowest thread"),
+        Actor::Mean => Some("the mean over all threads"),
+        Actor::Slowest => Some("the slowest thread's cost"),
         Actor::Median => None,
     };
     let others: Vec<&str> = others.iter().filter_map(name).collect();
     (!others.is_empty()).then(|| {
         format!(
-            "Marks show {} if elements share a cache line, otherwise the median thread; ratios compare median threads.",
+            "Marks show {} if elements share a cache line, otherwise the median thread's cost; ratios compare median threads.",
             others.join(" or ")
         )
     })
@@ -227,14 +227,14 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64 additions are 5.2 times as fast at strides of 8 (64 bytes) or more`: as with adjacent elements. The team is named unless
+    /// `f64 additions are 5.2 times as fast at strides of 8 elements (64 bytes) or more`: as with adjacent elements. The team is named unless
     /// all types have the same.
     fn sentence(&self, is_one_team: bool) -> String {
         let team = if is_one_team { String::new() } else { format!(" by {} threads", self.threads) };
         let additions = format!("{} additions{team}", self.dtype);
         match self.cost_drop {
             Some(CostDrop { stride, bytes, factor }) => {
-                format!("{additions} are {factor} as fast at strides of {stride} ({bytes} bytes) or more")
+                format!("{additions} are {factor} as fast at strides of {stride} elements ({bytes} bytes) or more")
             }
             None => format!("{additions} cost the same at every stride"),
         }
@@ -285,7 +285,9 @@ mod tests {
             let (actor, median_ns) = (Some(actor), Some(Nanoseconds(ns)));
             Row { actor, median_ns, ..add(Layout::Private { stride }, 16, ns, 1e7) }
         };
-        for (actor, words) in [(Actor::Mean, "the mean of all threads"), (Actor::Slowest, "the slowest thread")] {
+        for (actor, words) in
+            [(Actor::Mean, "the mean over all threads"), (Actor::Slowest, "the slowest thread's cost")]
+        {
             let near = [(1, 367.0), (8, 43.9)].map(|(stride, ns)| of(actor, stride, 1.1 * ns));
             let far = [(16, 16.9), (32, 16.9)].map(|(stride, ns)| of(Actor::Median, stride, ns));
             let near = near.map(|row| Row { median_ns: row.ns.map(|ns| Nanoseconds(ns.value() / 1.1)), ..row });
@@ -367,7 +369,10 @@ mod tests {
         let found = findings(&run, &rows);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].threads, found[0].cost_drop.map(|found| found.factor.point)), (16, Some(5.0)));
-        assert_eq!(found[0].sentence(true), "f64 additions are 5.0 times as fast at strides of 8 (64 bytes) or more");
+        assert_eq!(
+            found[0].sentence(true),
+            "f64 additions are 5.0 times as fast at strides of 8 elements (64 bytes) or more"
+        );
     }
 
     /// Plans of large machines have one type alone for large teams.

@@ -38,7 +38,7 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let full = full_block(data, first, last).map(|both @ Comparison { less, more, ratio }| {
         rows.extend(both.rows());
         format!(
-            " In a block of {} threads, {widest} costs {ratio} as much ({more} against {less}).",
+            " In a block of {} threads, {widest} costs {ratio} as much as {narrow} ({more} against {less}).",
             grouped(FULL_BLOCK)
         )
     });
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(said(fence_scopes, rows[..1].to_vec()), None);
         let full = |scope: &str, ns| row(case(scope, 1024), ns, 0.3);
         let both = [rows.clone(), vec![full("block", 60.0), full("system", 1020.0)]].concat();
-        let end = "__threadfence() costs 215 ns. In a block of 1,024 threads, __threadfence_system() costs 17 times as much (1.02 µs against 60.0 ns).";
+        let end = "__threadfence() costs 215 ns. In a block of 1,024 threads, __threadfence_system() costs 17 times as much as __threadfence_block() (1.02 µs against 60.0 ns).";
         assert!(said(fence_scopes, both).unwrap().unwrap().ends_with(end));
         rows[1] = within(rows[1].clone(), 200.0, 600.0);
         assert!(said(fence_scopes, rows).unwrap().is_err(), "overlap");

@@ -33,7 +33,7 @@ fn waking(data: &RunData) -> Option<Outcome> {
         let slept = wait::slept(data.case(asleep.row)).map_or(String::new(), |slept| format!(" {slept}"));
         (both.is_certain(), format!("{}{slept} ({ways})", both.more), both.more.to_string(), both.ratio)
     };
-    let longer = wait::after_longer_sleeps(data).map(|longer| format!("Waking takes {longer}."));
+    let longer = wait::after_longer_sleeps(data).map(|longer| format!("A wake-up takes {longer}."));
     let text = format!(
         "Waking a sleeping thread takes {figure}, {ratio} as long as a hand-off to a spinning thread ({awake})."
     );

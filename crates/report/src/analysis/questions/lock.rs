@@ -72,7 +72,7 @@ fn does_more(win: &Win<'_, '_>) -> Option<String> {
     let both = most.across(own).filter(Comparison::is_certain)?;
     let rate = |known: &Known<'_>| count(f64::from(known.row.case.threads.unwrap_or(1)) * 1e9 / known.ns);
     let [less, more] = [both.less, both.more].map(|one| rate(&one));
-    Some(format!("{name} has the most acquisitions in total, {less} a second against {more}"))
+    Some(format!("{name} has the most acquisitions in total, {less} per second against {more}"))
 }
 
 /// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
@@ -231,7 +231,8 @@ pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
         Spec::table(&amount(outside, "outside"), &columns, lines).filter(|_| has_cell)
     };
     let text =
-        "Each cell names the lock with the lowest time per acquisition, work included, or all candidates.".to_owned();
+        "Each cell names the lock with the lowest time per acquisition, work included; “or” joins locks that may have it."
+            .to_owned();
     let note = "Work given as a time is a loop of additions without memory accesses; work given as a size changes a \
                 word in each cache line.";
     let otherwise = "The run does not show which lock is the cheapest.";
@@ -379,7 +380,7 @@ mod tests {
         let both =
             |rate| said(cheapest, vec![by_work("ticket", 6280.0, 6250.0), by_work("reciprocating", 8130.0, rate)]);
         let text = both(4400.0).unwrap().unwrap();
-        let more = "reciprocating has the most acquisitions in total, 3.64 million a second against 2.56 million";
+        let more = "reciprocating has the most acquisitions in total, 3.64 million per second against 2.56 million";
         assert!(text.starts_with("At 16 threads, ticket (6.28 µs)") && text.contains(more), "{text}");
         assert!(!both(6200.0).unwrap().unwrap().contains("acquisitions in total"), "the intervals overlap");
     }

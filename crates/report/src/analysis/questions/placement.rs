@@ -89,7 +89,8 @@ fn missing(data: &RunData) -> Option<String> {
     } else {
         format!(", so this run says nothing about {}", untold.join(" or "))
     };
-    let virtual_machine = if cpu.hypervisor.is_some() { " A virtual machine may hide more." } else { "" };
+    let virtual_machine =
+        if cpu.hypervisor.is_some() { " A virtual machine may hide part of the topology." } else { "" };
     Some(format!("The system reports {reported}{untold}.{virtual_machine}"))
 }
 

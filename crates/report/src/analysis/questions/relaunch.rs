@@ -104,7 +104,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         let stream = all.iter().find(|(_, cost)| cost.row.case.primitive == "gpu.launch.stream");
         let usual: Vec<String> = barrier.into_iter().chain(stream).map(|(name, cost)| with_cost(name, cost)).collect();
         let be = if usual.len() == 1 { "is" } else { "are" };
-        let at = if along.is_one_stop() { "" } else { " at every measured length" };
+        let at = if along.is_one_stop() { "" } else { " at every measured kernel length" };
         let dearer = enumerated(usual).map(|names| format!("{} {be} slower{at}", capitalized(&names)));
         (format!("between kernels that {what}{is} {cheapest}"), dearer)
     };
@@ -132,7 +132,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let mut sentences = all.flatten().map(|text| format!("{}.", capitalized(&text)));
     let cost = found.first()?.0.least().map_or_else(String::new, |cost| cost.to_string());
     let outcome = Outcome::holds(sentences.next()?, rows).headed(cost).followed_by(sentences);
-    let measured = "No other length was measured (--preset standard measures more).".to_owned();
+    let measured = "No other kernel length was measured (--preset standard measures more).".to_owned();
     Some(outcome.followed_by(is_one_length.then_some(measured)))
 }
 
@@ -413,7 +413,7 @@ mod tests {
             sentence,
             "Between kernels that access no memory, the cheapest way to synchronize a grid of 132×32 is: for \
              kernels lasting 1 to 5 µs, a graph (690 ns); for 100 µs, programmatic launch with an early trigger (500 ns). \
-             A grid barrier (counter, 806 ns) and a plain stream (1.50 µs) are slower at every measured length."
+             A grid barrier (counter, 806 ns) and a plain stream (1.50 µs) are slower at every measured kernel length."
         );
     }
 
@@ -431,7 +431,10 @@ mod tests {
             sentence.contains("a graph (700 ns) for kernels lasting 5 µs. A grid barrier (counter, 806 ns) and a plain stream (1.53 µs) are slower"),
             "{sentence}"
         );
-        assert!(sentence.ends_with("No other length was measured (--preset standard measures more)."), "{sentence}");
+        assert!(
+            sentence.ends_with("No other kernel length was measured (--preset standard measures more)."),
+            "{sentence}"
+        );
         let unknown = Row { verdict: Verdict::Interfered("too many".into()), ..grid("lock_free", 1.0, 0.1) };
         let open = said(kernel_or_grid_barrier, [near, vec![unknown]].concat()).unwrap().unwrap_err();
         assert!(open.contains("a grid barrier (lock_free, no figure)"), "{open}");

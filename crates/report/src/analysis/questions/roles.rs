@@ -67,7 +67,7 @@ fn unequal(data: &RunData) -> Option<Outcome> {
     let ratio = read.across(*write)?.ratio;
     let (longer, other) = if read.ns > write.ns { ("read", "write") } else { ("write", "read") };
     let text = format!(
-        "With {} on {}, a {longer} takes {ratio} as long as a {other} (a read {read}, a write {write}).",
+        "With {} on the {} lock, a {longer} takes {ratio} as long as a {other} (a read {read}, a write {write}).",
         mix.words().replace(", ", " and "),
         mix.name()
     );
@@ -106,7 +106,7 @@ mod tests {
             role(4, "2 readers", 500.0),
             role(4, "2 writers", 600.0),
         ];
-        let text = "With 3 readers and 1 writer on std, a write takes 15 times as long as a read (a read 200 ns, a write 3.00 µs).";
+        let text = "With 3 readers and 1 writer on the std lock, a write takes 15 times as long as a read (a read 200 ns, a write 3.00 µs).";
         assert_eq!(said(unequal, rows.clone()), Some(Ok(text.into())));
         assert!(said(unequal, vec![role(4, "2 readers", 500.0), role(4, "2 writers", 510.0)]).unwrap().is_err());
         assert_eq!(said(unequal, vec![role(4, "3 readers", 200.0)]), None);
@@ -124,6 +124,6 @@ mod tests {
             Row { case: Case { primitive: "cpu.own.mine".to_owned(), ..row.case.clone() }, ..row }
         };
         let text = said(unequal, vec![own("7 readers", 200.0), own("1 writers", 3000.0)]).unwrap().unwrap();
-        assert!(text.starts_with("With 7 readers and 1 writer on mine, a write takes 15 times"), "{text}");
+        assert!(text.starts_with("With 7 readers and 1 writer on the mine lock, a write takes 15 times"), "{text}");
     }
 }

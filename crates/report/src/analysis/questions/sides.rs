@@ -348,22 +348,22 @@ fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
     let ratio = if is_gpu { gpu.over(&cpu) } else { cpu.over(&gpu) };
     if !is_gpu && !cpu.is_above(&gpu) {
         let question = "whether CPU or GPU threads add more often to one variable";
-        return Some(Outcome::open(format!("{question} ({cpu} and {gpu} a second)")));
+        return Some(Outcome::open(format!("{question} ({cpu} and {gpu} per second)")));
     }
     let summed = Total::written(data, default).filter(|_| default != index);
     let summed = summed.map_or_else(String::new, |total| {
         let times = total.over(&cpu);
         let times = if is_gpu && total.is_above(&cpu) { format!(", {times} the CPU's rate") } else { String::new() };
         format!(
-            " Where the compiler sums each warp's values first, the GPU performs {total} additions a second{times}."
+            " Where the compiler sums each warp's values first, the GPU performs {total} additions per second{times}."
         )
     });
     let (winner, loser) =
         if is_gpu { ("the whole GPU", "all CPU threads") } else { ("all CPU threads", "the whole GPU") };
     let (many, few) = (figure::grouped(gpu.known.row.case.actors()), cpu.known.row.case.actors());
     let text = format!(
-        "Atomic adds to one variable are {ratio} as fast on {winner} as on {loser}: {many} GPU threads perform {gpu} \
-         a second; {few} CPU threads perform {cpu}.{summed}"
+        "The rate of atomic adds to one variable is {ratio} as high on {winner} as on {loser}: {many} GPU threads \
+         perform {gpu} per second; {few} CPU threads perform {cpu}.{summed}"
     );
     let rows = [cpu.known.index, gpu.known.index].into_iter().chain((default != index).then_some(default));
     Some(Outcome::holds(text, rows).headed(ratio))
@@ -389,18 +389,20 @@ mod tests {
             Row { ns_within: None, ns_interval: None, ..with_rate(bare, rate) }
         };
         let gpu = with_rate(of(on_blocks("gpu.atomic.add", 132, 1024), 99_000.0, 0.02), 1.37e9);
-        let sentence = "Atomic adds to one variable are 31 times as fast on the whole GPU as on all CPU threads: \
-                        135,168 GPU threads perform \
-                        1.37 billion a second; 16 CPU threads perform 43.8 million.";
+        let sentence = "The rate of atomic adds to one variable is 31 times as high on the whole GPU as on all CPU \
+                        threads: 135,168 GPU threads perform 1.37 billion per second; 16 CPU threads perform 43.8 million.";
         assert_eq!(said(contended_on_both_sides, vec![cpu.clone(), gpu.clone()]), Some(Ok(sentence.into())));
         let case = Case { form: Some(Form::NotAggregated), ..gpu.case.clone() };
         let form = Row { case, ..with_rate(gpu.clone(), 0.4e9) };
         let run = crate::testing::data(vec![cpu.clone(), gpu.clone(), form]);
         let Some(Outcome { sentence: text, rows, .. }) = contended_on_both_sides(&run) else { panic!("no answer") };
-        assert!(text.starts_with("Atomic adds to one variable are 9.1 times as fast on the whole GPU"), "{text}");
+        assert!(
+            text.starts_with("The rate of atomic adds to one variable is 9.1 times as high on the whole GPU"),
+            "{text}"
+        );
         assert!(
             text.ends_with(
-                "Where the compiler sums each warp's values first, the GPU performs 1.37 billion additions a second, 31 times the CPU's rate."
+                "Where the compiler sums each warp's values first, the GPU performs 1.37 billion additions per second, 31 times the CPU's rate."
             ),
             "{text}"
         );
@@ -412,7 +414,7 @@ mod tests {
         let imports = |rate| vec![published(&cpu, 43.8e6), published(&gpu, rate)];
         assert!(said(contended_on_both_sides, imports(80e6)).unwrap().is_err(), "points differ by less than a factor");
         let sentence = said(contended_on_both_sides, imports(1.37e9)).unwrap().unwrap();
-        assert!(sentence.starts_with("Atomic adds to one variable are 31 times as fast"), "{sentence}");
+        assert!(sentence.starts_with("The rate of atomic adds to one variable is 31 times as high"), "{sentence}");
         let noisy = |half: f64| {
             let row = within(cpu.clone(), 366.0 - half, 366.0 + half);
             vec![Row { verdict: Verdict::Noisy("wide".into()), ..row }, gpu.clone()]
@@ -420,7 +422,10 @@ mod tests {
         let sentence = said(contended_on_both_sides, noisy(80.0)).unwrap().unwrap();
         assert!(sentence.ends_with("16 CPU threads perform ~43.8 million."), "{sentence}");
         let sentence = said(contended_on_both_sides, noisy(150.0)).unwrap().unwrap();
-        assert!(sentence.starts_with("Atomic adds to one variable are at least 18 times as fast"), "{sentence}");
+        assert!(
+            sentence.starts_with("The rate of atomic adds to one variable is at least 18 times as high"),
+            "{sentence}"
+        );
         assert!(sentence.ends_with("16 CPU threads perform 31.1 million to 74.2 million."), "a range: {sentence}");
         assert_eq!(said(contended_on_both_sides, noisy(250.0)), None, "the table has no figure");
     }
