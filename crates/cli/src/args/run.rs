@@ -15,7 +15,7 @@ use crate::axes::AxisArguments;
 #[derive(Debug, Clone, Default, Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option that is given or not")]
 pub(crate) struct RunArguments {
-    /// What to measure: quick (40 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (4 min, 15 min), paper (12 min, 28 min); --dry-run shows the time
+    /// What to measure: quick (30 s on 2 CPUs, 1 min on 16 CPUs and a GPU), standard (4 min, 14 min), paper (10 min, 26 min); --dry-run shows the time
     #[arg(long, value_parser = preset_parser(), hide_possible_values = true, default_value_t = Preset::default())]
     pub(crate) preset: Preset,
     /// Measure only primitives whose id matches, such as 'cpu.atomic.*' (repeatable, or with commas); '@syncperformance' and

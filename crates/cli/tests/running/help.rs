@@ -135,7 +135,7 @@ fn every_help_fits_a_screen_and_names_few_commands() {
 #[test]
 fn the_help_of_run_tells_how_long_presets_take() {
     let help = stdout(&["run", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["quick (40 s on 2 CPUs", "--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks"] {
+    for part in ["quick (30 s on 2 CPUs", "--threads", "--cpus", "--placement", "--dtype", "--stride", "--blocks"] {
         assert!(help.contains(part), "{part}: {help}");
     }
 }
