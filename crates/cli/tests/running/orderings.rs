@@ -56,6 +56,9 @@ fn orderings_have_a_price_and_a_need() {
     let table = stdout(&output);
     let row =
         |begin: &str| table.lines().find(|line| line.contains(begin)).unwrap_or_else(|| panic!("{begin}: {table}"));
+    // A neighbour may disturb all pairs of one thread.
+    let is_disturbed = row("atomic_store (seq_cst) → release").contains("pairs excluded");
+    let form = if is_disturbed { "a weaker form" } else { "the cheapest form" };
     for variant in ["atomic_exchange (seq_cst) → relaxed", "atomic_store (seq_cst) → relaxed"] {
         assert!(row(variant).contains("the memory model requires it"), "{table}");
     }
@@ -69,7 +72,7 @@ fn orderings_have_a_price_and_a_need() {
             "{table}"
         );
         assert!(!row("atomic_store (seq_cst) → release").contains("same instructions"));
-        assert!(table.contains("the cheapest form that no test and no model refutes: line 6"), "{table}");
+        assert!(table.contains(&format!("{form} that no test and no model refutes: line 6")), "{table}");
     }
     assert!(row("not tried: line 1").contains("does not compile"), "{table}");
     assert!(!table.contains("not needed"), "{table}");
@@ -82,7 +85,7 @@ fn orderings_have_a_price_and_a_need() {
     assert!(fs::read_to_string(folder.path().join("table.md")).unwrap().contains("| line | ordering |"));
     let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
     assert!(page.contains("Memory orderings</h2>") && page.contains("atomic_store (seq_cst) → release"));
-    assert!(page.contains("cpu.own.lock: the cheapest form"), "it leads the page");
+    assert!(page.contains(&format!("cpu.own.lock: {form}")), "it leads the page");
 }
 
 #[test]
