@@ -84,8 +84,8 @@ static PTHREAD_MUTEX: Entry = locked(
 static FUTEX_BARRIER: Entry = passed(
     "cpu.process.futex_barrier",
     "Central barrier shared between processes; waiters sleep on a non-private futex",
-    "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
-     algorithm 7, on the count",
+    "Drepper, Futexes Are Tricky, 2011 (futex); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
+     algorithm 7 (arrival counter)",
     several,
     |case| {
         let make = |processes| FutexBarrier::between_processes(processes, LIMIT);

@@ -51,7 +51,7 @@ pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
         name: super::NAME,
         title: "Asynchrony: components updated after a neighbour",
         lead: "Anzt, Chow and Dongarra, On block-asynchronous execution on GPUs, LAPACK Working Note 291, 2016, \
-               figures 3 to 6. The vector starts as all ones, and each thread clears its component if both \
+               figures 3 to 6. The vector starts as all ones, and each thread clears its component (array element) if both \
                neighbours are still 1. A component that is still 1 at the end was updated after a neighbour, \
                which counts as an inconsistency.",
         answers: Vec::new(),

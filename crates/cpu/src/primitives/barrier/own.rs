@@ -61,8 +61,8 @@ static FLAT: Entry = barrier::spins(
 static FUTEX: Entry = barrier::sleeps(
     "cpu.barrier.futex",
     "Central barrier: one atomic decrement per thread; waiters sleep on a futex until the last thread wakes them",
-    "Drepper, Futexes Are Tricky, 2011, on the futex; Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
-     algorithm 7, on the count",
+    "Drepper, Futexes Are Tricky, 2011 (futex); Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, \
+     algorithm 7 (arrival counter)",
     of_teams,
     |case| {
         Some(

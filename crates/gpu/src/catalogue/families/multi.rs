@@ -106,7 +106,7 @@ entries! {
     "gpu.multi.flags" like BARRIER:
     "Barrier across the grids of several devices, with flags in every device's memory (variants: flags in both halves of \
      each L2 cache, polled with relaxed loads before one acquire fence; or a counter on every device, at which all \
-     blocks arrive); the relaxed form orders no memory accesses, so only arrivals are checked",
+     blocks arrive); the relaxed form omits memory ordering, so only arrivals are checked",
     source: "Zhang, Wahib, Matsuoka, figures 9 to 11, multi-grid synchronization; PTX ISA, fence.acq_rel.sys and \
              ld.acquire.sys",
     definitions: |case| {
