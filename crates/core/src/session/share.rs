@@ -95,17 +95,31 @@ impl Open<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
-    use crate::Preset;
+    use crate::fake::FakeLaboratory;
+    use crate::{Dtype, Preset};
 
     #[test]
     fn no_pass_begins_that_would_end_after_the_time() {
-        let time = Duration::from_secs(80);
-        let share =
-            Share { effort: Preset::Paper.into(), seed: 0, first_pass: 2, most_passes: 9, time, cases: Vec::new() };
-        let seconds = Duration::from_secs;
-        assert!(share.has_time(seconds(40), seconds(40)));
-        assert!(!share.has_time(seconds(65), seconds(65)), "that is 50 s too long");
-        assert!(share.has_time(seconds(79), seconds(1)));
+        // Each of the 12 samples of a block sleeps: a pass takes at least 60 ms.
+        let passes = |milliseconds| {
+            let mut laboratory = FakeLaboratory::default();
+            laboratory.dwell = Duration::from_millis(5);
+            let case = Case { threads: Some(1), dtype: Some(Dtype::I32), ..Case::new("cpu.atomic.add") };
+            let share = Share {
+                effort: Preset::Quick.into(),
+                seed: 0,
+                first_pass: 2,
+                most_passes: 2,
+                time: Duration::from_millis(milliseconds),
+                cases: vec![(case, Calibration { iterations: 1000, pair_ns: 10_000.0 })],
+            };
+            let found = share.measure(&mut laboratory, &mut ());
+            found[0].observations.iter().map(|one| one.block).collect::<HashSet<_>>().len()
+        };
+        assert_eq!(passes(90), 1, "a second pass would begin in time, and end too late");
+        assert_eq!(passes(60_000), 2);
     }
 }
