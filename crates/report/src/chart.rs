@@ -281,9 +281,7 @@ impl Spec {
         values.sort_by(f64::total_cmp);
         values.dedup();
         if let ([only], Unit::Time) = (&values[..], y.unit) {
-            let (noun, rest) = x.label.split_at(x.label.find(' ').unwrap_or(x.label.len()));
-            let noun = noun.strip_suffix('s').filter(|_| *only <= 1.0).unwrap_or(noun);
-            return Some(Self::dots(y, series)?.titled(format!("{only} {noun}{rest}")));
+            return Some(Self::dots(y, series)?.titled(format!("{}: {only}", x.label)));
         }
         x.values = values;
         series.iter_mut().flat_map(|series| &mut series.points).for_each(|point| point.text = None);
@@ -461,7 +459,7 @@ mod tests {
             };
             title.unwrap()
         };
-        assert_eq!([1.0, 2.0].map(title), ["1 thread on the device", "2 threads on the device"]);
+        assert_eq!([1.0, 2.0].map(title), ["threads on the device: 1", "threads on the device: 2"]);
     }
 
     #[test]

@@ -40,11 +40,11 @@ const AT_ONCE: &str = "at once";
 /// No wait lasts longer, so that who spins for so long never sleeps.
 const LONGEST_US: u32 = 512;
 
-/// "at once", "after 10.0 µs".
+/// "at once", "after spinning for 10.0 µs".
 fn spun(case: &Case) -> String {
     match spun_us(case) {
         None | Some(0) => AT_ONCE.to_owned(),
-        Some(us) => format!("after {}", figure::time(f64::from(us) * 1000.0)),
+        Some(us) => format!("after spinning for {}", figure::time(f64::from(us) * 1000.0)),
     }
 }
 
@@ -75,7 +75,6 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let longest = contest.entrants().filter_map(|one| spun_us(data.case(one.index))).max();
     let mut candidates = contest.candidates();
     candidates.sort_by_key(|name| name != AT_ONCE);
-    let spinning: Vec<String> = candidates.iter().map(|name| name.replacen("after", "after spinning for", 1)).collect();
     // What is among the best has its cost before.
     let other = |us: Option<u32>, what: &str| {
         let is_one = |known: &&Known<'_>| spun_us(&known.row.case) == us && known.is_written();
@@ -84,7 +83,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     };
     let text = format!(
         "{begin}, sleeping {} minimizes CPU time plus delay ({way}, {least} a wait){}{}.",
-        either(&spinning),
+        either(&candidates),
         other(Some(0), "sleeping at once"),
         other(longest.filter(|us| *us >= LONGEST_US), "never sleeping"),
     );
@@ -119,7 +118,7 @@ fn drawn(data: &RunData) -> Vec<String> {
         let bar = |ns: f64| "█".repeat((BAR * ns / most).round().max(1.0) as usize);
         // What has no number has no length either.
         let long = |known: &Known<'_>| if known.is_written() { bar(known.ns) } else { String::new() };
-        let lines = contest.known().map(|(one, known)| format!("{:<14} {} {known}", one.name, long(&known)));
+        let lines = contest.known().map(|(one, known)| format!("{:<27} {} {known}", one.name, long(&known)));
         Some([format!("{title} ({way}):")].into_iter().chain(lines).collect::<Vec<_>>())
     };
     let titles = [
@@ -239,8 +238,12 @@ mod tests {
         let text = "After 200 µs of serial code, an empty parallel region of 8 threads costs 900 ns with \
                     libgomp active and 15.0 µs with libgomp passive.";
         assert_eq!(said(by_policy), text);
-        let bars = [("at once", 3, "9.00 µs"), ("after 5.00 µs", 2, "7.00 µs"), ("after 1.00 ms", 32, "100 µs")];
-        let bars = bars.map(|(name, long, cost)| format!("{name:<14} {} {cost}", "█".repeat(long)));
+        let bars = [
+            ("at once", 3, "9.00 µs"),
+            ("after spinning for 5.00 µs", 2, "7.00 µs"),
+            ("after spinning for 1.00 ms", 32, "100 µs"),
+        ];
+        let bars = bars.map(|(name, long, cost)| format!("{name:<27} {} {cost}", "█".repeat(long)));
         assert_eq!(drawn(&run())[1..4], bars);
         assert_eq!(drawn(&run()).len(), 4 + 3);
         assert!(
@@ -279,7 +282,7 @@ mod tests {
         let one = advised.iter().find(|one| one.situation.starts_with("a wait of unknown length")).unwrap();
         assert_eq!(one.decision.choice.as_ref().map(|choice| &*choice.name), Some("at once"));
         let text = crate::export::advice::for_terminal(&run, &advised, 200);
-        assert!(text.contains("    after 50.0 µs  ████████████████████████████████ 60.0 µs"), "{text}");
+        assert!(text.contains("    after spinning for 50.0 µs  ████████████████████████████████ 60.0 µs"), "{text}");
     }
 
     #[test]
