@@ -7,8 +7,8 @@ use std::fmt;
 pub struct Arch(u32);
 
 impl Arch {
-    /// The architecture of compute capability `major.minor`, given as `10 * major + minor`. `None` before Turing
-    /// (7.5), whose encoding is different or is no longer supported by CUDA 13.
+    /// The architecture of compute capability `major.minor`, given as `10 * major + minor`. `None` before Turing (7.5),
+    /// where the encoding differs or CUDA 13 no longer supports the architecture.
     pub const fn new(number: u32) -> Option<Self> {
         if number >= 75 { Some(Self(number)) } else { None }
     }
@@ -18,7 +18,8 @@ impl Arch {
         self.0
     }
 
-    /// The generation whose encoding this architecture uses. Newer architectures than this table count as the newest.
+    /// The generation whose encoding this architecture uses. An architecture newer than this table counts as the newest
+    /// generation.
     pub(crate) const fn generation(self) -> Generation {
         match self.0 {
             0..80 => Generation::Turing,
@@ -36,7 +37,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// Architectures that share an encoding, oldest first. The names are those of the CUDA documentation.
+/// Architectures that share an encoding, oldest first, under the names in the CUDA documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Generation {
     /// 7.5.

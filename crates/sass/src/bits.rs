@@ -5,7 +5,7 @@ pub(crate) trait Bits {
     /// The `width` bits (0 to 64) from bit `low` upwards.
     fn field(self, low: u32, width: u32) -> u64;
 
-    /// The same as a two's complement number.
+    /// The same bits as a two's complement number.
     fn signed_field(self, low: u32, width: u32) -> i64;
 }
 

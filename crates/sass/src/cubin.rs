@@ -11,8 +11,8 @@ use crate::arch::Arch;
 use crate::error::SassError;
 use crate::instruction::{Instruction, SIZE_BYTES};
 
-/// The value of `EI_OSABI` since CUDA 12.9 for Blackwell and since CUDA 13.0 for all architectures. With this value the
-/// architecture is in another byte of `e_flags`; before, the value was 0x33.
+/// The value of `EI_OSABI` since CUDA 12.9 for Blackwell and since CUDA 13.0 for all architectures; before, it was
+/// 0x33. With the new value the architecture is in another byte of `e_flags`.
 const OSABI_NEW_FLAGS: u8 = 0x41;
 
 pub(crate) const TEXT_PREFIX: &[u8] = b".text.";
@@ -24,7 +24,7 @@ pub struct Cubin {
     kernels: Vec<Kernel>,
 }
 
-/// The instructions of one kernel (or of a device function that was not inlined into one).
+/// The instructions of one kernel, or of a device function that was not inlined into one.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     arch: Arch,
@@ -50,7 +50,7 @@ impl Cubin {
         Ok(Self { arch, kernels: code.map(|(name, code)| Kernel::decode(name, code, arch)).collect::<Result<_, _>>()? })
     }
 
-    /// The architecture the code was compiled for.
+    /// The architecture that the code was compiled for.
     pub const fn arch(&self) -> Arch {
         self.arch
     }
@@ -60,7 +60,7 @@ impl Cubin {
         self.kernels.iter().map(Kernel::name)
     }
 
-    /// The kernel of this (mangled) name.
+    /// The kernel with this (mangled) name.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
@@ -82,7 +82,7 @@ impl Kernel {
         Ok(Self { arch, name: name.to_owned(), instructions: words.iter().enumerate().map(decode).collect() })
     }
 
-    /// The architecture the code was compiled for.
+    /// The architecture that the code was compiled for.
     pub const fn arch(&self) -> Arch {
         self.arch
     }
@@ -92,7 +92,7 @@ impl Kernel {
         &self.name
     }
 
-    /// All instructions in the order of their addresses, with the padding at the end.
+    /// All instructions in address order, with the padding at the end.
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
@@ -103,20 +103,20 @@ impl Kernel {
     }
 }
 
-/// The architecture in `e_flags`: in the lowest byte up to ABI version 7, in the next byte since.
-/// (Found by compiling for every architecture with NVRTC 12.9 and 13.0; no documentation describes it.)
+/// The architecture in `e_flags`: the lowest byte up to ABI version 7, the next byte since. (Found by compiling for
+/// every architecture with NVRTC 12.9 and 13.0; it is undocumented.)
 fn arch_of_flags(flags: u32, os_abi: u8) -> Result<Arch, SassError> {
     let number = if os_abi == OSABI_NEW_FLAGS { flags >> 8 & 0xff } else { flags & 0xff };
     Arch::new(number).ok_or(SassError::Arch(number))
 }
 
-/// The attributes of a kernel are in a section with this prefix and the name of the kernel.
+/// The prefix of the section with a kernel's attributes; the kernel's name follows.
 pub(crate) const INFO_PREFIX: &[u8] = b".nv.info.";
 
-/// The attribute whose value is the number of bytes: `EIATTR_CBANK_PARAM_SIZE` in the output of `cuobjdump`.
+/// The attribute with the size of a kernel's parameters: `EIATTR_CBANK_PARAM_SIZE` in the output of `cuobjdump`.
 const PARAMETER_BYTES: u8 = 0x19;
 
-/// The bytes of parameters of each kernel, by its (mangled) name. A kernel without parameters has 0.
+/// The size in bytes of each kernel's parameters, by its (mangled) name. A kernel without parameters has 0.
 ///
 /// Nothing is decoded, so the architecture does not matter.
 ///
@@ -130,12 +130,12 @@ pub fn parameter_bytes(cubin: &[u8]) -> Result<BTreeMap<String, usize>, SassErro
     sections_of_kernels(cubin, INFO_PREFIX)?.into_iter().map(bytes_of).collect()
 }
 
-/// The section with attributes of the whole file, and the one of them that says how many registers a kernel has: the kernel's
-/// number, then theirs (`EIATTR_REGCOUNT` in the output of `cuobjdump`).
+/// The section with attributes of the whole file, and the attribute that says how many registers a kernel has: the
+/// kernel's number, then the number of registers (`EIATTR_REGCOUNT` in the output of `cuobjdump`).
 const INFO_OF_ALL: &[u8] = b".nv.info";
 const REGISTERS: u8 = 0x2f;
 
-/// The most registers for each thread that a kernel of the file has; `None` if it does not say so.
+/// The most registers per thread of any kernel in the file; `None` if the file does not say.
 pub fn most_registers(cubin: &[u8]) -> Option<u32> {
     let sections = sections_of_kernels(cubin, INFO_OF_ALL).ok()?;
     let (_, data) = sections.into_iter().find(|(rest, _)| rest.is_empty())?;
@@ -143,7 +143,7 @@ pub fn most_registers(cubin: &[u8]) -> Option<u32> {
     counts.filter_map(|(_, value)| Some(u32::from_le_bytes(value.get(4..8)?.try_into().ok()?))).max()
 }
 
-/// Name of the kernel and content of each section with this prefix.
+/// The kernel's name and the content of each section with this prefix.
 pub(crate) fn sections_of_kernels<'a>(cubin: &'a [u8], prefix: &[u8]) -> Result<Vec<(&'a str, &'a [u8])>, SassError> {
     let header = FileHeader64::<LittleEndian>::parse(cubin)?;
     let endian = header.endian()?;
@@ -157,7 +157,7 @@ pub(crate) fn sections_of_kernels<'a>(cubin: &'a [u8], prefix: &[u8]) -> Result<
     Ok(found)
 }
 
-/// The number of bytes in the attributes of one kernel; `None` if they are cut off.
+/// The size of the parameters in one kernel's attributes; `None` if the attributes are cut off.
 fn in_attributes(data: &[u8]) -> Option<usize> {
     let mut bytes = 0;
     for attribute in attributes(data) {
@@ -169,10 +169,10 @@ fn in_attributes(data: &[u8]) -> Option<usize> {
     Some(bytes)
 }
 
-/// Number and value of each attribute of a kernel; `None`, as the last one, if they are cut off.
+/// Number and value of each attribute of a kernel; `None`, as the last item, if the attributes are cut off.
 ///
-/// An attribute has a byte for its form, a byte for its number, and two bytes. These are its value, or, in form 4, the
-/// length of the value that follows.
+/// An attribute is a form byte, a number byte, and two more bytes. These two are its value or, in form 4, the length of
+/// the value that follows.
 pub(crate) fn attributes(mut data: &[u8]) -> impl Iterator<Item = Option<(u8, &[u8])>> {
     const VALUE_FOLLOWS: u8 = 4;
     std::iter::from_fn(move || {
@@ -209,7 +209,7 @@ pub(crate) mod tests {
         {
             put(value, bytes);
         }
-        // Sizes and numbers: ELF header, program headers (none), section headers; the names are in section 1.
+        // Sizes and counts: ELF header, program headers (none), section headers; the names are in section 1.
         for value in [64, 0, 0, 64, 3, 1] {
             put(value, 2);
         }
@@ -267,7 +267,7 @@ pub(crate) mod tests {
             for value in [0x00, 0x01, 0x7f, 0x80, 0xff] {
                 let mut damaged = whole.clone();
                 damaged[position] = value;
-                // A result and an error are both right; a panic is not.
+                // Both a result and an error are fine; a panic is not.
                 let _ = Cubin::parse(&damaged);
             }
         }
@@ -293,7 +293,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_attribute_is_found_among_others() {
-        // Of a kernel compiled by NVRTC 13.0 for sm_90 that takes a structure of 88 bytes.
+        // A kernel that takes an 88-byte structure, compiled by NVRTC 13.0 for sm_90.
         let attributes = [
             0x04, 0x37, 0x04, 0x00, 0x82, 0x00, 0x00, 0x00, 0x03, 0x1b, 0x20, 0x00, 0x03, 0x19, 0x58, 0x00, 0x04, 0x0a,
             0x08, 0x00, 0x1a, 0x00, 0x00, 0x00, 0x10, 0x02, 0x58, 0x00,

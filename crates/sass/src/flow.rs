@@ -1,7 +1,8 @@
-//! The paths through a kernel, and what is outstanding at each instruction.
+//! The paths through a kernel, and the barriers that are outstanding at each instruction.
 //!
-//! [`Graph`] has the successors of each instruction. [`outstanding_before`] follows the six barriers of the control field along them:
-//! which instructions have set one that nobody has waited for yet. [`unawaited_results`] asks that at the clock reads.
+//! [`Graph`] has the successors of each instruction. [`outstanding_before`] follows the control field's six barriers
+//! along these paths and finds the instructions that have set a barrier which nothing has waited for yet.
+//! [`unawaited_results`] asks for them at the clock reads.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,7 +12,7 @@ use crate::cubin::Kernel;
 use crate::instruction::{Clock, Control, Instruction, position};
 use crate::region::Region;
 
-/// The control flow of a kernel, by index of instruction.
+/// The control flow of a kernel, by instruction index.
 #[derive(Debug, Clone)]
 pub(crate) struct Graph {
     successors: Vec<Vec<usize>>,
@@ -20,8 +21,8 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// The graph of the instructions of a kernel, with the functions that it calls. Returns are not followed: a call goes on
-    /// after itself, with what the function leaves.
+    /// The graph of a kernel's instructions, including the functions it calls. Returns are not followed: a call
+    /// continues after itself, with whatever the function leaves outstanding.
     pub(crate) fn of(instructions: &[Instruction]) -> Self {
         let mut begins = vec![false; instructions.len()];
         if let Some(first) = begins.first_mut() {
@@ -46,12 +47,12 @@ impl Graph {
         Self { successors, blocks: blocks.collect() }
     }
 
-    /// What may follow an instruction.
+    /// The instructions that may follow an instruction.
     pub(crate) fn successors(&self, index: usize) -> &[usize] {
         &self.successors[index]
     }
 
-    /// What may come before an instruction.
+    /// The instructions that may come before an instruction.
     pub(crate) fn predecessors(&self, index: usize) -> impl Iterator<Item = usize> {
         (0..self.successors.len()).filter(move |&other| self.successors[other].contains(&index))
     }
@@ -64,15 +65,15 @@ impl Graph {
 
 /// Whether an instruction is executed only by some threads, or not always.
 fn is_conditional(instruction: &Instruction) -> bool {
-    // A second predicate: number 7 without negation is always true.
+    // A second predicate; number 7 without negation is always true.
     let second = instruction.raw.field(87, 4) != 7;
     instruction.predicate.is_some() || second
 }
 
-/// Whether the instruction behind this one may follow, whether its target may, and whether a block ends here.
+/// Whether the next instruction may follow this one, whether its target may, and whether a block ends here.
 fn exits(instruction: &Instruction, has_target: bool) -> (bool, bool, bool) {
     match instruction.opcode {
-        // BRA.DIV and BRA.U have other conditions.
+        // BRA.DIV and BRA.U have other conditions than the two predicates.
         "BRA" => (is_conditional(instruction) || instruction.mnemonic != "BRA", true, true),
         "CALL" => (true, true, true),
         "EXIT" => (is_conditional(instruction), false, true),
@@ -96,12 +97,12 @@ pub(crate) enum Sets {
 /// The number of barriers.
 const BARRIERS: usize = 6;
 
-/// Instructions, by index, whose barrier has been set and not been waited for; one set for each barrier.
+/// Instructions, by index, that have set a barrier which nothing has waited for since; one set per barrier.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Outstanding([BTreeSet<(usize, Sets)>; BARRIERS]);
 
 impl Outstanding {
-    /// What an instruction changes: it waits first, and then sets.
+    /// Passes an instruction: it waits first, then sets.
     pub(crate) fn pass(&mut self, index: usize, control: Control) {
         self.wait(control);
         let sets = [(control.write_barrier, Sets::Write), (control.read_barrier, Sets::Read)];
@@ -112,7 +113,7 @@ impl Outstanding {
         }
     }
 
-    /// Removes what an instruction waits for.
+    /// Clears the barriers that an instruction waits for.
     pub(crate) fn wait(&mut self, control: Control) {
         for (barrier, set) in (0..).zip(&mut self.0) {
             if control.waits_for(barrier) {
@@ -121,12 +122,12 @@ impl Outstanding {
         }
     }
 
-    /// The instructions that have set this barrier.
+    /// The instructions that have set this barrier, and what its release means.
     pub(crate) fn of(&self, barrier: u8) -> impl Iterator<Item = (usize, Sets)> {
         self.0.get(usize::from(barrier)).into_iter().flatten().copied()
     }
 
-    /// Barrier, instruction and meaning of all that is outstanding.
+    /// Everything that is outstanding: barrier, instruction and what the release means.
     pub(crate) fn all(&self) -> impl Iterator<Item = (u8, usize, Sets)> {
         (0..).zip(&self.0).flat_map(|(barrier, set)| set.iter().map(move |&(index, kind)| (barrier, index, kind)))
     }
@@ -142,7 +143,8 @@ impl Outstanding {
     }
 }
 
-/// What is outstanding before each instruction waits for anything, on any path: all are followed until nothing new is found.
+/// What is outstanding before each instruction waits for anything, on any path. Paths are followed until nothing new is
+/// found.
 pub(crate) fn outstanding_before(instructions: &[Instruction], graph: &Graph) -> Vec<Outstanding> {
     let mut before = vec![Outstanding::default(); instructions.len()];
     let mut open: BTreeSet<usize> = (0..instructions.len()).collect();
@@ -158,10 +160,10 @@ pub(crate) fn outstanding_before(instructions: &[Instruction], graph: &Graph) ->
     before
 }
 
-/// The instructions of a timed region whose result may be outstanding when the clock is read at its end.
+/// The instructions of a timed region whose result may still be outstanding when the clock is read at its end.
 ///
-/// Instructions that set no barrier for a result are not named: nothing can wait for the end of a store or of a reduction
-/// without a result, and the results of arithmetic are there after a fixed time.
+/// Instructions that set no barrier for a result are left out: nothing can wait for the end of a store or of a
+/// reduction without a result, and results of arithmetic are ready after a fixed time.
 pub fn unawaited_results<'a>(kernel: &'a Kernel, region: &Region) -> Vec<&'a Instruction> {
     let instructions = kernel.instructions();
     let is_closing = |found: &Instruction| found.offset >= region.end() && found.clock == Some(Clock::Cycles64);
@@ -213,7 +215,7 @@ mod tests {
         with(raw, |control| Control { wait_mask: 1 << barrier, ..control })
     }
 
-    /// `@P0 BRA` back.
+    /// `@P0 BRA` back by `distance` instructions.
     const fn again(distance: i64) -> u128 {
         BACK(distance) & !(7 << 12)
     }

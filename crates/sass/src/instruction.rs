@@ -19,11 +19,11 @@ const TRUE: u8 = 7;
 /// The guard of an instruction: a predicate that decides for each thread whether the instruction is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Predicate {
-    /// Number of the register; 7 is the constant true.
+    /// Number of the predicate register; 7 is the constant true.
     pub number: u8,
-    /// Whether the instruction is executed if the predicate is false.
+    /// Whether the instruction is executed when the predicate is false.
     pub negated: bool,
-    /// Whether it is a uniform predicate, one for the whole warp.
+    /// Whether the predicate is uniform, one for the whole warp.
     pub uniform: bool,
 }
 
@@ -40,9 +40,9 @@ impl fmt::Display for Predicate {
 pub enum Clock {
     /// The whole cycle counter of the multiprocessor (`clock64`).
     Cycles64,
-    /// Half of it (`clock`, `clock_hi`).
+    /// Half of the cycle counter (`clock`, `clock_hi`).
     Cycles32,
-    /// The timer of the device in nanoseconds, whole or half.
+    /// The device's timer in nanoseconds, whole or half.
     GlobalTimer,
 }
 
@@ -63,12 +63,12 @@ pub struct Instruction {
     pub control: Control,
     /// The target of a direct branch, call or convergence region, as an offset in the kernel.
     pub target: Option<u64>,
-    /// The clock that it reads.
+    /// The clock that the instruction reads.
     pub clock: Option<Clock>,
 }
 
 impl Instruction {
-    /// Decodes the instruction at `offset` of a kernel. Any bits give an instruction; see [`Self::is_known`].
+    /// Decodes the instruction at `offset` in a kernel. Any bits give an instruction; see [`Self::is_known`].
     pub fn decode(offset: u64, raw: u128, arch: Arch) -> Self {
         let generation = arch.generation();
         let code = raw.field(0, 12) as u16;
@@ -99,9 +99,8 @@ impl Instruction {
         self.opcode != UNKNOWN
     }
 
-    /// Whether this instruction matches `pattern`. The first word of the pattern is the bare mnemonic. The others are
-    /// modifiers, which must occur in this order; others may be between them. `REDG.ADD.GPU` matches
-    /// `REDG.E.ADD.STRONG.GPU`; `RED` does not match `REDG`.
+    /// Whether this instruction matches `pattern`: the bare mnemonic, then modifiers that must occur in this order,
+    /// with any others between them. `REDG.ADD.GPU` matches `REDG.E.ADD.STRONG.GPU`; `RED` does not match `REDG`.
     pub fn matches(&self, pattern: &str) -> bool {
         let mut words = self.mnemonic.split('.');
         let mut wanted = pattern.split('.');
@@ -138,7 +137,7 @@ fn guard(raw: u128, uniform: bool) -> Option<Predicate> {
     (number != TRUE || negated).then_some(Predicate { number, negated, uniform })
 }
 
-/// The special registers that are clocks. S2R reads one half; CS2R may read both.
+/// The name of the special register if it is a clock. S2R reads one half; CS2R may read both.
 fn clock_register(raw: u128) -> Option<&'static str> {
     match raw.field(72, 8) {
         0x50 => Some("SR_CLOCKLO"),
@@ -162,7 +161,7 @@ fn clock(opcode: &str, raw: u128) -> Option<Clock> {
     }
 }
 
-/// The displacement of a direct branch from the end of its instruction, in bytes. The encoding counts words of four bytes.
+/// The displacement of a direct branch from the end of its instruction, in bytes. The encoding counts four-byte words.
 fn displacement(opcode: &str, raw: u128, generation: Generation) -> Option<i64> {
     let immediate = raw.field(9, 3) == 4;
     let words = match opcode {
@@ -175,7 +174,8 @@ fn displacement(opcode: &str, raw: u128, generation: Generation) -> Option<i64> 
     Some(words.wrapping_mul(4))
 }
 
-/// Hopper moved the lowest byte to the field of a register that older instructions do not use.
+/// The displacement in words. Hopper moved its lowest byte to the field of a register that older instructions do not
+/// use.
 fn long_displacement(raw: u128, generation: Generation) -> i64 {
     let high = raw.signed_field(34, 48);
     if generation >= Generation::Hopper { high << 8 | raw.field(16, 8).cast_signed() } else { high }
@@ -183,18 +183,18 @@ fn long_displacement(raw: u128, generation: Generation) -> i64 {
 
 /// Scheduling information in bits 105 to 125 of an instruction.
 ///
-/// For most instructions the hardware checks no hazards. The compiler writes how long to wait, and which of six scoreboard
-/// barriers to set and to wait for. The layout is that of Volta (Jia et al., "Dissecting the
-/// NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 2.1) and has not changed since.
+/// For most instructions the hardware checks no hazards: the compiler writes how long to wait, and which of six
+/// scoreboard barriers to set and to wait for. The layout dates from Volta (Jia et al., "Dissecting the NVIDIA Volta
+/// GPU Architecture via Microbenchmarking", 2018, section 2.1) and has not changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Control {
     /// Cycles until the next instruction of this warp may issue.
     pub stall: u8,
     /// Whether the scheduler should prefer another warp. The bit is stored inverted.
     pub yields: bool,
-    /// The barrier that is released when the result is written.
+    /// The barrier that is released once the result is written.
     pub write_barrier: Option<u8>,
-    /// The barrier that is released when the operands have been read.
+    /// The barrier that is released once the operands have been read.
     pub read_barrier: Option<u8>,
     /// The barriers to wait for before issue, one bit each.
     pub wait_mask: u8,
@@ -202,11 +202,11 @@ pub struct Control {
     pub reuse: u8,
 }
 
-/// The barrier number for no barrier.
+/// The barrier number that means no barrier.
 const NO_BARRIER: u8 = 7;
 
 impl Control {
-    /// Reads the field from a whole instruction.
+    /// Reads the control field of an instruction.
     pub fn of(raw: u128) -> Self {
         let field = |low, width| raw.field(low, width) as u8;
         let barrier = |low| Some(field(low, 3)).filter(|&number| number != NO_BARRIER);
@@ -220,10 +220,10 @@ impl Control {
         }
     }
 
-    /// The bits of the field in an instruction.
+    /// The bits of an instruction that hold the control field.
     pub const MASK: u128 = 0x1f_ffff << 105;
 
-    /// The field as bits of an instruction, all others 0.
+    /// The control field at its place in an instruction, all other bits 0.
     pub fn bits(self) -> u128 {
         let put = |value: u8, low: u32| u128::from(value) << low;
         put(self.stall & 0xf, 105)
@@ -234,7 +234,7 @@ impl Control {
             | put(self.reuse & 0xf, 122)
     }
 
-    /// Whether it waits for this barrier.
+    /// Whether the instruction waits for this barrier.
     pub const fn waits_for(self, barrier: u8) -> bool {
         self.wait_mask >> barrier & 1 == 1
     }
@@ -257,19 +257,19 @@ impl fmt::Display for Control {
 mod tests {
     use super::*;
 
-    /// Prints the control field of this upper half of an instruction.
+    /// Prints the control field of an instruction with this upper half.
     fn upper(half: u64) -> String {
         Control::of(u128::from(half) << 64).to_string()
     }
 
     #[test]
     fn the_field_agrees_with_the_code_around_it() {
-        // S2R, whose result is late, sets write barrier 0; the ISETP that needs it waits for barrier 0.
+        // The result of S2R is late: S2R sets write barrier 0, and the ISETP that needs the result waits for it.
         assert_eq!(upper(0x000e_2200_0000_0000), "[B------:R-:W0:-:S01]");
         assert_eq!(upper(0x001f_da00_0bf2_2070), "[B0-----:R-:W-:Y:S13]");
         // REDG reads its operands late: read barrier 2, after waiting for barrier 1 (POPC).
         assert_eq!(upper(0x0025_e200_0c10_e184), "[B-1----:R2:W-:-:S01]");
-        // A fixed latency between CS2R and its use, during which another warp may issue.
+        // CS2R has a fixed latency until its use; another warp may issue meanwhile.
         assert_eq!(upper(0x000f_cc00_0001_5000), "[B------:R-:W-:Y:S06]");
         // `R7.reuse` in the first operand slot.
         assert_eq!(Control::of(0x040f_e200_0000_0000 << 64).reuse, 0b0001);

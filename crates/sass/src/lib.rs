@@ -1,9 +1,9 @@
 //! A decoder for the machine code (SASS) of NVIDIA GPUs from Turing (`sm_75`) on.
 //!
-//! It decodes mnemonics, the modifiers of instructions that synchronize or access memory, guards, targets of branches, the
-//! control field, and the registers that common instructions read and write. Tests compare all of that with `nvdisasm` for each
-//! generation. It edits control fields and the order within a basic block, and refuses what breaks a dependency. The crate
-//! needs no GPU, no driver and no CUDA toolkit, and depends on no other crate of the project.
+//! Decodes mnemonics, the modifiers of instructions that synchronize or access memory, guards, branch targets, the
+//! control field, and the registers that common instructions read and write; tests compare all of these with `nvdisasm`
+//! for each generation. The crate also edits control fields and the order within a basic block, and refuses edits that
+//! break a dependency. It needs no GPU, no driver and no CUDA toolkit, and depends on no other crate of the project.
 //!
 //! ```text
 //! Cubin -> Kernel -> Instruction -> Region (between the clock reads)

@@ -1,16 +1,17 @@
-//! The modifiers of instructions that synchronize or access memory: bit fields, their words and how they are printed. Other
-//! instructions are printed without modifiers.
+//! The modifiers of instructions that synchronize or access memory: bit fields, their words and how they are printed.
+//! Instructions of other kinds are printed without modifiers.
 //!
-//! How they were found: kernels were compiled for every architecture, single bits of their instructions were flipped, and the
-//! output of `nvdisasm` showed which word changes. A test of `syncscope-gpu`, `tests/kernels/sass.rs`, repeats the comparison.
+//! To find the fields, kernels were compiled for every architecture, single bits of their instructions were flipped,
+//! and the output of `nvdisasm` showed which word changed. A test of `syncscope-gpu`, `tests/kernels/sass.rs`, repeats
+//! the comparison.
 
 use std::fmt::Write as _;
 
 use crate::arch::Generation::{self, Ampere, Blackwell, BlackwellRtx, Hopper, Turing};
 use crate::bits::Bits;
 
-/// One bit field and its words, by value. An empty word prints nothing; a value without a word prints `INVALID<value>`,
-/// as `nvdisasm` does.
+/// A bit field and its words, indexed by value. An empty word prints nothing; a value without a word prints
+/// `INVALID<value>`, as `nvdisasm` does.
 pub(crate) struct Field {
     low: u32,
     width: u32,
@@ -25,7 +26,7 @@ impl Field {
         Self { low, width, words, applies: |_| true }
     }
 
-    /// A bit that prints a word when it is set.
+    /// A bit that selects one of two words.
     pub(crate) const fn flag(low: u32, words: &'static [&'static str; 2]) -> Self {
         Self::new(low, 1, words)
     }
@@ -35,7 +36,7 @@ impl Field {
         Self::new(0, 0, words)
     }
 
-    /// The field, only in instructions for which `applies` holds.
+    /// The same field, restricted to instructions for which `applies` holds.
     pub(crate) const fn when(self, applies: fn(u128) -> bool) -> Self {
         Self { applies, ..self }
     }
@@ -59,13 +60,13 @@ impl Field {
     }
 }
 
-/// The modifiers of the instructions that share a layout, in the order in which they are printed.
+/// The modifiers of the instructions that share a layout, in printing order.
 pub(crate) struct Layout {
     /// The lowest 12 bits of these instructions.
     pub(crate) opcodes: &'static [u16],
-    /// The generations with this layout.
+    /// The first generation with this layout.
     pub(crate) first: Generation,
-    /// The last of them.
+    /// The last generation with this layout.
     pub(crate) last: Generation,
     /// The fields.
     pub(crate) fields: &'static [Field],
@@ -86,14 +87,14 @@ const EXTENDED: Field = Field::flag(72, &["", "E"]);
 /// Hints for the caches about future uses of the line.
 const EVICTION: Field = Field::new(84, 3, &["EF", "", "EL", "LU", "EU", "NA"]);
 const EVICTION_L2: Field = Field::new(81, 2, &["EFL2", "ENL2", "ELL2"]);
-/// How many neighbouring bytes the L2 cache fetches.
+/// How many neighboring bytes the L2 cache fetches.
 const PREFETCH: Field = Field::new(68, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
 
 /// Size of a plain access. The empty word is 32 bits.
 const SIZE: Field = Field::new(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128"]);
 const SIZE_TURING: Field = Field::new(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", "U.128"]);
 
-/// Memory ordering and scope are one field since Ampere. These are its words, except the last three and word 4.
+/// Memory ordering and scope, one field since Ampere. The arguments are word 4 and the last three words.
 #[rustfmt::skip]
 macro_rules! order {
     ($plain:literal, $thirteen:literal, $fourteen:literal, $fifteen:literal) => {
@@ -114,10 +115,10 @@ const ATOMIC_STRENGTH_TURING: Field = Field::new(79, 2, &["INVALID0", "", "STRON
 const SCOPE_TURING: Field = Field::new(77, 2, &["CTA", "SM", "GPU", "SYS"]);
 const PRIVATE_TURING: Field = Field::flag(76, &["", "PRIVATE"]);
 
-/// Set together with a predicate operand that compilers do not use. Its effect is not documented.
+/// The flag that comes with a predicate operand, which compilers do not use. Its effect is undocumented.
 const ZD_TURING: Field = Field::flag(87, &["", "ZD"]);
 
-/// Read-modify-write operations. RED has no fourth bit: it cannot exchange.
+/// Read-modify-write operations. RED lacks the fourth bit, so it cannot exchange.
 const REDUCTION: Field = Field::new(87, 3, &["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR"]);
 const ATOMIC: Field = Field::new(87, 4, &["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR", "EXCH"]);
 const ATOMIC_GLOBAL: Field =
@@ -136,7 +137,8 @@ const SWAP_TYPE_OLD: Field = Field::new(73, 3, &["", "S32", "64"]);
 const SWAP_TYPE: Field = Field::new(73, 3, &["", "S32", "64", "INVALID3", "128"]);
 const SHARED_TYPE_OLD: Field = Field::new(73, 2, &["", "S32", "64"]);
 
-/// Types of floating-point atomics since Hopper. Bit 87 is the highest of their number and never set in a valid one.
+/// Types of floating-point atomics since Hopper. Bit 87 is the top bit of the type number and is never set in a valid
+/// one.
 const FLOAT_TYPE: Field = Field::new(73, 4, FLOAT_TYPES).when(|raw| raw.field(87, 1) == 0);
 #[rustfmt::skip]
 const FLOAT_TYPES: &[&str] = &[
@@ -159,7 +161,7 @@ const BRANCH_ANY: Field = Field::flag(84, &["", "ANY"]).when(|raw| raw.field(32,
 
 const CONVERGENCE: Field = Field::new(72, 2, &["", "RELIABLE", "RECONVERGENT"]);
 
-/// Control of whole caches has no address, and so no width of one.
+/// The address width. Operations on a whole cache have no address.
 const CACHE_ADDRESS: Field = EXTENDED.when(|raw| !matches!(raw.field(87, 4), 4 | 6..=8));
 
 macro_rules! layouts {
@@ -261,7 +263,7 @@ pub(crate) const LAYOUTS: &[Layout] = layouts! {
     [0x98f 0xd8f] Turing..BlackwellRtx:
         CACHE_ADDRESS, Field::new(78, 2, &["", "U", "C", "I"]), Field::new(87, 4, CACHE_OPERATIONS);
 
-    // R2UR: compilers write it where they pass the registers of each lane to a bulk copy in turn.
+    // R2UR: compilers write BROADCAST where they pass each lane's registers to a bulk copy in turn.
     [0x2ca] Blackwell..BlackwellRtx: Field::flag(87, &["", "BROADCAST"]);
 
     // SYNCS: barriers in shared memory.
@@ -277,7 +279,7 @@ pub(crate) const LAYOUTS: &[Layout] = layouts! {
     [0x5b2] Hopper..BlackwellRtx: Field::fixed(&["EXCH.64"]);
     [0x9b2] Hopper..BlackwellRtx: Field::fixed(&["LD.64"]);
     [0x5b1] Hopper..BlackwellRtx: Field::fixed(&["LD.64"]), Field::flag(74, &["", "WATCH"]);
-    // ARRIVES: asynchronous copies arrive at such a barrier.
+    // ARRIVES: asynchronous copies arrive at a barrier in shared memory.
     [0x9b0] Ampere..Ampere: Field::fixed(&["LDGSTSBAR.64"]);
     [0x9b0] Hopper..Hopper:
         Field::fixed(&["LDGSTSBAR.64"]), Field::new(70, 2, &["", "ARVCNT", "TRANSCNT"]);
@@ -313,7 +315,7 @@ const ATOMIC_SHARED_REMOTE: Field = Field::new(87, 4, &["ADD", "MIN", "MAX", "IN
 const CACHE_OPERATIONS: &[&str] =
     &["PF1", "PF2", "WB", "IV", "IVALL", "RS", "IVALLP", "WBALL", "WBALLP", "PML2", "DML2", "RML2"];
 
-/// Counting in shared memory without a register operand, by the field that selects the operation.
+/// Counting in shared memory without a register operand, indexed by the field that selects the operation.
 const SHARED_COUNTS_OLD: &[&str] = &["", "", "", "", "", "", "", "", "", "ARRIVE.64", "POPC.INC.32"];
 const SHARED_COUNTS: &[&str] = &["", "", "", "", "", "", "", "", "", "", "ARRIVE.64", "POPC.INC.32"];
 

@@ -1,9 +1,9 @@
-//! Operations by their number: the lowest nine bits of an instruction. The three bits above select the form of the
-//! operands (register, immediate, constant bank, uniform register) and rarely the name.
+//! Operations by number, the lowest nine bits of an instruction. The three bits above select the form of the operands
+//! (register, immediate, constant bank, uniform register) and rarely the name.
 //!
-//! How they were found: `nvdisasm` printed the name of every number for every architecture from sm_75 to sm_120. Numbers of
-//! the graphics pipeline are left out. Code for an architecture never contains instructions that it does not have, so a
-//! range of architectures is given only if a number changed its meaning.
+//! The numbers come from `nvdisasm`, which printed the name of every number for every architecture from sm_75 to
+//! sm_120; numbers of the graphics pipeline are left out. Code for an architecture contains only instructions which
+//! that architecture has, so an entry names a range of architectures only if a number changed its meaning.
 
 use crate::arch::Generation::{self, Ampere, Blackwell, BlackwellRtx, Hopper, Turing};
 use crate::bits::Bits;
@@ -17,13 +17,13 @@ pub(crate) struct Operation {
     pub(crate) uniform: bool,
 }
 
-/// A number whose meaning depends on more than the number, tried before the tables below: its mnemonic in these generations and
-/// where this holds.
+/// A number whose meaning depends on more than the number: its mnemonic, the first and last generation, and the
+/// condition on the other bits. Exceptions are tried before the tables below.
 type Exception = (&'static str, u16, Generation, Generation, fn(u128) -> bool);
 
 const ALWAYS: fn(u128) -> bool = |_| true;
 const BIT_76: fn(u128) -> bool = |raw| raw.field(76, 1) == 1;
-/// Half-precision inputs. The forms with an immediate or a constant as addend have none.
+/// Half-precision inputs. Forms with an immediate or a constant as addend never have them.
 const MIXED: fn(u128) -> bool = |raw| raw.field(81, 1) == 1 && matches!(form(raw), 1 | 6 | 7);
 
 const fn form(raw: u128) -> u64 {
@@ -94,7 +94,7 @@ const VECTOR: &[Row] = &[
     ("YIELD", &[0x146]),
 ];
 
-/// Operations of the uniform datapath, executed once for a warp.
+/// Operations of the uniform datapath, executed once per warp.
 #[rustfmt::skip]
 const UNIFORM: &[Row] = &[
     ("CS2UR", &[0x0cb]), ("LDCU", &[0x1ac]), ("LDTM", &[0x1ee]), ("S2UR", &[0x1c3]), ("STTM", &[0x1ed]),
@@ -126,7 +126,7 @@ pub(crate) fn operation(raw: u128, generation: Generation) -> Option<Operation> 
     OPERATIONS[usize::from(number)]
 }
 
-/// The tables, by number.
+/// Both tables, indexed by operation number.
 static OPERATIONS: [Option<Operation>; 1 << 9] = {
     let mut operations = [None; 1 << 9];
     enter(VECTOR, false, &mut operations);

@@ -16,13 +16,13 @@ pub struct Region {
     arch: Arch,
     kernel: String,
     inline: Vec<Instruction>,
-    /// The timed loop within `inline`, from the target of its branch back to that branch.
+    /// The timed loop within `inline`, from its branch target to the branch back.
     body: Range<usize>,
     out_of_line: Vec<Vec<Instruction>>,
 }
 
-/// Finds the timed region: the instructions after the last 64-bit read of the cycle counter before a loop and before the
-/// first such read after it. (The kernels of syncscope read the whole counter only there, and elsewhere half of it.)
+/// Finds the timed region: the instructions between the last 64-bit read of the cycle counter before a loop and the
+/// first such read after it. (syncscope's kernels read the whole counter only there, and half of it elsewhere.)
 ///
 /// Loops within the timed loop belong to it, and so do clock reads in its body.
 ///
@@ -73,26 +73,26 @@ impl Region {
         self.inline.last().map_or(0, |last| last.offset + 1)
     }
 
-    /// The instructions that the timed loop repeats, without those that the compiler moved in front of the loop because
-    /// their result never changes.
+    /// The instructions that the timed loop repeats, without the loop-invariant ones that the compiler moved in front
+    /// of it.
     pub fn body(&self) -> &[Instruction] {
         &self.inline[self.body.clone()]
     }
 
-    /// Whether every iteration executes each instruction of [`Self::body`] once: the loop has one path and no inner loop. A path
-    /// out of line for a warp that is divergent is not counted as another path.
+    /// Whether every iteration executes each instruction of [`Self::body`] once: the loop has one path and no inner
+    /// loop. An out-of-line path for a divergent warp does not count as another path.
     pub fn is_straight(&self) -> bool {
         let is_branch = |found: &Instruction| match found.opcode {
             "BRA" => !found.mnemonic.starts_with("BRA.DIV"),
             "CALL" | "BRX" | "BRXU" | "JMP" | "JMX" | "JMXU" | "EXIT" | "RET" => true,
             _ => false,
         };
-        // The last one is the branch back.
+        // The last instruction is the branch back.
         self.body().split_last().is_some_and(|(_, body)| !body.iter().any(is_branch))
     }
 
-    /// Blocks elsewhere in the kernel that the region branches to and that branch back, and functions that it calls: mostly
-    /// slow paths that the compiler expects not to be taken.
+    /// Blocks elsewhere in the kernel that the region branches to and that branch back, and functions that it calls:
+    /// mostly slow paths that the compiler expects to be rare.
     pub fn out_of_line(&self) -> &[Vec<Instruction>] {
         &self.out_of_line
     }
@@ -102,12 +102,12 @@ impl Region {
         self.body().iter().filter(|instruction| instruction.matches(pattern)).count()
     }
 
-    /// How many instructions, also out of line, have an unknown operation.
+    /// How many instructions, including those out of line, have an unknown operation.
     pub fn unknown(&self) -> usize {
         self.blocks().flatten().filter(|instruction| !instruction.is_known()).count()
     }
 
-    /// The disassembly, one line for each instruction, with the registers that it writes and reads.
+    /// The disassembly, one instruction a line, with the registers it writes and reads.
     pub fn listing(&self) -> String {
         let mut text = format!("kernel {}: {} instructions between the clock reads", self.kernel, self.inline.len());
         // Writing to a String cannot fail.
@@ -135,15 +135,15 @@ fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Where the whole cycle counter is read.
+/// The positions at which the whole cycle counter is read.
 fn clock_reads(instructions: &[Instruction]) -> Vec<usize> {
     let is_read = |index: &usize| instructions[*index].clock == Some(Clock::Cycles64);
     (0..instructions.len()).filter(is_read).collect()
 }
 
-/// The loops that may be the timed one. A loop of the harness that waits for the next step of the global timer is none of them: it
-/// stands apart from the loops between clock reads that do not read this timer. Operations may wait by it, too, within the
-/// timed loop.
+/// The loops that may be the timed one. A harness loop that waits for the next step of the global timer is left out: it
+/// is separate from the loops between clock reads that do not read this timer. Inside the timed loop, operations may
+/// wait by the global timer too.
 fn timed_loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
     let all = loops(instructions);
     let reads = clock_reads(instructions);
@@ -156,7 +156,7 @@ fn timed_loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
     all.into_iter().filter(|body| others.is_empty() || meets(body) || !reads_timer(body)).collect()
 }
 
-/// The bodies of all loops, from the target of the branch back to the branch, both included.
+/// The bodies of all loops, from the branch target to the branch back, both included.
 fn loops(instructions: &[Instruction]) -> Vec<Range<usize>> {
     let body = |(index, instruction): (usize, &Instruction)| {
         // A branch to itself is the padding after every kernel.
@@ -173,7 +173,7 @@ fn enclosing(reads: &[usize], body: &Range<usize>) -> Option<Range<usize>> {
     Some(start + 1..stop)
 }
 
-/// The blocks that the region reaches by branches and that lead back into it, and the functions it calls.
+/// The blocks that the region branches to and that lead back into it, and the functions it calls.
 fn out_of_line(instructions: &[Instruction], region: &Range<usize>) -> Vec<Vec<Instruction>> {
     let entries: BTreeSet<(usize, bool)> = instructions[region.clone()]
         .iter()
@@ -185,7 +185,7 @@ fn out_of_line(instructions: &[Instruction], region: &Range<usize>) -> Vec<Vec<I
     entries.into_iter().filter_map(block).collect()
 }
 
-/// The straight path from `entry` to the branch back into the region, or to the return of a function.
+/// The straight path from `entry` to the branch back into the region, or to a function's return.
 fn returning_block(
     instructions: &[Instruction],
     region: &Range<usize>,

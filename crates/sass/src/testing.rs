@@ -1,4 +1,4 @@
-//! Kernels made by hand, for tests of whole kernels, in the encoding of Hopper.
+//! Hand-made kernels in Hopper's encoding, for tests of whole kernels.
 #![allow(non_snake_case, reason = "`BACK(3)` is written like an instruction")]
 
 use crate::arch::Arch;
@@ -20,15 +20,15 @@ pub(crate) const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
 /// `RET.REL.NODEC R6 0x0`.
 pub(crate) const RET: u128 = 0x000f_ea00_03c3_ffff_ffff_fff4_0600_7950;
 
-/// `CALL.REL.NOINC` of the function after `skipped` instructions.
+/// `CALL.REL.NOINC` to the function after the next `skipped` instructions.
 pub(crate) const fn CALL(skipped: i64) -> u128 {
     FORWARD(skipped) & !0xfff | 0x944
 }
 
-/// `BRA` to itself, which is one instruction back from its end.
+/// `BRA` to itself: its target is one instruction before its end.
 const BRANCH: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_7947;
 
-/// `BRA` to `words` of four bytes after its end.
+/// `BRA` to the instruction `words` four-byte words after its end.
 const fn branch(words: i64) -> u128 {
     let words = words.cast_unsigned() as u128;
     BRANCH | (words & 0xff) << 16 | (words >> 8 & 0xffff_ffff_ffff) << 34
@@ -44,7 +44,7 @@ pub(crate) const fn FORWARD(skipped: i64) -> u128 {
     branch(4 * skipped)
 }
 
-/// A kernel of these instructions.
+/// A kernel with these instructions.
 pub(crate) fn kernel(words: &[u128]) -> Kernel {
     let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     Kernel::decode("sample", &code, Arch::new(90).unwrap()).unwrap()

@@ -1,5 +1,5 @@
-//! Golden listings: instructions of compiled kernels for several architectures, with the names of `nvdisasm` 13.2. Its output
-//! has no control field; that part follows from the layout in `instruction.rs`.
+//! Golden listings: instructions of compiled kernels for several architectures, named as `nvdisasm` 13.2 names them.
+//! `nvdisasm` does not print the control field; that part of each line follows from the layout in `instruction.rs`.
 
 use crate::arch::Arch;
 use crate::instruction::{Clock, Instruction};
@@ -100,7 +100,7 @@ fn patterns_match_the_mnemonic_and_modifiers_in_order() {
 
 #[test]
 fn any_bits_decode_to_something() {
-    // Many bit patterns, also with branch displacements far outside of the kernel.
+    // Many bit patterns, among them branch displacements far outside the kernel.
     let mut raw = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128;
     for step in 0..4_000_u64 {
         raw = raw.rotate_left(41).wrapping_mul(0xda94_2042_e4dd_58b5_u128).wrapping_add(1);

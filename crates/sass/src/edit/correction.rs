@@ -1,4 +1,4 @@
-//! Clock reads that time what is between them.
+//! Corrects clock reads so that they time exactly the code between them.
 
 use crate::edit::{KernelEdit, LONGEST_STALL};
 use crate::error::EditError;
@@ -6,25 +6,25 @@ use crate::flow::{Graph, Sets, outstanding_before};
 use crate::instruction::{Clock, Instruction};
 use crate::operands::{Effects, Kind};
 
-/// One change that was made.
+/// One change to a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
     /// Offset of the changed instruction in the compiled code.
     pub offset: u64,
-    /// What was changed, and why.
+    /// The change, and the reason for it.
     pub change: String,
 }
 
-/// Edits a kernel so that the reading before its timed part waits until everything issued before is there, that arithmetic
-/// that can come before it does, and that the reading after it waits for every result. (The three changes of
+/// Edits a kernel so that the clock read before its timed part waits for everything issued earlier, arithmetic that can
+/// move ahead of this read does, and the read after the timed part waits for every result. (The three changes of
 /// "Cycle-accurate CUDA with an assembler".)
 ///
-/// The last 64-bit read of the cycle counter ends the timed part. The one before begins it, or each of those before but the
-/// first, if there are more than two: paths of different warps have one each. Reads beside a read of the global timer do not
-/// count.
+/// The last 64-bit read of the cycle counter ends the timed part, and the one before begins it. With more than two
+/// reads, every read between the first and the last begins it, because paths of different warps have one each. Reads
+/// next to a read of the global timer do not count.
 ///
 /// # Errors
-/// If an edit is refused that has to be made. Arithmetic that cannot move stays.
+/// If a required edit is refused. Arithmetic that cannot move stays.
 pub fn correct_clock_reads(edit: &mut KernelEdit) -> Result<Vec<Correction>, EditError> {
     let mut made = Vec::new();
     let reads = reads(&edit.instructions());
@@ -41,7 +41,7 @@ pub fn correct_clock_reads(edit: &mut KernelEdit) -> Result<Vec<Correction>, Edi
     Ok(made)
 }
 
-/// The places of the reads that time something.
+/// The positions of the reads that time something.
 fn reads(instructions: &[Instruction]) -> Vec<usize> {
     const NEAR: usize = 4;
     let is_timer = |instruction: &Instruction| instruction.clock == Some(Clock::GlobalTimer);
@@ -56,7 +56,7 @@ const fn offset(index: usize) -> u64 {
     index as u64 * crate::instruction::SIZE_BYTES as u64
 }
 
-/// Moves what can be moved from behind the opening read to before it. Returns where the read is then.
+/// Moves arithmetic from behind the opening read to before it where possible. Returns the new position of the read.
 fn move_arithmetic(edit: &mut KernelEdit, opening: usize, closing: usize, made: &mut Vec<Correction>) -> usize {
     let instructions = edit.instructions();
     let end = Graph::of(&instructions).block(opening).end.min(closing);
@@ -64,7 +64,7 @@ fn move_arithmetic(edit: &mut KernelEdit, opening: usize, closing: usize, made: 
     for (at, instruction) in instructions.iter().enumerate().take(end).skip(opening + 1) {
         let is_arithmetic =
             Effects::of(instruction, edit.arch()).is_some_and(|effects| effects.kind == Kind::Arithmetic);
-        // An edit that is refused is not made.
+        // A refused move leaves the code as it is.
         if is_arithmetic && let Some(corrections) = move_before(edit, at, read) {
             made.extend(corrections);
             read += 1;
@@ -73,8 +73,8 @@ fn move_arithmetic(edit: &mut KernelEdit, opening: usize, closing: usize, made: 
     read
 }
 
-/// Moves the instruction at `at` to `read`, and raises stall counts where a latency would not be kept. `None` if that is
-/// refused too.
+/// Moves the instruction at `at` to `read`, and raises stall counts where the move would cut a latency short. `None` if
+/// the raise is refused too.
 fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Correction>> {
     let mut trial = edit.clone();
     let mut made = Vec::new();
@@ -104,7 +104,7 @@ fn move_before(edit: &mut KernelEdit, at: usize, read: usize) -> Option<Vec<Corr
     Some(made)
 }
 
-/// Lets a read wait for every result that is outstanding there.
+/// Makes a read wait for every result that is outstanding there.
 fn wait_for_outstanding(edit: &mut KernelEdit, read: usize, made: &mut Vec<Correction>) -> Result<(), EditError> {
     let instructions = edit.instructions();
     let mut outstanding = outstanding_before(&instructions, &Graph::of(&instructions)).swap_remove(read);

@@ -13,17 +13,17 @@ use crate::edit::KernelEdit;
 use crate::error::SassError;
 use crate::instruction::SIZE_BYTES;
 
-/// Attributes whose value is a list of offsets of instructions, in the output of `cuobjdump`: exits, block numbers,
+/// Attributes whose value is a list of instruction offsets, named in the output of `cuobjdump`: exits, block numbers,
 /// cooperative groups, warp-wide instructions, indirect branches, memory barriers.
 const OFFSETS: [u8; 7] = [0x1c, 0x1d, 0x28, 0x31, 0x34, 0x39, 0x46];
 
-/// The bytes of a CUBIN, and where its code is in them. A CUBIN has no checksum; sizes never change.
+/// The bytes of a CUBIN, and where its code is in them. A CUBIN has no checksum, and an edit never changes a size.
 #[derive(Debug, Clone)]
 pub struct CubinFile {
     bytes: Vec<u8>,
     cubin: Cubin,
     code: BTreeMap<String, Range<usize>>,
-    /// Offsets in kernels that something outside of the code refers to.
+    /// Offsets in each kernel to which something outside the code refers.
     referred: BTreeMap<String, Vec<u64>>,
 }
 
@@ -63,20 +63,20 @@ impl CubinFile {
         Ok(Self { bytes: bytes.to_vec(), cubin, code, referred })
     }
 
-    /// The decoded code, as it is now.
+    /// The decoded code in its current state.
     pub const fn cubin(&self) -> &Cubin {
         &self.cubin
     }
 
-    /// The bytes, as they are now.
+    /// The file's bytes in their current state.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The kernel of this (mangled) name, to be edited.
+    /// Opens the kernel with this (mangled) name for editing.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such kernel.
     pub fn edit(&self, kernel: &str) -> Result<KernelEdit, SassError> {
         let no_kernel = || SassError::NoKernel(kernel.to_owned());
         let found = self.cubin.kernel(kernel).ok_or_else(no_kernel)?;
@@ -87,10 +87,10 @@ impl CubinFile {
         Ok(KernelEdit::new(found.clone(), referred))
     }
 
-    /// The same file with the instructions of an edited kernel.
+    /// A copy of this file with the instructions of an edited kernel.
     ///
     /// # Errors
-    /// If the kernel is not of this file.
+    /// If the kernel does not come from this file.
     pub fn with(&self, edit: &KernelEdit) -> Result<Self, SassError> {
         let no_kernel = || SassError::NoKernel(edit.name().to_owned());
         let place = self.code.get(edit.name()).ok_or_else(no_kernel)?;
@@ -102,7 +102,7 @@ impl CubinFile {
     }
 }
 
-/// From offset and size; `None` where they are none of a file.
+/// The range from offset and size; `None` if it cannot lie in a file.
 fn range((start, size): (u64, u64)) -> Option<Range<usize>> {
     let end = usize::try_from(start.checked_add(size)?).ok()?;
     Some(usize::try_from(start).ok()?..end)
@@ -112,7 +112,7 @@ fn text(name: &[u8]) -> Result<String, SassError> {
     str::from_utf8(name).map(str::to_owned).map_err(|_| SassError::KernelName)
 }
 
-/// The offsets of instructions in the attributes of a kernel; `None` if these are cut off.
+/// The instruction offsets in a kernel's attributes; `None` if the attributes are cut off.
 fn offsets(data: &[u8]) -> Option<Vec<u64>> {
     let mut found = Vec::new();
     for attribute in attributes(data) {
@@ -159,7 +159,7 @@ mod tests {
         assert!(CubinFile::parse(b"no ELF").is_err());
     }
 
-    /// The end of such a section is none of the file, and may be none at all.
+    /// A section without bytes may end outside the file, and its end may overflow.
     #[test]
     fn a_kernel_without_bytes_in_the_file_cannot_be_written() {
         let mut file = file();

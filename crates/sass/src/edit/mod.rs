@@ -4,12 +4,13 @@
 //! CubinFile -> KernelEdit (one kernel) -> CubinFile::with -> the bytes of a file of the same size
 //! ```
 //!
-//! Each edit of a [`KernelEdit`] is checked against the code as it was compiled (`rules.rs`). One that breaks a dependency that can
-//! be seen is refused with an [`EditError`] that says which. What can be seen are registers and predicates of the instructions
-//! in the table of operands, the six barriers, stall counts, and the order of accesses of memory. An instruction with
-//! unknown operands depends on all others.
+//! Each edit of a [`KernelEdit`] is checked against the code as compiled (`rules.rs`). An edit that visibly breaks a
+//! dependency is refused with an [`EditError`] that names the dependency. Visible are the registers and predicates of
+//! the instructions in the table of operands, the six barriers, stall counts, and the order of memory accesses. An
+//! instruction with unknown operands depends on all others.
 //!
-//! [`correct_clock_reads`] makes the clock reads of a kernel begin when its operands are there and end when its results are.
+//! [`correct_clock_reads`] makes the timed part of a kernel begin when its operands are ready and end when its results
+//! are.
 
 mod correction;
 mod file;
@@ -29,20 +30,20 @@ pub use self::correction::{Correction, correct_clock_reads};
 pub use self::file::CubinFile;
 use self::rules::Rules;
 
-/// Barriers are numbered from 0 to this.
+/// The highest barrier number; the lowest is 0.
 const LAST_BARRIER: u8 = 5;
 
 /// The longest stall count.
 const LONGEST_STALL: u8 = 15;
 
-/// The longest stall count of an instruction that does not yield: longer ones are no code for `nvdisasm`.
+/// The longest stall count of an instruction that does not yield: `nvdisasm` rejects longer ones.
 const LONGEST_WITHOUT_YIELD: u8 = 11;
 
-/// A kernel, and the edits made so far. Offsets are always those of the code as it is at that moment.
+/// A kernel and the edits made so far. Offsets always refer to the code in its current state.
 #[derive(Debug, Clone)]
 pub struct KernelEdit {
     rules: Arc<Rules>,
-    /// The code as it is now: which instruction of the compiled code, and its bits.
+    /// The code in its current state: each instruction's index in the compiled code, and its bits.
     code: Vec<(usize, u128)>,
 }
 
@@ -57,12 +58,12 @@ impl KernelEdit {
         self.rules.kernel().name()
     }
 
-    /// All instructions as they are now.
+    /// The bits of all instructions in their current state.
     pub fn words(&self) -> impl Iterator<Item = u128> {
         self.code.iter().map(|(_, raw)| *raw)
     }
 
-    /// The decoded instructions as they are now.
+    /// The decoded instructions in their current state.
     pub fn instructions(&self) -> Vec<Instruction> {
         let decode = |(index, (_, raw)): (usize, &(usize, u128))| {
             Instruction::decode((index * SIZE_BYTES) as u64, *raw, self.arch())
@@ -75,19 +76,19 @@ impl KernelEdit {
         self.rules.kernel().arch()
     }
 
-    /// The offset that an instruction had when the kernel was compiled.
+    /// The offset that the instruction now at `offset` had when the kernel was compiled.
     pub fn compiled_offset(&self, offset: u64) -> Option<u64> {
         self.code.get(index_of(offset)?).map(|(original, _)| (original * SIZE_BYTES) as u64)
     }
 
-    /// The offset that an instruction has now, by the one that it had when the kernel was compiled.
+    /// The current offset of the instruction that was compiled at `compiled`.
     pub fn current_offset(&self, compiled: u64) -> Option<u64> {
         let original = index_of(compiled)?;
         let index = self.code.iter().position(|(found, _)| *found == original)?;
         Some((index * SIZE_BYTES) as u64)
     }
 
-    /// Lets the instruction at `offset` wait for a barrier.
+    /// Makes the instruction at `offset` wait for a barrier.
     ///
     /// # Errors
     /// If there is no such instruction or barrier, or nothing sets the barrier in time.
@@ -98,20 +99,20 @@ impl KernelEdit {
         self.change(index, |control| Control { wait_mask: control.wait_mask | 1 << barrier, ..control })
     }
 
-    /// Lets the instruction at `offset` no longer wait for a barrier.
+    /// Makes the instruction at `offset` no longer wait for a barrier.
     ///
     /// # Errors
-    /// If an instruction would use what is not there yet.
+    /// If an instruction would use a result that is not ready.
     pub fn clear_wait(&mut self, offset: u64, barrier: u8) -> Result<(), EditError> {
         let index = self.index(offset)?;
         within("barrier", barrier, LAST_BARRIER)?;
         self.change(index, |control| Control { wait_mask: control.wait_mask & !(1 << barrier), ..control })
     }
 
-    /// Sets the cycles after which the instruction behind the one at `offset` may be issued.
+    /// Sets the number of cycles until the instruction after the one at `offset` may issue.
     ///
     /// # Errors
-    /// If a fixed latency would no longer be kept.
+    /// If a fixed latency would be cut short.
     pub fn set_stall(&mut self, offset: u64, cycles: u8) -> Result<(), EditError> {
         let index = self.index(offset)?;
         within("stall count", cycles, LONGEST_STALL)?;
@@ -122,12 +123,12 @@ impl KernelEdit {
         })
     }
 
-    /// Moves the instruction at `from` to `to`. Those between them move by one place. Where neighbours change, operands are no
-    /// longer kept in the reuse cache: the flag says something about the instruction that follows.
+    /// Moves the instruction at `from` to `to`; the instructions between move by one place. Where neighbors change, the
+    /// reuse flag is cleared: it describes the instruction that follows.
     ///
     /// # Errors
-    /// If a dependency would be broken, the places are in different basic blocks, or an instruction that would get another
-    /// address must keep its own.
+    /// If a dependency would be broken, the places are in different basic blocks, or an instruction that has to keep
+    /// its address would get another one.
     pub fn move_instruction(&mut self, from: u64, to: u64) -> Result<(), EditError> {
         let (old, new) = (self.index(from)?, self.index(to)?);
         self.rules.can_move(&self.code, old, new)?;
@@ -140,8 +141,8 @@ impl KernelEdit {
         self.commit(code, old)
     }
 
-    /// Bits that differ from the compiled code, by the offset of the instruction when it was compiled. Moved instructions
-    /// whose bits are the same are not named.
+    /// Bits that differ from the compiled code, by the instruction's offset as compiled. A moved instruction with the
+    /// same bits is left out.
     pub fn changed_bits(&self) -> BTreeMap<u64, u128> {
         let compiled = self.rules.kernel().instructions();
         let differences = self.code.iter().map(|(original, raw)| (*original, compiled[*original].raw ^ raw));
@@ -162,7 +163,7 @@ impl KernelEdit {
         self.commit(code, index)
     }
 
-    /// Takes over edited code if no dependency is broken.
+    /// Adopts edited code if no dependency is broken.
     fn commit(&mut self, code: Vec<(usize, u128)>, at: usize) -> Result<(), EditError> {
         self.rules.check(&code, at)?;
         self.code = code;

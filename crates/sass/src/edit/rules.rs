@@ -1,7 +1,7 @@
-//! What an edit must not break: the dependencies within a basic block, found in the code as it was compiled.
+//! The rules for edits: dependencies within a basic block, found in the code as compiled.
 //!
-//! The compiler kept every dependency. So an edit is right if it keeps what the compiler did about it: the order, a wait for a
-//! barrier between two instructions, or the cycles between them.
+//! The compiler kept every dependency. An edit is therefore right if it keeps the compiler's means: the order, a wait
+//! for a barrier between two instructions, or the cycles between them.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::flow::{Graph, Outstanding, Sets, outstanding_before};
 use crate::instruction::{Control, Instruction};
 use crate::operands::{Effects, Kind, Register};
 
-/// No instruction with a fixed latency needs more cycles; longer distances need not be kept. (The stall counts of compiled code
-/// reach 15.)
+/// The longest latency of an instruction with a fixed latency, in cycles; longer distances need not be kept. (The stall
+/// counts of compiled code reach 15.)
 const LONGEST_FIXED_LATENCY: u32 = 16;
 
 /// Why one instruction must stay behind another.
@@ -22,7 +22,7 @@ enum Dependency {
     ReadAfterWrite(Register),
     /// The second overwrites what the first reads.
     WriteAfterRead(Register),
-    /// Both write the same.
+    /// Both write the same register.
     WriteAfterWrite(Register),
     /// Both access memory, wait, read a clock, or decide what follows.
     Order(&'static str),
@@ -42,18 +42,18 @@ impl Dependency {
     fn is_protected_by(self, sets: Sets) -> bool {
         match self {
             Self::ReadAfterWrite(_) | Self::WriteAfterWrite(_) => sets == Sets::Write,
-            // Where the result is written, the operands have been read.
+            // Once the result is written, the operands have been read.
             Self::WriteAfterRead(_) => true,
             Self::Order(_) => false,
         }
     }
 }
 
-/// A kernel as it was compiled, and what follows from it.
+/// A kernel as compiled, and what follows from its code.
 #[derive(Debug, Clone)]
 pub(super) struct Rules {
     kernel: Kernel,
-    /// Offsets that something outside of the code refers to.
+    /// Offsets to which something outside the code refers.
     referred: Vec<u64>,
     effects: Vec<Option<Effects>>,
     graph: Graph,
@@ -77,7 +77,7 @@ impl Rules {
         self.kernel.instructions()
     }
 
-    /// An instruction for messages, with its offset in the compiled code.
+    /// Names an instruction in messages, with its offset in the compiled code.
     fn name(&self, index: usize) -> String {
         let instruction = &self.compiled()[index];
         format!("{} (compiled at {:#06x})", instruction.mnemonic, instruction.offset)
@@ -95,7 +95,7 @@ impl Rules {
         EditError::TooSoon { first, second, why, compiled_at, needed, left }
     }
 
-    /// Whether an instruction may get another place.
+    /// Whether an instruction may move to another place.
     pub(super) fn can_move(&self, code: &Code, from: usize, to: usize) -> Result<(), EditError> {
         let offset = |index: usize| self.compiled()[index].offset;
         let block = self.graph.block(from);
@@ -125,7 +125,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether a wait for this barrier waits for something.
+    /// Whether a wait for this barrier would wait for anything.
     pub(super) fn can_wait(&self, code: &Code, at: usize, barrier: u8) -> Result<(), EditError> {
         let block = self.graph.block(at);
         let mut before = self.outstanding[block.start].clone();
@@ -139,7 +139,7 @@ impl Rules {
                 "a wait for barrier {barrier} at {offset:#06x} would wait for nothing: no instruction before it sets the barrier"
             )));
         }
-        // Of the instruction right before, the barrier may not be set yet.
+        // The instruction right before may not have set its barrier yet.
         let previous = at.checked_sub(1).filter(|_| block.start < at).map(|previous| code[previous]);
         match previous {
             Some((index, raw)) if setters.contains(&index) && Control::of(raw).stall < 2 => {
@@ -164,7 +164,7 @@ impl Rules {
         self.check_exit(&self.outstanding[block.start], &before, &after)
     }
 
-    /// Dependencies between two instructions of the block.
+    /// Checks the dependencies between two instructions of the block.
     fn check_pairs(&self, before: &Schedule, after: &Schedule) -> Result<(), EditError> {
         let places = before.order.iter().enumerate();
         let pairs: Vec<(usize, usize, Dependency)> = places
@@ -173,7 +173,7 @@ impl Rules {
                 self.dependencies(first, second).into_iter().map(move |dependency| (first, second, dependency))
             })
             .collect();
-        // The order first: it says more than what follows from it.
+        // Order comes first, because the message says more than those about its consequences.
         if let Some(&(first, second, dependency)) =
             pairs.iter().find(|(first, second, _)| after.place(*first) > after.place(*second))
         {
@@ -202,11 +202,11 @@ impl Rules {
                 }
                 return Err(self.not_awaited(first, second, dependency, barrier));
             }
-            // Operands of a fixed latency are read when the instruction is issued.
+            // Instructions with a fixed latency read their operands when they issue.
             None if matches!(dependency, Dependency::WriteAfterRead(_)) => return Ok(()),
             _ => {}
         }
-        // A barrier needs some cycles until it blocks: compilers leave six before an access that follows it.
+        // A barrier needs some cycles until it blocks: compilers leave six before an access that follows the barrier.
         let is_barrier = |index: usize| self.effects[index].as_ref().is_none_or(|found| found.kind == Kind::Barrier);
         if matches!(dependency, Dependency::Order(_)) && !is_barrier(first) {
             return Ok(());
@@ -219,7 +219,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Dependencies on instructions before the block, which begins at `start`.
+    /// Checks dependencies on instructions before the block, which begins at `start`.
     fn check_entry(&self, start: usize, before: &Schedule, after: &Schedule) -> Result<(), EditError> {
         for (barrier, first, sets) in self.outstanding[start].all() {
             for &second in &before.order {
@@ -247,7 +247,7 @@ impl Rules {
         Ok(())
     }
 
-    /// What later blocks may rely on: nothing more is outstanding, and no result comes later.
+    /// Checks what later blocks may rely on: nothing more is outstanding, and no result comes later.
     fn check_exit(&self, entry: &Outstanding, before: &Schedule, after: &Schedule) -> Result<(), EditError> {
         let (left_before, left_after) = (before.outstanding(entry), after.outstanding(entry));
         let was = |found: &(u8, usize, Sets)| left_before.all().any(|other| other == *found);
@@ -269,8 +269,8 @@ impl Rules {
         Ok(())
     }
 
-    /// The instructions before a block whose fixed latency may reach into it, with the cycles to its start on the shortest
-    /// path.
+    /// The instructions before a block whose fixed latency may reach into it, with the cycles to the start of the block
+    /// on the shortest path.
     fn shortly_before(&self, start: usize) -> Vec<(usize, u32)> {
         let mut found: Vec<(usize, u32)> = Vec::new();
         let mut open: Vec<(usize, u32)> = self.graph.predecessors(start).map(|index| (index, 0)).collect();
@@ -292,7 +292,7 @@ impl Rules {
             return vec![Dependency::Order("the operands of one of them are unknown")];
         };
         let between = first.min(second) + 1..second.max(first);
-        // What is overwritten in between follows from two other dependencies.
+        // A register that is overwritten in between is covered by two other dependencies.
         let is_overwritten = |register: Register| {
             let overwrites = |index: usize| {
                 let effects = self.effects[index].as_ref();
@@ -329,17 +329,17 @@ fn barriers_of(control: Control, dependency: Dependency) -> Vec<u8> {
     [of(control.read_barrier, Sets::Read), of(control.write_barrier, Sets::Write)].into_iter().flatten().collect()
 }
 
-/// The code as it is edited: the number of each compiled instruction, and its bits.
+/// The edited code: each instruction's index in the compiled code, and its bits.
 pub(super) type Code = [(usize, u128)];
 
-/// The instructions of a block in their order, with their control fields.
+/// The instructions of a block in their current order, with their control fields.
 pub(super) struct Schedule {
-    /// The numbers of the instructions in the compiled code.
+    /// The instructions' indices in the compiled code.
     pub(super) order: Vec<usize>,
     controls: Vec<Control>,
     /// Cycles from the start of the block to each instruction, and to its end.
     cycles: Vec<u32>,
-    /// The place of each instruction, from the lowest number on.
+    /// The place of each instruction, indexed from the lowest compiled index on.
     places: Vec<usize>,
     lowest: usize,
 }
@@ -379,7 +379,7 @@ impl Schedule {
         self.cycles[self.order.len()] - self.cycles[self.place(index)]
     }
 
-    /// Whether something behind the first and not behind the second waits for a barrier.
+    /// Whether an instruction after the first, up to and including the second, waits for a barrier.
     pub(super) fn waits(&self, first: usize, second: usize, barrier: u8) -> bool {
         let (first, second) = (self.place(first), self.place(second));
         first < second && self.controls[first + 1..=second].iter().any(|control| control.waits_for(barrier))
@@ -389,7 +389,7 @@ impl Schedule {
         self.controls[..=self.place(index)].iter().any(|control| control.waits_for(barrier))
     }
 
-    /// What is outstanding at the end.
+    /// What is outstanding at the end of the block.
     pub(super) fn outstanding(&self, entry: &Outstanding) -> Outstanding {
         let mut outstanding = entry.clone();
         for (index, control) in self.order.iter().zip(&self.controls) {

@@ -1,9 +1,8 @@
 //! The registers that an instruction reads and writes.
 //!
-//! [`Effects::of`] says them for the operations of the table in `shapes.rs`; of the others nothing is known.
-//!
-//! How the fields were found: as those of the modifiers in `modifiers.rs`. A test of `syncscope-gpu`, `tests/kernels/operands.rs`, compares
-//! reads and writes with the life ranges of registers that `nvdisasm` prints.
+//! [`Effects::of`] returns them for the operations in the table of `shapes.rs`, and nothing for other operations. The
+//! fields were found in the same way as the modifiers in `modifiers.rs`. A test of `syncscope-gpu`,
+//! `tests/kernels/operands.rs`, compares reads and writes with the live ranges of registers that `nvdisasm` prints.
 
 mod shapes;
 
@@ -17,11 +16,11 @@ use crate::instruction::Instruction;
 /// What an instruction does to registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effects {
-    /// What kind of operation it is.
+    /// The kind of operation.
     pub kind: Kind,
-    /// The registers that it writes. With a guard it may leave them as they are.
+    /// The registers that the instruction writes. A guarded instruction may leave them unchanged.
     pub defs: BTreeSet<Register>,
-    /// The registers that it reads, those of the guard included.
+    /// The registers that the instruction reads, including the guard.
     pub uses: BTreeSet<Register>,
 }
 
@@ -37,7 +36,7 @@ impl Effects {
     }
 }
 
-/// A file of registers.
+/// A register file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bank {
     /// `R0` to `R254`, one for each thread.
@@ -50,12 +49,12 @@ pub enum Bank {
     UniformPredicate,
 }
 
-/// One register of 32 bits, or one predicate.
+/// One 32-bit register, or one predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Register {
-    /// The file.
+    /// The register file.
     pub bank: Bank,
-    /// Its number there.
+    /// The register's number in that file.
     pub number: u8,
 }
 
@@ -80,19 +79,19 @@ const ZERO: u8 = 255;
 /// What an operation does besides writing registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Nothing: its result follows from its operands.
+    /// Nothing: the result depends only on the operands.
     Arithmetic,
-    /// It reads a clock.
+    /// Reads a clock.
     Clock,
-    /// It accesses memory, or orders accesses.
+    /// Accesses memory, or orders accesses.
     Memory,
-    /// It waits for other warps or threads.
+    /// Waits for other warps or threads.
     Barrier,
-    /// It decides which instruction follows.
+    /// Decides which instruction follows.
     Control,
 }
 
-/// Blackwell has 256 uniform registers where older architectures have 64.
+/// The number of the uniform register that is always zero. Blackwell has 256 uniform registers, older architectures 64.
 const fn uniform_zero(generation: Generation) -> u8 {
     match generation {
         Generation::Turing | Generation::Ampere | Generation::Hopper => 63,
@@ -100,11 +99,11 @@ const fn uniform_zero(generation: Generation) -> u8 {
     }
 }
 
-/// The effects of an instruction, as its operands are found.
+/// The effects of an instruction, collected one operand at a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Shape {
     pub(super) effects: Effects,
-    /// Whether operands are those of warps, uniform registers and predicates, from here on.
+    /// Whether the operands that follow are uniform registers and predicates, one per warp.
     pub(super) is_uniform: bool,
     raw: u128,
     generation: Generation,
@@ -116,17 +115,17 @@ impl Shape {
         Self { effects, is_uniform: false, raw, generation }
     }
 
-    /// The same operands of another kind of operation.
+    /// Changes the kind of operation and keeps the operands.
     pub(super) fn of_kind(self, kind: Kind) -> Self {
         Self { effects: Effects { kind, ..self.effects }, ..self }
     }
 
-    /// The operands that follow are those of warps.
+    /// Treats the operands that follow as per warp.
     pub(super) fn of_warps(self) -> Self {
         Self { is_uniform: true, ..self }
     }
 
-    /// The operands that follow are those of threads.
+    /// Treats the operands that follow as per thread.
     pub(super) fn of_threads(self) -> Self {
         Self { is_uniform: false, ..self }
     }
@@ -135,22 +134,22 @@ impl Shape {
         self.raw.field(low, 1) == 1
     }
 
-    /// Three bits that say where the second and third operand are.
+    /// The three bits that say where the second and third operand are.
     pub(super) fn form(&self) -> u64 {
         self.raw.field(9, 3)
     }
 
-    /// Whether the lowest nine bits are this number.
+    /// Whether the operation has this number (the lowest nine bits).
     pub(super) fn is_number(&self, number: u64) -> bool {
         self.raw.field(0, 9) == number
     }
 
-    /// Registers of an operand of MOV, ISETP and the like: Blackwell for workstations has them with 64 bits.
+    /// Registers per operand of MOV, ISETP and the like: Blackwell for workstations has 64-bit forms.
     pub(super) fn words(&self) -> u8 {
         if self.generation == Generation::BlackwellRtx && self.bit(80) { 2 } else { 1 }
     }
 
-    /// The registers that a field names, so many one after the other, without those that are constant.
+    /// `count` registers from the one that a field names, or none if the field names a constant register.
     fn registers(&self, bank: Bank, low: u8, count: u8) -> impl Iterator<Item = Register> + use<> {
         let uniform_zero = uniform_zero(self.generation);
         let (width, constant) = match bank {
@@ -173,57 +172,57 @@ impl Shape {
         lows.iter().flat_map(move |&low| self.registers(bank, low, 1))
     }
 
-    /// Writes registers.
+    /// Adds registers that the instruction writes.
     pub(super) fn def(mut self, low: u8, count: u8) -> Self {
         self.effects.defs.extend(self.registers(self.bank(), low, count));
         self
     }
 
-    /// Reads registers.
+    /// Adds registers that the instruction reads.
     pub(super) fn read(mut self, low: u8, count: u8) -> Self {
         self.effects.uses.extend(self.registers(self.bank(), low, count));
         self
     }
 
-    /// Reads uniform registers, whatever the others are.
+    /// Adds uniform registers that the instruction reads, whatever the other operands are.
     pub(super) fn read_uniform(mut self, low: u8, count: u8) -> Self {
         self.effects.uses.extend(self.registers(Bank::Uniform, low, count));
         self
     }
 
-    /// Writes predicates.
+    /// Adds predicates that the instruction writes.
     pub(super) fn def_predicates(mut self, lows: &[u8]) -> Self {
         let predicates: Vec<Register> = self.predicates(lows).collect();
         self.effects.defs.extend(predicates);
         self
     }
 
-    /// Reads predicates.
+    /// Adds predicates that the instruction reads.
     pub(super) fn read_predicates(mut self, lows: &[u8]) -> Self {
         let predicates: Vec<Register> = self.predicates(lows).collect();
         self.effects.uses.extend(predicates);
         self
     }
 
-    /// The same, if `condition` holds, with what `change` adds.
+    /// Applies `change` if `condition` holds.
     pub(super) fn when(self, condition: bool, change: impl FnOnce(Self) -> Self) -> Self {
         if condition { change(self) } else { self }
     }
 
-    /// The second and the third source of an arithmetic operation, of so many registers each. The form says which of them
-    /// is a register, a uniform register, a constant or a number.
+    /// Reads the second and third source of an arithmetic operation, of `second` and `third` registers. The form says
+    /// whether each source is a register, a uniform register, a constant or an immediate.
     pub(super) fn sources(self, second: u8, third: u8) -> Self {
         match self.form() {
             1 => self.read(32, second).read(64, third),
             2 | 3 => self.read(64, second),
             6 if !self.is_uniform => self.read_uniform(32, second).read(64, third),
             7 if !self.is_uniform => self.read_uniform(32, third).read(64, second),
-            // 4 and 5: the second one is a number or a constant.
+            // 4 and 5: the second source is an immediate or a constant.
             _ => self.read(64, third),
         }
     }
 
-    /// The only source of an operation, or the second of two.
+    /// Reads the only source of an operation, or the second of two.
     pub(super) fn source(self, count: u8) -> Self {
         match self.form() {
             1 => self.read(32, count),
@@ -236,7 +235,7 @@ impl Shape {
     }
 }
 
-/// An instruction with what it writes and reads: `0x02c0: LDS  [B------:R0:W1:-:S02]  R23 <- R12`.
+/// An instruction with the registers it writes and reads: `0x02c0: LDS  [B------:R0:W1:-:S02]  R23 <- R12`.
 pub fn with_registers(instruction: &Instruction, arch: Arch) -> String {
     let Some(effects) = Effects::of(instruction, arch) else { return instruction.to_string() };
     let names =

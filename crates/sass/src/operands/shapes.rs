@@ -1,7 +1,7 @@
-//! The table: which fields of which operation hold registers.
+//! The table of operations and the fields in which each holds registers.
 //!
-//! The positions are those of Volta and later: destination at bit 16, sources at 24, 32 and 64, written predicates at 81 and
-//! 84, read ones at 87 and 77.
+//! Field positions since Volta: destination at bit 16, sources at 24, 32 and 64, written predicates at 81 and 84, read
+//! predicates at 87 and 77.
 
 use crate::arch::Generation;
 use crate::bits::Bits as _;
@@ -12,7 +12,7 @@ use crate::operands::{Kind, Shape};
 pub(super) fn shape(instruction: &Instruction, generation: Generation) -> Option<Shape> {
     let raw = instruction.raw;
     let of = |kind| Shape::new(kind, raw, generation);
-    // A bank of constants that a register selects.
+    // A register selects the constant bank.
     let bindless = matches!(raw.field(9, 3), 3 | 5) && raw.field(91, 1) == 1;
     if !bindless && let Some(shape) = arithmetic(instruction.opcode, of(Kind::Arithmetic)) {
         return Some(shape);
@@ -24,12 +24,12 @@ pub(super) fn shape(instruction: &Instruction, generation: Generation) -> Option
         .or_else(|| control(instruction.opcode, generation, of(Kind::Control)))
 }
 
-/// Arithmetic, of threads or of warps.
+/// Arithmetic per thread or per warp.
 fn arithmetic(opcode: &str, shape: Shape) -> Option<Shape> {
     let extended = shape.bit(74);
     let words = shape.words();
     Some(match opcode {
-        // MOV.64 of a number.
+        // MOV.64 with an immediate.
         "MOV" if shape.form() == 2 => shape.def(16, 2),
         "MOV" => shape.def(16, words).source(words),
         "SEL" => select(shape),
@@ -37,7 +37,7 @@ fn arithmetic(opcode: &str, shape: Shape) -> Option<Shape> {
         "SHF" | "PRMT" | "FFMA" | "HFMA2" => shape.def(16, 1).read(24, 1).sources(1, 1),
         "POPC" | "FLO" | "BREV" => shape.def(16, 1).source(1),
         "IADD3" => {
-            // UIADD3.64 has a number of its own.
+            // UIADD3.64 has an operation number of its own.
             let words = if shape.is_number(0x97) { 2 } else { 1 };
             let shape = shape.def(16, words).read(24, words).sources(words, words).def_predicates(&[81, 84]);
             shape.when(extended, |shape| shape.read_predicates(&[77, 87]))
@@ -57,7 +57,7 @@ fn arithmetic(opcode: &str, shape: Shape) -> Option<Shape> {
     })
 }
 
-/// SEL, and SEL.64, which has forms of its own.
+/// SEL, and SEL.64 in forms 2 and 3.
 fn select(shape: Shape) -> Shape {
     let shape = match shape.form() {
         2 => shape.def(16, 2).read(24, 2),
@@ -67,7 +67,7 @@ fn select(shape: Shape) -> Shape {
     shape.read_predicates(&[87])
 }
 
-/// IMAD, IMAD.WIDE and IMAD.HI; of warps the first two, which write no predicate.
+/// IMAD, IMAD.WIDE and IMAD.HI. The uniform datapath has only the first two, and writes no predicate.
 fn imad(shape: Shape) -> Shape {
     let (is_uniform, extended) = (shape.is_uniform, shape.bit(74));
     let (is_wide, is_high) = (shape.is_number(0x25) || shape.is_number(0xa5), shape.is_number(0x27));
@@ -77,7 +77,7 @@ fn imad(shape: Shape) -> Shape {
     shape.when(extended, |shape| shape.read_predicates(&[87]))
 }
 
-/// Arithmetic of warps, and moves from threads to warps.
+/// Arithmetic of the uniform datapath, and moves from threads to warps.
 fn uniform(opcode: &str, shape: Shape) -> Option<Shape> {
     match opcode {
         "UMOV" | "USHF" | "UPRMT" | "UIADD3" | "ULEA" | "ULOP3" | "UIMAD" | "UISETP" => arithmetic(&opcode[1..], shape),
@@ -102,7 +102,7 @@ fn clock(instruction: &Instruction, shape: Shape) -> Option<Shape> {
     })
 }
 
-/// Registers of a plain access.
+/// Registers in the value of a plain access.
 fn size(raw: u128) -> u8 {
     match raw.field(73, 3) {
         5 => 2,
@@ -111,18 +111,18 @@ fn size(raw: u128) -> u8 {
     }
 }
 
-/// Registers of the value of an atomic operation on global memory.
+/// Registers in the value of a global atomic operation.
 fn atomic_size(raw: u128) -> u8 {
     // 64-bit integers with and without a sign, and double.
     if matches!(raw.field(73, 3), 2 | 5 | 6) && raw.field(73, 4) < 8 { 2 } else { 1 }
 }
 
-/// Accesses of memory.
+/// Memory accesses.
 fn memory(instruction: &Instruction, generation: Generation, shape: Shape) -> Option<Shape> {
     let raw = instruction.raw;
     let code = raw.field(0, 12);
     let address = if raw.field(72, 1) == 1 { 2 } else { 1 };
-    // With a uniform register, a thread's own part of the address of a plain access may have 32 bits.
+    // With a uniform register, the thread's own part of a plain access's address may have 32 bits.
     let is_short = raw.field(91, 1) == 1 && raw.field(90, 1) == 0;
     let plain_address = if is_short { 1 } else { address };
     // Before Hopper, the descriptor of a global access is not a register.
@@ -165,7 +165,7 @@ fn memory(instruction: &Instruction, generation: Generation, shape: Shape) -> Op
     })
 }
 
-/// Barriers of a block, and of the threads of a warp.
+/// Barriers of a block or of the threads of a warp.
 fn barrier(instruction: &Instruction, shape: Shape) -> Option<Shape> {
     match (instruction.opcode, instruction.raw.field(0, 12)) {
         ("BAR", 0xb1d) if instruction.matches("BAR.SYNC") => Some(shape),
@@ -176,7 +176,7 @@ fn barrier(instruction: &Instruction, shape: Shape) -> Option<Shape> {
 
 /// Instructions that decide what is executed next.
 fn control(opcode: &str, generation: Generation, shape: Shape) -> Option<Shape> {
-    // BRA.DIV branches if not all threads of this mask are there. On Turing the mask is in the predicate.
+    // BRA.DIV branches unless all threads of this mask have arrived. On Turing the mask is in the predicate.
     let divergent = generation >= Generation::Ampere && shape.bit(33) && !shape.bit(32);
     Some(match opcode {
         "NOP" | "BSSY" => shape,
