@@ -6,15 +6,15 @@
 //! | folder | contents |
 //! |---|---|
 //! | `cuda/` | the driver, NVRTC, NVML: every call of foreign code |
-//! | `launch/` | launches on one device or several, waits for them, and the samples they return |
+//! | `launch/` | launches on one or several devices, the wait for them, and the samples they return |
 //! | `catalogue/` | the primitives, their cases, kernels and expected instructions |
 //! | `experiments/` | what one case runs for one sample |
 //! | `multi/` | several devices that run a kernel together |
 //! | `nccl/` | sums over several devices by NCCL |
 //! | `hybrid/` | CPU and GPU threads on one piece of memory |
-//! | `evidence/` | the instructions found in the timed region, judged |
+//! | `evidence/` | judges the instructions found in the timed region |
 //! | `own_device.rs` | a device for programs outside the catalogue |
-//! | `laboratory/` | combines all of them for a case |
+//! | `laboratory/` | combines all of these for a case |
 //!
 //! ```text
 //! laboratory -> experiments, hybrid -> multi -> launch -> cuda
@@ -48,7 +48,7 @@ pub use laboratory::GpuLaboratory;
 pub use launch::arguments::UNROLL;
 pub use launch::headers::headers;
 
-/// The primitives, with or without a GPU.
+/// The primitives of the catalogue, whether or not this machine has a GPU.
 ///
 /// ```
 /// let ids = syncscope_gpu::primitives().iter().map(|primitive| primitive.id);
@@ -57,7 +57,7 @@ pub use launch::headers::headers;
 pub fn primitives() -> &'static [syncscope_core::Primitive] {
     static PRIMITIVES: std::sync::LazyLock<Vec<syncscope_core::Primitive>> = std::sync::LazyLock::new(|| {
         let mut primitives: Vec<_> = catalogue::primitives().collect();
-        // Behind the other barriers of several devices.
+        // NCCL's primitives follow the other barriers of several devices.
         let last = primitives.iter().rposition(|primitive| primitive.id.starts_with("gpu.multi."));
         let place = last.map_or(primitives.len(), |last| last + 1);
         primitives.splice(place..place, nccl::PRIMITIVES);

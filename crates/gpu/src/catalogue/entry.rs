@@ -17,11 +17,11 @@ use crate::launch::headers::text_of;
 /// How `check` proves that a primitive did its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// The variables hold the sum of all launches.
+    /// The variables hold the sum over all launches.
     Sum,
-    /// The variables hold what the last launch left.
+    /// The variables hold what the last launch wrote.
     LastLaunch,
-    /// The kernel `check` uses the primitive and sees whether it works.
+    /// The kernel `check` uses the primitive and tests whether it works.
     Trial,
 }
 
@@ -30,46 +30,46 @@ pub(crate) enum Proof {
 pub(crate) enum Launching {
     /// One after the other into one stream.
     Stream,
-    /// The same, with the call that guarantees that all blocks run at the same time.
+    /// Like `Stream`, with the call that guarantees that all blocks run at the same time.
     Cooperative,
-    /// As a graph that was captured before.
+    /// As a graph captured beforehand.
     Graph,
-    /// Into a stream, with a wait for the stream after each launch.
+    /// Into a stream; the host waits for the stream after each launch.
     StreamSync,
-    /// Into a stream, with an event after each launch and a wait for the event.
+    /// Into a stream; the host records an event after each launch and waits for it.
     EventSync,
-    /// Into a stream, with a wait of the host after each launch in a way of its own.
+    /// Into a stream; the host waits after each launch, as the [`HostWait`] says.
     Waiting(HostWait),
-    /// Into a stream, each launch allowed to start before the one before has ended.
+    /// Into a stream; each launch may start before the previous one has ended.
     Programmatic,
-    /// The same as a graph that was captured before.
+    /// Like `Programmatic`, as a graph captured beforehand.
     ProgrammaticGraph,
     /// Into two streams in turn, each launch after a value that the other stream writes to memory.
     WaitValue,
     /// Into two streams in turn, each launch after an event of the other stream.
     EventWait,
-    /// Not at all: a barrier of the grid is between the parts of one kernel.
+    /// Not at all: a grid barrier separates the parts of one kernel.
     Within,
-    /// As the body of a conditional node of a graph, which runs as long as its kernel says so.
+    /// As the body of a conditional node of a graph, repeated for as long as the kernel asks.
     Conditional,
-    /// As a graph that its kernel launches again.
+    /// As a graph that its own kernel launches again.
     DeviceGraph,
 }
 
 /// How the host waits for a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostWait {
-    /// In the driver, as the context says.
+    /// In the driver, as the context is configured to wait.
     Stream(Waits),
-    /// In the driver, for an event that lets the thread sleep.
+    /// In the driver, for an event that puts the thread to sleep.
     BlockingEvent,
-    /// It asks again and again whether the stream is done.
+    /// Polls whether the stream is done.
     AskingStream,
-    /// It asks again and again whether an event is reached.
+    /// Polls whether an event has completed.
     AskingEvent,
-    /// It reads a word of its memory, which the stream writes.
+    /// Polls a word of host memory that the stream writes.
     Word,
-    /// It reads a word that a function writes, which the driver calls in a thread of its own.
+    /// Polls a word that a host function writes; the driver calls the function on its own thread.
     Function,
 }
 
@@ -83,7 +83,7 @@ impl Launching {
         matches!(self, Self::Graph | Self::ProgrammaticGraph) || self.is_loop()
     }
 
-    /// Whether a chain is one kernel that runs again and again, without the host.
+    /// Whether a chain is one kernel that is relaunched without the host.
     pub(crate) const fn is_loop(self) -> bool {
         matches!(self, Self::Conditional | Self::DeviceGraph)
     }
@@ -97,7 +97,7 @@ impl Launching {
         }
     }
 
-    /// Whether kernels, or parts, may take time from each other's work, so that plain launches stand for the work alone.
+    /// Whether kernels, or their parts, may shorten each other's work; plain launches then show the work alone.
     pub(crate) const fn changes_work(self) -> bool {
         matches!(self, Self::Programmatic | Self::ProgrammaticGraph | Self::Within)
     }
@@ -113,13 +113,13 @@ impl Launching {
 pub(crate) enum Method {
     /// A loop in one grid on one device, timed by the clock of the multiprocessor.
     Kernel,
-    /// The same, in clusters of blocks.
+    /// Like `Kernel`, in clusters of blocks.
     Cluster,
-    /// The same, on one device or several, with blocks that all run at the same time and wait for each other.
+    /// Like `Kernel`, on one or several devices, with blocks that all run at the same time and wait for each other.
     GridBarrier,
-    /// The same, with a CPU thread that answers.
+    /// Like `GridBarrier`, with a CPU thread that answers.
     RoundTrip,
-    /// The same, on host memory that CPU threads use too; timed by the host where the CPU threads are alone.
+    /// Like `Kernel`, on host memory that CPU threads also use; the host times the CPU threads when they are alone.
     Addition,
     /// A chain of launches, timed by the host.
     Launch(Launching),
@@ -127,7 +127,7 @@ pub(crate) enum Method {
     Reduction(Recipe),
     /// Launches on several devices with barriers of host threads between them, timed by the host.
     HostBarrier,
-    /// Not at all, for this reason: its machine code alone is looked at.
+    /// Not run, for this reason: only its machine code is inspected.
     Compiled(&'static str),
 }
 
@@ -135,19 +135,19 @@ pub(crate) enum Method {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kernel {
     pub(super) file: &'static str,
-    /// The text of what is no file there.
+    /// The text, if it is not a file in `kernels/`.
     pub(super) text: Option<&'static str>,
     /// Which arguments its kernels take.
     pub(crate) arguments: ArgumentKind,
 }
 
 impl Kernel {
-    /// A file of `kernels/`, and the kind of arguments that its kernels take.
+    /// A file in `kernels/`, and the kind of arguments its kernels take.
     pub(super) const fn of(file: &'static str, arguments: ArgumentKind) -> Self {
         Self { file, text: None, arguments }
     }
 
-    /// The file with these definitions.
+    /// The program made of this file and these definitions.
     pub(super) fn program(self, definitions: Vec<String>) -> Program {
         // A test compiles every program, so each file is there.
         let text = self.text.or_else(|| text_of(self.file)).unwrap_or_default();
@@ -158,7 +158,7 @@ impl Kernel {
 /// How many CPU threads take part in a case. The laboratory chooses the CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuThreads {
-    /// None. (A thread that launches kernels does not count.)
+    /// None; a thread that launches kernels does not count.
     None,
     /// One thread at this distance from the device; `None` if the case names no distance.
     One(Option<Distance>),
@@ -166,8 +166,8 @@ pub(crate) enum CpuThreads {
     OneAndSeveral,
 }
 
-/// A primitive and everything that depends on it. A family has an entry for what its primitives have in common, and an entry of a
-/// primitive says what differs.
+/// A primitive and everything that depends on it. A family has a base entry for what its primitives share; the entry of a
+/// primitive states only what differs.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) id: &'static str,
@@ -186,27 +186,27 @@ pub(crate) struct Entry {
     pub(crate) cpu_threads: fn(&Case) -> CpuThreads,
     /// The orderings of a barrier that its kernel can leave out one at a time, in the order in which the kernel numbers them.
     pub(super) orderings: fn(&Case) -> &'static [&'static str],
-    /// Whether devices add to the memory of another device.
+    /// Whether devices add to another device's memory.
     pub(crate) adds_across_devices: fn(&Case) -> bool,
-    /// Whether an atomic operation of each lane changes what the next one finds, so that none can be combined.
+    /// Whether each lane's atomic operation changes what the next one finds, so that none can be combined.
     pub(crate) each_changes_it: bool,
-    /// Whether two more copies of the primitive can be in the loop of its kernels.
+    /// Whether its kernels can have two more copies of the primitive in the loop.
     pub(super) has_third_loop: bool,
     /// The lowest compute capability that has the primitive.
     pub(super) needs: (u32, u32),
-    /// The lowest one behind it that lacks it.
+    /// The lowest later compute capability that lacks the primitive.
     pub(super) ends_before: (u32, u32),
-    /// Arrays that hold an element for each thread.
+    /// How many arrays hold an element for each thread.
     pub(crate) arrays: usize,
-    /// Operations that occur once in the machine code of one iteration of the baseline.
+    /// How many operations the machine code of one baseline iteration contains.
     pub(crate) unroll: fn(&Case) -> u32,
-    /// What presets measure of it.
+    /// What each preset measures.
     pub(super) plan: &'static [PlanRow],
-    /// The types of a plan that it has; all where it names none.
+    /// The types of a plan that the primitive supports; empty means all.
     pub(super) types: &'static [Dtype],
-    /// Why a case cannot exist, whatever the plan.
+    /// Why a case cannot exist, whatever the plan says.
     pub(super) limit: fn(&Case, DeviceLimits) -> Option<&'static str>,
-    /// The operation of a user that it is; `None` in the catalogue.
+    /// The user's operation behind this entry; `None` in the catalogue.
     pub(crate) own: Option<&'static OwnEntry>,
 }
 
@@ -216,12 +216,12 @@ pub(crate) struct OwnEntry {
     pub(crate) source: OwnOperation,
     /// Whether clusters were asked for.
     pub(super) is_in_clusters: bool,
-    /// Multiprocessors of the device: how many blocks share one decides how many registers they have.
+    /// Multiprocessors of the device: how many blocks share one limits their registers.
     pub(super) multiprocessors: u32,
 }
 
 impl Entry {
-    /// What a preset measures of it on a device.
+    /// The cases that a preset measures on a device.
     pub(super) fn planned(&self, preset: Preset, limits: DeviceLimits) -> Vec<Case> {
         plan::cases(self.plan, self.id, self.types, preset, limits)
     }
@@ -265,27 +265,27 @@ impl Entry {
 /// Which instructions an operation must be compiled to.
 #[derive(Debug, Clone, Copy)]
 pub struct ExpectedInstructions {
-    /// Patterns of the decoder, one for each name that architectures have for the instruction.
+    /// Patterns of the decoder, one for each name that an architecture gives the instruction.
     pub instructions: &'static [&'static str],
-    /// What compilers are known to use instead.
+    /// Instructions that compilers are known to use instead.
     pub substitutes: &'static [&'static str],
-    /// The instruction to look for in paths out of line, where that path is the one executed.
+    /// The instruction to look for in an out-of-line path, if that path is the one executed.
     pub out_of_line: Option<&'static str>,
     /// How many instructions one operation takes.
     pub times: usize,
-    /// Whether the baseline has only the context and not the operation.
+    /// Whether the baseline contains only the context and not the operation.
     pub only_in_test: bool,
-    /// Why nothing but a NOP is left of the operation on a device of this compute capability; `None` where something is.
+    /// Why the operation leaves nothing but a NOP on a device of this compute capability; `None` if something is left.
     pub elided_by_nature: fn((u32, u32)) -> Option<&'static str>,
-    /// Whether a kernel without a timed region accesses memory: it counts its launches there, or its work does.
+    /// Whether a kernel without a timed region accesses memory, to count its launches or as part of its work.
     pub uses_memory: bool,
-    /// What a compiler adds when it aggregates the operations of a warp. The evidence names it where it is found. Such a compiler
-    /// may make two paths with the operation in each: one for whole warps and one for parts of them.
+    /// Instructions that a compiler adds when it aggregates the operations of a warp; the evidence names them where it finds
+    /// them. Such a compiler may make two paths, each with the operation: one for whole warps and one for parts of warps.
     pub aggregation: &'static [&'static str],
 }
 
 impl ExpectedInstructions {
-    /// One of these instructions, once for each operation of baseline and test.
+    /// Expects one of these instructions, once for each operation of baseline and test.
     pub const fn of(instructions: &'static [&'static str]) -> Self {
         Self {
             instructions,
@@ -299,12 +299,12 @@ impl ExpectedInstructions {
         }
     }
 
-    /// The same, if one operation takes several instructions.
+    /// Expects this many instructions for each operation.
     pub const fn times(self, times: usize) -> Self {
         Self { times, ..self }
     }
 
-    /// The same, if a compiler may use others instead.
+    /// Accepts these instructions in place of the expected ones.
     pub const fn or_substitutes(self, substitutes: &'static [&'static str]) -> Self {
         Self { substitutes, ..self }
     }
@@ -317,13 +317,13 @@ impl ExpectedInstructions {
         Self { elided_by_nature: why, ..self }
     }
 
-    /// How many there are in loops of so many operations: in the baseline and in the test.
+    /// How many of the instructions the baseline and the test contain in loops of `unroll` operations.
     pub(crate) const fn counts(&self, unroll: u32) -> [usize; 2] {
         let operations = self.times * unroll as usize;
         if self.only_in_test { [0, operations] } else { [operations, 2 * operations] }
     }
 
-    /// The first pattern, as the name in a summary.
+    /// The first pattern, which names the instruction in a summary.
     pub(crate) fn name(&self) -> &'static str {
         self.instructions.first().copied().unwrap_or("instruction")
     }
@@ -332,28 +332,28 @@ impl ExpectedInstructions {
 /// How the samples of a case are taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SamplingPolicy {
-    /// Length of a window, at the least.
+    /// Minimum length of a window.
     pub(crate) sample: Duration,
-    /// Which part of the preset's time for a case this case gets.
+    /// The share of the preset's time per case that this case gets.
     pub(crate) share_of_time: f64,
-    /// Memory offsets that one launch uses.
+    /// How many memory offsets one launch uses.
     pub(crate) offsets_per_sample: u32,
 }
 
 impl SamplingPolicy {
-    /// Reading the clock after each run of the loop takes a hundred cycles or so, in which a warp leaves its place in the queues
-    /// to others: little of an eighth of this length. (H200: shuffles of 1,024 threads, which take 32 cycles, seem to take 30.9
-    /// in runs of 1,000 cycles and 33.1 in runs of 2,000.)
+    /// Reading the clock after each run of the loop takes about a hundred cycles, in which a warp loses its place in the queues
+    /// to other warps: little compared with an eighth of this length. (H200: shuffles of 1,024 threads, which take 32 cycles,
+    /// seem to take 30.9 in runs of 1,000 cycles and 33.1 in runs of 2,000.)
     pub(crate) const USUAL: Self =
         Self { sample: Duration::from_micros(40), share_of_time: 1.0, offsets_per_sample: 1 };
 
-    /// Several memory offsets for each sample, for operations whose latency depends on the address. Where there are two
-    /// kinds of addresses, a median over single offsets is the figure of one kind or the other, by chance; the median over
-    /// means of several offsets is the same in every run.
+    /// Several memory offsets per sample, for operations whose latency depends on the address. With two kinds of addresses, a
+    /// median over single offsets is the figure of one kind or the other, by chance; a median over means of several offsets is
+    /// the same in every run.
     pub(crate) const SEVERAL_OFFSETS: Self = Self { offsets_per_sample: 4, ..Self::USUAL };
 
-    /// Longer windows where a multiprocessor has several blocks: the first is served first, and how much the others get
-    /// settles slowly.
+    /// Longer windows for multiprocessors with several blocks: the first block is served first, and the share that the others
+    /// get settles slowly.
     pub(super) const MANY_THREADS: Self =
         Self { sample: Duration::from_micros(200), share_of_time: 0.5, ..Self::USUAL };
 

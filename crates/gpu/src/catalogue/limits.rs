@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Layout, Preset};
 
-/// Elements of their own, so many apart.
+/// Private elements, `stride` elements apart.
 pub(crate) const fn private(stride: u32) -> Layout {
     Layout::Private { stride }
 }
@@ -16,7 +16,7 @@ pub(crate) const STRIDES: [u32; 6] = [1, 2, 4, 16, 32, 128];
 /// Elements at these strides.
 pub(crate) const AT_STRIDES: &[Layout] = &[private(1), private(2), private(4), private(16), private(32), private(128)];
 
-/// Threads of every doubling of the warps of a block.
+/// Threads of a block for each doubling of its number of warps.
 pub(crate) const DOUBLINGS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 /// Properties of a device that limit the grids.
@@ -24,7 +24,7 @@ pub(crate) const DOUBLINGS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 pub struct DeviceLimits {
     /// Number of multiprocessors.
     pub multiprocessors: u32,
-    /// Most threads of a block.
+    /// Maximum number of threads per block.
     pub max_threads: u32,
 }
 
@@ -34,8 +34,8 @@ impl DeviceLimits {
         (0..u32::BITS).map(|power| 1 << power).take_while(|threads| *threads <= self.max_threads).collect()
     }
 
-    /// One block and two, a block for every other multiprocessor, one for each, two for each: the grids of Burtchell
-    /// and Burtscher.
+    /// One block, two blocks, a block for every other multiprocessor, one for each, two for each: the grids of Burtchell and
+    /// Burtscher.
     pub(crate) fn blocks(self, preset: Preset) -> Vec<u32> {
         let all = self.multiprocessors;
         distinct(match preset {
@@ -44,7 +44,7 @@ impl DeviceLimits {
         })
     }
 
-    /// Every doubling of the warps of a block.
+    /// A sweep over each doubling of the number of warps per block.
     pub(crate) fn doublings(self, id: &str, preset: Preset) -> Sweep {
         Sweep::of(id).blocks(&self.blocks(preset)).threads(&self.at_most(&DOUBLINGS))
     }
@@ -52,14 +52,14 @@ impl DeviceLimits {
     /// How many blocks of this many threads fit on a multiprocessor. Devices with less room run them in waves; the rows say
     /// so.
     pub(crate) const fn resident(threads: u32) -> u32 {
-        /// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": the largest values of any.
+        /// The largest values of any device (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
         const THREADS: u32 = 2048;
         const BLOCKS: u32 = 32;
         let blocks = THREADS / threads;
         if blocks < BLOCKS { blocks } else { BLOCKS }
     }
 
-    /// The papers' grids, and for each block size as many blocks as fit on the device.
+    /// The papers' grids, plus the grid that fills the device for each block size.
     fn filled(self, id: &str) -> Sweep {
         let papers = self.blocks(Preset::Paper);
         let filling = |threads: u32| self.multiprocessors * Self::resident(threads);
@@ -71,9 +71,9 @@ impl DeviceLimits {
         })
     }
 
-    /// Cost against the active warps of a multiprocessor (Zhang, Wahib, Matsuoka, *A Study of Synchronization Methods in Modern GPUs*,
-    /// table 5, figures 6 and 7): one block of each size on one multiprocessor and on all, 1 to 32 blocks of some sizes on
-    /// each, and 64 blocks, which run in waves.
+    /// Cost by the number of active warps on a multiprocessor (Zhang, Wahib, Matsuoka, *A Study of Synchronization Methods in
+    /// Modern GPUs*, table 5, figures 6 and 7): one block of each size on one multiprocessor and on all, 1 to 32 blocks of some
+    /// sizes on each, and 64 blocks, which run in waves.
     pub(crate) fn active_warps(self, id: &str) -> Sweep {
         let sizes: Vec<u32> = (1..=self.max_threads / 32).map(|warps| 32 * warps).collect();
         let one_block = Sweep::of(id).blocks(&distinct([1, self.multiprocessors])).threads(&sizes);
@@ -87,7 +87,7 @@ impl DeviceLimits {
         one_block.and(many_blocks).and(waves)
     }
 
-    /// The sweep over grids for primitives that are studied in detail: the papers' grids, except in quick plans.
+    /// The grids for primitives that are studied in detail: the papers' grids in paper plans, fewer in the other presets.
     pub(crate) fn full(self, id: &str, preset: Preset) -> Sweep {
         let threads = match preset {
             Preset::Quick => self.at_most(&[32, 1024]),
@@ -97,7 +97,7 @@ impl DeviceLimits {
         Sweep::of(id).blocks(&self.blocks(preset)).threads(&threads)
     }
 
-    /// The sweep over grids for primitives that are similar to another one, or have many other parameters.
+    /// The grids for primitives that resemble another one or have many other parameters.
     pub(crate) fn coarse(self, id: &str, preset: Preset) -> Sweep {
         let all = self.multiprocessors;
         let (blocks, threads) = match preset {
@@ -108,7 +108,7 @@ impl DeviceLimits {
         Sweep::of(id).blocks(&blocks).threads(&threads)
     }
 
-    /// Those of these numbers of threads that a block may have.
+    /// The given numbers of threads that a block of this device may have.
     pub(crate) fn at_most(self, threads: &[u32]) -> Vec<u32> {
         threads.iter().copied().filter(|threads| *threads <= self.max_threads).collect()
     }
@@ -119,13 +119,13 @@ pub(crate) fn shape_of(case: &Case) -> (u32, u32) {
     (case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
 }
 
-/// The cases, each once.
+/// The cases without repetitions.
 pub(crate) fn without_repetitions(cases: Vec<Case>) -> Vec<Case> {
     let mut seen = HashSet::new();
     cases.into_iter().filter(|case| seen.insert(case.clone())).collect()
 }
 
-/// On small devices some numbers of blocks would occur twice.
+/// Sorted and without the repetitions that small devices cause.
 fn distinct(blocks: impl IntoIterator<Item = u32>) -> Vec<u32> {
     Vec::from_iter(BTreeSet::from_iter(blocks))
 }

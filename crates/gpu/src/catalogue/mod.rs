@@ -1,16 +1,16 @@
-//! The GPU's primitives: what each one is, its cases, its kernel, and how its work is checked.
+//! The GPU primitives: what each one is, its cases, its kernel, and how its work is checked.
 //!
 //! A case names its primitive by an id. Everything else that depends on the primitive is a field or a function of its
 //! [`entry::Entry`]; no other folder compares ids.
 //!
 //! | file | contents |
 //! |---|---|
-//! | [`families`] | the entries, one file for each family or several, and what families share |
-//! | [`entry`] | the fields of an entry: also how samples are taken, and which machine instructions an operation becomes |
-//! | [`registry`] | what is asked of all entries: the cases of a preset, the kernel of a case; kernels that fail, for tests |
+//! | [`families`] | the entries, one or several families to a file, and what families share |
+//! | [`entry`] | the fields of an entry, including how samples are taken and which machine instructions an operation becomes |
+//! | [`registry`] | queries over all entries: the cases of a preset, the kernel of a case; kernels that fail, for tests |
 //! | [`limits`] | the limits of a device, and the axes of the sweeps |
-//! | [`plan`] | tables of what presets measure |
-//! | [`recipe`] | how a variant of a reduction is queued, on which grid |
+//! | [`plan`] | tables of what each preset measures |
+//! | [`recipe`] | how a variant of a reduction is queued, and on which grid |
 //! | [`own`] | operations that a user wrote |
 //! | [`peer`] | the cases of SyncPerformance |
 //!

@@ -1,4 +1,4 @@
-//! The CUDA programs of SyncPerformance (Burtchell and Burtscher, IISWC 2024) and the cases that measure the same.
+//! The CUDA programs of SyncPerformance (Burtchell and Burtscher, IISWC 2024) and the cases that measure the same operations.
 
 use std::collections::HashSet;
 
@@ -6,18 +6,18 @@ use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Preset
 
 use super::limits::{DeviceLimits, STRIDES};
 
-/// One program.
+/// A program of SyncPerformance.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerProgram {
-    /// Its name, which is the name of the folder of its results.
+    /// Its name, also the name of the folder with its results.
     pub name: &'static str,
-    /// The primitive that measures the same.
+    /// The primitive that measures the same operation.
     pub primitive: &'static str,
-    /// Its types, in the order of its numbers for them. `None` if the type does not matter.
+    /// Its types, in the order in which it numbers them; `None` if the type does not matter.
     pub types: &'static [Option<Dtype>],
-    /// Where its threads have their variables; elements of an array are as many elements apart as its argument says.
+    /// Where its threads have their variables; the program's argument is the stride of an array.
     pub layout: Option<Layout>,
-    /// Adds to a case what its operation does not vary.
+    /// Adds to a case what the operation does not vary.
     of_operation: fn(Case) -> Case,
 }
 
@@ -29,12 +29,13 @@ impl PeerProgram {
         (self.of_operation)(Case { dtype, layout, threads, blocks, ..Case::new(self.primitive) })
     }
 
-    /// The strides it was run with; 1 where there is no array.
+    /// The strides the program was run with; 1 if it has no array.
     pub fn strides(&self) -> &'static [u32] {
         if self.layout == ARRAY { &STRIDES } else { &[1] }
     }
 
-    /// Its cases on a device with this many multiprocessors: each type, stride, number of blocks and of threads.
+    /// The program's cases on a device with this many multiprocessors: each type, stride, number of blocks and number of
+    /// threads.
     pub fn cases(&self, multiprocessors: u32) -> impl Iterator<Item = Case> {
         // The largest block that the programs are run with has 1,024 threads.
         let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
@@ -67,17 +68,17 @@ const BLOCK_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::Block), f
 const DEVICE_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::Device), ..case };
 const SYSTEM_FENCE: fn(Case) -> Case = |case| Case { scope: Some(Scope::System), ..case };
 
-/// Each operation needs the result of the one before.
+/// Each operation depends on the result of the previous one.
 const DEPENDENT: fn(Case) -> Case = |case| Case { mode: Some(Mode::Latency), ..case };
 
-/// The same, where the default form of the primitive is another line: the program has the distance of a shuffle in a register,
-/// and the result of a comparison is its next mask.
+/// Dependent operations, where the primitive's default form is a different line: the program has the distance of a shuffle in a
+/// register, and uses the result of a comparison as its next mask.
 const DEPENDENT_OPAQUE: fn(Case) -> Case = |case| Case { mode: Some(Mode::Latency), form: Some(Form::Opaque), ..case };
 
 /// A barrier of a converged warp.
 const CONVERGED_WARP: fn(Case) -> Case = |case| Case { group: Some(Group::named("converged")), ..case };
 
-/// All of them.
+/// All programs.
 pub static PEER_PROGRAMS: &[PeerProgram] = {
     const fn program(
         name: &'static str,
@@ -115,8 +116,8 @@ pub static PEER_PROGRAMS: &[PeerProgram] = {
     ]
 };
 
-/// The cases of all programs on a device with this many multiprocessors, and beside each other form of a line the default one. Two
-/// programs that measure the same have one case.
+/// The cases of all programs on a device with this many multiprocessors, plus the default form of each case that has another
+/// form. Programs that measure the same operation share a case.
 pub fn peer_cases(multiprocessors: u32) -> HashSet<Case> {
     let own = PEER_PROGRAMS.iter().flat_map(|program| program.cases(multiprocessors));
     let with_default = |case: Case| {
@@ -152,7 +153,7 @@ mod tests {
         // On an H200: 5 numbers of blocks, 11 of threads.
         let runs: usize = PEER_PROGRAMS.iter().map(|program| program.cases(132).count()).sum();
         assert_eq!(runs, 9570);
-        // Compare-and-swap that passes was written twice, with an array (2 types, 6 strides) and without (2 types).
+        // Passing compare-and-swap was written twice, with an array (2 types, 6 strides) and without (2 types).
         let (default, opaque): (Vec<Case>, Vec<Case>) =
             peer_cases(132).into_iter().partition(|case| case.form.is_none());
         assert_eq!(default.len(), 9570 - (14 + 24) * 55);

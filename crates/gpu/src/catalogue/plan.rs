@@ -1,4 +1,4 @@
-//! What presets measure of a primitive, as a table: each row is the product of some values on some grids.
+//! Tables of what presets measure of a primitive; each row is the product of some values on some grids.
 
 use syncscope_core::sweep::Sweep;
 use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Mode, Preset, Scope, Space};
@@ -11,20 +11,20 @@ pub(super) const PAPER: &[Preset] = &[Preset::Paper];
 pub(super) const BEYOND_QUICK: &[Preset] = &[Preset::Standard, Preset::Paper];
 pub(super) const EACH: &[Preset] = &[Preset::Quick, Preset::Standard, Preset::Paper];
 
-/// The group: clusters of so many thread blocks.
+/// The group: clusters of this many thread blocks.
 pub(super) const CLUSTER_OF: &str = "cluster #";
 
 /// A number of blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Blocks {
-    /// So many.
+    /// This many.
     Of(u32),
-    /// So many on each multiprocessor.
+    /// This many on each multiprocessor.
     Each(u32),
 }
 
-/// Most resident threads of a multiprocessor on any device (CUDA C++ Programming Guide, Technical Specifications per Compute
-/// Capability). On devices with fewer, the case is skipped with the numbers.
+/// Maximum number of resident threads per multiprocessor on any device (CUDA C++ Programming Guide, Technical Specifications
+/// per Compute Capability). On a device with fewer, a case is skipped and the reason states the numbers.
 pub(super) const RESIDENT_THREADS: u32 = 2048;
 
 /// Numbers of blocks and threads, within the limits of the device.
@@ -34,32 +34,32 @@ pub(super) enum Grids {
     Full,
     /// For primitives that are similar to another one, or have many other parameters.
     Coarse,
-    /// The same, in paper plans as in standard ones: what the papers do not test.
+    /// Like `Coarse`, but with the standard grids in paper plans too, for what the papers do not test.
     CoarseOfStandard,
-    /// One block and all multiprocessors, of one warp and of a full block.
+    /// One block and one block per multiprocessor, of one warp and of a full block.
     Few,
     /// The grids of Burtchell and Burtscher.
     OfPapers,
-    /// Every doubling of the warps of a block.
+    /// Each doubling of the number of warps per block.
     Doublings,
-    /// Every number of active warps of a multiprocessor.
+    /// Each number of active warps on a multiprocessor.
     ActiveWarps,
-    /// The preset's numbers of blocks, of so many threads.
+    /// The preset's numbers of blocks, with these numbers of threads.
     Threads(&'static [u32]),
-    /// So many blocks, of one warp and of 1,024 threads.
+    /// These numbers of blocks, of one warp and of 1,024 threads.
     Blocks(&'static [u32]),
-    /// These numbers of blocks with these threads.
+    /// These numbers of blocks, each with its number of threads.
     Shapes(&'static [(Blocks, u32)]),
-    /// So many blocks on each multiprocessor, of so many threads, as far as they run at the same time: the heat map of Zhang, Wahib,
-    /// Matsuoka, figure 8.
+    /// These numbers of blocks on each multiprocessor, with these numbers of threads, as far as all blocks run at the same
+    /// time: the heat map of Zhang, Wahib, Matsuoka, figure 8.
     Resident(&'static [u32], &'static [u32]),
-    /// So many blocks of one warp, where they are fewer than the multiprocessors: as parts of a device synchronize.
+    /// These numbers of one-warp blocks, where fewer than the multiprocessors: how parts of a device synchronize.
     Fewer(&'static [u32]),
-    /// One cluster of each size, with blocks of so many threads.
+    /// One cluster of each size, with blocks of these numbers of threads.
     Clusters(&'static [u32], &'static [u32]),
     /// As many clusters of each size as fill the multiprocessors.
     FillingClusters(&'static [u32], &'static [u32]),
-    /// Those that the function makes of these numbers.
+    /// The grids that the function makes of these numbers.
     By(fn(&str, &[u32], DeviceLimits) -> Sweep, &'static [u32]),
     /// None: the GPU takes no part.
     Host,
@@ -110,7 +110,7 @@ fn all(sweeps: impl Iterator<Item = Sweep>) -> Sweep {
     sweeps.reduce(Sweep::and).unwrap_or_else(|| Sweep::of("").threads(&[]))
 }
 
-/// Clusters of these sizes on so many blocks.
+/// Clusters of these sizes; `blocks` says how many blocks for a size.
 fn clusters(id: &str, limits: DeviceLimits, sizes: &[u32], threads: &[u32], blocks: impl Fn(u32) -> u32) -> Sweep {
     let of = |size: &u32| {
         let sweep = Sweep::of(id).blocks(&[blocks(*size)]).threads(&limits.at_most(threads));
@@ -119,18 +119,18 @@ fn clusters(id: &str, limits: DeviceLimits, sizes: &[u32], threads: &[u32], bloc
     all(sizes.iter().map(of))
 }
 
-/// The threads of a case on each multiprocessor.
+/// The number of threads of a case on each multiprocessor.
 pub(super) fn resident_threads(case: &Case, limits: DeviceLimits) -> u32 {
     let (blocks, threads) = shape_of(case);
     blocks / limits.multiprocessors.max(1) * threads
 }
 
-/// A row of a plan. An axis without values is none of the primitive's.
+/// A row of a plan. The primitive does not vary an axis that has no values.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlanRow {
     presets: &'static [Preset],
     grids: Grids,
-    /// The last parts of the ids of the primitives that have the row; all that share the table if it is empty.
+    /// The last parts of the ids that have the row; if empty, all primitives that share the table.
     only: &'static [&'static str],
     dtypes: &'static [Dtype],
     layouts: &'static [Layout],
@@ -139,11 +139,11 @@ pub(super) struct PlanRow {
     spaces: &'static [Space],
     orders: &'static [MemoryOrder],
     modes: &'static [Mode],
-    /// Words, each with its numbers if it has some.
+    /// Group words, each with its numbers if it has any.
     groups: &'static [(&'static str, &'static [u32])],
     forms: &'static [Form],
     elements: &'static [u64],
-    /// The primitives whose barriers are also measured where they order no memory accesses.
+    /// The primitives whose barriers are also measured in the relaxed form, which orders no memory accesses.
     relaxed_too: &'static [&'static str],
     except: fn(&Case, DeviceLimits) -> bool,
 }
@@ -219,7 +219,7 @@ impl PlanRow {
     }
 }
 
-/// The cases of the rows, each once, of those types that the primitive has: all if it names none.
+/// The cases of the rows, each once, limited to `types` unless that is empty.
 pub(super) fn cases(rows: &[PlanRow], id: &str, types: &[Dtype], preset: Preset, limits: DeviceLimits) -> Vec<Case> {
     without_repetitions(rows.iter().flat_map(|row| row.cases(id, types, preset, limits)).collect())
 }

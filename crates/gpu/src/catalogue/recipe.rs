@@ -9,17 +9,17 @@ use crate::cuda::driver::Way;
 /// Threads of a block in all kernels but CUB's.
 pub(crate) const THREADS: u32 = 512;
 
-/// Blocks on each multiprocessor at most, where the blocks read the vector together. (`SYNCSCOPE_RESIDENT`)
+/// Maximum number of blocks on each multiprocessor when the blocks read the vector together. (`SYNCSCOPE_RESIDENT`)
 const BLOCKS_EACH: u32 = 2;
 
-/// Elements that a thread reads before another block is worth its start: one quad.
+/// Elements that a thread must have to read before another block is worth starting: one quad.
 const ELEMENTS_EACH: u64 = 4;
 
-/// Blocks of a cluster: the largest portable size.
+/// Blocks per cluster: the largest portable size.
 const CLUSTER: u32 = 8;
 
-/// Threads of a block, elements of a tile, and blocks for each resident one in CUB's grid (`cub::AgentReducePolicy` of
-/// i32; `cub::detail::subscription_factor`).
+/// Threads of a block, elements of a tile, and blocks per resident block in CUB's grid (`cub::AgentReducePolicy` of i32;
+/// `cub::detail::subscription_factor`).
 const CUB_THREADS: u32 = 256;
 pub(crate) const CUB_TILE: u64 = 4096;
 const CUB_SUBSCRIPTION: u32 = 5;
@@ -29,7 +29,7 @@ const CUB_SUBSCRIPTION: u32 = 5;
 pub(crate) enum Queueing {
     /// Into a stream.
     Stream,
-    /// Into a stream, all kernels of a chain before the first one starts.
+    /// Into a stream; all kernels of a chain are queued before the first one starts.
     QueuedFirst,
     /// Each reduction as a graph of its own.
     GraphEach,
@@ -37,19 +37,20 @@ pub(crate) enum Queueing {
     GraphChain,
 }
 
-/// How several devices join their results.
+/// How several devices combine their results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joining {
     /// The last block of each device writes its result to all devices and waits for theirs.
     Flags,
-    /// The host waits for all devices and joins their results.
+    /// The host waits for all devices and combines their results.
     Host,
-    /// A second kernel of the first device waits for the ends of all first ones, and those of the next reduction for it.
+    /// A second kernel on the first device waits for the first kernels of all devices; the next reduction waits for that
+    /// kernel.
     Kernels,
 }
 
 impl Joining {
-    /// Devices that have the result of all.
+    /// How many devices have the result of all.
     pub(crate) const fn knowing(self, devices: usize) -> usize {
         match self {
             Self::Flags => devices,
@@ -62,20 +63,20 @@ impl Joining {
 /// How many blocks the first kernel has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Grid {
-    /// A thread for each element.
+    /// One thread per element.
     ThreadPerElement,
-    /// As many as run at the same time, or fewer if there are fewer elements than threads.
+    /// As many blocks as run at the same time, or fewer if there are fewer elements than threads.
     Resident,
-    /// The same for all variants that are compared: enough for four elements a thread, two on each multiprocessor at most.
+    /// The same grid for all compared variants: enough blocks for four elements per thread, at most two per multiprocessor.
     Shared,
-    /// The same, in whole clusters.
+    /// Like `Shared`, rounded up to whole clusters.
     Clusters,
     /// CUB's rule.
     Cub,
 }
 
 impl Grid {
-    /// Its blocks; `None` where they depend on how many run at the same time, which only the device knows.
+    /// The number of blocks; `None` if it depends on how many run at the same time, which only the device knows.
     pub(super) fn blocks(self, elements: u64, multiprocessors: u32) -> Option<u32> {
         let for_elements =
             |each: u64| u32::try_from(elements.div_ceil(u64::from(THREADS) * each).max(1)).unwrap_or(u32::MAX);
@@ -104,9 +105,9 @@ pub(crate) struct Recipe {
     /// Whether a second kernel merges the blocks' partial results.
     pub(crate) has_second: bool,
     pub(super) grid: Grid,
-    /// How several devices join theirs; `None` on one device.
+    /// How several devices combine their results; `None` on one device.
     pub(crate) joining: Option<Joining>,
-    /// Whether it is measured for the sum as well; all are measured for the maximum.
+    /// Whether the sum is measured too; every variant is measured for the maximum.
     pub(super) has_sum: bool,
 }
 
@@ -116,7 +117,7 @@ impl Recipe {
         Self { definitions, queueing, is_cooperative: false, has_second: false, grid, joining: None, has_sum: true }
     }
 
-    /// One of the five of Burtchell and Burtscher: maxima alone.
+    /// One of the five listings of Burtchell and Burtscher, which compute only maxima.
     pub(super) const fn listing(definitions: &'static [&'static str], grid: Grid) -> Self {
         Self { grid, has_sum: false, ..Self::of(definitions) }
     }
@@ -142,12 +143,12 @@ impl Recipe {
         Self { queueing, ..self }
     }
 
-    /// What it is taken for: those of a listing are compared with each other alone.
+    /// The role of the variant: listings are compared only with each other.
     pub(super) const fn role(&self) -> Role {
         if self.has_sum { Role::Reduction } else { Role::PrintedReduction }
     }
 
-    /// Whether it is CUB's, whose headers are not part of this program.
+    /// Whether the variant is CUB's; CUB's headers are not part of this program.
     pub(crate) const fn is_cub(&self) -> bool {
         matches!(self.grid, Grid::Cub)
     }
@@ -171,7 +172,8 @@ impl Recipe {
         if self.is_cub() { CUB_THREADS } else { THREADS }
     }
 
-    /// Blocks of the first kernel for so many elements on each device, of which `resident` run at the same time.
+    /// Blocks of the first kernel for this many elements per device; `resident` of them run on a multiprocessor at the same
+    /// time.
     pub(crate) fn blocks(&self, elements: u64, multiprocessors: u32, resident: u32) -> u32 {
         let for_all = Grid::ThreadPerElement.blocks(elements, multiprocessors).unwrap_or(1);
         self.grid.blocks(elements, multiprocessors).unwrap_or_else(|| for_all.min(resident.max(1) * multiprocessors))
@@ -192,8 +194,8 @@ words! {
 pub(crate) const PLANTED: u32 = 0x7fff_ff00;
 
 impl Operation {
-    /// The answer for the first `elements` of the vector, which `element_of` in `kernels/reduction.cu` makes: the bits of an
-    /// i32. Every element of the vector whose sum is computed is the remainder of its index by a prime.
+    /// The answer for the first `elements` elements of the vector, as the bits of an i32. `element_of` in
+    /// `kernels/reduction.cu` makes the vector; for a sum, each element is the remainder of its index by a prime.
     pub(crate) const fn answer(self, elements: u64) -> u32 {
         const PERIOD: u64 = 1021;
         match self {
@@ -206,7 +208,7 @@ impl Operation {
         }
     }
 
-    /// Two results as one.
+    /// Combines two results.
     pub(crate) fn join(self, one: u32, other: u32) -> u32 {
         match self {
             Self::Max => one.cast_signed().max(other.cast_signed()).cast_unsigned(),
@@ -234,7 +236,7 @@ mod tests {
         let element = |index: u32| (index.wrapping_mul(0x9e37_79b1) >> 2) | 1;
         let largest = (0..1 << 20).map(element).max();
         assert!(largest < Some(PLANTED) && largest <= Some(1 << 30) && PLANTED.cast_signed() > 0);
-        // Zero, the initial value of a result, is none of them.
+        // Zero, the initial value of a result, does not occur.
         assert!((0..1 << 20).all(|index| element(index) > 0));
     }
 

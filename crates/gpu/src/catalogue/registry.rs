@@ -1,4 +1,4 @@
-//! What is asked of all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
+//! Queries over all entries: primitives, cases, availability, the program of a case; and programs that fail on purpose, for
 //! tests.
 
 use syncscope_core::units::plural;
@@ -15,7 +15,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().flat_map(|family| family.iter().copied())
 }
 
-/// The primitives that have a kernel, with or without a GPU.
+/// The primitives that have a kernel, whether or not this machine has a GPU.
 pub(crate) fn primitives() -> impl Iterator<Item = Primitive> {
     entries().map(Entry::primitive)
 }
@@ -34,19 +34,19 @@ pub fn cases(preset: Preset, limits: &DeviceLimits) -> Vec<Case> {
     entries().flat_map(|entry| entry.planned(preset, *limits)).collect()
 }
 
-/// The cases of the largest preset on a device that has room for all.
+/// The cases of the largest preset on a device large enough for all of them.
 pub(crate) fn variants() -> Vec<Case> {
     cases(Preset::Paper, &DeviceLimits { multiprocessors: 132, max_threads: 1024 })
 }
 
-/// The entries that cases name: those of the catalogue, and what a user wrote.
+/// The entries that cases may name: those of the catalogue and the user's operations.
 #[derive(Debug, Default)]
 pub struct Entries {
     own: Vec<&'static Entry>,
 }
 
 impl Entries {
-    /// With what a user wrote, as it is measured on a device.
+    /// Adds the user's operations, as they are measured on a device.
     pub fn with_own(code: &OwnCode, limits: DeviceLimits) -> Self {
         Self { own: own::entries(code, limits) }
     }
@@ -78,7 +78,7 @@ impl Entries {
         Some(self.program_of(case)?.with_third_loop())
     }
 
-    /// Why a primitive cannot be measured on a device of this compute capability, if so.
+    /// Why a primitive cannot be measured on a device of this compute capability; `None` if it can.
     pub(crate) fn unavailable(&self, primitive: &str, capability: (u32, u32)) -> Option<String> {
         let entry = self.find(primitive)?;
         let ((major, minor), (has_major, has_minor)) = (entry.needs, capability);
@@ -93,7 +93,7 @@ impl Entries {
         (capability < entry.needs).then(reason).or(is_too_new)
     }
 
-    /// Why a case that was asked for cannot exist on a device.
+    /// Why a requested case cannot exist on a device; `None` if it can.
     pub(crate) fn limit(&self, case: &Case, limits: DeviceLimits) -> Option<String> {
         let entry = self.entry_of(case)?;
         let (blocks, threads) = shape_of(case);
@@ -124,7 +124,7 @@ pub(crate) fn entry_of(case: &Case) -> Option<&'static Entry> {
     CATALOGUE.entry_of(case)
 }
 
-/// Why a primitive of the catalogue cannot be measured on a device of this compute capability, if so.
+/// Why a primitive of the catalogue cannot be measured on a device of this compute capability; `None` if it can.
 pub fn unavailable(primitive: &str, capability: (u32, u32)) -> Option<String> {
     CATALOGUE.unavailable(primitive, capability)
 }
@@ -134,7 +134,7 @@ pub fn program_of(case: &Case) -> Option<Program> {
     CATALOGUE.program_of(case)
 }
 
-/// The same with the third loop; `None` if there is no such loop.
+/// The program of a case of the catalogue with the third loop; `None` if there is no such loop.
 pub fn third_loop_of(case: &Case) -> Option<Program> {
     CATALOGUE.third_loop_of(case)
 }
@@ -158,19 +158,19 @@ pub enum Fault {
     Trap,
 }
 
-/// A barrier of a grid that the last block does not reach.
+/// The program of a grid barrier that the last block never reaches.
 pub(crate) fn absent_block_program(case: &Case) -> Option<Program> {
     Some(program_of(case)?.with("ABSENT=1".to_owned()))
 }
 
-/// The orderings of a barrier of a grid that can be left out one at a time, as the kernels number them from 1 (`ORDERS` in
-/// `grid_barrier.cuh`). None for other primitives, for a barrier that orders nothing, and for CUDA's.
+/// The orderings of a grid barrier that can be left out one at a time, as the kernels number them from 1 (`ORDERS` in
+/// `grid_barrier.cuh`). Empty for other primitives, for a barrier that orders nothing, and for CUDA's.
 pub fn orderings(case: &Case) -> &'static [&'static str] {
     let ordered = Some(case).filter(|case| case.order != Some(MemoryOrder::Relaxed));
     ordered.and_then(entry_of).map_or(&[], |entry| (entry.orderings)(case))
 }
 
-/// A barrier of a grid without one of its [`orderings`], by its number from 1.
+/// The program of a grid barrier without the ordering with this number; [`orderings`] are numbered from 1.
 pub fn weakened_program(case: &Case, ordering: u32) -> Option<Program> {
     Some(program_of(case)?.with(format!("SYNCSCOPE_WEAKENED={ordering}")))
 }
@@ -287,7 +287,8 @@ mod tests {
             let limits = DeviceLimits { multiprocessors, max_threads: 1024 };
             for preset in Preset::ALL {
                 let planned: HashSet<_> = cases(*preset, &limits).into_iter().map(|case| case.primitive).collect();
-                // Reductions and hand-offs are made of what quick plans measure, and the cheapest launches stand for all.
+                // Reductions and hand-offs consist of what quick plans measure, and the cheapest launches represent all
+                // launches.
                 let forms = ["programmatic_end", "programmatic_attribute", "programmatic_graph", "host_function"];
                 let families = [
                     "gpu.reduction.",
@@ -327,7 +328,7 @@ mod tests {
     fn a_form_stands_beside_the_default_on_the_same_grid() {
         for preset in Preset::ALL {
             let planned: HashSet<Case> = cases(*preset, &H200).into_iter().collect();
-            // Between other fences a fence is in the paper's grid only.
+            // A fence between other fences is only in the paper's grid.
             let beside = planned.iter().filter(|case| case.form != Some(Form::Fenced));
             let alone = beside.into_iter().find(|case| !planned.contains(&Case { form: None, ..(*case).clone() }));
             assert_eq!(alone, None, "{preset}");

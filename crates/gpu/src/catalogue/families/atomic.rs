@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The second-level cache executes the operations, so that no line moves: elements of their own are never contended for.
+/// The L2 cache executes the operations, so no line moves: private elements are never contended.
 const FACTS: Facts = Facts {
     orders_memory: false,
     mode: Mode::Throughput,
@@ -11,36 +11,36 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::Update)
 };
 
-/// By where the variables lie; on one variable of many blocks, by the order of the blocks too.
+/// Costs differ by where the variables lie and, for one variable shared by many blocks, by the order of the blocks.
 fn run_effect(case: &Case) -> RunEffect {
     let is_one = case.layout == Some(Layout::Shared) && case.space != Some(Space::Shared);
     RunEffect::of_both(if is_one && case.blocks > Some(1) { 0.004 } else { 0.002 })
 }
 
-/// Shared memory of the kernel for its variables. `SHARED_BYTES` in `atomic.cu`.
+/// Shared memory that the kernel has for its variables: `SHARED_BYTES` in `atomic.cu`.
 const SHARED_BYTES: usize = 32 * 1024;
 
-/// What compilers add when they aggregate the operations of a warp on one address: a scan where the result is used, a sum
-/// or the like where it is not, a count of the threads where the operand is one constant.
+/// What compilers add when they aggregate the operations of a warp on one address: a scan if the result is used, a sum or the
+/// like if it is not, a count of the threads if the operand is one constant.
 const AGGREGATION: &[&str] = &["SHFL.UP", "SHFL.BFLY", "REDUX", "CREDUX", "POPC", "UPOPC"];
 
-/// The addition of one to a variable in shared memory counts the threads in the memory itself; on Turing before it.
+/// Adding one to a variable in shared memory counts the threads in the memory itself; on Turing, before it.
 const COUNTED: &[&str] = &["ATOMS.POPC.INC", "ATOMS.ADD"];
 
 const INTEGERS: &[Dtype] = &[Dtype::I32, Dtype::U32, Dtype::U64];
 
-/// Compare-and-swap loops, used where shared memory has no instruction for the operation: for floating point, and for 64
-/// bits except exchange and compare-and-swap.
+/// Compare-and-swap loops, used where shared memory has no instruction for the operation: for floating point, and for 64 bits
+/// except exchange and compare-and-swap.
 const LOOP: &[&str] = &["ATOMS.CAST", "ATOMS.CAS"];
 
-/// In theory: the second-level cache executes atomics on global memory. If the result is not used, no thread waits, and the
-/// cost is the throughput. For a shared variable that is the throughput of one cache slice. Integers of a warp are added up
-/// before: if the compiler sees one address, it leaves one lane that operates for all; if not, the hardware adds up the
-/// lanes. For private elements it depends on the number of 32-byte sectors that a warp accesses. If the result is used, the
-/// cost is the round trip to that cache, and where the compiler adds up, a scan of the warp. Atomics on shared memory are
-/// executed in the multiprocessor, lane by lane if the lanes use one variable or one bank.
+/// In theory: the L2 cache executes atomics on global memory. If the result is not used, no thread waits, and the cost is the
+/// throughput; for a shared variable, the throughput of one cache slice. Integers of a warp are summed first: if the compiler
+/// sees one address, one lane operates for all; if not, the hardware sums the lanes. For private elements the cost depends on
+/// the number of 32-byte sectors that a warp accesses. If the result is used, the cost is the round trip to the L2 cache, plus
+/// a scan of the warp where the compiler sums. Atomics on shared memory are executed in the multiprocessor, lane by lane if the
+/// lanes use one variable or one bank.
 ///
-/// A row of the table says what differs. Where there is no instruction that returns nothing, the one with a result is used, and no
+/// A row of the table states what differs. If no instruction without a result exists, the one with a result is used, and no
 /// thread waits for it.
 macro_rules! atomics {
     ($(
@@ -94,9 +94,9 @@ pub(super) fn expected(
 /// What a compiler may combine before one thread of a warp does the operation for all.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Combines {
-    /// Sums of the values, also partial ones.
+    /// Sums of the values, including partial sums.
     Sums,
-    /// The values alone.
+    /// Only the values.
     Values,
     /// Nothing.
     Nothing,
@@ -105,7 +105,7 @@ enum Combines {
 }
 
 impl Combines {
-    /// Whether there is an instruction that returns nothing.
+    /// Whether an instruction without a result exists.
     const fn reduces(self) -> bool {
         matches!(self, Self::Sums | Self::Values)
     }
@@ -165,10 +165,10 @@ fn has_one_address(case: &Case) -> bool {
         && case.form != Some(Form::NotAggregated)
 }
 
-/// The group: so many variables that the threads use in turn, as the bins of a histogram.
+/// The group: this many variables that the threads use in turn, like the bins of a histogram.
 const BINS: &str = "bins #";
 
-/// The macros of an operation in an order or a scope that no function of CUDA has: the instruction of PTX, or what the library writes.
+/// The macros for an order or a scope that no CUDA function has: the PTX instruction, or the library's call.
 fn in_order(case: &Case) -> Option<Vec<String>> {
     let order = case.order.unwrap_or(MemoryOrder::Relaxed);
     let is_of_library = case.form == Some(Form::Library);
@@ -177,7 +177,7 @@ fn in_order(case: &Case) -> Option<Vec<String>> {
     }
     let (text, library) = match case.scope {
         Some(Scope::Block) => ("cta", "block"),
-        // Devices without clusters are refused.
+        // Devices without clusters are rejected elsewhere.
         Some(Scope::Cluster) => ("SCOPE_OF_CLUSTER", "device"),
         Some(Scope::System) => ("sys", "system"),
         _ => ("gpu", "device"),
@@ -197,13 +197,13 @@ fn in_order(case: &Case) -> Option<Vec<String>> {
     Some(macros)
 }
 
-/// Whether an addition in this order may be an instruction that returns nothing.
+/// Whether an addition in this order may be an instruction without a result.
 fn is_reduction(case: &Case) -> bool {
     let returns = matches!(case.order, Some(MemoryOrder::Acquire | MemoryOrder::AcqRel | MemoryOrder::SeqCst));
     !returns && case.form != Some(Form::Library)
 }
 
-/// The type of the same width whose program is the same: the sign of an integer shows in minima and maxima alone.
+/// The type of the same width that gives the same program: an integer's sign matters only for minima and maxima.
 fn signed(case: &Case, dtype: Dtype) -> Dtype {
     let compares = ["min", "max"].contains(&name_of(case));
     if dtype == Dtype::U32 && !compares { Dtype::I32 } else { dtype }
@@ -231,8 +231,9 @@ pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
     ];
     definitions.extend(in_order(case).unwrap_or_else(|| vec![format!("ATOMIC={function}{suffix}")]));
     definitions.extend(case.group_number(BINS).map(|bins| format!("BINS={bins}")));
-    // Compilers load constants of 64 bits anew for each operation, into registers that the one before must have read. With 32 for a
-    // thread there are two pairs of them, with 64 five, as in a program without bounds. One variable for all takes far longer.
+    // Compilers reload 64-bit constants for each operation, into registers that the previous operation must have read. With 32
+    // registers per thread there are two pairs for them, with 64 five, as in a program without bounds. One variable for all
+    // takes far longer.
     let is_wide = function == "atomicCAS" && case.dtype == Some(Dtype::U64);
     let waits_for_none = case.layout != Some(Layout::Shared) && case.mode == Some(Mode::Throughput);
     if is_wide && waits_for_none && case.threads.is_some_and(|threads| threads <= 512) {
@@ -241,39 +242,39 @@ pub(super) fn definitions(case: &Case, function: &str) -> Vec<String> {
     definitions
 }
 
-/// So many threads keep the second-level cache busy, whatever one of them waits for.
+/// This many threads keep the L2 cache busy, whatever one of them waits for.
 const MANY_THREADS: u32 = 4096;
 
-/// So many threads share multiprocessors in an order that settles slowly.
+/// This many threads share multiprocessors in an order that settles slowly.
 const SEVERAL_TURNS: u32 = 65_536;
 
-/// So many threads of a multiprocessor, or of all on one variable, keep busy what serves them.
+/// This many threads, of a multiprocessor or of all on one variable, saturate what serves them.
 const ENOUGH_THREADS: u32 = 128;
 
-/// Compilers wait at the end of an iteration for the results of its operations, also of those that nothing uses. After 32 exchanges
-/// in one, 32 more took 6 or 12 cycles each, by their address, and the next 32 took 6 (H100). From
-/// 4,096 threads on one waits for another, and half as many are enough: of 261 costs, 212 were resolved with 8, a third of them at
-/// least 5 % lower than with 64, and 260 with 64, within 3.4 % of those in windows four times as long.
+/// At the end of an iteration, compilers wait for the results of its operations, even unused ones. After 32 exchanges in one
+/// iteration, 32 more took 6 or 12 cycles each, depending on the address, and the next 32 took 6 (H100). From 4,096 threads on,
+/// threads wait for each other, and half as many operations are enough: of 261 costs, 212 were resolved with 8, a third of them
+/// at least 5 % lower than with 64, and 260 with 64, within 3.4 % of those in windows four times as long.
 const UNROLL_WITH_RESULTS: u32 = 128;
 
-/// In an iteration of 32 operations, threads that keep the shared memory of a multiprocessor busy hide up to 27 cycles of what
-/// is around them: the shorter baseline loop does not, so that 16 warps seemed to take 15.44 cycles of 16 (H100).
+/// In an iteration of 32 operations, threads that keep a multiprocessor's shared memory busy hide up to 27 cycles of what
+/// surrounds the operations; the shorter baseline loop does not, so 16 warps seemed to take 15.44 cycles instead of 16 (H100).
 const UNROLL_OF_BUSY_SHARED_MEMORY: u32 = 256;
 
-/// Whether so many threads of a multiprocessor each do one instruction on its shared memory that nothing else limits them.
+/// Whether enough threads of a multiprocessor each do one instruction on its shared memory that nothing else limits them.
 fn keeps_shared_memory_busy(case: &Case, reduces: bool) -> bool {
     let is_one_instruction = !reduces || matches!(case.dtype, Some(Dtype::I32 | Dtype::U32));
     case.space == Some(Space::Shared) && case.threads >= Some(ENOUGH_THREADS) && is_one_instruction
 }
 
-/// The threads of a case that may wait for the same multiprocessor or variable, and all of them.
+/// The threads of a case that may wait for the same multiprocessor or variable, and all threads.
 fn threads(case: &Case) -> (u32, u32) {
     let (blocks, threads) = shape_of(case);
     (if case.layout == Some(Layout::Shared) { blocks * threads } else { threads }, blocks * threads)
 }
 
-/// Whether so few threads of a multiprocessor operate on global memory, and get a result, that the time depends on how long an answer
-/// takes and where it comes from. Reductions queue instead, for longer than a short window.
+/// Whether so few threads of a multiprocessor operate on global memory and get a result that the time depends on the latency
+/// and the source of an answer. Reductions queue instead, for longer than a short window.
 fn waits_for_answers(case: &Case, reduces: bool) -> bool {
     has_answers(case, reduces) && threads(case).0 <= ENOUGH_THREADS && threads(case).1 < SEVERAL_TURNS
 }
@@ -283,10 +284,10 @@ fn has_answers(case: &Case, reduces: bool) -> bool {
     !reduces && case.space != Some(Space::Shared)
 }
 
-/// A window holds tens of iterations: few operations in one where an operation takes long, and a single one where it waits for so
-/// many threads that it may take 30 us and more. Where it takes a few cycles, the branch of the loop would show between few.
+/// A window holds tens of iterations: few operations per iteration if one takes long, and a single one if it waits for so many
+/// threads that it may take 30 us or more. If an operation takes a few cycles, too few of them would show the loop's branch.
 fn unroll(case: &Case, reduces: bool) -> u32 {
-    // What waits for a fence or for its turn takes long enough.
+    // Operations that wait for a fence or for their turn take long enough.
     if in_order(case).is_some() || case.group_number(BINS).is_some() {
         return 8;
     }
@@ -296,8 +297,8 @@ fn unroll(case: &Case, reduces: bool) -> u32 {
         _ if case.mode == Some(Mode::Latency) => 8,
         _ if keeps_shared_memory_busy(case, reduces) => UNROLL_OF_BUSY_SHARED_MEMORY,
         _ if waits_for_answers(case, reduces) => UNROLL_WITH_RESULTS / if all < MANY_THREADS { 1 } else { 2 },
-        // With 8, the wait at the end hid 23 % of what 132 blocks of 128 threads do to neighbouring elements (H100). In blocks of 256
-        // and 512 threads, 108 of 111 costs with 32 are within 3 % of those with 64, and 87 of 107 with 8.
+        // With 8, the wait at the end hid 23 % of the cost of neighbouring elements for 132 blocks of 128 threads (H100). In
+        // blocks of 256 and 512 threads, 108 of 111 costs with 32 are within 3 % of those with 64, and 87 of 107 with 8.
         Some(Layout::Private { .. }) if has_answers(case, reduces) && all < SEVERAL_TURNS => UNROLL,
         _ if all >= MANY_THREADS => 8,
         _ => UNROLL,
@@ -321,7 +322,7 @@ const I32: &[Dtype] = &[Dtype::I32];
 const U32: &[Dtype] = &[Dtype::U32];
 const F32: &[Dtype] = &[Dtype::F32];
 const TYPES: &[Dtype] = &[Dtype::I32, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
-/// The papers have no unsigned numbers of 32 bits; to the hardware they are the same as signed ones.
+/// The papers have no unsigned 32-bit integers; to the hardware they equal signed ones.
 const PAPERS: &[Dtype] = &[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
 const ONE: &[Layout] = &[Layout::Shared];
@@ -329,7 +330,7 @@ const BOTH: &[Layout] = &[Layout::Shared, private(1)];
 const OWN: &[Layout] = &[private(1)];
 const SOME: &[Layout] = &[private(1), private(4), private(32)];
 
-/// Where the variables are, and for whom an operation is atomic.
+/// Where the variables are, and the scope in which an operation is atomic.
 type Place = (&'static [Scope], &'static [Space]);
 const DEVICE: Place = (&[Scope::Device], &[Space::Global]);
 const BLOCK: Place = (&[Scope::Block], &[Space::Global]);
@@ -339,23 +340,23 @@ const SHARED: Place = (&[Scope::Block], &[Space::Shared]);
 const RATE: &[Mode] = &[Mode::Throughput];
 const LATENCY: &[Mode] = &[Mode::Latency];
 
-/// Those that the papers test have all grids and strides; the others enough to see whether they differ.
+/// The operations that the papers test have all grids and strides; the others enough to show whether they differ.
 const ADD: &[&str] = &["add"];
 const SWAPS: &[&str] = &["exchange", "cas_pass", "cas_fail"];
 const CAS: &[&str] = &["cas_pass", "cas_fail"];
 const TESTED: &[&str] = &["add", "exchange", "cas_pass", "cas_fail"];
 const OTHERS: &[&str] = &["sub", "min", "max", "and", "or", "xor"];
-/// Compilers aggregate integers of 32 bits: what combines values if the result is not used, only sums if it is.
+/// Compilers aggregate 32-bit integers: operations that combine values if the result is not used, only sums if it is.
 const SUMS: &[&str] = &["add", "sub"];
 const VALUES: &[&str] = &["min", "max", "and", "or", "xor"];
-/// Those that are measured in every order and scope, by threads whose elements are their own: what a variable of all adds is a queue.
+/// The operations measured in each order and scope, on private elements only: a shared variable would add a queue.
 const ORDERED: &[&str] = &["add", "exchange", "cas_pass"];
 const ORDERS: &[MemoryOrder] = &[MemoryOrder::Acquire, MemoryOrder::Release, MemoryOrder::AcqRel, MemoryOrder::SeqCst];
 const OF_LIBRARY: &[MemoryOrder] = &[MemoryOrder::Relaxed, MemoryOrder::AcqRel, MemoryOrder::SeqCst];
 const SCOPES: Place = (&[Scope::Block, Scope::Cluster, Scope::System], &[Space::Global]);
 const CLUSTER: Place = (&[Scope::Cluster], &[Space::Global]);
 const I32_F32: &[Dtype] = &[Dtype::I32, Dtype::F32];
-/// A histogram: few bins as in a question of users, and as many as a byte has values.
+/// A histogram: few bins, as in a user's question, and one bin for each value of a byte.
 const OF_BINS: &[(&str, &[u32])] = &[(BINS, &[18, 256])];
 const NOT_ALIKE: &[Form] = &[Form::Varying, Form::NotAggregated];
 const OF_SUMS: &[Form] = &[Form::Varying, Form::Constant, Form::NotAggregated];
@@ -373,9 +374,9 @@ const fn row(
     row.orders(&[MemoryOrder::Relaxed]).modes(modes).except(|case, _| is_impossible(case))
 }
 
-/// The papers' tests on the papers' grids; on fewer grids what the papers do not test: results that are used, other scopes,
-/// shared memory. Quick plans have few of all of it: one variable for each operation, and more for those that differ; the types are
-/// compared by additions alone, the operation that programs count and sum with.
+/// The papers' tests on the papers' grids, and on fewer grids what the papers do not test: results that are used, other scopes,
+/// shared memory. Quick plans have a little of everything: one variable for each operation, and more for those that differ;
+/// they compare types by additions alone, the operation that programs count and sum with.
 #[rustfmt::skip]
 const PLAN: &[PlanRow] = &[
     row(QUICK,        ADD,    Grids::Full,             PAPERS, ONE,      DEVICE, RATE),
@@ -409,7 +410,7 @@ const PLAN: &[PlanRow] = &[
     row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, TYPES,  BOTH,     DEVICE, LATENCY),
     row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, I32,    BOTH,     BLOCK,  RATE),
     row(BEYOND_QUICK, &[],    Grids::CoarseOfStandard, I32,    BOTH,     SYSTEM, RATE),
-    // Compilers load two constants of 64 bits anew for each operation.
+    // Compilers reload two 64-bit constants for each operation.
     row(BEYOND_QUICK, CAS,    Grids::Few,              &[Dtype::U64], BOTH, DEVICE, RATE).forms(&[Form::Opaque]),
     row(BEYOND_QUICK, CAS,    Grids::Few,              &[Dtype::U64], BOTH, SHARED, RATE).forms(&[Form::Opaque]),
     row(BEYOND_QUICK, TESTED, Grids::CoarseOfStandard, TYPES,  &[Layout::Shared, private(1), private(32)], SHARED, RATE),
@@ -424,7 +425,7 @@ const PLAN: &[PlanRow] = &[
     row(BEYOND_QUICK, SUMS,   Grids::Few,              I32,    ONE,      DEVICE, LATENCY).forms(&[Form::NotAggregated]),
 ];
 
-/// Block scope does not cover operations of several blocks on one variable; and some variables do not fit into the kernel's
+/// Block scope does not cover operations of several blocks on one variable, and some variables do not fit into the kernel's
 /// shared memory.
 fn is_impossible(case: &Case) -> bool {
     if case.space == Some(Space::Shared) {

@@ -1,4 +1,4 @@
-//! Atomic additions of floating-point numbers of 16 bits, alone or two in a word.
+//! Atomic additions of 16-bit floating-point numbers, one or two in a word.
 
 use super::prelude::*;
 
@@ -10,9 +10,9 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::HalfUpdate)
 };
 
-/// In theory: the packed forms are executed in the second-level cache as other additions are. The library asks for a result and
-/// names no memory space, so a warp pays for ten reductions of PTX (H200: 58 cycles, `red` 6). There is no instruction for a single
-/// number: a compare-and-swap loop on the word around it, whose two lanes contend.
+/// In theory: the L2 cache executes the packed forms like other additions. The library asks for a result and names no memory
+/// space, so a warp pays for ten PTX reductions (H200: 58 cycles, `red` 6). A single number has no instruction: a
+/// compare-and-swap loop on the word around it is used, and the two lanes of a word contend.
 const HALF: Entry = Entry {
     operation: "every thread adds 1 to the variable",
     source: "CUDA Math API, atomicAdd of __half and __nv_bfloat16; PTX ISA, atom.add.noftz",
@@ -30,7 +30,7 @@ const HALF: Entry = Entry {
 /// Two numbers in a word.
 const PACKED: ExpectedInstructions = ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]);
 
-/// The loop that stands for a single number.
+/// The loop used for a single number.
 const LOOP: ExpectedInstructions = ExpectedInstructions::of(&["ATOMG.CAS", "ATOM.CAS"]);
 
 entries! {

@@ -1,4 +1,4 @@
-//! What compute capability 10 added between threads and the units that work beside them.
+//! What compute capability 10 added for threads and the units that work alongside them.
 
 use super::prelude::*;
 use crate::cuda::compile::SPECIFIC;

@@ -10,7 +10,7 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::BlockBarrier).waiting(Waits::InHardware)
 };
 
-/// The group: so many parts of a block with a barrier each.
+/// The group: this many parts of a block with a barrier each.
 const PARTS: &str = "parts #";
 
 const BARRIER: Entry = Entry::of(KERNEL, Proof::Trial, FACTS);
@@ -31,7 +31,7 @@ fn is_handover(case: &Case) -> bool {
     case.in_group(PRODUCER_CONSUMER)
 }
 
-/// The group of threads that only arrive, and threads that wait for them.
+/// The group in which some threads only arrive and others wait for them.
 const PRODUCER_CONSUMER: &str = "producer_consumer";
 
 /// Barriers count whole warps, and each role has one.
@@ -40,7 +40,7 @@ fn has_too_few_threads(case: &Case, _: DeviceLimits) -> bool {
 }
 
 entries! {
-    /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, each further warp adds its turn
+    /// In theory: the barrier unit counts warps. One warp costs the latency of the instruction, and each further warp its turn
     /// at the unit. Blocks on one multiprocessor share the unit; blocks on other multiprocessors have no effect.
     "gpu.block.syncthreads" like BARRIER: "Block-wide barrier",
     operation: "one barrier across all threads of the block",
@@ -67,8 +67,8 @@ entries! {
     definitions: |_| whole_block("OR"),
     expected: |_| ExpectedInstructions::of(&["BAR.RED.OR"]);
 
-    /// In theory: as `__syncthreads()` of a block as large as the part. The count of threads is a constant, as in programs;
-    /// where it is in a register beside the number, three more instructions pack both in each operation.
+    /// In theory: like `__syncthreads()` in a block as large as the part. The count of threads is a constant, as in programs;
+    /// if it were in a register next to the number, three more instructions per operation would pack both.
     "gpu.block.named_barrier" like BARRIER:
     "Named barriers of a block that is split into parts with one barrier each, or into producers and consumers that \
      pass a buffer back and forth through two barriers",
@@ -79,7 +79,7 @@ entries! {
         let (_, threads) = shape_of(case);
         let groups = if is_handover(case) { 1 } else { group_size(case) };
         let counted = threads / groups;
-        // The number of several parts is no constant of the loop.
+        // With several parts, the number is not a constant of the loop.
         vec![format!("KIND={kind}"), format!("GROUPS={}", groups.min(2)), format!("BARRIER_THREADS={counted}")]
     },
     // Each role has an arrival.
@@ -97,9 +97,9 @@ entries! {
             .except(has_too_few_threads),
     ];
 
-    /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with the threads and not
-    /// with the warps. Each wait adds at least one round trip to shared memory, some 30 cycles. A wait that names its phase by
-    /// the parity needs no answer from the arrival, so it does not wait for one.
+    /// In theory: every thread arrives with an atomic operation on shared memory, so the cost grows with threads instead of
+    /// warps. Each wait adds at least one round trip to shared memory, some 30 cycles. A wait that names its phase by the
+    /// parity does not need the arrival's answer and does not wait for it.
     "gpu.block.mbarrier" like BARRIER:
     "Barrier object in shared memory at which all threads of a block arrive and wait",
     operation: "one phase: every thread of the block arrives and waits for the others",
@@ -112,8 +112,8 @@ entries! {
     plan: &[on(EACH, Grids::Full), on(EACH, Grids::Coarse).forms(&[Form::Parity])],
     kernel: Kernel::of("mbarrier.cu", ArgumentKind::Register);
 
-    /// In theory: the latency of the copy engine, several hundred cycles from the second-level cache; the arrivals of the threads
-    /// are hidden behind it.
+    /// In theory: the latency of the copy engine, several hundred cycles from the L2 cache; it hides the arrivals of the
+    /// threads.
     "gpu.block.mbarrier_transaction" like BARRIER:
     "Barrier object in shared memory whose phase also tracks the bytes of an asynchronous bulk copy",
     operation: "one phase: all threads arrive, the first starts a 16-byte copy, and all wait",
@@ -121,7 +121,7 @@ entries! {
     facts: Facts { role: Role::CopyBarrier, ..FACTS.waiting(Waits::Spins) },
     expected: |_| ExpectedInstructions::of(&["UBLKCP"]),
     needs: (9, 0),
-    // Whole warps; in quick plans one.
+    // Whole warps; in quick plans a single one.
     plan: &[
         on(QUICK, Grids::Coarse).except(|case, _| case.threads != Some(32)),
         on(BEYOND_QUICK, Grids::Coarse).except(|case, _| case.threads < Some(32)),

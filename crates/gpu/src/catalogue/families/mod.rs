@@ -1,12 +1,12 @@
-//! The families of primitives: one file contains one family or several that are alike, and this one what they share.
+//! The families of primitives, one or several similar ones to a file; this file has what they share.
 //!
 //! An entry says what a primitive is, which kernel measures it, for which cases, and which machine instruction its
 //! evidence must show. To add a primitive to a family, add a row to the table in its file.
 //!
-//! Each family, and this file, says by how much the costs of its primitives differ between two runs on one machine, beyond what
-//! the interval within a run shows: a run has its own allocations, contexts and orders of blocks, and its own temperature. The
-//! values are standard deviations relative to the cost, measured between runs on one machine, rounded up. A run with `--repeat`
-//! measures its own and uses that instead.
+//! Each family, and this file, states by how much the costs of its primitives differ between two runs on one machine, beyond
+//! the interval within a run: each run has its own allocations, contexts, block orders and temperature. The values are standard
+//! deviations relative to the cost, measured between runs on one machine, rounded up. A run with `--repeat` measures its own
+//! values and uses those instead.
 
 pub(crate) mod atomic;
 pub(crate) mod atomic_half;
@@ -50,10 +50,10 @@ pub(super) static FAMILIES: &[&[&Entry]] = &[
     hybrid::ENTRIES,
 ];
 
-/// Reads of a wait between two tests of its limit, `POLLS_OF_A_ROUND` of the kernels.
+/// Reads of a wait between two tests of its limit: `POLLS_OF_A_ROUND` in the kernels.
 const POLLS: usize = 4;
 
-/// What the files of the families use.
+/// The prelude of the family files.
 mod prelude {
     pub(super) use syncscope_core::sweep::Sweep;
     pub(super) use syncscope_core::{
@@ -72,7 +72,7 @@ mod prelude {
     pub(super) use crate::launch::arguments::{ArgumentKind, UNROLL};
 }
 
-/// The entries of a family, a row for each: its id, the entry that it is like, what it is, and the fields that differ.
+/// The entries of a family, one row each: id, base entry, summary, and the fields that differ from the base.
 macro_rules! entries {
     ($($(#[$about:meta])* $id:literal like $like:ident: $summary:literal $(, $field:ident: $value:expr)*;)+) => {
         pub(crate) static ENTRIES: &[&Entry] =
@@ -81,12 +81,12 @@ macro_rules! entries {
 }
 pub(super) use entries;
 
-/// The macro for the type of the values of a case.
+/// The macro that sets the type of a case's values.
 pub(super) fn value_of(case: &Case) -> String {
     format!("VALUE={}", type_of(case.dtype))
 }
 
-/// How C++ names a type.
+/// The C++ name of a type.
 pub(super) const fn type_of(dtype: Option<Dtype>) -> &'static str {
     match dtype {
         None | Some(Dtype::I32) => "int",
@@ -97,22 +97,22 @@ pub(super) const fn type_of(dtype: Option<Dtype>) -> &'static str {
     }
 }
 
-/// The last part of the id of its primitive.
+/// The last part of the id of the case's primitive.
 pub(super) fn name_of(case: &Case) -> &str {
     case.primitive.rsplit('.').next().unwrap_or_default()
 }
 
-/// The macro that selects the primitive in a kernel of several: its name in capitals.
+/// The macro that selects the primitive in a kernel for several primitives: the name in capitals.
 pub(super) fn kind_of(case: &Case) -> String {
     format!("KIND={}", name_of(case).to_uppercase())
 }
 
-/// The size of a group such as a tile; 1 if it has none, or one that no warp or cluster has.
+/// The size of a group such as a tile; 1 if the case has no group, or a size that no warp or cluster has.
 pub(crate) fn group_size(case: &Case) -> u32 {
     case.group.as_ref().and_then(Group::number).filter(|size| (1..=32).contains(size)).unwrap_or(1)
 }
 
-/// The definitions, and `SYNCSCOPE_RELAXED=1` for a barrier that orders no memory accesses.
+/// Adds `SYNCSCOPE_RELAXED=1` to the definitions of a barrier that orders no memory accesses.
 pub(super) fn in_order_of(case: &Case, mut definitions: Vec<String>) -> Vec<String> {
     if case.order == Some(MemoryOrder::Relaxed) {
         definitions.push("SYNCSCOPE_RELAXED=1".to_owned());
@@ -120,13 +120,13 @@ pub(super) fn in_order_of(case: &Case, mut definitions: Vec<String>) -> Vec<Stri
     definitions
 }
 
-/// Registers and the barriers of a block: nothing of the memory takes part.
+/// For registers and the barriers of a block, where memory takes no part.
 pub(super) const REGISTERS: RunEffect = RunEffect::of_both(0.001);
 
-/// Where the host takes part: its CPU, its clock and the link.
+/// For primitives in which the host takes part: its CPU, its clock and the link.
 pub(crate) const WITH_HOST: RunEffect = RunEffect::of_both(0.02);
 
-/// The lanes of a warp exchange registers; nothing of one is needed for the next, and warps share nothing.
+/// The lanes of a warp exchange registers; no operation needs the one before, and warps share nothing.
 pub(super) const WARP_COLLECTIVE: Facts = Facts {
     orders_memory: false,
     mode: Mode::Throughput,
