@@ -7,7 +7,7 @@ use syncscope_core::stats::Interval;
 use crate::figure::extremes;
 use crate::reading::{Reading, State, bound, interval_within_run, lacks_number};
 
-/// What the numbers of an axis are.
+/// The unit of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Unit {
@@ -32,7 +32,7 @@ pub struct Axis {
     pub(crate) label: &'static str,
     pub(crate) unit: Unit,
     pub(crate) log: bool,
-    /// The only places of ticks.
+    /// Tick positions, where only these are wanted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) values: Vec<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,12 +49,12 @@ impl Axis {
         Self { label, unit: Unit::Plain, log: false, values: Vec::new(), domain: Some((low, high)) }
     }
 
-    /// With ticks at these places only.
+    /// Returns the axis with ticks at `values` only.
     pub fn at(self, values: Vec<f64>) -> Self {
         Self { values, ..self }
     }
 
-    /// The same with powers at equal distances.
+    /// Returns the axis with a logarithmic scale.
     pub fn logarithmic(self) -> Self {
         Self { log: true, ..self }
     }
@@ -82,19 +82,19 @@ pub struct Point {
     pub(crate) low: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) high: Option<f64>,
-    /// What a program may meet.
+    /// The spread that a program may meet, from `p05` to `p95`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p05: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p95: Option<f64>,
     pub(crate) state: State,
-    /// A thick line of a dot, from its figure to another one.
+    /// The ends of a thick line, from the dot's figure to another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bar: Option<(f64, f64)>,
     /// A maximum of a dot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) most: Option<f64>,
-    /// The index of its row among the rows of the run.
+    /// The index of the point's row in the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) row: Option<usize>,
     /// The text of the tooltip, where no row has one.
@@ -103,18 +103,18 @@ pub struct Point {
     /// The text beside a dot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-    /// The number of its own colour, in a row of several kinds.
+    /// The point's own colour number, in a row that mixes several kinds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) colour: Option<usize>,
 }
 
-/// Six digits are more than a figure has.
+/// Rounds to six significant digits, more than a figure shows.
 fn short(value: f64) -> Option<f64> {
     value.is_finite().then(|| format!("{value:.5e}").parse().unwrap_or(value))
 }
 
 impl Point {
-    /// A figure that no row of a run has, with its interval and the text of its tooltip.
+    /// A figure that belongs to no row, with its interval and tooltip text.
     pub fn plain(x: f64, y: f64, interval: Option<(f64, f64)>, tip: String) -> Self {
         let (low, high) = interval.map_or((None, None), |(low, high)| (short(low), short(high)));
         let (x, y) = (short(x), short(y));
@@ -130,7 +130,7 @@ impl Point {
         Self { x, row: Some(index), ..Self::default() }
     }
 
-    /// The cost of a row, in words, too. A point whose row has no cost has no height.
+    /// The cost of a row, with its text. Without a cost the point has no `y`.
     pub(crate) fn cost(row: &Row, index: usize, x: f64) -> Self {
         let reading = Reading::of(row);
         let point = Self { text: Some(reading.figure), state: reading.state, ..Self::missing(index, short(x)) };
@@ -148,10 +148,10 @@ impl Point {
         }
     }
 
-    /// The rate of all threads of a row together. It is as uncertain as the cost of one operation.
+    /// The total rate of a row's threads, as uncertain as the cost of one operation.
     pub(crate) fn total_rate(row: &Row, index: usize, x: f64) -> Self {
         let point = Self::cost(row, index, x);
-        // The table has no rate of an unreliable estimate.
+        // `ops_per_s_total` is empty for an unreliable estimate, so `rate_ns` gives the rate.
         let open = row.rate_ns.filter(|_| matches!(point.state, State::Rough | State::Open));
         let open = open.map(|time| row.case.actors() as f64 * 1e9 / time.value());
         let (Some(rate), Some(ns)) = (row.ops_per_s_total.or(open), point.y) else {
@@ -168,17 +168,17 @@ impl Point {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
     pub(crate) label: String,
-    /// The primitive whose colour it has; without one, each series of a chart has its own.
+    /// The primitive whose colour the series takes; without one, each series of a chart gets its own colour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) primitive: Option<String>,
-    /// The number of its colour, where that says what kind of thing it is.
+    /// The colour number, where the colour says what kind of thing the series is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) colour: Option<usize>,
     pub(crate) points: Vec<Point>,
 }
 
 impl Series {
-    /// A line in the colour of this number.
+    /// A line with the colour number `colour`.
     pub fn plain(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Self {
         Self { label: label.into(), primitive: None, colour: Some(colour), points }
     }
@@ -211,13 +211,13 @@ pub(crate) struct Cell {
     /// The instruction.
     pub(crate) detail: Option<String>,
     pub(crate) row: usize,
-    /// Another row behind it.
+    /// Another row behind the cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) also: Option<usize>,
 }
 
 impl Cell {
-    /// The cost of a row. A cell that says of no cost has no colour of one.
+    /// The cost of a row. A cell whose row has no figure or range to show takes no colour.
     pub(crate) fn of(row: &Row, index: usize) -> Self {
         let value = Point::cost(row, index, 0.0).y.filter(|_| !lacks_number(row));
         Self { value, ..Self::note(Reading::of(row).figure, index) }
@@ -252,7 +252,7 @@ pub(crate) enum Spec {
     },
     /// Charts of lines side by side with one vertical axis, as one picture.
     Panels { title: Option<String>, panels: Vec<Spec> },
-    /// Bars, or what lasts for a time. With names, each has a line, from the top.
+    /// Bars, or spans of time. With names, each name labels a line, from the top.
     Rectangles {
         title: Option<String>,
         x: Axis,
@@ -273,8 +273,8 @@ fn have_figures(series: &[Series]) -> bool {
 }
 
 impl Spec {
-    /// Lines of costs or rates over a number, with a tick at each; costs at one number are rows of dots. `None` without a point
-    /// that has a figure.
+    /// Lines of costs or rates over a number, with a tick at each number. Costs at a single number become rows of dots.
+    /// `None` if no point has a figure.
     pub(crate) fn lines(mut x: Axis, y: Axis, mut series: Vec<Series>) -> Option<Self> {
         let mut values: Vec<f64> =
             series.iter().flat_map(|series| &series.points).filter_map(|point| point.x).collect();
@@ -288,7 +288,7 @@ impl Spec {
         have_figures(&series).then_some(Self::Lines { title: None, x, y, series, rules: Vec::new() })
     }
 
-    /// Rows of figures, one for each series; `None` without a point that has a figure.
+    /// Rows of figures, one for each series; `None` if no point has a figure.
     pub(crate) fn dots(x: Axis, mut rows: Vec<Series>) -> Option<Self> {
         let any = have_figures(&rows);
         for point in rows.iter_mut().flat_map(|row| &mut row.points) {
@@ -297,7 +297,7 @@ impl Spec {
         any.then_some(Self::Dots { title: None, x, rows, legend: Vec::new() })
     }
 
-    /// A table; `None` without a line.
+    /// A table; `None` if it has no lines.
     pub(crate) fn table(title: &str, columns: &[impl ToString], lines: Vec<Line>) -> Option<Self> {
         let columns = columns.iter().map(ToString::to_string).collect();
         (!lines.is_empty()).then(|| Self::Table { title: Some(title.to_owned()), columns, lines })
@@ -313,7 +313,7 @@ impl Spec {
         self
     }
 
-    /// The rows behind its points and cells.
+    /// The rows behind the chart's points and cells.
     pub(crate) fn rows(&self) -> Vec<usize> {
         match self {
             Self::Lines { series, .. } | Self::Dots { rows: series, .. } => {
@@ -327,7 +327,7 @@ impl Spec {
         }
     }
 
-    /// With what the colours of its points mean, if it has points of several.
+    /// Returns a chart of dots with a legend of its colours; other charts are unchanged.
     pub(crate) fn with_legend(mut self, keys: Vec<Key>) -> Self {
         if let Self::Dots { legend, .. } = &mut self {
             *legend = keys;
@@ -335,7 +335,7 @@ impl Spec {
         self
     }
 
-    /// Charts of lines side by side; one chart alone stands for itself. Others stay apart.
+    /// Joins charts of lines into panels side by side. A single chart and charts of other kinds stay as they are.
     pub(crate) fn side_by_side(mut charts: Vec<Self>) -> Vec<Self> {
         let are_lines = charts.len() > 1 && charts.iter().all(|chart| matches!(chart, Self::Lines { .. }));
         if !are_lines {
@@ -345,7 +345,7 @@ impl Spec {
         vec![Self::Panels { title: None, panels: charts }]
     }
 
-    /// With these vertical lines, if it has lines.
+    /// Returns the chart with these vertical lines, if its kind has any.
     pub(crate) fn ruled(mut self, lines: Vec<Rule>) -> Self {
         if let Self::Lines { rules, .. } | Self::Rectangles { rules, .. } = &mut self {
             *rules = lines;
@@ -357,7 +357,7 @@ impl Spec {
 /// The room above and below the figures of a shared axis, as a factor.
 const MARGIN: f64 = 1.25;
 
-/// Gives charts of lines that are side by side one vertical axis, so that a reader can compare them.
+/// Gives charts of lines that are side by side one vertical axis, so that readers can compare them.
 fn share_vertical_axis(charts: &mut [Spec]) {
     let lines = charts.iter_mut().filter_map(|chart| match chart {
         Spec::Lines { y, series, .. } => Some((y, &*series)),
@@ -385,7 +385,7 @@ impl Chart {
         Self(Spec::Lines { title: Some(title.to_owned()), x, y, series, rules: Vec::new() })
     }
 
-    /// Bars, or what lasts for a time. `legend` has the numbers of colours and what they mean.
+    /// Bars, or spans of time. `legend` maps colour numbers to what they mean.
     pub fn rectangles(
         title: &str,
         (x, y): (Axis, Axis),
@@ -397,7 +397,7 @@ impl Chart {
         Self(Spec::Rectangles { title: Some(title.to_owned()), x, y, names, height: None, legend, rectangles, rules })
     }
 
-    /// With a named line for each whole number of the vertical axis, from the top.
+    /// Returns the chart with a named line for each whole number of the vertical axis, from the top.
     pub fn named(mut self, lines: Vec<String>) -> Self {
         if let Spec::Rectangles { names, .. } = &mut self.0 {
             *names = lines;
@@ -405,7 +405,7 @@ impl Chart {
         self
     }
 
-    /// So many pixels high.
+    /// Sets the height of the chart in pixels.
     pub fn high(mut self, pixels: u32) -> Self {
         if let Spec::Rectangles { height, .. } = &mut self.0 {
             *height = Some(pixels);
@@ -413,7 +413,7 @@ impl Chart {
         self
     }
 
-    /// With a vertical line.
+    /// Returns the chart with a vertical line at `x`.
     pub fn ruled(self, x: f64, label: &str) -> Self {
         Self(self.0.ruled(vec![Rule { x, label: label.to_owned() }]))
     }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use syncscope_core::stats::Interval;
 
-/// A number with this many significant digits and without an exponent: `0.0521`, `9.18`, `212`.
+/// Writes a number with `count` significant digits and without an exponent: `0.0521`, `9.18`, `212`.
 fn digits(value: f64, count: i32) -> String {
     // The exponent is taken after rounding: 0.9996 is written as 1.00.
     let scientific = format!("{value:.*e}", (count - 1).unsigned_abs() as usize);
@@ -18,7 +18,7 @@ pub fn ratio(value: f64) -> String {
     grouped(digits(value, 3))
 }
 
-/// The interval of a ratio: `1.88 to 1.92`; an end that is not known has no number.
+/// The interval of a ratio: `1.88 to 1.92`, or `above 1.88` where an end is unknown.
 pub(crate) fn ends(low: Option<f64>, high: Option<f64>) -> String {
     match (low, high) {
         (Some(low), Some(high)) => format!("{} to {}", ratio(low), ratio(high)),
@@ -33,7 +33,7 @@ pub fn time(ns: f64) -> String {
     time_with(ns, 3)
 }
 
-/// The unit in which a time has the fewest digits, and how many nanoseconds it has.
+/// The unit that writes a time in the fewest digits, and its length in nanoseconds.
 fn unit_of(ns: f64) -> (f64, &'static str) {
     match ns.abs() {
         // 999.5 would round to 1000, which has four digits.
@@ -54,7 +54,7 @@ pub(crate) fn cycles(value: f64) -> String {
     format!("{} cycles", grouped(digits(value, 3)))
 }
 
-/// A number that is written in decimals, with commas between thousands: `135,168`, `1,234.5`.
+/// A decimal number with commas between thousands: `135,168`, `1,234.5`.
 pub fn grouped(number: impl Display) -> String {
     let text = number.to_string();
     let first = text.find(|character: char| character.is_ascii_digit()).unwrap_or(0);
@@ -69,7 +69,8 @@ pub fn grouped(number: impl Display) -> String {
     grouped
 }
 
-/// So many of all, and whether a verb after it is singular: `all 340 cases`, `both cases`, `neither of the 2 cases`, `3 of 9 cases`.
+/// How many of all there are, and whether a verb after it is singular: `all 340 cases`, `both cases`, `neither of the 2
+/// cases`, `3 of 9 cases`.
 pub fn share(count: usize, all: usize, noun: &str) -> (String, bool) {
     let [shown, grouped_all] = [count, all].map(grouped);
     let text = match (count, all) {
@@ -111,13 +112,13 @@ pub(crate) fn less_than(most: f64) -> String {
     format!("< {}", time_with(rounded_up(most), 2))
 }
 
-/// With two significant digits and not below the number.
+/// Rounds a number up to two significant digits.
 fn rounded_up(number: f64) -> f64 {
     let step = 10_f64.powf(number.log10().floor() - 1.0);
     (number / step * (1.0 - 1e-9)).ceil() * step
 }
 
-/// A figure as a heading, of two figures the first: `59×`, `≥56×`, `1.5–2.7 µs`, `13 of 28`.
+/// A figure as a heading: `59×`, `≥56×`, `1.5–2.7 µs`, `13 of 28`. Of two figures it takes the first.
 pub(crate) fn heading(figure: impl Display) -> String {
     let text = figure.to_string();
     let first = text.split(" [").next().unwrap_or_default();
@@ -130,7 +131,7 @@ pub(crate) fn range(low: &str, high: &str) -> String {
     if low == high { low.to_owned() } else { format!("{low} to {high}") }
 }
 
-/// A range in words with a dash instead of "to", and one unit where both ends have the same: `6.40–22.7 µs`.
+/// A range with a dash instead of "to", and one unit where both ends have the same: `6.40–22.7 µs`.
 pub(crate) fn dashed(range: &str) -> String {
     let Some((low, high)) = range.split_once(" to ") else { return range.to_owned() };
     let unit = high.find(' ').map_or("", |at| &high[at..]);
@@ -138,7 +139,7 @@ pub(crate) fn dashed(range: &str) -> String {
     format!("{low}–{high}")
 }
 
-/// The least and the largest of these numbers; `None` without any.
+/// The least and the largest of these numbers; `None` if there are none.
 pub fn extremes(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let wider = |(low, high): (f64, f64), (least, most): (f64, f64)| (low.min(least), high.max(most));
     numbers.into_iter().map(|number| (number, number)).reduce(wider)

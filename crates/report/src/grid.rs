@@ -1,4 +1,4 @@
-//! A table of cells, and how it is written.
+//! Tables that can be written for the terminal, for the page, and as CSV, Markdown and LaTeX.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
@@ -13,7 +13,7 @@ const LONGEST_WORD: usize = 16;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grid(Vec<Column>);
 
-/// A column: its name, whether it holds numbers, and its cell of each line.
+/// A column: its name, whether it holds numbers, and one cell for each line.
 #[derive(Debug, Clone, PartialEq)]
 struct Column {
     name: &'static str,
@@ -21,37 +21,37 @@ struct Column {
     cells: Vec<String>,
 }
 
-/// A table that gets its columns one after the other: a line for each item.
+/// Builds a [`Grid`] column by column, with a line for each item.
 pub struct Columns<T> {
     items: Vec<T>,
     columns: Vec<Column>,
 }
 
 impl<T> Columns<T> {
-    /// A column of text, which shows this of an item.
+    /// Adds a column of text.
     pub fn text(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
         self.column(name, false, cell)
     }
 
-    /// A column of numbers, with or without units.
+    /// Adds a column of numbers, with or without units.
     pub fn number(self, name: &'static str, cell: impl Fn(&T) -> String) -> Self {
         self.column(name, true, cell)
     }
 
-    /// A column of text or of numbers.
+    /// Adds a column of text or of numbers.
     pub fn column(mut self, name: &'static str, is_number: bool, cell: impl Fn(&T) -> String) -> Self {
         self.columns.push(Column { name, is_number, cells: self.items.iter().map(cell).collect() });
         self
     }
 
-    /// The table.
+    /// Returns the finished table.
     pub fn grid(self) -> Grid {
         Grid(self.columns)
     }
 }
 
 impl Grid {
-    /// A table with a line for each item.
+    /// Starts a table with a line for each item.
     pub fn of<T>(items: impl IntoIterator<Item = T>) -> Columns<T> {
         Columns { items: items.into_iter().collect(), columns: Vec::new() }
     }
@@ -60,14 +60,14 @@ impl Grid {
         self.0.iter().map(|column| column.name)
     }
 
-    /// Its lines: each cell with its column.
+    /// The lines of the table: each cell with its column.
     fn lines(&self) -> impl Iterator<Item = impl Iterator<Item = (&Column, &String)>> {
         let count = self.0.first().map_or(0, |column| column.cells.len());
         (0..count).map(|at| self.0.iter().map(move |column| (column, &column.cells[at])))
     }
 
-    /// In aligned columns, broken within cells where the lines are longer than `width`. Where `width` is less than the words
-    /// of the cells need, each line is a list of its cells.
+    /// Writes aligned columns, and breaks lines within cells where a line exceeds `width`. Where `width` is too narrow for
+    /// the words of the cells, each line becomes a list of its cells.
     pub fn for_terminal(&self, width: usize) -> String {
         if self.narrowest() > width {
             return self.as_lists(width);
@@ -98,7 +98,7 @@ impl Grid {
         self.0.iter().map(column).sum()
     }
 
-    /// A list for each line: heading and cell, without empty cells.
+    /// Writes each line as a list of headings and cells, without empty cells.
     fn as_lists(&self, width: usize) -> String {
         let name_width = self.names().map(|name| name.chars().count()).max().unwrap_or(0);
         let indent = name_width + 4;
@@ -114,13 +114,13 @@ impl Grid {
         filled.map(|line| line.map(cell).collect::<Vec<_>>().join("\n")).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// As a table of a page.
+    /// Returns the table for the page.
     pub(crate) fn table(&self) -> section::Table {
         let rows = self.lines().map(|line| line.map(|(_, cell)| cell.clone()).collect()).collect();
         section::Table { headings: self.names().map(str::to_owned).collect(), rows }
     }
 
-    /// With a header; no cell is a formula.
+    /// Writes CSV with a header. Spreadsheets read no cell as a formula.
     pub fn as_csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         // Writing to memory cannot fail, and all lines have as many cells.
@@ -134,7 +134,7 @@ impl Grid {
         String::from_utf8_lossy(&text).trim_end().to_owned()
     }
 
-    /// A table with rules of the package booktabs.
+    /// Writes a LaTeX table with the rules of the package booktabs.
     pub(crate) fn as_latex(&self, caption: &str) -> String {
         let line = |cells: Vec<String>| format!("{} \\\\", cells.join(" & "));
         let columns: String = self.0.iter().map(|column| if column.is_number { 'r' } else { 'l' }).collect();
@@ -149,7 +149,7 @@ impl Grid {
         )
     }
 
-    /// As Markdown.
+    /// Writes a Markdown table.
     pub fn as_markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
         let rule = self.0.iter().map(|column| if column.is_number { "---:" } else { "---" }.to_owned());
@@ -159,7 +159,7 @@ impl Grid {
     }
 }
 
-/// The text so that LaTeX shows it as it is.
+/// Escapes text for LaTeX.
 fn latex(text: &str) -> String {
     let escaped = |letter: char| match letter {
         '&' | '%' | '$' | '#' | '_' | '{' | '}' => format!("\\{letter}"),
@@ -183,7 +183,7 @@ fn latex(text: &str) -> String {
     plain(text).chars().map(escaped).collect()
 }
 
-/// The text so that Markdown shows it as it is.
+/// Escapes text for Markdown.
 pub(crate) fn markdown(text: &str) -> String {
     let escaped = |letter: char| match letter {
         '<' => "&lt;".to_owned(),
@@ -195,7 +195,7 @@ pub(crate) fn markdown(text: &str) -> String {
     plain(text).chars().map(escaped).collect()
 }
 
-/// The line below a table of the terminal that leaves lines out.
+/// The line below a table that says how many lines the terminal leaves out.
 pub fn and_more(left_out: usize) -> String {
     if left_out > 0 { format!("\n  and {left_out} more; --format csv lists them all") } else { String::new() }
 }

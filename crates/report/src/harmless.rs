@@ -1,27 +1,27 @@
-//! Texts of other people's files in what is shown and written: they steer no terminal, hide or reorder nothing, and are no formula of
-//! a spreadsheet.
+//! Makes text from other people's files harmless: it cannot control the terminal, hide or reorder anything, or act as a
+//! formula in a spreadsheet.
 
 use serde_json::Value;
 
-/// Whether a character does something to the text around it: control characters, line and paragraph separators, those without a
-/// width, and those that change the direction (Unicode Standard Annex 9; Boucher and Anderson, *Trojan Source*).
+/// Whether a character acts on the text around it: control characters, line and paragraph separators, zero-width characters,
+/// and those that change the direction (Unicode Standard Annex 9; Boucher and Anderson, *Trojan Source*).
 pub(crate) fn steers(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The text on one line, with U+FFFD in the place of each character that steers.
+/// Returns the text on one line, with U+FFFD in place of each character that [`steers`].
 pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect()
 }
 
-/// The same of a text of several lines.
+/// Applies [`plain`] to each line of a text.
 pub fn plain_lines(text: &str) -> String {
     text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// Indented JSON in which the characters that steer are escaped, as JSON itself does with the first 32.
+/// Writes indented JSON and escapes each character that [`steers`], as JSON itself does with the first 32.
 pub fn json(value: &Value) -> String {
     let mut text = String::new();
     for letter in format!("{value:#}").chars() {

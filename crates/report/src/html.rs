@@ -2,14 +2,14 @@
 
 use crate::harmless::steers;
 
-/// Between a number and one of these there is no line break; the page's script has the same in `dom.js`.
+/// Units that no line break separates from their number; `dom.js` has the same list for the page's script.
 const UNITS: [&str; 18] = [
     "ns", "µs", "ms", "s", "%", "times", "cycles", "bytes", "threads", "million", "billion", "B", "KiB", "MiB", "GiB",
     "TiB", "MHz", "GHz",
 ];
 
-/// The text with every character escaped that has a meaning in an element or in a quoted attribute, and with no-break spaces
-/// between numbers and units.
+/// Escapes every character that has a meaning in an element or in a quoted attribute, and puts no-break spaces between
+/// numbers and units.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (at, character) in text.char_indices() {
@@ -33,7 +33,7 @@ fn is_before_unit(text: &str, at: usize) -> bool {
     text[..at].ends_with(|before: char| before.is_ascii_digit()) && word.is_some_and(|word| UNITS.contains(&word))
 }
 
-/// JSON text with every character escaped that could end or disturb the `script` element around it, and without those that hide or
+/// Escapes every character that could end or disturb the `script` element around the JSON, and replaces those that hide or
 /// reorder text. In JSON these characters occur only inside strings, where the escape has the same meaning.
 pub(crate) fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());

@@ -1,4 +1,4 @@
-//! The costs of the first screen while a run goes on.
+//! The cost ladder of the first screen, kept up to date while a run goes on.
 
 use std::sync::Arc;
 
@@ -10,24 +10,25 @@ use crate::analysis::ladder;
 use crate::analysis::usual::short_name;
 use crate::reading::has_figure;
 
-/// The rungs of which something is known.
+/// The rungs that have results so far.
 #[derive(Debug)]
 pub struct LiveLadder(RunData);
 
 impl LiveLadder {
-    /// Of a run that begins.
+    /// Creates the ladder of a run that has not measured anything yet.
     pub fn new(run: Run, catalogue: Arc<Catalogue>) -> Self {
         let (rows, details, damage) = Default::default();
         Self(RunData { name: String::new(), run, rows, details, damage, catalogue })
     }
 
-    /// Whether a case may be one of its rungs.
+    /// Whether a case may be on one of the rungs.
     pub fn follows(&self, case: &Case) -> bool {
         ladder::may_be_on_card(&self.0, case)
     }
 
-    /// Takes what is known so far of a case. It has a figure once its interval, with the figure, is narrow enough for one; the
-    /// interval may be of fewer pairs than the figure. Without one, too, it may be the case that a rung is about.
+    /// Takes what is known of a case so far. The case gets a figure once its interval, widened to include the figure, is
+    /// narrow enough; the interval may be based on fewer pairs than the figure. A case without a figure is kept, because a
+    /// rung may be about it.
     pub fn take(&mut self, row: Row) {
         let is_narrow = row.ns.zip(row.ns_within).is_some_and(|(Nanoseconds(ns), within)| {
             let (low, high) = (within.low.min(ns), within.high.max(ns));
@@ -41,8 +42,8 @@ impl LiveLadder {
         }
     }
 
-    /// What the rungs are called and cost so far, in nanoseconds, the cheapest first. One that several designs are rivals for names
-    /// the design that it shows: another one may be the cheapest of those that have a figure a moment later.
+    /// The names of the rungs and their costs so far in nanoseconds, the cheapest first. A rung with several rival designs
+    /// names the one it shows, because another may be the cheapest a moment later.
     pub fn lines(&self) -> Vec<(String, f64)> {
         let row = |id| self.0.rows.get(ladder::rung(&self.0, id)?.row).filter(|row| has_figure(row));
         let line = |(id, name): (_, String)| Some((name, row(id)?.ns?.value()));

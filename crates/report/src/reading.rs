@@ -14,7 +14,7 @@ use syncscope_core::{Row, Settings, Verdict};
 use crate::figure;
 use crate::naming::KERNEL_US;
 
-/// What a row is worth, in the words of the page's scripts.
+/// What a row shows, in the words of the page's scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -28,7 +28,7 @@ pub enum State {
     Bound,
     /// A cost that depends on the operations around it.
     NonAdditive,
-    /// A primitive that hides behind what surrounds it.
+    /// A primitive whose cost the surrounding code hides.
     Overlapped,
     /// No figure.
     #[default]
@@ -55,7 +55,7 @@ impl State {
     }
 }
 
-/// What the marks of a chart mean, in the order of its legend; a filled one needs no words.
+/// What the marks of a chart mean, in the order of its legend; a filled mark needs no words.
 pub(crate) const MARKS: [(State, &str); 6] = [
     (State::Rough, "rough (~)"),
     (State::Open, "a range, or no figure"),
@@ -68,18 +68,18 @@ pub(crate) const MARKS: [(State, &str); 6] = [
 /// A row as short texts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// What it is worth.
+    /// What the row shows.
     pub state: State,
-    /// `9.18 ns`, `46.1 ns [equal work: 71.8 ns]`, `~9.18 ns` (noisy), `7.0 to 12 µs`, `< 0.05 ns`, `no number`, `skipped`.
+    /// `9.18 ns`, `46.1 ns [equal work: 71.8 ns]`, `~9.18 ns` (noisy), `7.0 to 12 µs`, `< 0.05 ns`, `no figure`, `skipped`.
     pub figure: String,
     /// `±1.0 %`, where there is a figure and an interval.
     pub interval: Option<String>,
-    /// `33.8 cycles`, where cycles were measured and are certain, which they may be alone.
+    /// `33.8 cycles`, where cycles were measured and are certain; the nanoseconds need not be.
     pub cycles: Option<String>,
 }
 
 impl Reading {
-    /// What a row says.
+    /// Reads a row.
     pub fn of(row: &Row) -> Self {
         let state = State::of(row);
         let equal_work = row.of_equal_work().and_then(|equal| equal.ns).map(|ns| figure::time(ns.value()));
@@ -106,26 +106,26 @@ impl Reading {
         }
     }
 
-    /// The figure, its interval and its cycles for a table; what is not known is empty.
+    /// The figure, its interval and its cycles for a table; unknown ones are empty.
     pub(crate) fn cells(self) -> [String; 3] {
         [self.figure, self.interval.unwrap_or_default(), self.cycles.unwrap_or_default()]
     }
 }
 
-/// Whether a row that was measured has neither a figure nor a range that may be written.
+/// Whether a measured row has neither a figure nor a range to show.
 pub(crate) fn lacks_number(row: &Row) -> bool {
     let is_measured = matches!(row.verdict, Verdict::Resolved | Verdict::Noisy(_) | Verdict::Interfered(_));
     is_measured && !matches!(State::of(row), State::Resolved | State::Rough | State::Bound) && range(row).is_none()
 }
 
-/// The interval to compare a row with others of its run by. Rows of older versions have one interval for everything.
+/// The interval for comparing a row with others of its run. Rows of older versions have one interval for every purpose.
 pub fn interval_within_run(row: &Row) -> Option<Interval> {
     row.ns_within.or(row.ns_interval)
 }
 
-/// Where the cost of a row lies by the rows of its run: the interval within the run. A cost below the resolution lies in its
-/// interval, too; without an interval, a resolved cost is taken as exact. `None` where the figure is no cost of its own: also where
-/// the whole interval is below zero, as what surrounds the primitive hides it.
+/// The interval in which the cost of a row lies within its run, also for a cost below the resolution. A resolved cost
+/// without an interval counts as exact. `None` where the figure is not the row's own cost, or where the whole interval is
+/// below zero because the surrounding code hides the primitive.
 pub(crate) fn bounds(row: &Row) -> Option<Interval> {
     let ns = row.ns?.value();
     match row.verdict {
@@ -139,7 +139,7 @@ pub(crate) fn bounds(row: &Row) -> Option<Interval> {
     }
 }
 
-/// What a cost is less than, in nanoseconds: the larger of the upper ends of both intervals.
+/// The upper bound of a cost in nanoseconds: the larger of the upper ends of both intervals.
 pub(crate) fn bound(row: &Row) -> Option<f64> {
     let most = [row.ns_interval, row.ns_within].into_iter().flatten().map(|interval| interval.high).reduce(f64::max);
     most.filter(|most| *most > 0.0)
@@ -160,25 +160,25 @@ pub(crate) fn is_written(row: &Row) -> bool {
     has_figure(row) || range(row).is_some()
 }
 
-/// Where a cost lies that has no figure: `7.0 to 12 µs`, `< 12 µs` where it may be nothing.
+/// The range of a cost without a figure: `7.0 to 12 µs`, or `< 12 µs` where it may be zero.
 pub(crate) fn in_range(Interval { low, high }: Interval) -> String {
     if low > 0.0 { figure::between(low, high) } else { figure::less_than(high) }
 }
 
-/// Whether a row has a cost that can be compared with that of the same case in another run. One that is not additive can: the
-/// other run adds up in the same way.
+/// Whether the cost of a row can be compared with the same case in another run. A cost that is not additive qualifies,
+/// because the other run adds up in the same way.
 pub fn has_cost_of_case(row: &Row) -> bool {
     row.verdict.has_cost() || matches!(row.verdict, Verdict::Noisy(_) | Verdict::NonAdditive(_))
 }
 
-/// Where the cost of a noisy row lies that is too uncertain for a figure.
+/// The range of a noisy row whose cost is too uncertain for a figure.
 pub fn range(row: &Row) -> Option<Interval> {
     let is_range = matches!(row.verdict, Verdict::Noisy(_)) && row.shown_width()? <= RANGE_UP_TO;
     row.shown_interval().filter(|interval| is_range && interval.low > 0.0)
 }
 
-/// Whether the cycles may be written: they are as certain as a resolved cost. Where the nanoseconds are, too, and the row is noisy
-/// all the same, the case had too few blocks.
+/// Whether the cycles may be written: when they are as certain as a resolved cost. If the nanoseconds are as certain too and
+/// the row is still noisy, the case had too few blocks.
 fn has_certain_cycles(row: &Row) -> bool {
     let is_narrow = |width: Option<f64>| width.is_none_or(|width| width <= Settings::NOISY_ABOVE);
     is_narrow(row.shown_width_in_cycles()) && (row.verdict.has_cost() || !is_narrow(row.shown_width()))
@@ -190,14 +190,14 @@ pub(crate) const ROUGHLY: &str = "~";
 /// The words in place of a figure that is too uncertain.
 pub(crate) const NO_NUMBER: &str = "no figure";
 
-/// How the explanations write a cost that is a range.
+/// How the explanations write a range.
 const RANGE: &str = "a to b";
 
-/// A verdict for people.
+/// A verdict in words.
 #[derive(Debug, Serialize)]
 pub(crate) struct VerdictWords {
     pub(crate) name: &'static str,
-    /// The class of its colour.
+    /// The style class of the verdict's colour.
     tone: &'static str,
     words: &'static str,
     pub(crate) meaning: &'static str,
@@ -260,7 +260,7 @@ pub(crate) struct Sign {
 const PROVISIONAL: &str = "provisional";
 const KERNEL_LENGTH: &str = "5 µs";
 
-/// The signs, in the order of the explanations. The verdicts have explanations of their own on the page.
+/// The signs, in the order of the explanations. The page explains the verdicts separately.
 pub(crate) const SIGNS: [Sign; 7] = [
     Sign { text: ROUGHLY, meaning: "a rough figure: the interval is wider than ±5 % or based on too few blocks" },
     Sign { text: "<", meaning: "an upper bound: the cost may be zero" },
@@ -282,7 +282,7 @@ impl Sign {
     }
 }
 
-/// The signs that occur among the rows of a run in one text; `None` without any.
+/// Explains, in one text, the signs that occur among the rows of a run; `None` if none does.
 pub(crate) fn signs_of(rows: &[Row]) -> Option<String> {
     let found = SIGNS.iter().filter(|sign| sign.occurs(rows));
     let texts: Vec<String> = found.map(|sign| format!("{}: {}", sign.text, sign.meaning)).collect();
@@ -385,7 +385,7 @@ mod tests {
             let reading = Reading::of(&Row { ns_interval: Some(Interval { low, high }), ..row.clone() });
             (reading.figure, reading.interval.unwrap_or_default())
         };
-        // Within the run the estimate is narrow enough for a rough figure; what is shown decides.
+        // The interval within the run is narrow enough for a rough figure, but the shown interval decides.
         assert_eq!(of(1.4, 2.6), ("1.4 to 2.6 ns".into(), String::new()));
         assert_eq!(of(1.6, 2.4), ("~2.00 ns".into(), "±20 %".into()));
         assert_eq!(of(0.9, 3.1), ("no figure".into(), String::new()));

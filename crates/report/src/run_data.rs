@@ -13,7 +13,7 @@ use syncscope_core::{Case, Catalogue, Detail, Nanoseconds, Row, Run, Verdict};
 use crate::naming;
 use syncscope_core::sets::sets;
 
-/// The rows whose pairs are samples. The uses of a trial count as pairs, and none of them is timed.
+/// The rows whose pairs are timed samples. The uses of a trial count as pairs, but none of them is timed.
 fn timed<'a>(run: &Run, rows: &'a [Row]) -> impl Iterator<Item = &'a Row> {
     let of_trial = run.own.iter().filter(|own| own.trial_ms.is_some());
     let trials: BTreeSet<String> = of_trial.map(|own| own.id.clone()).collect();
@@ -33,22 +33,22 @@ pub struct RunData {
     pub details: Details,
     /// What is wrong with its files.
     pub damage: Damage,
-    /// What is known of the primitives: the command joins the catalogues of the hardware crates, on which this crate does
+    /// What is known about the primitives. The command joins the catalogues of the hardware crates, on which this crate does
     /// not depend.
     pub catalogue: Arc<Catalogue>,
 }
 
-/// What is wrong with the files of a run that can be read all the same, in words for people.
+/// What is wrong with the files of a run that can be read nevertheless, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Damage {
-    /// The run is done, and its table has not all of its rows: `damaged: 191 of 460 cases are there`.
+    /// Set if the run is done but rows are missing from its table: `damaged: 191 of 460 cases are there`.
     pub lost_rows: Option<String>,
     /// Everything else.
     pub others: Vec<String>,
 }
 
 impl Damage {
-    /// All of it, with what to do.
+    /// All damage, with what to do about it.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let lost = self.lost_rows.iter().map(|text| {
             format!(
@@ -60,7 +60,7 @@ impl Damage {
 }
 
 impl RunData {
-    /// Reads the run in the directory `path`. Of a run that still goes on or was interrupted, it reads the complete lines.
+    /// Reads the run in the directory `path`. If the run is unfinished or was interrupted, it reads the complete lines.
     ///
     /// # Errors
     /// If the directory holds no run, or a file of it cannot be read or parsed. The error names the file.
@@ -72,13 +72,13 @@ impl RunData {
         let (rows, lost) = if has_rows { directory.read_numbered_rows()? } else { Default::default() };
         let derived = |(line, row): (u64, Row)| (line, row.with_facts_of(&catalogue));
         let (lines, mut rows): (Vec<u64>, Vec<Row>) = rows.into_iter().map(derived).unzip();
-        // Without its details, a run has its rows.
+        // A run whose details are damaged still has its rows.
         let details = if has_rows { directory.details_and_damage(&rows) } else { Ok(Default::default()) };
         let (details, of_details) = match details {
             Ok((details, damaged)) => (details, damaged.warning("details.csv")),
             Err(error) => (HashMap::new(), Some(format!("damaged: {error}; its details are left out"))),
         };
-        // A bundle keeps no session and no process: what its rows say of another run was derived where it was made.
+        // A bundle keeps no sessions or processes: its intervals for another run were derived where it was made.
         let is_bundle = run.status == Status::Done && run.sessions.is_empty();
         let usual = if is_bundle { &[] } else { guests::usual(&run.machine) };
         run.shared = another_run::derive(&mut rows, &details, &catalogue, &run.between_runs, usual);
@@ -103,7 +103,7 @@ impl RunData {
         })
     }
 
-    /// The duration of the run in seconds: of a resumed run, the time in which it measured. `None` if `run.json` holds no
+    /// The duration of the run in seconds; for a resumed run, the time it spent measuring. `None` if `run.json` holds no
     /// end.
     pub fn seconds(&self) -> Option<f64> {
         let ended = self.run.ended.as_deref()?;
@@ -113,27 +113,27 @@ impl RunData {
         }
     }
 
-    /// The same run with its rows in the order of the catalogue, and those of one primitive in the order of their
-    /// parameters. The order of measuring is random, and differs from run to run.
+    /// The same run with its rows in the order of the catalogue, and the rows of one primitive in the order of their
+    /// parameters. Cases are measured in a random order, which differs from run to run.
     pub fn in_order(&self) -> Self {
         let mut data = self.clone();
         data.rows.sort_by_cached_key(|row| {
             let (domain, family) = row.case.domain_and_family();
-            // The words of older catalogues follow, by name: the name is a part of the case.
+            // Primitives of older catalogues follow by name, which is part of the case.
             (naming::family_order(domain, family), self.catalogue.position(&row.case.primitive), row.case.clone())
         });
         data
     }
 
-    /// The processors and devices that it measured. Without rows of a GPU, the devices are no part of what its figures are
-    /// about.
+    /// The processors and devices that the run measured. Without rows of a GPU, its figures have nothing to do with the
+    /// devices.
     pub fn measured_parts(&self) -> Vec<String> {
         let mut parts = vec![naming::processor(&self.run.machine.cpu)];
         parts.extend(naming::gpus(&self.run.machine.gpus).into_iter().filter(|_| self.has_devices()));
         parts
     }
 
-    /// Whether it is about the machine's devices, too. An experiment without rows is about all.
+    /// Whether the run is about the machine's devices, too. An experiment without rows is about the whole machine.
     pub(crate) fn has_devices(&self) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|row| row.case.domain_and_family().0 != "cpu")
     }
@@ -143,35 +143,35 @@ impl RunData {
         &self.rows[index].case
     }
 
-    /// The indices of the rows that fit.
+    /// The indices of the rows for which `fits` returns true.
     pub(crate) fn rows_where<'a>(&'a self, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = usize> + 'a {
         (0..self.rows.len()).filter(move |index| fits(&self.rows[*index]))
     }
 
-    /// The rows that have a key, in sets of one key.
+    /// Groups the rows that have a key by the key.
     pub(crate) fn sets<K: Ord>(&self, key: impl Fn(&Row) -> Option<K>) -> BTreeMap<K, Vec<usize>> {
         sets(self.rows.iter().enumerate().filter_map(|(index, row)| Some((key(row)?, index))))
     }
 
-    /// These rows, the cheapest first; those without a cost last.
+    /// Sorts these rows by cost, with those without a cost last.
     pub(crate) fn by_cost(&self, mut rows: Vec<usize>) -> Vec<usize> {
         let cost = |index: &usize| self.rows[*index].ns.map_or(f64::INFINITY, Nanoseconds::value);
         rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
         rows
     }
 
-    /// Of these rows the one with the median cost: one pair of CPUs represents its class.
+    /// The row with the median cost: one pair of CPUs represents its class.
     pub(crate) fn median(&self, rows: Vec<usize>) -> Option<usize> {
         let rows = self.by_cost(rows);
         rows.get(rows.len().saturating_sub(1) / 2).copied()
     }
 
-    /// What is damaged, and the warnings of the run.
+    /// The damage to the files, and the warnings of the run.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.damage.warnings().chain(self.run.all_warnings())
     }
 
-    /// A number of a case that no column has, such as a percentile; not one of a single thread.
+    /// A number of a case that no column has, such as a percentile; numbers of single threads are left out.
     pub(crate) fn detail(&self, case: &Case, name: &str) -> Option<f64> {
         value_of(&self.details, case, name, None)
     }
@@ -195,8 +195,8 @@ impl RunData {
     }
 }
 
-/// A distinct label for each run: its machine. Where machines are equal, the folder, the start and the number of the run
-/// follow until the labels differ.
+/// A distinct label for each run: its machine, and where machines are equal also the folder, the start and the number of the
+/// run, until the labels differ.
 pub(crate) fn labels(runs: &[RunData]) -> Vec<String> {
     let mut labels: Vec<String> = runs.iter().map(|data| naming::machine(&data.run.machine)).collect();
     let additions: [fn(usize, &RunData) -> String; 3] =
@@ -220,12 +220,12 @@ pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
     families
 }
 
-/// Of so many pairs, each process of a run has some.
+/// Of this many pairs, each process of a run has some.
 const ENOUGH_PAIRS: u64 = 24;
 
-/// Of a run that is done: how many of its cases lack the figures of processes, of which their intervals for another run are made.
-/// A few were measured in one process alone, and all of a run that too few processes measured; where other programs took most pairs,
-/// processes were left without any.
+/// How many cases of a finished run lack the figures of its processes, from which their intervals for another run are made.
+/// A few cases were measured in only one process, and a run with too few processes lacks the figures for all of them; where
+/// other programs took most pairs, some processes have none.
 fn lost_details(run: &Run, rows: &[Row], details: &Details) -> Option<String> {
     let fresh: usize = run.sessions.iter().map(|session| session.processes.len()).sum();
     let had_processes = fresh + 1 >= another_run::FEWEST_PROCESSES;
@@ -243,7 +243,7 @@ fn lost_details(run: &Run, rows: &[Row], details: &Details) -> Option<String> {
     })
 }
 
-/// How many rows contradict themselves, and the first of them.
+/// Says how many rows contradict themselves, and names the first.
 fn contradictions(lines: &[u64], rows: &[Row]) -> Option<String> {
     let mut found = lines.iter().zip(rows).filter_map(|(line, row)| Some((line, row, row.contradiction()?)));
     let (line, row, text) = found.next()?;
@@ -259,7 +259,7 @@ fn contradictions(lines: &[u64], rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// The name of the directory itself, where `path` is `.`, `..` or a link.
+/// The name of the directory itself, even if `path` is `.`, `..` or a link.
 fn directory_name(path: &Path) -> String {
     let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     resolved.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())

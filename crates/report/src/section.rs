@@ -1,6 +1,6 @@
-//! A section of the page that others fill: what an experiment gives, as text, tables, claims and charts.
+//! What an experiment contributes to a report: text, tables, claims and charts.
 //!
-//! The page draws a [`Section`] as markup, with its charts by the page's script; the terminal shows the same text, claims and
+//! The page writes a [`Section`] as markup and its script draws the charts; the terminal shows the same text, claims and
 //! tables.
 
 use std::collections::HashSet;
@@ -15,13 +15,13 @@ use crate::html::{escape, escape_json};
 /// What an experiment gives to reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {
-    /// The name of the experiment, and of its place on the page.
+    /// The name of the experiment, also the id of the section on the page.
     pub name: &'static str,
     /// The heading.
     pub title: &'static str,
     /// What the experiment does, and whose it is: one or two sentences.
     pub lead: &'static str,
-    /// What the rows answer, in sentences: at the top of the page.
+    /// What the rows answer, in sentences for the top of the page.
     pub answers: Vec<Outcome>,
     /// The content.
     pub parts: Vec<Part>,
@@ -38,17 +38,17 @@ pub enum Part {
     SideBySide(Vec<Part>),
     /// A sentence or several.
     Paragraph(String),
-    /// Figures.
+    /// A table of figures.
     Table(Table),
-    /// What becomes of claims.
+    /// Claims with their outcomes.
     Claims(Vec<Finding>),
     /// Charts, side by side where there is room; the terminal has none.
     Charts(Vec<Chart>),
-    /// Parts that are shown when the summary is pressed; the terminal leaves them out.
+    /// Parts that unfold when the summary is pressed; the terminal leaves them out.
     Folded(String, Vec<Part>),
-    /// Lines that are aligned, such as machine code; the terminal leaves them out.
+    /// Preformatted lines, such as machine code; the terminal leaves them out.
     Code(String),
-    /// Text for the terminal alone.
+    /// Text that only the terminal shows.
     Terminal(String),
 }
 
@@ -75,23 +75,23 @@ impl Part {
         Self::Paragraph(text.into())
     }
 
-    /// A card about these items; none without any.
+    /// A card about these items; `None` if there are none.
     pub fn about<T>(items: &[T], title: &str, note: &str, parts: impl FnOnce(&[T]) -> Vec<Self>) -> Option<Self> {
         (!items.is_empty()).then(|| Self::card(title, note, parts(items)))
     }
 
-    /// Figures with these headings.
+    /// A table with these headings.
     pub fn table(headings: &[&str], rows: Vec<Vec<String>>) -> Self {
         Self::Table(Table { headings: headings.iter().map(|heading| (*heading).to_owned()).collect(), rows })
     }
 
-    /// A line for each row, with the cells of these columns.
+    /// A table with a line for each row, and these columns.
     pub fn columns<T, const N: usize>(rows: &[T], columns: [Column<T>; N]) -> Self {
         let line = |row: &T| columns.iter().map(|(_, cell)| cell(row)).collect();
         Self::table(&columns.map(|(heading, _)| heading), rows.iter().map(line).collect())
     }
 
-    /// Its markup.
+    /// The markup of the part.
     pub(crate) fn html(&self) -> String {
         match self {
             Self::Card(title, note, parts) => card(title, note, &html(parts)),
@@ -104,7 +104,7 @@ impl Part {
             Self::Claims(found) => claims(found),
             Self::Charts(found) => charts(found),
             Self::Folded(summary, parts) => {
-                // A table in it is folded with it.
+                // A long table folds with the rest, not by itself.
                 let content = |part: &Self| if let Self::Table(found) = part { found.html() } else { part.html() };
                 folded(summary, &parts.iter().map(content).collect::<String>())
             }
@@ -122,8 +122,8 @@ pub(crate) fn html(parts: &[Part]) -> String {
     parts.iter().map(Part::html).collect()
 }
 
-/// A section of the page: its title and what it is about, and the content of each run under the run's label where there are
-/// several. Title, lead and contents are markup. Empty without a content.
+/// A section of the page: its title and lead, then the content of each run, under the run's label if there are several.
+/// Title, lead and contents are markup. Empty if there are no contents.
 pub(crate) fn of_runs(id: &str, title: &str, lead: &str, contents: &[(&str, String)], are_several: bool) -> String {
     if contents.is_empty() {
         return String::new();
@@ -149,14 +149,14 @@ pub(crate) fn card(title: &str, note: &str, content: &str) -> String {
     )
 }
 
-/// Content that is shown when its summary is pressed.
+/// Content that unfolds when its summary is pressed.
 fn folded(summary: &str, content: &str) -> String {
     format!("<details><summary>{}</summary>{content}</details>\n", escape(summary))
 }
 
-/// The places of charts, with what the page's script draws there.
+/// The places of charts, with the data from which the page's script draws them.
 fn charts(charts: &[Chart]) -> String {
-    // Numbers, words and texts: there is nothing that cannot be written.
+    // Numbers, words and texts always serialize.
     let json = |Chart(spec): &Chart| escape_json(&serde_json::to_string(spec).unwrap_or_default());
     let place = |one: &Chart| {
         format!("<div class=\"section-chart\"><script type=\"application/json\">{}</script></div>", json(one))
@@ -164,7 +164,7 @@ fn charts(charts: &[Chart]) -> String {
     format!("<div class=\"small-charts\">{}</div>\n", charts.iter().map(place).collect::<String>())
 }
 
-/// What became of a claim.
+/// The badge with the outcome of a claim.
 pub(crate) fn badge(verdict: Truth) -> String {
     let tone = match verdict {
         Truth::Holds => "good",
@@ -175,7 +175,7 @@ pub(crate) fn badge(verdict: Truth) -> String {
     format!("<span class=\"badge {tone}\">{}</span><span class=\"offscreen\">:</span>", verdict.words())
 }
 
-/// Claims with what became of them.
+/// Claims with their outcomes.
 fn claims(claims: &[Finding]) -> String {
     let item = |Finding { text, place, outcome, .. }: &Finding| {
         let [text, sentence, place] = [text, &outcome.sentence, place].map(|text| escape(text));
@@ -187,11 +187,11 @@ fn claims(claims: &[Finding]) -> String {
 /// A longer table is folded on the page.
 const MOST_ROWS: usize = 40;
 
-/// Letters of a figure with its interval.
+/// The most characters of a figure with its interval.
 const LONGEST_NUMBER: usize = 40;
 
 impl Table {
-    /// Columns of which most cells begin with a digit, a sign or `<`, and none is a sentence, are aligned as numbers.
+    /// Whether a column is aligned as numbers: most of its cells begin with a digit, a sign or `<`, and none is a sentence.
     fn is_number(&self, column: usize) -> bool {
         let cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.is_empty());
         let (numbers, words): (Vec<&String>, Vec<&String>) = cells.partition(|cell| is_number(cell));
@@ -248,7 +248,7 @@ impl fmt::Display for Part {
             Self::Card(title, note, parts) => {
                 let content: String = parts.iter().map(ToString::to_string).collect();
                 let note = if note.is_empty() { String::new() } else { format!(" ({note})") };
-                // Of a chart alone the terminal has nothing to show.
+                // The terminal shows nothing of a card that holds only charts.
                 if content.is_empty() { Ok(()) } else { write!(f, "{title}{note}\n\n{content}") }
             }
             Self::SideBySide(parts) => parts.iter().try_for_each(|part| write!(f, "{part}")),
@@ -266,14 +266,14 @@ impl fmt::Display for Part {
 }
 
 fn is_number(cell: &str) -> bool {
-    // A dash is in the place of a figure.
+    // A dash replaces a missing figure.
     cell == "–"
         || cell
             .trim_start_matches(['-', '+', '−', '<', '±', '~', ' '])
             .starts_with(|character: char| character.is_ascii_digit())
 }
 
-/// The sections of all experiments that directories hold, from those of each directory.
+/// The sections of all experiments in the directories of these runs.
 pub(crate) fn of_experiments(runs: &[&[Section]], labels: &[String]) -> String {
     let mut known = HashSet::new();
     let all = runs.iter().copied().flatten().filter(|section| known.insert(section.name));

@@ -17,7 +17,7 @@ pub(crate) fn run() -> Run {
     Run { status: Status::Done, started: "2026-11-21T07:00:00Z".into(), ..Run::new("standard", UNIX_EPOCH) }
 }
 
-/// These rows as a run on an unknown machine.
+/// A run on an unknown machine with these rows.
 pub(crate) fn data(rows: Vec<Row>) -> RunData {
     let details = HashMap::new();
     RunData {

@@ -1,9 +1,9 @@
-//! Text in lines and in colours, without anything that a terminal would obey.
+//! Breaks and colours text for the terminal, and removes anything the terminal would obey.
 
 use crate::harmless::plain;
 
-/// The line, cut to `width` characters. Every line of the table comes through here before it is coloured, so that nothing that
-/// is in a file is obeyed by the terminal.
+/// Cuts a line to `width` characters. Every line of the table passes through here before it is coloured, so that the
+/// terminal obeys nothing from a file.
 pub(crate) fn clip(line: &str, width: usize) -> String {
     let line = plain(line);
     if line.chars().count() <= width {
@@ -13,14 +13,14 @@ pub(crate) fn clip(line: &str, width: usize) -> String {
     format!("{start}…")
 }
 
-/// The text in lines of at most `width` columns, broken between words; a longer word is cut. Lines after the first begin with
+/// Breaks text between words into lines of at most `width` columns; a longer word is cut. Lines after the first begin with
 /// `indent`.
 pub(crate) fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
     let words = text.split([' ', '\n', '\t']).filter(|word| !word.is_empty());
     filled(words.map(str::to_owned), width, indent).iter().map(|line| clip(line, width)).collect()
 }
 
-/// The text in lines of at most `width` characters, broken at spaces; a longer word is broken anywhere.
+/// Breaks text at spaces into lines of at most `width` characters; a longer word is broken anywhere.
 pub(crate) fn wrap_all(text: &str, width: usize) -> Vec<String> {
     let pieces = |word: &str| -> Vec<String> {
         word.chars().collect::<Vec<_>>().chunks(width.max(1)).map(String::from_iter).collect()
@@ -28,7 +28,7 @@ pub(crate) fn wrap_all(text: &str, width: usize) -> Vec<String> {
     filled(text.split_whitespace().flat_map(pieces), width, "")
 }
 
-/// These words in lines, as many in each as it has room for.
+/// Fills lines with as many words as each has room for.
 fn filled(mut words: impl Iterator<Item = String>, width: usize, indent: &str) -> Vec<String> {
     let mut lines = vec![words.next().unwrap_or_default()];
     for word in words {
@@ -52,7 +52,7 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
-    /// The text in its colour (ECMA-48, select graphic rendition), or unchanged.
+    /// Returns the text in its colour (ECMA-48, select graphic rendition), or unchanged.
     pub(crate) fn paint(self, text: &str, in_colour: bool) -> String {
         let code = match self {
             Self::Plain => return text.to_owned(),

@@ -1,11 +1,11 @@
-//! The generation of a processor in words, from what it says of its design.
+//! Names the generation of a processor from its family, model and stepping.
 //!
-//! Hypervisors often hide the model behind a name such as `Intel Xeon Processor`; family and model remain. Processors that
-//! are not in the tables have no generation.
+//! Hypervisors often hide the model name behind one such as `Intel Xeon Processor`, but family and model remain. Processors
+//! that are not in the tables have no generation.
 
 use syncscope_core::machine::{CpuMachine, CpuSignature};
 
-/// A family, a generation, and the models of that family that are of it.
+/// A family, a generation, and the ranges of models in the family that belong to it.
 type Generation = (u32, &'static str, &'static [(u32, u32)]);
 
 /// Linux, `arch/x86/kernel/cpu/amd.c`, `bsp_init_amd` ("Figure out Zen generations"), version 6.18.
@@ -41,8 +41,8 @@ const INTEL: [Generation; 19] = [
     (6, "Sierra Forest", &[(0xaf, 0xaf)]),
 ];
 
-/// Three generations of Intel's server processors have one model: Linux, `intel-family.h`, comments on `INTEL_SKYLAKE_X`; Intel,
-/// *Affected Processors: Guidance for Security Issues*, 06_55H.
+/// Three generations of Intel's server processors share one model, so the stepping decides: Linux, `intel-family.h`,
+/// comments on `INTEL_SKYLAKE_X`; Intel, *Affected Processors: Guidance for Security Issues*, 06_55H.
 const fn skylake_server(stepping: u32) -> Option<&'static str> {
     match stepping {
         3 | 4 => Some("Skylake"),

@@ -11,7 +11,7 @@ use syncscope_core::sets::sets;
 
 use self::generation::generation;
 
-/// The model of a processor without the words that do not identify it: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
+/// The model of a processor without words that do not identify it: `AMD EPYC 9274F` for `AMD EPYC 9274F 24-Core Processor`,
 /// `Intel Xeon Gold 6242` for `Intel(R) Xeon(R) Gold 6242 CPU @ 2.80GHz`.
 pub(crate) fn cpu(model: &str) -> String {
     let model = model.replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
@@ -21,7 +21,7 @@ pub(crate) fn cpu(model: &str) -> String {
     if words.is_empty() { "unnamed CPU".to_owned() } else { words.join(" ") }
 }
 
-/// The processor with its generation where that can be derived: `Intel Xeon (Sapphire Rapids)`.
+/// The processor with its generation, if known: `Intel Xeon (Sapphire Rapids)`.
 pub fn processor(machine: &CpuMachine) -> String {
     let name = cpu(&machine.model);
     match generation(machine) {
@@ -30,8 +30,8 @@ pub fn processor(machine: &CpuMachine) -> String {
     }
 }
 
-/// The preset of a run and when it started: `quick preset, 2026-11-21T07:00:00Z`. Of imported figures nobody knows when they were
-/// measured.
+/// The preset of a run and when it started: `quick preset, 2026-11-21T07:00:00Z`. The date of measurement of imported
+/// figures is unknown.
 pub(crate) fn origin(run: &Run) -> String {
     match run.preset.as_str() {
         IMPORTED => format!("figures from another tool, imported {}", run.started),
@@ -39,7 +39,7 @@ pub(crate) fn origin(run: &Run) -> String {
     }
 }
 
-/// The devices, with the number of equal ones: `4 × NVIDIA H200`.
+/// The devices, with equal ones counted: `4 × NVIDIA H200`.
 pub fn gpus(devices: &[GpuMachine]) -> Vec<String> {
     let counted = |(name, devices): (&str, Vec<&GpuMachine>)| match devices.len() {
         1 => name.to_owned(),
@@ -57,11 +57,11 @@ pub fn cpus(cpus: &CpuMachine) -> String {
     format!("{}{threads}", processor(cpus))
 }
 
-/// What executes a case, as far as `run.json` says: a launch needs the processor, too.
+/// The hardware that executes a case, as far as `run.json` describes it: a launch involves the processor, too.
 pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
     match case.domain_and_family() {
         ("cpu", _) => cpus(&machine.cpu),
-        // What the whole system sees costs more where it has further GPUs.
+        // A system-scope operation costs more where there are further GPUs.
         ("gpu", _) if case.scope == Some(Scope::System) => gpus(&machine.gpus).join(", "),
         ("gpu", family) if family != "launch" => machine.gpus.first().map_or_else(String::new, |gpu| gpu.name.clone()),
         _ => [vec![cpus(&machine.cpu)], gpus(&machine.gpus)].concat().join(", "),
@@ -137,7 +137,8 @@ pub(crate) const fn form(form: Form) -> &'static str {
     }
 }
 
-/// The groups of kernels that last so many microseconds: without access to memory, and sweeping arrays in the second-level cache.
+/// The groups of kernels of a fixed length in microseconds: without memory accesses, and sweeping arrays in the second-level
+/// cache.
 pub(crate) const KERNEL_US: &str = "# us";
 pub(crate) const SWEEP_US: &str = "# us sweep";
 
@@ -150,7 +151,7 @@ pub(crate) fn group(group: &Group) -> String {
     if group.word().contains("# us") { text.replacen(" us", " µs", 1) } else { text }
 }
 
-/// The placement as a word. A list of CPUs is marked as such.
+/// The placement as a word; a list of CPUs is marked as one.
 pub(crate) fn placement(placement: &Placement) -> String {
     match placement {
         Placement::List(cpus) => format!("{} {placement}", if cpus.len() == 1 { "CPU" } else { "CPUs" }),
@@ -179,7 +180,7 @@ pub fn size(case: &Case) -> String {
     [devices, on_device].into_iter().flatten().collect::<Vec<_>>().join(" × ")
 }
 
-/// The sizes of two cases that stand side by side: beside a grid, one block is a grid, too.
+/// The sizes of two cases next to each other. Next to a grid, one block is written as a grid, too.
 pub(crate) fn sizes(cases: [&Case; 2]) -> [String; 2] {
     let is_grid = cases.map(|case| case.blocks.is_some_and(|blocks| blocks > 1));
     let is_of_one_device =
@@ -188,7 +189,7 @@ pub(crate) fn sizes(cases: [&Case; 2]) -> [String; 2] {
     cases.map(|case| if as_grids { grid_size(case) } else { size(case) })
 }
 
-/// Blocks and threads of a kernel, also of one block: `132×32`, `1×32`.
+/// Blocks and threads of a kernel, even if it has one block: `132×32`, `1×32`.
 pub(crate) fn grid_size(case: &Case) -> String {
     format!("{}×{}", case.blocks.unwrap_or(1), case.threads.unwrap_or(1))
 }

@@ -1,4 +1,4 @@
-//! The section of a page of two runs that says what changed from the first to the second.
+//! The section on what changed from the first to the second run, for a page of two runs.
 
 use serde_json::{Value, json};
 use syncscope_core::Row;
@@ -13,30 +13,30 @@ use crate::reading;
 use crate::section::{self, Part};
 use crate::{RunData, figure};
 
-/// The most changes of each direction that the page shows; `syncscope compare` has all.
+/// The most changes in each direction that the page shows; `syncscope compare` has all of them.
 const MOST_CHANGES: usize = 20;
 
-/// The comparison of a page; `None` unless there are two runs that have a case in common.
+/// The comparison of a page; `None` unless there are exactly two runs with a case in common.
 pub(super) fn compared(runs: &[RunData]) -> Option<Comparison<'_>> {
     let [a, b] = runs else { return None };
     Some(compare(a, b, USUAL_THRESHOLD)).filter(|found| !found.cases.is_empty())
 }
 
-/// The section; empty without a comparison.
+/// The section; empty if there is no comparison.
 pub(super) fn section(found: Option<&Comparison<'_>>, labels: &[String]) -> String {
     let (Some(found), [label_a, label_b]) = (found, labels) else { return String::new() };
     let lead = format!("From A ({label_a}) to B ({label_b}): {}.", changes::summary(found));
     section::of_runs("changes", "What changed", &escape(&lead), &[("", section::html(&content(found)))], false)
 }
 
-/// The first screen: what to know before any figure, and how many cases became what.
+/// The first screen: what to know before any figure, and the numbers of cases by outcome.
 pub(super) fn on_first_screen(found: &Comparison<'_>) -> Value {
     let first = found.changes.iter().cloned().chain(changes::clocks(found)).chain(states(found));
     let said: Vec<String> = first.map(|text| sentence(&text)).collect();
     json!({ "said": said, "summary": sentence(&changes::summary(found)) })
 }
 
-/// The cost in B over that in A; `~` where the difference is undecided, no number where the rows are not of one case.
+/// The cost in B over the cost in A; `~` where the difference is undecided, and a dash where the rows are not of one case.
 pub(super) fn ratio(found: &Comparison<'_>, a: &Row, b: &Row) -> String {
     let own = found.cases.iter().find(|case| std::ptr::eq(case.a, a) && std::ptr::eq(case.b, b));
     let have_figures = [a, b].into_iter().all(reading::has_figure);
@@ -81,7 +81,7 @@ fn content(found: &Comparison<'_>) -> Vec<Part> {
     parts
 }
 
-/// A remark of the terminal as a sentence of the page; commands keep their form.
+/// Turns a remark of the terminal into a sentence of the page; commands keep their form.
 fn sentence(remark: &str) -> String {
     format!("{}.", capitalized(&remark.replace('`', "")))
 }

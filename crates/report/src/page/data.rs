@@ -24,7 +24,7 @@ use crate::run_data::families;
 use crate::section::Section;
 use crate::{RunData, naming};
 
-/// The data of the page: few large parts, and what describes them.
+/// The data of the page: a few large parts, and a description of them.
 #[derive(Serialize)]
 struct Page<'a> {
     #[serde(flatten)]
@@ -54,11 +54,11 @@ pub(super) fn json(
     let marks = marks.concat();
     let described = json!({
         "columns": stored().map(|column| column.name).chain(READ).collect::<Vec<_>>(),
-        // The columns that the table of rows shows under a title, as they are.
+        // Columns that the table of rows shows as they are, under a title.
         "labelled": labelled(),
         "compared": compared.map(changes::on_first_screen),
         "ladder": ladder,
-        // The machines behind the figures of others in it.
+        // The machines behind the other machines' figures in the ladder.
         "anchors": anchors::in_words(&marks),
         // What changed since stored runs on the same hardware; for a page of one run.
         "changed": if let [data] = runs { anchors::against_equal_hardware(data) } else { None },
@@ -75,7 +75,7 @@ pub(super) fn json(
         "signs": reading::SIGNS,
         "verdicts": reading::VERDICTS,
         "marks": reading::MARKS,
-        // The usual values of parameters, the most usual one first; an empty one means none.
+        // The usual values of parameters, the most usual first; an empty value means none.
         "usual": usual::words(),
         // The interval that charts draw.
         "drawn": drawn(runs.len()),
@@ -109,15 +109,15 @@ fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<(Value, Ve
             "id": rung.id,
             "domain": domain,
             "heading": heading(domain, rung.level),
-            // With the names of the cheapest, and with all of them where there are many.
+            // The title with the names of the cheapest primitives; `all` names all of them where the title only counts them.
             "title": title,
             "all": all,
             // The index of the selected row of each run, and the cost where it is not the row's own.
             "rows": each(|one| one.row.into()),
             "medians": each(|one| one.median_ns.into()),
-            // The cost in the second of two runs over that in the first.
+            // The cost in the second run over the cost in the first, on a page of two runs.
             "ratio": ratio,
-            // Its name on the first screen, where it is one of the few there.
+            // The rung's name on the first screen, if it is one of the few there.
             "card": card.iter().find(|(id, _)| *id == rung.id).map(|(_, name)| name),
             // Figures of other machines; empty on a page of several runs.
             "anchors": anchors,
@@ -135,11 +135,12 @@ fn heading(domain: &str, level: &str) -> String {
     }
 }
 
-/// More primitives than these that may be the cheapest are counted in the title of a rung.
+/// The most names of possibly cheapest primitives in the title of a rung; a larger number is only counted.
 const MOST_NAMES: usize = 3;
 
-/// The title of a rung with the names of the cheapest primitives where all runs agree on them: in short and, where names are left out,
-/// in full. Blocks and threads of the kernels are in it where a barrier of a grid and a launch could be compared: costs depend on them.
+/// The title of a rung. Where all runs agree on the cheapest primitives, it has their names, and a second title has all of
+/// them if some are left out. Blocks and threads of the kernels are in it wherever a grid barrier and a launch could be
+/// compared, since costs depend on them.
 fn title<'s>(rung: &Rung, grid: Option<String>, found: impl Iterator<Item = &'s Selected>) -> (String, Option<String>) {
     let title = grid.map_or_else(|| rung.full_title(), |grid| format!("{}, {grid}", rung.full_title()));
     match unique(found.map(|one| (one.note.as_deref(), one.names.len())))[..] {
@@ -161,10 +162,10 @@ fn family((domain, family): (&str, &str)) -> Value {
     json!({ "domain": domain, "family": family, "title": title, "heading": heading })
 }
 
-/// The families whose kernels have a grid that a reader compares.
+/// The families whose kernels have a grid size that readers compare.
 const WITH_GRID: [&str; 3] = ["grid", "multi", "launch"];
 
-/// The grids of the selected rows, each once.
+/// The grid sizes of the selected rows, each once.
 fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
     let selected = runs.iter().zip(found).filter_map(|(data, found)| data.rows.get(found.as_ref()?.row));
     let with_grid = selected.map(|row| &row.case).filter(|case| WITH_GRID.contains(&case.domain_and_family().1));
@@ -173,7 +174,7 @@ fn grid(runs: &[RunData], found: &[Option<Selected>]) -> Option<String> {
     (!sizes.is_empty()).then(|| sizes.join(" and "))
 }
 
-/// A message of the terminal: a page needs no ticks around a command.
+/// Removes the backticks around commands, which the page does not need.
 fn without_ticks(message: &str) -> String {
     message.replace('`', "")
 }
@@ -185,37 +186,37 @@ fn page_run<'a>(((data, sections), label): ((&'a RunData, &&[Section]), &String)
     answers.certain.extend(sections.iter().flat_map(of_section));
     let certain: Vec<Value> = answers.certain.iter().map(Answer::as_json).collect();
     let mut run = json!(data.run);
-    // With what is wrong with its files.
+    // Adds what is wrong with the run's files.
     run["warnings"] = data.warnings().map(|text| without_ticks(&text)).collect();
     let described = json!({
         "label": label,
         "name": data.name,
         // The processors and devices that it measured.
         "parts": data.measured_parts(),
-        // By placement: where a chart over threads has vertical lines.
+        // Where charts over threads have vertical lines, by placement.
         "lines": lines(data),
-        // The placement of the usual curve, which one thread begins.
+        // The placement of the usual curve, which starts at one thread.
         "usual_placement": placements::shown(data).to_string(),
-        // Where it stands, unless it is complete, and when and how it was measured.
+        // The state of the run unless it is complete, and when and how it was measured.
         "state": run_words::state(data),
         "origin": run_words::origin(data),
         // The description of machine and environment: labels and texts.
         "facts": super::facts::facts(&data.run),
         "verdicts": data.verdicts(),
-        // What the rows make certain, in sentences, and how far to trust them.
+        // What the rows establish, in sentences, and how far to trust them.
         "answers": { "certain": certain, "open": answers.open, "trust": trust::trust(data).as_deref().map(without_ticks) },
         // Words of a search that a study answers.
         "topics": topics,
         "decisions": decisions,
         // The cheapest barrier at each size of the maps.
         "winners": questions::winners(data),
-        // The published experiment, if it is one and no run of a plan.
+        // The published experiment, if this run is one rather than a run of a plan.
         "experiment": data.run.experiment(),
         "run": run,
         // The rows with more CPU threads than the machine has.
         "crowded": crowded(data),
         "count": data.rows.len(),
-        // The hand-offs whose single times are known.
+        // The operations whose individual times are known.
         "tails": run_words::tails(data),
         "is_imported": data.run.preset == IMPORTED,
     });
@@ -238,8 +239,8 @@ fn lines(data: &RunData) -> BTreeMap<String, Vec<(u32, String)>> {
     placements::BY_RANK.iter().map(of).collect()
 }
 
-/// The details that a script reads. Others, such as the clocks of every pass, would double the page of a large run; they are
-/// in `details.csv`.
+/// The details that the scripts read. Others, such as the clocks of every pass, would double the size of the page for a
+/// large run; they are in `details.csv`.
 const DETAILS: [&str; 11] = [
     "p50_ns",
     "p90_ns",
@@ -254,7 +255,7 @@ const DETAILS: [&str; 11] = [
     "smt_interference",
 ];
 
-/// Of the details of this name, one for each thread, the page shows the least and the largest.
+/// A detail with one value per thread, of which the page shows only the least and the largest.
 const EXTREMES_ONLY: &str = "acquisitions_per_s";
 
 /// The details of all rows, in the order of the rows.
@@ -271,8 +272,8 @@ fn details(data: &RunData) -> Vec<(usize, &str, Option<u32>, f64)> {
     data.rows.iter().enumerate().flat_map(of_row).collect()
 }
 
-/// The primitives of all rows with what the catalogue knows of them; those that it does not know come last. The number of a
-/// colour is the position in the family of the catalogue, so that a page with fewer primitives has the same colours.
+/// The primitives of all rows with their catalogue entries; those without an entry come last. The colour number is the
+/// position within the family in the catalogue, so that a page with fewer primitives keeps the same colours.
 fn primitives(runs: &[RunData]) -> Vec<Value> {
     let catalogue = runs.first().map_or(&[][..], |data| data.catalogue.primitives());
     let used: BTreeSet<&str> = runs.iter().flat_map(|data| &data.rows).map(|row| row.case.primitive.as_str()).collect();
@@ -288,13 +289,13 @@ fn primitives(runs: &[RunData]) -> Vec<Value> {
     numbered.filter(|(id, _)| used.contains(id)).map(|(_, primitive)| primitive).collect()
 }
 
-/// What one operation is: `one sum`, or `every thread adds 1`.
+/// Says what one operation is: `One operation is one sum.` or `In each operation, every thread adds 1.`
 fn meaning(operation: &str) -> String {
     let is_named = operation.split(' ').next().is_some_and(|word| word == "one" || word.ends_with("ing"));
     format!("{} {operation}.", if is_named { "One operation is" } else { "In each operation," })
 }
 
-/// Rows of one run are compared by their intervals within it, rows of several runs by those from run to run.
+/// The interval that charts draw: within the run for rows of one run, from run to run for rows of several.
 fn drawn(runs: usize) -> Value {
     let (low, high, which) = match runs {
         0 | 1 => ("within_low", "within_high", "within this run"),
@@ -316,7 +317,7 @@ fn stored() -> impl Iterator<Item = &'static columns::Column> {
     COLUMNS.iter().filter(|column| !column.is_left_to_script && !LEFT_OUT.contains(&column.name))
 }
 
-/// What a row says, beside its columns: see [`Reading`].
+/// The columns that [`Reading`] adds to those of the file.
 const READ: [&str; 5] = ["state", "figure", "interval", "bound", "case_id"];
 
 /// The cells of [`READ`]. The ids join the files that the page saves with those of the run.
@@ -334,7 +335,7 @@ fn readings(rows: &[Row]) -> [Cells; 5] {
     [texts(&state), texts(&figure), texts(&interval), bounds, Cells::Texts(ids)]
 }
 
-/// The columns with a title, which need no words of their own in the script.
+/// The columns whose titles are known here, so that the script needs no words for them.
 fn labelled() -> Vec<Value> {
     let with_label = COLUMNS.iter().filter(|column| !column.label.is_empty());
     let of = |columns::Column { name, label, unit, is_number, .. }: &columns::Column| json!({ "name": name, "label": label, "unit": unit, "number": is_number });
@@ -370,7 +371,7 @@ fn numbers<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
     if numbers.iter().all(Option::is_none) { Cells::Empty } else { Cells::Numbers(numbers) }
 }
 
-/// An integer stays an integer: `32` is shorter than `32.0`.
+/// Parses a cell and keeps integers as integers, because `32` is shorter than `32.0`.
 fn number(cell: &str) -> Option<Number> {
     match serde_json::from_str(cell) {
         Ok(Value::Number(number)) => Some(number),
@@ -406,7 +407,7 @@ mod tests {
         assert_eq!(words(["", ""].into_iter()), Cells::Empty);
     }
 
-    /// The texts of a column of the page, empty where there is none.
+    /// The texts of a column of the page; empty texts where it has none.
     fn decoded(cells: &Cells, rows: usize) -> Vec<String> {
         match cells {
             Cells::Words { words, at } => {

@@ -1,7 +1,7 @@
-//! A drawing of the machine: what the system claims, beside what the run measured.
+//! Draws the machine: what the system reports, next to what the run measured.
 //!
-//! It is made of boxes that the browser arranges, so that it fits a phone and a stage. Cores stand where the system says that they
-//! are; of an older description, which has counts only, one box has all of them.
+//! The drawing consists of boxes that the browser arranges, so that it fits both a phone and a projector. Each core is drawn
+//! where the system reports it; an older description has only counts, so one box holds all cores.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ use syncscope_core::sets::in_groups;
 /// The most machines that are drawn.
 const MOST_RUNS: usize = 4;
 
-/// Columns of a picture of cores, and of multiprocessors.
+/// The most columns in a picture of cores, and of multiprocessors.
 const CORE_COLUMNS: u32 = 8;
 const MULTIPROCESSOR_COLUMNS: u32 = 22;
 const FEW_CORES: u32 = 64;
 
-/// The drawings of the machines of these runs; empty for published experiments, which describe none, and for many runs.
+/// Draws the machines of these runs; empty for published experiments, which describe no machine, and for many runs.
 pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
     if runs.len() > MOST_RUNS {
         return String::new();
@@ -48,7 +48,7 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
     )
 }
 
-/// One machine.
+/// Draws one machine.
 fn drawing(data: &RunData) -> String {
     let machine = &data.run.machine;
     let figures = machine_figures(data);
@@ -95,12 +95,12 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     )
 }
 
-/// Few cores are drawn larger.
+/// The scale of a picture: a few cores are drawn larger.
 const fn scale(cpu: &CpuMachine) -> u32 {
     if cpu.cores <= FEW_CORES { 2 } else { 1 }
 }
 
-/// The cores of a machine of which only counts are known: as many in a row as there are, in no package, node or cache but the one.
+/// One box with all cores, for a machine of which only counts are known.
 fn one_box(cpu: &CpuMachine) -> String {
     let threads = cpu.hardware_threads.checked_div(cpu.cores).unwrap_or(1);
     let is_even = cpu.cores.checked_mul(threads) == Some(cpu.hardware_threads);
@@ -113,7 +113,7 @@ fn one_box(cpu: &CpuMachine) -> String {
     format!("<div class=\"box package\"><span>{words}</span>{inner}</div>")
 }
 
-/// Cores with a cache of the third level in common, by pictures of so many cores with so many hardware threads.
+/// Cores that share a third-level cache. Each picture is a number of cores and their hardware threads.
 fn cache_box(pictures: &[(u32, u32)], scale: u32, size: Option<u64>) -> String {
     let picture = |(cores, threads): &(u32, u32)| cells(*cores, *threads, CORE_COLUMNS, scale, "cores");
     let picture: String = pictures.iter().filter_map(picture).collect();
@@ -121,7 +121,7 @@ fn cache_box(pictures: &[(u32, u32)], scale: u32, size: Option<u64>) -> String {
     format!("<div class=\"box cache\">{picture}{words}</div>")
 }
 
-/// The clusters that have a part in common, in the order in which the parts come.
+/// Groups clusters by the part they share, in the order in which the parts come.
 fn parted<'c, T: PartialEq>(clusters: &[&'c Cluster], part: impl Fn(&Cluster) -> T) -> Vec<Vec<&'c Cluster>> {
     let mut parts: Vec<(T, Vec<&Cluster>)> = Vec::new();
     for cluster in clusters {
@@ -135,13 +135,13 @@ fn parted<'c, T: PartialEq>(clusters: &[&'c Cluster], part: impl Fn(&Cluster) ->
 }
 
 fn packages(cpu: &CpuMachine, clusters: &[&Cluster]) -> String {
-    // The size of a cache is known where all have the same.
+    // The size is written only where all caches have the same size.
     let sizes: Vec<u64> = cpu.caches.iter().filter(|cache| cache.level == 3).map(|cache| cache.size_bytes).collect();
     let size = sizes.first().copied().filter(|size| sizes.iter().all(|own| own == size));
     let has_nodes =
         parted(clusters, |cluster| cluster.numa_node).len() > parted(clusters, |cluster| cluster.package).len();
     let group = |clusters: Vec<&Cluster>| {
-        // Kinds of cores are below each other, the fastest first.
+        // Kinds of cores are stacked, the fastest first.
         let mut pictures: BTreeMap<(u32, Reverse<usize>), u32> = BTreeMap::new();
         for cluster in &clusters {
             let cores = pictures.entry((cluster.kind, Reverse(cluster.cpus.len()))).or_default();
@@ -163,7 +163,7 @@ fn packages(cpu: &CpuMachine, clusters: &[&Cluster]) -> String {
     parted(clusters, |cluster| cluster.package).into_iter().map(package).collect()
 }
 
-/// What the system says of the CPUs.
+/// What the system reports about the CPUs.
 fn claims(cpu: &CpuMachine) -> String {
     let smt =
         cpu.hardware_threads.checked_div(cpu.cores).filter(|threads| *threads > 1 || cpu.hardware_threads > cpu.cores);
@@ -219,11 +219,11 @@ fn gpu_box(gpu: &GpuMachine) -> String {
     format!("<div class=\"box gpu\"><span>GPU {}</span>{picture}</div>", gpu.index)
 }
 
-/// What the driver says of the devices: once, where they are alike.
+/// What the driver reports about the devices, written once where they are alike.
 fn gpu_claims(devices: &[GpuMachine]) -> String {
     let claim = |gpu: &GpuMachine| {
         let (major, minor) = gpu.compute_capability;
-        // Of imported figures the driver said nothing.
+        // Imported figures come without the driver's report.
         let cache = if gpu.l2_bytes > 0 { format!(" · L2 {}", bytes(gpu.l2_bytes)) } else { String::new() };
         let multiprocessors = plural(gpu.multiprocessors, "multiprocessor");
         let memory = bytes(gpu.memory_bytes);
@@ -235,7 +235,7 @@ fn gpu_claims(devices: &[GpuMachine]) -> String {
     format!("{each}{}", all.join("; "))
 }
 
-/// The ways between devices: `NVLink between all pairs`, `NVLink 2 pairs, PCIe 4 pairs`.
+/// The links between devices: `NVLink between all pairs`, `NVLink 2 pairs, PCIe 4 pairs`.
 fn ways(links: &[GpuLink]) -> String {
     let pairs = links.iter().filter(|link| link.from < link.to);
     match in_groups(pairs.map(|link| (link.kind.as_deref().unwrap_or("unknown link"), link))).as_slice() {
@@ -249,16 +249,15 @@ fn ways(links: &[GpuLink]) -> String {
     }
 }
 
-/// The side of a square and the gap to the next one.
+/// The side of a square, and the gap to the next square.
 const SIDE: u32 = 10;
 const GAP: u32 = 3;
 
-/// More parts than this are only counted.
+/// The most parts that are drawn; more are only counted.
 const MOST: u32 = 1024;
 
-/// `count` squares in rows, each in `parts` strips: a core with its hardware threads; `scale` times
-/// the smallest size. `None` without a part, and where there
-/// are too many to see.
+/// Draws `count` squares in rows, each cut into `parts` strips (a core with its hardware threads), at `scale` times the
+/// smallest size. `None` if there are no squares, or too many to see.
 fn cells(count: u32, parts: u32, columns: u32, scale: u32, class: &str) -> Option<String> {
     let (parts, columns) = (parts.clamp(1, 8), columns.clamp(1, count.max(1)));
     if count == 0 || count > MOST {
@@ -268,7 +267,7 @@ fn cells(count: u32, parts: u32, columns: u32, scale: u32, class: &str) -> Optio
     for cell in 0..count {
         let (x, y) = (cell % columns * (SIDE + GAP), cell / columns * (SIDE + GAP));
         for part in 0..parts {
-            // Strips share the side of the square, a gap of one between them.
+            // Strips divide the side of the square, with a gap of 1 between them.
             let room = f64::from(SIDE - (parts - 1)) / f64::from(parts);
             let left = f64::from(x) + f64::from(part) * (room + 1.0);
             // Writing to a String cannot fail.
@@ -298,10 +297,10 @@ enum MachinePart {
     GpuLink,
 }
 
-/// A measured cost: the part, the figure such as `76.6 ns` or `~3.07 µs`, and what takes so long.
+/// A measured cost: the part, the figure such as `76.6 ns` or `~3.07 µs`, and what it costs.
 type MachineFigure = (MachinePart, String, String);
 
-/// The rungs of the cost ladder that are drawn: the part, the id of the rung, and what the figure is.
+/// The rungs of the cost ladder that are drawn: the part, the id of the rung, and the words for its figure.
 const DRAWN: [(MachinePart, &str, &str); 18] = [
     (MachinePart::Cpu, "handoff.core", "hand-off between hardware threads of a core"),
     (MachinePart::Cpu, "handoff.l2", "hand-off within an L2 cache"),
@@ -323,10 +322,10 @@ const DRAWN: [(MachinePart, &str, &str); 18] = [
     (MachinePart::GpuLink, "devices.8", "barrier across 8 GPUs"),
 ];
 
-/// The hand-off that is drawn only where the run has no class of pairs.
+/// The hand-off to draw only if the run has no class of pairs.
 const WITHOUT_CLASS: &str = "handoff.close";
 
-/// The measured costs of the parts of a machine, in the order of [`DRAWN`]. Rows without a figure are left out.
+/// The measured costs of a machine's parts, in the order of [`DRAWN`]. Rows without a figure are left out.
 fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
     let mut has_class = false;
     let figure = |(part, id, words): (MachinePart, &str, &str)| {
@@ -336,7 +335,7 @@ fn machine_figures(data: &RunData) -> Vec<MachineFigure> {
         let own = cost.state.has_figure().then_some(cost.figure);
         let figure = selected.median_ns.map(figure::time).or(own)?;
         has_class |= id.starts_with("handoff.");
-        // A barrier that the compiler makes a NOP costs a slot of the instruction, and no wait.
+        // A barrier that compiles to a NOP costs an issue slot and waits for nothing.
         let is_nop = row.evidence.as_deref().is_some_and(Evidence::is_nop);
         let note = selected.note.or_else(|| is_nop.then(|| "compiled to a NOP".to_owned()));
         Some((part, figure, note.map_or_else(|| words.to_owned(), |note| format!("{words} ({note})"))))
@@ -389,13 +388,13 @@ mod tests {
         assert!(!html.contains("gpu-side"));
     }
 
-    /// So many cores with so many threads in a package, a node and a cache, of a kind.
+    /// A cluster of cores with `threads` threads each, of one kind, in a package, a node and a cache.
     fn cluster(cores: u32, threads: usize, [package, node, cache, kind]: [u32; 4]) -> Cluster {
         let cpus = vec![String::new(); threads];
         Cluster { package, numa_node: Some(node), cache: Some(cache), kind, cores, cpus }
     }
 
-    /// The strips of each picture: the hardware threads of the cores.
+    /// The number of strips in each picture: the hardware threads of its cores.
     fn pictures(html: &str) -> Vec<usize> {
         let paths = html.split("<path d=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
         paths.map(|path| path.matches('M').count()).collect()
@@ -438,7 +437,7 @@ mod tests {
         );
         let older = of(CpuMachine { clusters: Vec::new(), ..machine }, vec![], vec![]);
         assert_eq!(pictures(&older), [4, 8, 2]);
-        // Kinds that alternate: those of a cache are together.
+        // Where kinds alternate, the cores that share a cache stay together.
         let alternating = (0..4).map(|at| cluster(5, 1, [0, 0, at / 2, (at + 1) % 2])).collect();
         let mut core_kinds = kinds(&[(10, 10), (10, 10)]);
         core_kinds[0].name = Some("Cortex-X925".into());
@@ -449,7 +448,7 @@ mod tests {
 
     #[test]
     fn unequal_parts_are_drawn_as_they_are() {
-        // Nodes of one core, of twelve, and of memory alone; two packages of four and of eight cores; a sibling offline.
+        // NUMA nodes with 1 core, with 12 and with memory only; two packages with 4 and 8 cores; one sibling offline.
         let nodes =
             [1, 1, 12, 12].iter().zip(0..).map(|(cores, node)| cluster(*cores, 1, [0, node, node, 0])).collect();
         let machine = CpuMachine { clusters: nodes, memory_nodes: vec![4, 5], ..cpu(1, 4, 26, 26, 4) };
@@ -478,7 +477,7 @@ mod tests {
         let html = of(cpu(2, 3, 7, 7, 5), vec![], vec![]);
         assert_eq!((count(&html, "package"), count(&html, "node"), pictures(&html)), (1, 0, vec![7]));
         assert!(html.contains("<span>2 packages</span>") && !html.contains("<span>L3"), "{html}");
-        // GPU memory was counted among the nodes.
+        // The node count includes nodes of GPU memory.
         assert_eq!(count(&of(cpu(1, 9, 72, 72, 1), vec![], vec![]), "node"), 0);
     }
 

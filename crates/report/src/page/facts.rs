@@ -15,7 +15,7 @@ pub(super) fn facts(run: &Run) -> Vec<(&'static str, String)> {
     known.chain([("seed", run.seed.to_string()), ("command", run.command.join(" "))]).collect()
 }
 
-/// A label and its text, where that is known.
+/// A label and its text, if known.
 type Fact = (&'static str, Option<String>);
 
 fn cpu(cpu: &CpuMachine) -> [Fact; 5] {
@@ -84,7 +84,7 @@ fn environment(environment: &Environment) -> impl Iterator<Item = Fact> {
     });
     let libraries = environment.libraries.iter().map(|(name, version)| format!("{name} {version}"));
     let libraries = libraries.collect::<Vec<_>>().join(", ");
-    // Each decides a cost, and its row says nothing of it.
+    // Each variable affects a cost, and no row records it.
     let variables = environment.variables.iter().flatten().map(|(name, value)| format!("{name}={value}"));
     let variables = Some(variables.collect::<Vec<_>>().join(" "));
     let facts = [
@@ -108,7 +108,7 @@ fn environment(environment: &Environment) -> impl Iterator<Item = Fact> {
 pub(super) fn bytes(count: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = count.max(1).ilog(1024).min(4);
-    // One decimal, unless it is 0.
+    // One decimal, left out if it is 0.
     let text = format!("{:.1}", count as f64 / 1024_u64.pow(unit) as f64);
     format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), units[unit as usize])
 }

@@ -8,10 +8,10 @@ use crate::html::escape;
 use crate::naming;
 use crate::reading::Reading;
 
-/// The most lines of one table. The table of a large run would double the size of its page.
+/// The most lines of one table. All rows of a large run would double the size of its page.
 const MOST_LINES: usize = 1000;
 
-/// One table per run.
+/// Writes one table per run.
 pub(super) fn tables(runs: &[RunData], labels: &[String]) -> String {
     runs.iter().zip(labels).map(table).collect()
 }

@@ -1,4 +1,4 @@
-//! The section of published claims: what becomes of each on the runs, with links to the rows that decide it.
+//! The section on published claims: what the runs say about each, with links to the deciding rows.
 
 use crate::analysis::findings::by_paper;
 use crate::analysis::findings::{Finding, Paper, Truth, findings};
@@ -16,7 +16,7 @@ pub(super) fn section(runs: &[RunData], labels: &[String]) -> String {
     section::of_runs("findings", "Findings: published claims, tested on this machine", lead, &drawn, runs.len() > 1)
 }
 
-/// The claims that rows decide. Those of an experiment are in its section.
+/// The claims that rows decide. The section of an experiment shows that experiment's claims.
 fn of_rows(data: &RunData) -> Vec<Finding> {
     findings(data, [])
 }
@@ -35,7 +35,7 @@ fn of_run(run: usize, findings: &[Finding]) -> String {
     by_paper(findings).map(card).collect::<String>() + &lacking
 }
 
-/// What does not hold is news; the rest is folded.
+/// Lists the claims that do not hold, which are news, and folds the rest.
 fn lists(run: usize, findings: &[&Finding]) -> String {
     let list = |verdicts: &[Truth]| -> String {
         let of = |verdict| findings.iter().filter(move |finding| finding.outcome.verdict == verdict);
@@ -72,7 +72,7 @@ fn item(run: usize, finding: &Finding) -> String {
     )
 }
 
-/// Where the paper says it. A figure or table that the explorer can draw is a link.
+/// Where the paper makes the claim. A figure or table that the explorer can draw is a link.
 fn place(finding: &Finding) -> String {
     let mut words = finding.place.split(' ').map(escape).collect::<Vec<_>>();
     let plain: Vec<&str> = finding.place.split(' ').collect();
@@ -92,7 +92,7 @@ fn place(finding: &Finding) -> String {
     words.join(" ")
 }
 
-/// The link to the rows; without scripts it leads to the table of all rows.
+/// The link to the rows, or without scripts to the table of all rows.
 fn link(run: usize, finding: &Finding) -> String {
     let rows = &finding.outcome.rows;
     if rows.is_empty() {

@@ -1,4 +1,4 @@
-//! What the page says of the matrix of hand-offs, beside its picture.
+//! The text next to the picture of the hand-off matrix.
 
 use serde::Serialize;
 use syncscope_core::Run;
@@ -16,9 +16,9 @@ pub(super) struct InWords {
     matrix: Matrix,
     /// How many of the pairs were measured.
     sampled: String,
-    /// That all pairs cost the same, where that is certain; the picture shows nothing more then.
+    /// Says that all pairs cost the same, where that is certain; the picture then shows nothing more.
     one_level: Option<String>,
-    /// The topology that the system reports, and the one that the costs show: labels and texts.
+    /// The topology that the system reports and the one that the costs show, as labels and texts.
     reported: Vec<(&'static str, String)>,
     measured: Vec<(String, String)>,
     /// What the costs leave open, or how they agree.
@@ -74,7 +74,7 @@ fn reported(cpu: &CpuMachine) -> Vec<(&'static str, String)> {
     facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// The groups of CPUs that the run found, or else the levels of the costs.
+/// The groups of CPUs that the run found, or the levels of the costs if it found none.
 fn groups(matrix: &Matrix, run: &Run) -> Vec<(String, String)> {
     if let Some(topology) = &run.measured_topology {
         let groups = topology.groups.iter();
@@ -100,7 +100,7 @@ fn remark(matrix: &Matrix, run: &Run) -> Option<String> {
         Some(topology) if topology.groups.is_empty() => {
             "There are no groups: too few pairs were measured, or their costs do not form groups."
         }
-        // The contradictions are shown.
+        // The page shows the contradictions themselves.
         Some(topology) if !topology.contradictions.is_empty() => return None,
         Some(_) if matrix.pairs.len() == matrix.possible => {
             "The measured topology is consistent with the reported one."

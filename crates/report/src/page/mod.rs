@@ -41,13 +41,13 @@ const CHART_LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/charts"))
 /// The scripts, one module after another.
 const SCRIPTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/scripts"));
 
-/// The page of one run, or of several compared; with two it says what changed from the first to the second. The rows stand
-/// in the order of the catalogue.
+/// Returns the page of one run, or of several runs for comparison; with two runs it says what changed from the first to the
+/// second. Rows are in the order of the catalogue.
 pub fn render(runs: &[RunData]) -> String {
     with_sections(runs, &vec![&[][..]; runs.len()])
 }
 
-/// The same with what experiments left in the directory of each run.
+/// The same page with the sections that experiments left in the directory of each run.
 pub fn with_sections(runs: &[RunData], sections: &[&[section::Section]]) -> String {
     let runs: Vec<RunData> = runs.iter().map(RunData::in_order).collect();
     let runs = runs.as_slice();
@@ -70,8 +70,9 @@ pub fn with_sections(runs: &[RunData], sections: &[&[section::Section]]) -> Stri
     })
 }
 
-/// A page of this template, with a head that loads nothing, the style sheets of all pages and this one's `style`, its title wherever the
-/// template has one, and what `content` says of the other placeholders. A template without a script allows none.
+/// Fills a template. The head loads nothing and holds the style sheets of all pages and this page's `style`; `title` is
+/// placed wherever the template asks for it, and `content` fills the other placeholders. A template without a script allows
+/// none.
 pub fn document(template: &str, title: &str, style: &str, content: impl Fn(&str) -> Option<String>) -> String {
     let scripts = if template.contains("<script>") { " script-src 'unsafe-inline';" } else { "" };
     let head = |placeholder: &str| match placeholder {
@@ -82,7 +83,7 @@ pub fn document(template: &str, title: &str, style: &str, content: impl Fn(&str)
     fill(template, |placeholder| match placeholder {
         "head" => fill(HEAD, head),
         "title" => escape(title),
-        // A test checks that a template has no other placeholder.
+        // A test checks that templates have no other placeholder.
         other => content(other).unwrap_or_else(|| format!("<!-- unknown placeholder: {other} -->")),
     })
 }
@@ -94,7 +95,7 @@ fn counted(count: usize, noun: &str) -> String {
 
 fn unpacked(asset: &[u8]) -> String {
     let mut text = String::new();
-    // It cannot fail: the build made the asset, and a test unpacks each.
+    // Unpacking cannot fail: the build packed the asset, and a test unpacks each.
     let _ = GzDecoder::new(asset).read_to_string(&mut text);
     text
 }
@@ -135,7 +136,7 @@ mod tests {
         assert!(!render(&[]).contains("unknown placeholder"));
     }
 
-    /// Scripts place and draw what [`crate::reading`] says: none decides by a verdict or writes its words.
+    /// Scripts place and draw what [`crate::reading`] says; none of them checks a verdict or writes its words.
     #[test]
     fn no_script_names_a_verdict() {
         let scripts = unpacked(SCRIPTS);

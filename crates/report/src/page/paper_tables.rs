@@ -1,4 +1,4 @@
-//! The section with tables of Zhang, Wahib, Matsuoka and their figure 11, with the figures of the runs.
+//! The section with tables and figure 11 of Zhang, Wahib and Matsuoka, next to the figures of the runs.
 
 use std::collections::BTreeSet;
 
@@ -46,17 +46,17 @@ fn figure_11(lines: &[DeviceLine]) -> Vec<Part> {
     ]
 }
 
-/// So many numbers of devices are columns of the table.
+/// The most numbers of devices that become columns of the table.
 const MOST_COUNTS: usize = 16;
 
-/// The numbers of devices that are shown: each from 1, as in the paper, or where that is too many, those that were measured.
+/// The numbers of devices to show: every number from 1, as in the paper, or only the measured ones if that is too many.
 fn counts(lines: &[DeviceLine]) -> Vec<u32> {
     let measured: BTreeSet<u32> = lines.iter().flat_map(|line| &line.points).map(|(devices, ..)| *devices).collect();
     let most = measured.last().copied().unwrap_or(1);
     if most as usize <= MOST_COUNTS { (1..=most).collect() } else { measured.into_iter().take(MOST_COUNTS).collect() }
 }
 
-/// The shapes of one barrier. All charts have one vertical axis.
+/// A chart of one barrier's shapes. All charts share one vertical axis.
 fn chart(lines: &[DeviceLine], primitive: &str, counts: &[u32]) -> Chart {
     let ends = lines.iter().flat_map(|line| &line.points).flat_map(|(_, _, (low, high))| [*low, *high]);
     let (low, high) = figure::extremes(ends.filter(|end| *end > 0.0)).unwrap_or((f64::INFINITY, 0.0));

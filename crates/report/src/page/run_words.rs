@@ -1,4 +1,4 @@
-//! What the page says of a run as a whole: its state, its origin, what it lacks, and the tails of its operations.
+//! The text about a run as a whole: its state, its origin, what it lacks, and the tails of its operations.
 
 use serde::Serialize;
 use syncscope_core::run::{IMPORTED, Status};
@@ -11,7 +11,7 @@ use crate::figure::{duration, grouped};
 use crate::naming::{self, plural};
 use crate::{RunData, run_data};
 
-/// The class of the colour of a run that is not complete, and what it is.
+/// The colour class and the words for a run that is not complete.
 pub(super) fn state(data: &RunData) -> Option<(&'static str, String)> {
     let (tone, words) = match data.run.status {
         Status::Done => return None,
@@ -31,7 +31,7 @@ fn is_imported(data: &RunData) -> bool {
     data.run.preset == IMPORTED
 }
 
-/// When and how it was measured.
+/// When and how the run was measured.
 pub(super) fn origin(data: &RunData) -> Vec<String> {
     let started = data.run.started.replace('T', " ");
     let started = match started.strip_suffix('Z').and_then(|text| text.rsplit_once(':')) {
@@ -63,18 +63,19 @@ pub(super) fn no_gpu(runs: &[RunData]) -> Option<&'static str> {
     })
 }
 
-/// The operations of a primitive and class of pairs.
+/// The individual times of a primitive's operations on one class of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Tail {
     domain: String,
     family: String,
     label: String,
-    /// The pair with the median of the medians, which stands for its class, and how many pairs have one.
+    /// The row of the pair whose median is the median of all pairs, which represents its class, and the number of pairs with
+    /// individual times.
     row: usize,
     pairs: usize,
 }
 
-/// The operations whose single times the run has.
+/// The operations whose individual times the run has.
 pub(super) fn tails(data: &RunData) -> Vec<Tail> {
     let median = |index: usize| data.detail(data.case(index), MEDIAN_DETAIL);
     let rows = data.rows.iter().enumerate().filter_map(|(index, row)| Some((index, row, median(index)?)));
@@ -88,7 +89,7 @@ pub(super) fn tails(data: &RunData) -> Vec<Tail> {
     in_groups(named).into_iter().map(of).collect()
 }
 
-/// A wake-up and a hand-off of the same name are two operations, and so are two memory orders.
+/// The name of an operation. A wake-up and a hand-off of the same name differ, and so do two memory orders.
 fn tail_name(row: &Row) -> String {
     let Case { primitive, form, group, order, threads, .. } = &row.case;
     let name = primitive.splitn(3, '.').nth(2).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::wrap::{Tone, wrap};
 use crate::{RunData, figure, naming};
 use syncscope_core::sets::in_groups;
 
-/// The summary of a run: what it found in sentences and what disturbed it, then costs with their intervals in the order of
+/// The summary of a run: its findings in sentences and what disturbed it, then costs with their intervals in the order of
 /// the catalogue, verdicts, failures and warnings.
 ///
 /// No line is longer than `width` columns if `width` is at least 40. The text has escape codes only if `colour` is true.
@@ -44,7 +44,7 @@ pub fn summary(data: &RunData, width: usize, colour: bool) -> String {
     lines.join("\n")
 }
 
-/// The answers of the page.
+/// The answers that the page gives, too.
 fn sentences(data: &RunData, text: Text) -> Vec<String> {
     let answers = questions::answers(data);
     let certain =
@@ -91,7 +91,7 @@ fn verdicts(data: &RunData) -> String {
     counted.collect::<Vec<_>>().join(", ")
 }
 
-/// The most failures that are listed, each reason of a primitive once; the page has all of them.
+/// The most failures to list, with each reason of a primitive once; the page lists all of them.
 const MOST_FAILURES: usize = 5;
 
 fn failures(data: &RunData, text: Text) -> Vec<String> {
@@ -110,7 +110,7 @@ fn failures(data: &RunData, text: Text) -> Vec<String> {
     failed.iter().take(MOST_FAILURES).map(of).chain(more).flat_map(|line| text.lines(&line, Tone::Bad)).collect()
 }
 
-/// How wide lines are, and how they are coloured.
+/// The width of lines, and whether they are coloured.
 #[derive(Debug, Clone, Copy)]
 struct Text {
     width: usize,
@@ -118,7 +118,7 @@ struct Text {
 }
 
 impl Text {
-    /// The text in lines, of which those after the first are indented.
+    /// Breaks text into lines; lines after the first are indented.
     fn lines(self, text: &str, tone: Tone) -> Vec<String> {
         wrap(text, self.width, "  ").iter().map(|line| tone.paint(line, self.in_colour)).collect()
     }

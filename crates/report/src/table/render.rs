@@ -1,4 +1,4 @@
-//! From sections to lines of text, with as many columns as fit the width.
+//! Turns sections into lines of text, with as many columns as fit the width.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
@@ -12,13 +12,13 @@ use crate::wrap::{Tone, clip, wrap};
 struct Columns {
     /// The width of the names and variants in characters. Longer ones take several lines.
     label: usize,
-    /// The most sizes. Of three sizes, the middle one is left out first.
+    /// The most sizes. The middle of three sizes is left out first.
     sizes: usize,
-    /// How many of a size's figures: the cost, its interval and its cycles.
+    /// How many figures each size has: the cost, its interval and its cycles.
     figures: usize,
 }
 
-/// From the most columns to the fewest; the first that fits is used.
+/// Layouts from the most columns to the fewest; the first that fits is used.
 const COLUMNS: [Columns; 8] = [
     Columns { label: 48, sizes: 3, figures: 3 },
     Columns { label: 40, sizes: 3, figures: 2 },
@@ -60,7 +60,7 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(bool, String)> {
             add(false, label, figures(line, section, columns, of_figures));
         }
     }
-    // The columns of one size are close together.
+    // Keep the columns of one size close together.
     let group = columns.figures;
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, if at % group == 0 { 2 } else { 1 }));
@@ -68,8 +68,8 @@ fn table(sections: &[Section], columns: Columns) -> Vec<(bool, String)> {
     titles.into_iter().zip(table.lines().map(|line| line.trim_end().to_owned())).collect()
 }
 
-/// Where the variants of a section stand: beside the names of the primitives, or below them if a word of theirs would not
-/// fit there.
+/// Where the variants of a section are written: after the names of the primitives, or below them if one of their words would
+/// not fit there.
 #[derive(Debug)]
 struct Labels {
     label: usize,
@@ -82,12 +82,12 @@ impl Labels {
         let width = |text: &str| text.chars().count();
         let names = section.lines.iter().map(|line| width(&line.name)).max().unwrap_or_default();
         let words = section.lines.iter().flat_map(|line| line.variant.split(' '));
-        // Two columns in front, one behind the name, and two in front of what goes on in the next line.
+        // Two columns in front, one after the name, and two in front of a continuation line.
         let is_beside = names + 5 + words.map(width).max().unwrap_or_default() <= label;
         Self { label, names, is_beside }
     }
 
-    /// The lines of a label, and which of them has the figures.
+    /// The lines of a label, and the index of the one with the figures.
     fn parts(&self, line: &TableLine) -> (Vec<String>, usize) {
         let names = self.names;
         if line.variant.is_empty() {
@@ -105,7 +105,7 @@ impl Labels {
     }
 }
 
-/// The indices of the sizes of a section that are shown.
+/// The indices of a section's sizes that are shown.
 fn shown(section: &Section, columns: Columns) -> Vec<usize> {
     let count = section.sizes.len();
     match columns.sizes {
@@ -115,7 +115,7 @@ fn shown(section: &Section, columns: Columns) -> Vec<usize> {
     }
 }
 
-/// The figures of a line, below so many lines of its label.
+/// The figures of a line, below the first `above` lines of its label.
 fn figures(line: &TableLine, section: &Section, columns: Columns, above: usize) -> Vec<Cell> {
     if line.costs.is_empty() {
         return Vec::new();
@@ -125,7 +125,7 @@ fn figures(line: &TableLine, section: &Section, columns: Columns, above: usize) 
     cells(section, columns, |at| figures(&line.costs[at]).map(|figure| "\n".repeat(above) + &figure))
 }
 
-/// As many cells of each size as its columns have.
+/// The cells of each size, as many as its columns.
 fn cells(section: &Section, columns: Columns, of_size: impl Fn(usize) -> [String; 3]) -> Vec<Cell> {
     let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
     let of_size = |at: usize| of_size(at).into_iter().take(columns.figures).map(right);
@@ -150,7 +150,7 @@ fn colour(is_title: bool, line: &str, in_colour: bool) -> String {
     if !in_colour {
         return line.to_owned();
     }
-    // The sign marks the intervals.
+    // Intervals begin with this sign.
     let mut parts = line.split('±');
     let first = parts.next().unwrap_or_default().to_owned();
     let coloured = parts.fold(first, |text, part| match part.split_once('%') {

@@ -1,4 +1,4 @@
-//! From rows to the lines of the table: a section per family, a line per primitive and variant, and at most three sizes
+//! Turns rows into the lines of the table: a section per family, a line per primitive and variant, and at most three sizes
 //! (the smallest, one between, the largest).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub(super) struct TableLine {
     pub(super) name: String,
     /// `i32, u64 shared`: how this variant differs from others of the section.
     pub(super) variant: String,
-    /// The cost at each size of the section; `None` without a row.
+    /// The cost at each size of the section; `None` if there is no row.
     pub(super) costs: Vec<Option<Reading>>,
 }
 
@@ -40,7 +40,7 @@ const MOST_VARIANTS: usize = 5;
 /// Variants share a line if their costs differ by less than this share, or if their intervals within the run overlap.
 const SAME_COST: f64 = 0.05;
 
-/// The same for groups, which are designs of one barrier or lengths of a kernel: a few percent are what they differ in.
+/// The share for groups, which are designs of one barrier or lengths of a kernel: these differ by only a few percent.
 const SAME_COST_OF_GROUPS: f64 = 0.02;
 
 /// The sections of a run, CPU first.
@@ -50,7 +50,7 @@ pub(super) fn sections(data: &RunData, cheapest: &[&Row]) -> Vec<Section> {
     for row in without_repeated_lists(data) {
         let (domain, family) = row.case.domain_and_family();
         let mut identity = Case { threads: None, blocks: None, devices: None, ..row.case.clone() };
-        // One thread has nobody to be near to: it begins the line of the usual placement.
+        // Placement means nothing to a single thread, so it begins the line of the usual placement.
         let is_named = identity.placement.as_ref().is_some_and(|own| placements::BY_RANK.contains(own));
         if domain == "cpu" && row.case.threads == Some(1) && is_named {
             identity.placement = Some(shown.clone());
@@ -64,7 +64,7 @@ pub(super) fn sections(data: &RunData, cheapest: &[&Row]) -> Vec<Section> {
     families.into_values().flat_map(of_family).collect()
 }
 
-/// All rows, but of rows that differ only in the list of their CPUs just the one with the median cost.
+/// All rows, except that rows that differ only in their list of CPUs are represented by the one with the median cost.
 fn without_repeated_lists(data: &RunData) -> impl Iterator<Item = &Row> {
     let has_list = |row: &Row| matches!(row.case.placement, Some(Placement::List(_)));
     let alike = data.sets(|row| has_list(row).then(|| Case { placement: None, ..row.case.clone() }));
@@ -89,7 +89,7 @@ fn size(case: &Case) -> [Option<u32>; 3] {
     [case.threads, case.blocks, case.devices]
 }
 
-/// The sections of a family. Variants that have none of the common sizes follow in a section with sizes of their own.
+/// The sections of a family. Variants without any of the common sizes follow in sections with their own sizes.
 fn family_sections(mut variants: Vec<Variant<'_>>, machine: MachineSize, cheapest: &[&Row]) -> Vec<Section> {
     let mut sections = Vec::new();
     while !variants.is_empty() {
@@ -102,11 +102,11 @@ fn family_sections(mut variants: Vec<Variant<'_>>, machine: MachineSize, cheapes
     sections
 }
 
-/// The smallest size, the one next to the logarithmic middle and the largest. Only sizes count that have at least half as
-/// many variants as the most common size.
+/// The smallest size, the one nearest the logarithmic middle, and the largest. Only sizes with at least half as many
+/// variants as the most common size count.
 fn common_sizes(variants: &[Variant<'_>], machine: MachineSize) -> Vec<Case> {
     let rows = || variants.iter().flat_map(|variant| &variant.rows);
-    // A size whose rows were all skipped, or with more threads than CPUs, is shown only if there is no other.
+    // A size whose rows were all skipped, or that has more threads than CPUs, is shown only if there is no other.
     let exists = |row: &Row| !matches!(row.verdict, Verdict::Skipped(_)) && !machine.is_oversubscribed_by(&row.case);
     let any_exists = rows().any(|row| exists(row));
     let counted = rows().filter(|row| exists(row) || !any_exists).map(|row| (size(&row.case), &row.case));
@@ -150,7 +150,7 @@ fn section(variants: &[Variant<'_>], sizes: &[Case], cheapest: &[&Row]) -> Secti
     Section { title: title.join(" · "), sizes: titles(sizes), lines }
 }
 
-/// The titles of the columns. One device is named beside several.
+/// The titles of the columns. One device is named where other sizes have several.
 fn titles(sizes: &[Case]) -> Vec<String> {
     let has_several = sizes.iter().any(|size| size.devices > Some(1));
     let title = |size: &Case| {
@@ -160,8 +160,8 @@ fn titles(sizes: &[Case]) -> Vec<String> {
     sizes.iter().map(title).collect()
 }
 
-/// The values of a parameter that are in the title for all lines that have none of their own: those of all lines, or the
-/// order or mode of most of them where the others have one, too.
+/// The values of a parameter that the title gives for all lines without their own: the values that all lines share, or the
+/// order or mode of most lines if the others have one, too.
 fn titled_values<'a>(drafts: &'a [Draft<'_>], at: usize) -> Option<&'a [String]> {
     let values = || drafts.iter().map(|draft| draft.words[at].as_slice());
     let count = |of: &[String]| values().filter(|other| *other == of).count();
@@ -173,7 +173,7 @@ fn titled_values<'a>(drafts: &'a [Draft<'_>], at: usize) -> Option<&'a [String]>
     (is_of_all || is_of_most).then_some(usual)
 }
 
-/// `i32, u64`; of many values the first. A value that is not written, as one of several, is the default.
+/// Joins values: `i32, u64`, or the first of many. An empty value among several is the default.
 fn joined(values: &[String]) -> String {
     let named =
         |value: &String| if value.is_empty() && values.len() > 1 { "default".to_owned() } else { value.clone() };
@@ -201,13 +201,13 @@ fn primitive_lines(
     titled: &[Option<&[String]>],
     cheapest: &[&Row],
 ) -> Vec<TableLine> {
-    // The default form comes first, and is among the lines that are shown.
+    // The default form comes first, so that it is among the lines shown.
     own.sort_by_key(|draft| !draft.words[FORM][0].is_empty());
     let line = |(index, draft): (usize, &&Draft<'_>)| {
         let name = if index == 0 { short_name(primitive).to_owned() } else { String::new() };
         let mut variant = draft.variant(titled);
         if variant.is_empty() && name.is_empty() {
-            // A line without any word would seem to belong to the one above.
+            // A line without words would seem to belong to the line above.
             variant = [joined(&draft.words[ORDER]), joined(&draft.words[MODE])].join(" ");
         }
         TableLine { name, variant, costs: draft.rows.iter().map(|row| row.map(|row| cost(row, cheapest))).collect() }
@@ -221,19 +221,19 @@ fn primitive_lines(
 /// The number of parameters that distinguish the variants of a primitive.
 const WORDS: usize = 10;
 
-/// The order among them.
+/// The index of the order among these parameters.
 const ORDER: usize = 5;
 
-/// The mode among them.
+/// The index of the mode.
 const MODE: usize = 6;
 
-/// The group among them.
+/// The index of the group.
 const GROUP: usize = 7;
 
-/// The form among them.
+/// The index of the form.
 const FORM: usize = 8;
 
-/// The work inside and outside of a critical section, or the length of a vector, among them.
+/// The index of the work inside and outside a critical section, or of the length of a vector.
 const WORK: usize = 9;
 
 /// The parameters that distinguish a variant from the others of its primitive, as words.
@@ -271,7 +271,7 @@ impl Draft<'_> {
         same
     }
 
-    /// The words that the title does not have. Lines do not break within a word such as `shared mem`.
+    /// The words that the title lacks. Lines do not break within a word such as `shared mem`.
     fn variant(&self, titled: &[Option<&[String]>]) -> String {
         let own = self.words.iter().zip(titled).filter(|(values, titled)| **titled != Some(values.as_slice()));
         let unbroken = |word: String| word.replace(' ', "\u{a0}").replace(",\u{a0}", ", ");
@@ -279,7 +279,7 @@ impl Draft<'_> {
     }
 }
 
-/// Whether two rows have the same cost but for this share, or the same reason to have none.
+/// Whether two costs differ by less than this share or overlap within the run, or the rows lack a cost for the same reason.
 fn cost_the_same(a: Option<&Row>, b: Option<&Row>, share: f64) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     let (x, y) = (Reading::of(a), Reading::of(b));
