@@ -1,4 +1,4 @@
-//! Joins the script of the gallery with those of the report that it imports.
+//! Joins the gallery's script with the report scripts that it imports.
 
 #[path = "build/modules.rs"]
 mod modules;

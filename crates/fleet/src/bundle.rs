@@ -1,7 +1,7 @@
-//! An anonymous bundle of a run, for the gallery, and its check.
+//! Makes and checks an anonymous bundle of a run, for the gallery.
 //!
-//! A bundle is one compressed JSON object: what `anonymous` leaves of `run.json`, the rows as the run shows them and their
-//! measurement blocks. It is no archive: no name in it becomes a path.
+//! A bundle is one compressed JSON object: what `anonymous` keeps of `run.json`, the rows as the run shows them, and
+//! their measurement blocks. It is not an archive: no name in it becomes a path.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -23,24 +23,24 @@ use syncscope_core::units::plural;
 use syncscope_core::{Case, CaseId, Catalogue, Detail, Placement, Row, Run, Verdict};
 use syncscope_report::{RunData, plain};
 
-/// The largest bundle, as it is and unpacked.
+/// The largest bundle in bytes, packed and unpacked.
 const MOST_BYTES: u64 = 64 << 10;
 const MOST_UNPACKED: u64 = 4 << 20;
-/// How much of a run a bundle holds: as much as fits.
+/// How much of a run a bundle holds. The first extent that fits is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// Every row.
     All,
-    /// The cases that the quick preset has, which are those that other machines have, too.
+    /// The cases of the quick preset, which other machines have too.
     Quick,
-    /// Of these the cost and its interval.
+    /// The costs and intervals of the quick preset's cases.
     QuickCosts,
 }
 
 impl Extent {
     const EACH: [Self; 3] = [Self::All, Self::Quick, Self::QuickCosts];
 
-    /// What the run of the bundle says of it.
+    /// The warning that the bundle's run carries.
     const fn warning(self) -> Option<&'static str> {
         match self {
             Self::All => None,
@@ -52,7 +52,8 @@ impl Extent {
     }
 }
 
-/// What [`Extent::QuickCosts`] leaves out of a row, and each extent of rows without a number.
+/// The columns that [`Extent::QuickCosts`] leaves out of a row, and that every extent leaves out of rows without a
+/// number.
 const LEFT_OUT: [&str; 16] = [
     "cycles",
     "cycles_low",
@@ -72,12 +73,12 @@ const LEFT_OUT: [&str; 16] = [
     "clock_hz",
 ];
 
-/// Why a row has no number, as far as a bundle says it.
+/// The reason in a bundle's row without a number.
 const NO_REASON: &str = "its run has the reason";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-/// A run without what names its owner.
+/// A run without anything that names its owner.
 pub struct Bundle {
     run: Run,
     measurements: String,
@@ -85,13 +86,13 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// What others need of a run, to this extent.
+    /// Keeps what others need of a run, to this extent.
     fn of(
         RunData { run, rows, details, .. }: &RunData,
         (extent, quick): (Extent, &BTreeSet<CaseId>),
         known: &Catalogue,
     ) -> Result<Self, Box<dyn Error>> {
-        // Which CPUs are near a device, a run finds out.
+        // A run finds out which CPUs are near a device, so these cases are looked up without a placement.
         let anywhere = |case: &Case| Case { placement: None, ..case.clone() }.id();
         let planned = |case: &Case| if case.is_on_cpus() { case.id() } else { anywhere(case) };
         let is_meant = |row: &Row| extent == Extent::All || quick.contains(&planned(&row.case));
@@ -105,21 +106,21 @@ impl Bundle {
     }
 }
 
-/// A bundle, packed.
+/// A packed bundle.
 #[derive(Debug)]
 pub struct Packed {
-    /// The content of its file.
+    /// The content of the bundle's file.
     pub bytes: Vec<u8>,
-    /// What its run warns of: what was left out.
+    /// The warnings of the bundle's run: what was left out.
     pub warnings: Vec<String>,
-    /// The answers to the questions of `.github/ISSUE_TEMPLATE/machine.yml`, but for the name of the file.
+    /// The answers to the questions of `.github/ISSUE_TEMPLATE/machine.yml`, before and after the file's name.
     issue: [String; 2],
 }
 
-/// As much of a run as a bundle holds. `quick` are the cases that other machines have, too.
+/// Packs as much of a run as fits in a bundle. `quick` are the cases that other machines have too.
 ///
 /// # Errors
-/// If the run has too many or no rows for a bundle.
+/// If the run has no rows for a bundle, or too many.
 pub fn pack(data: &RunData, quick: &BTreeSet<CaseId>, known: &Catalogue) -> Result<Packed, Box<dyn Error>> {
     for extent in Extent::EACH {
         let bundle = Bundle::of(data, (extent, quick), known)?;
@@ -133,14 +134,14 @@ pub fn pack(data: &RunData, quick: &BTreeSet<CaseId>, known: &Catalogue) -> Resu
 }
 
 impl Packed {
-    /// The text to paste into an issue that the file is attached to.
+    /// The text to paste into an issue to which the file is attached.
     pub fn issue(&self, file: &Path) -> String {
         let [before, after] = &self.issue;
         format!("{before}{}{after}", file.display())
     }
 }
 
-/// The text to paste, before and after the name of the file.
+/// The text to paste, before and after the file's name.
 fn issue(bundle: &Bundle) -> [String; 2] {
     let Run { machine, version, preset, planned, warnings, .. } = &bundle.run;
     let mut parts = vec![format!("{} ({} hardware threads)", machine.cpu.model, machine.cpu.hardware_threads)];
@@ -155,8 +156,8 @@ fn issue(bundle: &Bundle) -> [String; 2] {
     [text, " here.\n".to_owned()]
 }
 
-/// What others need of a run, and nothing that may name its owner: no command, host, kernel, path, text of a warning or of an own
-/// operation.
+/// Keeps what others need of a run and nothing that may name its owner: no command, host, kernel, path, text of a
+/// warning or of an operation of the owner's.
 fn anonymous(run: &Run, rows: u64, extent: Extent) -> Run {
     let day: String = run.started.chars().take("2026-11-26".len()).collect();
     let of = &run.environment;
@@ -189,15 +190,17 @@ fn anonymous(run: &Run, rows: u64, extent: Extent) -> Run {
     }
 }
 
-/// That libraries were preloaded changes figures; what they are called is their owner's.
+/// Replaces the names of preloaded libraries: their presence changes figures, but the names belong to the owner.
 fn without_names(preloaded: Option<&Vec<String>>) -> Option<Vec<String>> {
     let names = preloaded.filter(|names| !names.is_empty())?;
     Some(names.iter().map(|_| "a library".to_owned()).collect())
 }
 
-/// The lines of finished rows of the catalogue on one machine that are meant, without these columns and what follows from others,
-/// and the rows. Verdicts and intervals for another run are those that the run shows: they follow from all its rows and
-/// processes, which a bundle has not. What has no number is among the rows: it may be the cheapest. Reasons are texts of the machine.
+/// Writes the lines of finished, single-machine catalogue rows for which `is_meant` holds, without the columns in
+/// `left_out` and those that follow from others, and returns them with the rows. Verdicts and intervals for another run
+/// are those that the run shows: they follow from all its rows and processes, which a bundle does not have. Rows
+/// without a number are included, because one of them may be the cheapest; their reasons are text from the machine
+/// and are replaced.
 fn quoted(
     known: &Catalogue,
     all: &[Row],
@@ -207,7 +210,7 @@ fn quoted(
     let (mut text, mut rows) = (format!("{}\n", columns::names().join(",")), Vec::new());
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in all {
-        // Pairs of CPUs are no rivals of others, and a large machine has thousands.
+        // Pairs of CPUs do not compete with other rows, and a large machine has thousands of pairs.
         let is_rival = !matches!(row.case.placement, Some(Placement::List(_)));
         let is_resolved = row.verdict == Verdict::Resolved;
         let is_quoted = (is_resolved || (is_rival && !row.verdict.is_failure())) && !row.provisional && is_meant(row);
@@ -216,7 +219,7 @@ fn quoted(
         }
         let left_out = if is_resolved { left_out } else { &LEFT_OUT };
         let is_kept = |column: &Column| !column.is_derived(true) && !left_out.contains(&column.name);
-        // With a number of runs, the interval for another one is read as it is written.
+        // A row with a number of runs keeps the interval for another run as written.
         let row = Row { runs: row.runs.or(Some(1)), ..row.clone() };
         let record = row.to_record();
         let cells = COLUMNS.iter().zip(&record).map(|(column, cell)| match column.name {
@@ -237,19 +240,19 @@ fn packed(bundle: &Bundle) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Reads the file of a bundle.
+/// Reads a bundle from its file.
 ///
 /// # Errors
-/// If it cannot be read, is too large, or is no bundle.
+/// If the file cannot be read, is too large, or is not a bundle.
 pub fn read(file: &Path) -> Result<Bundle, Box<dyn Error>> {
     let packed = data_file::read_at_most(file, MOST_BYTES)?;
     Ok(serde_json::from_slice(&data_file::unpack(&packed, MOST_UNPACKED)?)?)
 }
 
-/// Writes the run of a bundle to a directory and reads it as any run: the number of its rows.
+/// Writes a bundle's run to a directory, reads it like any run, and returns the number of its rows.
 ///
 /// # Errors
-/// Why it is none that [`pack`] makes.
+/// If [`pack`] would not have made this bundle, with the reason.
 pub fn unpack(bundle: &Bundle, directory: &RunDirectory, known: &Arc<Catalogue>) -> Result<u64, Box<dyn Error>> {
     let Bundle { run, measurements, details } = bundle;
     if !Extent::EACH.map(|extent| anonymous(run, run.planned, extent)).contains(run) {

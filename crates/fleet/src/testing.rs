@@ -8,7 +8,7 @@ use syncscope_core::run::Status;
 use syncscope_core::{Row, Run};
 use syncscope_report::{Damage, RunData};
 
-/// These rows as a run on an unknown machine.
+/// A run with these rows on an unknown machine.
 pub(crate) fn data(rows: Vec<Row>) -> RunData {
     let all = [syncscope_cpu::catalogue(), syncscope_gpu::primitives()];
     RunData {

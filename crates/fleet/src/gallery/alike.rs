@@ -6,14 +6,14 @@ use syncscope_report::{LADDER, Rung, figure, has_figure, is_one_definition};
 
 use super::machine::{Column, Machine};
 
-/// What a run has on a rung, and its interval for another run.
+/// A run's cost on a rung, its interval for another run, and its row.
 fn cost<'a>(run: &'a Machine<'_>, rung: &Rung) -> Option<(f64, Interval, &'a Row)> {
     let row = run.data.rows.get(rung.find(run.data)?.row)?;
     Some((row.ns.filter(|_| has_figure(row))?.value(), row.ns_interval?, row))
 }
 
-/// In which operations the newest run's interval lies apart from those of all others. Where they overlap, nothing is shown: wide
-/// intervals overlap, too. `None` of one run.
+/// The operations in which the newest run's interval lies apart from the intervals of all other runs. Overlap shows
+/// nothing, because wide intervals overlap too. `None` with one run.
 pub(super) fn sentence(column: &Column<'_, '_>) -> Option<String> {
     let [newest, others @ ..] = column.runs.as_slice() else { return None };
     let (mut compared, mut apart) = (0, Vec::new());

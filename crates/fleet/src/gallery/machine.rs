@@ -1,4 +1,4 @@
-//! A run of the page, and a machine with its runs as a column.
+//! A run on the page, and a machine with its runs as a column.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,20 +10,20 @@ use syncscope_report::{LADDER, RunData, grouped, in_groups, naming, trust};
 
 use super::Entry;
 
-/// A run, and how it is called.
+/// A run and its name.
 #[derive(Debug)]
 pub(super) struct Machine<'a> {
     pub(super) data: &'a RunData,
     pub(super) page: Option<&'a str>,
-    /// The name of its folder; numbered where folders of one name are given.
+    /// The name of the run's folder, numbered where several folders share it.
     pub(super) name: String,
-    /// Figures of others, without intervals: shown in grey.
+    /// Whether these are published figures of others, without intervals: shown in grey.
     pub(super) is_published: bool,
-    /// Whether it is a run of the one who makes the page.
+    /// Whether the run belongs to the person who makes the page.
     pub(super) is_own: bool,
 }
 
-/// The runs, the measured ones first.
+/// All runs, measured ones first.
 pub(super) fn machines<'e>(entries: &'e [Entry]) -> Vec<Machine<'e>> {
     let name = |index: usize| {
         let name = &entries[index].data.name;
@@ -39,7 +39,7 @@ pub(super) fn machines<'e>(entries: &'e [Entry]) -> Vec<Machine<'e>> {
     machines
 }
 
-/// The machines that have a rung of the ladder, each with all of its runs: of the measured ones and of the published ones each,
+/// The machines with a row on some rung of the ladder, each with its runs: measured machines before published ones, and
 /// those with the most rungs first.
 pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>> {
     let with_rung = machines.iter().filter(|machine| LADDER.iter().any(|rung| rung.find(machine.data).is_some()));
@@ -53,33 +53,33 @@ pub(super) fn columns<'m, 'a>(machines: &'m [Machine<'a>]) -> Vec<Column<'m, 'a>
     let mut known = HashSet::new();
     for column in &mut columns {
         let slug = slug(&column.name());
-        // A published machine may be called as a measured one.
+        // A published machine may have the name of a measured one.
         column.id = if known.insert(slug.clone()) { slug } else { format!("{slug}-{}", known.len()) };
     }
     columns
 }
 
-/// A machine with its runs, and how it is called and drawn.
+/// A machine with its runs, and how it is named and drawn.
 #[derive(Debug)]
 pub(super) struct Column<'m, 'a> {
     /// `Intel Xeon, 16 CPUs` and `NVIDIA H200`.
     pub(super) parts: Vec<String>,
-    /// The newest first.
+    /// The runs, newest first.
     pub(super) runs: Vec<&'m Machine<'a>>,
-    /// Figures of others, without intervals: shown in grey.
+    /// Whether these are published figures of others, without intervals: shown in grey.
     pub(super) is_published: bool,
-    /// Its address in the page.
+    /// The machine's anchor in the page.
     pub(super) id: String,
 }
 
-/// A name as a part of an address: `machine-aws-graviton3-64-cpus`.
+/// A name as part of an address: `machine-aws-graviton3-64-cpus`.
 fn slug(name: &str) -> String {
     let letters = name.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), " ");
     format!("machine-{}", letters.split_whitespace().collect::<Vec<_>>().join("-"))
 }
 
 impl Column<'_, '_> {
-    /// How many rungs of the ladder have a row.
+    /// How many rungs of the ladder have a row on this machine.
     fn rungs(&self) -> usize {
         LADDER.iter().filter(|rung| self.runs.iter().any(|run| rung.find(run.data).is_some())).count()
     }
@@ -88,7 +88,7 @@ impl Column<'_, '_> {
         self.parts.join(" + ")
     }
 
-    /// Whether it is a machine of the one who makes the page.
+    /// Whether the machine belongs to the person who makes the page.
     pub(super) fn is_own(&self) -> bool {
         self.runs.iter().any(|run| run.is_own)
     }
@@ -98,20 +98,20 @@ impl Column<'_, '_> {
         self.runs.first().map(|run| run.data)
     }
 
-    /// Who makes its parts: `AMD`, `NVIDIA`.
+    /// The vendors of the machine's parts: `AMD`, `NVIDIA`.
     pub(super) fn vendors(&self) -> BTreeSet<&str> {
         let is_name = |word: &&str| !matches!(*word, "Dual" | "×") && word.parse::<u32>().is_err();
         self.parts.iter().filter_map(|part| part.split_whitespace().find(is_name)).collect()
     }
 
-    /// `Zen 4`; empty where it is not known.
+    /// The CPU's generation, such as `Zen 4`; empty if unknown.
     pub(super) fn generation(&self) -> String {
         let name = self.newest().map(|data| naming::processor(&data.run.machine.cpu)).unwrap_or_default();
         let inside = name.strip_suffix(')').and_then(|name| name.rsplit_once('('));
         inside.map(|(_, generation)| generation.to_owned()).unwrap_or_default()
     }
 
-    /// Physical cores, as far as is known; else hardware threads.
+    /// The number of physical cores if known, otherwise of hardware threads.
     pub(super) fn cores(&self) -> u32 {
         let cpu = self.newest().map(|data| &data.run.machine.cpu);
         cpu.map_or(0, |cpu| if cpu.cores > 0 { cpu.cores } else { cpu.hardware_threads })
@@ -119,13 +119,13 @@ impl Column<'_, '_> {
 }
 
 impl Machine<'_> {
-    /// Its name, which leads to its page where there is one.
+    /// The run's name, linked to its page if it has one.
     pub(super) fn link(&self) -> String {
         let name = escape(&self.name);
         self.page.map_or_else(|| name.clone(), |page| format!("<a href=\"{}\">{name}</a>", escape(page)))
     }
 
-    /// What it is made of, as far as it was measured.
+    /// The parts of the machine that were measured.
     fn parts(&self) -> Vec<String> {
         let mut parts = self.data.measured_parts();
         if let Some(cpu) = parts.first_mut() {
@@ -134,7 +134,7 @@ impl Machine<'_> {
         parts
     }
 
-    /// `402 of 439`; a published experiment has no rows.
+    /// How many rows are resolved: `402 of 439`. A published experiment has no rows.
     pub(super) fn resolved(&self) -> String {
         if self.data.rows.is_empty() {
             return "–".to_owned();
@@ -143,7 +143,7 @@ impl Machine<'_> {
         format!("{} of {}", grouped(resolved), grouped(self.data.rows.len()))
     }
 
-    /// How far to trust it.
+    /// How far to trust the run.
     pub(super) fn trust(&self) -> String {
         if self.is_published {
             return "figures of others, without intervals".to_owned();
@@ -163,7 +163,7 @@ impl Machine<'_> {
         if gpus.is_empty() { "–".to_owned() } else { gpus.join(", ") }
     }
 
-    /// The day of the start; of figures of others nobody knows it.
+    /// The day on which the run started; unknown for figures of others.
     pub(super) fn date(&self) -> String {
         if self.is_published {
             return "unknown".to_owned();

@@ -1,9 +1,9 @@
-//! The index page over many runs: what each rung of the cost ladder costs on which machine, what each machine has, and who
-//! measured what. One file in the style sheets of the reports. Its script searches, filters and saves pictures; without scripts all
-//! tables are there.
+//! The index page over many runs: what each rung of the cost ladder costs on which machine, what each machine has, and
+//! who measured what. The page is one file that uses the reports' style sheets. Its script searches, filters and saves
+//! pictures; all tables are there without scripts too.
 //!
 //! - `alike`: whether a machine differs from others of its model
-//! - `machine`: the runs, and the machines with theirs
+//! - `machine`: the runs, and the machines with their runs
 //! - `rung`: what a rung costs on each machine, and where the cheapest is certain
 //! - `tables`: the tables of operations, of machines and of runs
 
@@ -18,7 +18,7 @@ use syncscope_report::page;
 const TEMPLATE: &str = include_str!("../../assets/gallery.html");
 const STYLE: &str = include_str!("../../assets/gallery.css");
 
-/// The page's script, with those of the report that make elements and save pictures.
+/// The page's script, joined with the report's scripts that make elements and save pictures.
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/gallery.js"));
 
 /// A run in the gallery.
@@ -26,13 +26,13 @@ const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/gallery.js"));
 pub struct Entry {
     /// The run.
     pub data: RunData,
-    /// The address of its own page, relative to the gallery; `None` where there is none.
+    /// The address of the run's own page, relative to the gallery, if there is one.
     pub page: Option<String>,
-    /// Whether it is a run of the one who makes the page.
+    /// Whether the run belongs to the person who makes the page.
     pub is_own: bool,
 }
 
-/// The page.
+/// Renders the page.
 pub fn render(entries: &[Entry], title: Option<&str>) -> String {
     let machines = machine::machines(entries);
     let columns = machine::columns(&machines);
@@ -60,7 +60,7 @@ mod tests {
     pub(super) fn with_rows(name: &str, rows: Vec<Row>) -> Entry {
         let mut data = crate::testing::data(rows);
         name.clone_into(&mut data.name);
-        // Another model for each name: another machine.
+        // Another model for each name makes another machine.
         data.run.machine.cpu.model = format!("model {name}");
         Entry { data, page: None, is_own: false }
     }
@@ -80,7 +80,7 @@ mod tests {
         entry
     }
 
-    /// The page behind its style sheets, which name the classes, too.
+    /// The page after its style sheets, which also name the classes.
     fn page(entries: &[Entry]) -> String {
         let html = render(entries, None);
         assert!(!html.contains("unknown placeholder") && !html.contains("{{"), "every placeholder is filled");

@@ -11,40 +11,40 @@ use syncscope_report::{
 
 use super::machine::{Column, Machine};
 
-/// What a machine has on a rung.
+/// A machine's figure on a rung.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Figure {
     /// `9.18 ns`, `~9.18 ns`, `no number`.
     pub(super) text: String,
     /// `±1.0 %`.
     pub(super) interval_text: Option<String>,
-    /// The cost, where there is one, and its interval for another run; an interval alone is a range.
+    /// The cost, if there is one, and its interval for another run; an interval without a cost is a range.
     pub(super) ns: Option<f64>,
     pub(super) interval: Option<Interval>,
     pub(super) is_rough: bool,
-    /// Which primitive was chosen, where one was, and the size where machines may differ in it.
+    /// The chosen primitive, if the rung has several, and the size if machines may differ in it.
     pub(super) note: String,
-    /// The number of threads, where machines may differ in it; otherwise 0.
+    /// The number of threads if machines may differ in it, otherwise 0.
     pub(super) threads: u64,
     /// The case in one line, with its run.
     pub(super) case: String,
-    /// Whether the loop is another one than that of the newest run: no figure to compare with the others.
+    /// Whether the row times another loop than the newest run's, so that its figure is not comparable.
     pub(super) is_other: bool,
 }
 
 impl Figure {
-    /// Whether it has a place beside the others, and on a logarithmic axis.
+    /// Whether the figure is compared with the others and has a place on a logarithmic axis.
     pub(super) fn is_compared(&self) -> bool {
         self.ns.is_some_and(|ns| ns > 0.0) && !self.is_other
     }
 
-    /// Whether something of it is drawn on that axis: a dot, or a range.
+    /// Whether the axis shows anything of the figure: a dot or a range.
     pub(super) fn is_drawn(&self) -> bool {
         self.is_compared() || (self.ns.is_none() && self.interval.is_some() && !self.is_other)
     }
 }
 
-/// A rung with what each machine has on it.
+/// A rung with each machine's figure.
 #[derive(Debug)]
 pub(super) struct Ranking {
     pub(super) rung: &'static Rung,
@@ -54,7 +54,7 @@ pub(super) struct Ranking {
 }
 
 impl Ranking {
-    /// Whether the machines have it at different sizes.
+    /// Whether the machines measured the rung at different sizes.
     pub(super) fn differs_in_size(&self) -> bool {
         let mut sizes =
             self.figures.iter().flatten().filter(|figure| figure.is_compared()).map(|figure| figure.threads);
@@ -62,15 +62,15 @@ impl Ranking {
     }
 }
 
-/// Levels at which a case is as large as the machine.
+/// Levels at which a case is as large as its machine.
 const SIZED: [&str; 3] = ["All threads", "Device", "System"];
 
-/// The rungs that some machine has a row for.
+/// The rungs for which some machine has a row.
 pub(super) fn lines(columns: &[Column<'_, '_>]) -> Vec<Ranking> {
     LADDER.iter().filter_map(|rung| line(rung, columns)).collect()
 }
 
-/// The newest row of each machine that has a figure. The newest of all says which loop the rung is about.
+/// Takes each machine's newest row with a figure. The newest run of all says which loop the rung is about.
 fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Ranking> {
     let found_in = columns.iter().enumerate().flat_map(|(at, column)| column.runs.iter().map(move |run| (at, *run)));
     let all: Vec<(usize, &Machine<'_>, Selected)> =
@@ -85,11 +85,11 @@ fn line(rung: &'static Rung, columns: &[Column<'_, '_>]) -> Option<Ranking> {
         let Some(row) = machine.data.rows.get(selected.row) else { continue };
         let is_other = !machine.is_published && is_other(row);
         let found = Figure { is_other, ..figure_of(rung.level, machine, row, selected) };
-        // Figures without an interval and those of another loop take no part.
+        // Figures without an interval, or of another loop, take no part.
         if found.ns.is_some() && found.interval.is_some() && !is_other {
             entrants.extend(OnMachine::of(*column, machine.data, selected.row));
         }
-        // Runs come newest first; what can be compared comes before what cannot.
+        // Runs come newest first; a comparable figure takes precedence over one that is not.
         let worth = |figure: &Figure| (figure.ns.is_some(), !figure.is_other);
         if figures[*column].as_ref().is_none_or(|known| worth(&found) > worth(known)) {
             figures[*column] = Some(found);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_rival_more_needs_more_certainty() {
-        // About 2.2 standard errors apart: enough for one rival, too little for ten.
+        // About 2.2 standard errors apart: enough against one rival, too little against ten.
         let near = |count: usize| [vec![add(10.0, 0.04)], vec![add(10.6, 0.04); count]].concat();
         assert_eq!((of(&near(1)), of(&near(10))), (Some(0), None));
     }

@@ -10,7 +10,7 @@ use super::alike;
 use super::machine::{Column, Machine};
 use super::rung::{Figure, Ranking};
 
-/// One line for each run.
+/// The table of runs, one a line.
 pub(super) fn runs(machines: &[Machine<'_>]) -> String {
     let line = |machine: &Machine<'_>| {
         let cells = [machine.cpu(), machine.gpus(), machine.date(), machine.data.run.preset.clone()];
@@ -29,7 +29,7 @@ pub(super) fn runs(machines: &[Machine<'_>]) -> String {
     )
 }
 
-/// For each operation the machines that have a figure.
+/// The table of operations, each with the machines that have a figure.
 pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String {
     if lines.is_empty() {
         return "<p class=\"empty\">None of these runs has a row of the cost ladder.</p>".to_owned();
@@ -37,7 +37,7 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Ranking]) -> Strin
     let operation = |line: &Ranking| {
         let (Rung { id, level, .. }, title) = (line.rung, line.rung.full_title());
         let ranked = ranked(line);
-        // Published figures take no part where others have one.
+        // Published figures come first only where no machine was measured.
         let compared = || ranked.iter().filter(|(_, figure)| figure.is_compared());
         let first = compared().find(|(index, _)| !columns[*index].is_published).or_else(|| compared().next());
         let (unlike, first) = match first {
@@ -78,7 +78,7 @@ pub(super) fn operations(columns: &[Column<'_, '_>], lines: &[Ranking]) -> Strin
     lines.chunk_by(|one, next| one.rung.level == next.rung.level).map(of_level).collect()
 }
 
-/// The figures of an operation, the cheapest of the largest size first; those that cannot be compared last.
+/// The figures of an operation: the largest size first and the cheapest first within a size; incomparable figures last.
 fn ranked(line: &Ranking) -> Vec<(usize, &Figure)> {
     let mut ranked: Vec<(usize, &Figure)> =
         line.figures.iter().enumerate().filter_map(|(index, figure)| Some((index, figure.as_ref()?))).collect();
@@ -88,7 +88,7 @@ fn ranked(line: &Ranking) -> Vec<(usize, &Figure)> {
     ranked
 }
 
-/// A machine in the table of an operation.
+/// A machine's line in the table of an operation.
 fn row(line: &Ranking, column: &Column<'_, '_>, index: usize, figure: &Figure, axis: Option<&Axis>) -> String {
     let best = if line.cheapest.contains(&index) { " <span class=\"badge good\">cheapest</span>" } else { "" };
     let own = if column.is_own() { " <span class=\"badge bound\">yours</span>" } else { "" };
@@ -126,14 +126,14 @@ fn note(figure: &Figure) -> String {
     format!("<span class=\"cost-note\">{}</span>", escape(&parts.join(", ")))
 }
 
-/// For each machine its runs, what is known to be wrong with them, and its operations.
+/// The table of machines, each with its runs, the known problems with them, and its operations.
 pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String {
     let machine = |(at, column): (usize, &Column<'_, '_>)| {
         let of_line = |line: &Ranking| {
             let figure = line.figures.get(at)?.as_ref()?;
             let is_rival = |other: &Figure| other.is_compared() && other.threads == figure.threads;
             let compared = ranked(line).into_iter().filter(|(_, other)| is_rival(other)).collect::<Vec<_>>();
-            // Alone it has no place.
+            // A machine that nothing is compared with has no rank.
             let rank = compared.iter().position(|(index, _)| *index == at).filter(|_| compared.len() > 1);
             let rank = rank.map(|rank| format!("{} of {}", rank + 1, compared.len())).unwrap_or_default();
             let title = escape(&format!("{}: {}", line.rung.level, line.rung.full_title()));
@@ -167,14 +167,14 @@ pub(super) fn machines(columns: &[Column<'_, '_>], lines: &[Ranking]) -> String 
     columns.iter().enumerate().map(machine).collect()
 }
 
-/// From the cheapest to the most expensive machine.
+/// A logarithmic axis from the cheapest to the most expensive machine.
 struct Axis {
     low: f64,
     high: f64,
 }
 
 impl Axis {
-    /// Around all costs and intervals of an operation; `None` without any.
+    /// The axis around all costs and intervals of an operation; `None` without any.
     fn around(line: &Ranking) -> Option<Self> {
         let ends = line.figures.iter().flatten().filter(|figure| figure.is_drawn()).flat_map(|figure| {
             let interval = figure.interval.map(|interval| [interval.low, interval.high]);
@@ -186,7 +186,7 @@ impl Axis {
         Some(Self { low: low / widen, high: high * widen })
     }
 
-    /// The dot of a figure that is compared.
+    /// The dot of a compared figure.
     fn dot(&self, figure: &Figure, column: &Column<'_, '_>) -> String {
         let Some(ns) = figure.ns.filter(|_| figure.is_compared()) else { return String::new() };
         let marks = [(figure.is_rough, " rough"), (column.is_published, " theirs"), (column.is_own(), " yours")];
@@ -194,7 +194,7 @@ impl Axis {
         format!("<i class=\"dot{class}\" style=\"left: {:.2}%\"></i>", self.place(ns))
     }
 
-    /// In percent of its length.
+    /// The place of a value, in percent of the axis's length.
     fn place(&self, value: f64) -> f64 {
         let share = (value.max(f64::MIN_POSITIVE) / self.low).ln() / (self.high / self.low).ln();
         100.0 * share.clamp(0.0, 1.0)

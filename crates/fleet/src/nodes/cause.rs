@@ -1,4 +1,4 @@
-//! What the run of a node records that those of the others do not: guesses at a cause, each with its figures.
+//! Guesses why a node differs: what its run records that the runs of other nodes do not, each with its figures.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use super::node::{Cost, Node};
 use super::{FleetCell, FleetNode};
 use syncscope_report::Property;
 
-/// A share of stolen time, of SMT interference, or of load on each CPU is named if it is larger than that of the median node
-/// by this factor and by this much.
+/// A share of stolen time, SMT interference or load per CPU is named if it exceeds the median node's share times this
+/// factor plus this share.
 const NOTABLE_FACTOR: f64 = 1.25;
 const NOTABLE_SHARE: f64 = 0.02;
 
-/// The clock explains a deviation whose share of cycles is at most this part of that of time.
+/// The clock explains a deviation if the deviation in cycles is less than this fraction of the deviation in time.
 const LARGEST_CYCLE_PART: f64 = 1.0 / 3.0;
 
-/// Most differing properties that are named.
+/// The most differing properties that are named.
 const MOST_PROPERTIES: usize = 4;
 
-/// The beginnings of the names of properties that concern GPUs only.
+/// Prefixes of the names of properties that concern GPUs only.
 const OF_GPUS: [&str; 7] = ["GPU", "NVIDIA", "CUDA", "NVRTC", "multiprocessors", "ECC", "confidential"];
 
 /// What is typical of the fleet.
@@ -28,7 +28,7 @@ pub(super) struct Typical {
     properties: BTreeMap<String, String>,
     /// The instructions that more than half of the nodes executed for a case.
     instructions: BTreeMap<u64, u64>,
-    /// Those of the median node, in the order of [`Node::disturbances`].
+    /// The disturbances of the median node, in the order of [`Node::disturbances`].
     disturbances: [Option<f64>; 3],
 }
 
@@ -37,7 +37,7 @@ impl Typical {
         let properties = nodes.iter().flat_map(|node| node.properties.iter().cloned());
         let instructions =
             nodes.iter().flat_map(Node::all_costs).filter_map(|(case, cost)| Some((*case, cost.instructions?)));
-        // What few nodes record is not typical of any.
+        // What only a few nodes record is not typical.
         let middle = |disturbance: usize| {
             let values: Vec<f64> = nodes.iter().filter_map(|node| node.disturbances[disturbance].1).collect();
             if 2 * values.len() > nodes.len() { median(&values) } else { None }
@@ -49,12 +49,12 @@ impl Typical {
         }
     }
 
-    /// What may explain the deviations of a node.
+    /// What may explain a node's deviations.
     pub(super) fn causes(&self, node: &Node, found: &FleetNode, primitives: &[String]) -> Vec<String> {
         let outlying: Vec<(&str, &FleetCell)> =
             found.outlying().map(|(primitive, cell)| (primitives[primitive].as_str(), cell)).collect();
         let any = |is_so: fn(&str) -> bool| outlying.iter().any(|(primitive, _)| is_so(primitive));
-        // The host takes part in launches and in what both sides share.
+        // The host takes part in launches and in everything that CPU and GPU share.
         let touches_host = any(|primitive| !primitive.starts_with("gpu.") || primitive.starts_with("gpu.launch."));
         let touches_gpu = any(|primitive| primitive.starts_with("gpu.") || primitive.starts_with("hybrid."));
         let mut causes: Vec<String> = clock(&outlying).into_iter().collect();
@@ -78,7 +78,8 @@ impl Typical {
         causes
     }
 
-    /// The outlying primitives of which the node executed other instructions: another source, compiler or driver.
+    /// The outlying primitives for which the node executed other instructions than the fleet: another source, compiler
+    /// or driver.
     fn other_instructions(&self, node: &Node, outlying: &[(&str, &FleetCell)]) -> Option<String> {
         let differs = |(case, cost): (&u64, &Cost)| {
             self.instructions.get(case).zip(cost.instructions).is_some_and(|(typical, own)| own != *typical)
@@ -89,7 +90,7 @@ impl Typical {
     }
 }
 
-/// For each key, the value that more than half of so many nodes have.
+/// For each key, the value that more than half of the nodes have.
 fn typical<K: Ord, V: Ord>(values: impl Iterator<Item = (K, V)>, nodes: usize) -> BTreeMap<K, V> {
     let mut counts: BTreeMap<K, BTreeMap<V, usize>> = BTreeMap::new();
     for (key, value) in values {
@@ -102,7 +103,7 @@ fn typical<K: Ord, V: Ord>(values: impl Iterator<Item = (K, V)>, nodes: usize) -
     counts.into_iter().filter_map(most_common).collect()
 }
 
-/// The clock, where the deviations are in time and not in cycles.
+/// The clock as a cause, if the deviations are in time and not in cycles.
 fn clock(outlying: &[(&str, &FleetCell)]) -> Option<String> {
     let by_clock = |cell: &FleetCell| {
         let cycles = cell.cycles_ratio?.ln();

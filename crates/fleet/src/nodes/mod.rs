@@ -1,13 +1,13 @@
-//! Many nodes side by side: what is typical, which nodes differ, and what their runs record that may explain it.
+//! Compares many nodes: what is typical, which nodes differ, and what their runs record that may explain it.
 //!
-//! - `node`: what is kept of a run
+//! - `node`: the numbers that are kept of a run
 //! - `statistics`: how far a node is from the median of the fleet, and how certain that is
-//! - [`page`] and [`text`]: what is shown of it
-//! - `cause`: what a node's run records that those of the others do not
+//! - [`page`] and [`text`]: the output
+//! - `cause`: what a node's run records that the runs of other nodes do not
 //!
-//! The unit is a primitive of a node. Its deviation is the median, over its cases, of the cost relative to the median of all
-//! nodes. Costs of a primitive rise and fall together from run to run, so many cases do not make a deviation more certain
-//! than one.
+//! The unit is a primitive on a node. Its deviation is the median, over the primitive's cases, of the cost relative to
+//! the median of all nodes. Costs of a primitive rise and fall together from run to run, so many cases do not make a
+//! deviation more certain than one.
 
 mod cause;
 mod node;
@@ -25,29 +25,29 @@ use self::node::Node;
 use self::statistics::Statistics;
 use syncscope_report::{Change, RunData};
 
-/// Fewer nodes have no typical one.
+/// The fewest nodes that have a typical one.
 pub(crate) const FEWEST_NODES: usize = 3;
 
-/// The nodes so far. Of each run only a few numbers for each case are kept.
+/// The nodes so far. Only a few numbers per case are kept of each run.
 #[derive(Debug, Default)]
 pub struct Fleet {
     nodes: Vec<Node>,
 }
 
-/// One primitive of one node.
+/// One primitive on one node.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FleetCell {
-    /// The cost over that of the median node.
+    /// The cost relative to the median node.
     pub ratio: f64,
     /// Lower end of the interval that decides the verdict, corrected for the number of cells.
     #[serde(rename = "ratio_low")]
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the same interval.
     #[serde(rename = "ratio_high")]
     pub high: f64,
-    /// The same in cycles, where the rows have them. At an unchanged number of cycles the clock differs.
+    /// The ratio in cycles, where the rows have cycles. If only the ratio in time differs from 1, the clock differs.
     pub cycles_ratio: Option<f64>,
-    /// The cases that it rests on.
+    /// The number of cases behind the ratio.
     pub cases: usize,
     /// Whether the node certainly differs by more than the threshold.
     pub change: Change,
@@ -63,13 +63,14 @@ impl FleetCell {
 /// A node and its primitives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FleetNode {
-    /// The name of its directory.
+    /// The name of the node's directory.
     pub name: String,
-    /// In the order of [`ExaminedFleet::primitives`]; `None` where too few cases have a figure.
+    /// The cells in the order of [`ExaminedFleet::primitives`]; `None` where too few cases have a figure.
     pub cells: Vec<Option<FleetCell>>,
-    /// The cases that most nodes have a figure for and this one has not.
+    /// The number of cases for which most nodes have a figure and this node has none.
     pub missing: usize,
-    /// What its run records that may explain its deviations, the likeliest first. Empty for a node that does not differ.
+    /// What the node's run records that may explain its deviations, likeliest first. Empty for a node that does not
+    /// differ.
     pub causes: Vec<String>,
 }
 
@@ -89,15 +90,16 @@ impl FleetNode {
 /// A fleet and what was found in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExaminedFleet {
-    /// `cpu.atomic`, in the order of names.
+    /// The primitives, such as `cpu.atomic`, in alphabetical order.
     pub primitives: Vec<String>,
-    /// The spread of the nodes in each primitive: the median absolute deviation, as a standard deviation, relative.
+    /// The relative spread of the nodes in each primitive: the median absolute deviation, scaled to a standard
+    /// deviation.
     pub spreads: Vec<Option<f64>>,
     /// The nodes, in the order in which they were added.
     pub nodes: Vec<FleetNode>,
     /// The relative difference that counts.
     pub threshold: f64,
-    /// Nodes whose runs are one run, so that they count twice.
+    /// Pairs of nodes with one and the same run, which counts twice.
     pub copies: Vec<(String, String)>,
 }
 
@@ -107,7 +109,7 @@ impl ExaminedFleet {
         self.nodes.iter().filter(|node| node.is_outlier())
     }
 
-    /// Whether some node has a deviation in this primitive.
+    /// Whether any node has a deviation in this primitive.
     pub(crate) fn is_compared(&self, primitive: usize) -> bool {
         self.nodes.iter().any(|node| node.cells[primitive].is_some())
     }
@@ -117,14 +119,14 @@ impl ExaminedFleet {
         (0..self.primitives.len()).filter(|primitive| self.is_compared(*primitive)).count()
     }
 
-    /// On so many nodes a case needs a figure to be compared: more than half of them.
+    /// The number of nodes on which a case needs a figure to be compared: more than half of them.
     pub(crate) fn nodes_for_a_comparison(&self) -> usize {
         statistics::most_of(self.nodes.len())
     }
 }
 
 impl Fleet {
-    /// Each node whose run is that of one before it, with that one.
+    /// Each node with the same run as an earlier node, after that node.
     fn copies(&self) -> Vec<(String, String)> {
         let is_copy = |one: &Node, other: &Node| one.identity == other.identity && one.costs == other.costs;
         let first = |at: usize, node: &Node| self.nodes[..at].iter().find(|other| is_copy(node, other));
@@ -137,8 +139,8 @@ impl Fleet {
         self.nodes.push(Node::of(data));
     }
 
-    /// Finds the nodes that differ from the median node by more than `threshold` (0.05 for 5 %). Each statement is corrected
-    /// for the number of nodes and primitives. `None` with fewer than three nodes.
+    /// Finds the nodes that differ from the median node by more than `threshold` (0.05 for 5 %). Each verdict is
+    /// corrected for the number of nodes and primitives. `None` with fewer than three nodes.
     pub fn examine(&self, threshold: f64) -> Option<ExaminedFleet> {
         if self.nodes.len() < FEWEST_NODES {
             return None;

@@ -1,4 +1,4 @@
-//! What is kept of the run of a node: a thousand runs with all their rows would not fit into memory.
+//! The numbers that are kept of a node's run: a thousand runs with all their rows would not fit in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,17 +8,17 @@ use syncscope_core::{Cycles, Detail, Row};
 
 use syncscope_report::{Property, RunData, has_cost_of_case, instructions, properties, variables_in_words};
 
-/// A node.
+/// A node and what is kept of its run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Node {
     pub(super) name: String,
-    /// When its run began, and the seed of its order.
+    /// The start of the node's run, and the seed of its order.
     pub(super) identity: (String, u64),
-    /// The costs of each primitive, by the hash of the case.
+    /// The costs of each primitive, by case hash.
     pub(super) costs: BTreeMap<String, HashMap<u64, Cost>>,
-    /// What its machine and its environment are.
+    /// The properties of the node's machine and environment.
     pub(super) properties: Vec<Property>,
-    /// How much else went on: what it is called, and its share, where the run says it.
+    /// How much else went on: the name of each disturbance, and its share if the run records it.
     pub(super) disturbances: [(&'static str, Option<f64>); 3],
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Cost {
     pub(super) log_cycles: Option<f64>,
     /// Standard deviation of `log_ns` over runs of this node.
     pub(super) deviation: f64,
-    /// Which instructions it executed, as a hash of their names; `None` where the row does not say.
+    /// A hash of the names of the executed instructions; `None` where the row does not say.
     pub(super) instructions: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ impl Node {
     }
 }
 
-/// The primitive of a row, the hash of its case and its cost, where it has one.
+/// The primitive of a row, the hash of its case, and its cost, if it has one.
 fn cost(row: &Row) -> Option<(&str, u64, Cost)> {
     let (ns, deviation) = (row.ns?.value(), deviation(row)?);
     let case = u64::from_str_radix(&row.case.id().0, 16).ok()?;
@@ -68,8 +68,8 @@ fn cost(row: &Row) -> Option<(&str, u64, Cost)> {
     (has_cost_of_case(row) && ns > 0.0 && ns.is_finite()).then_some((&row.case.primitive, case, cost))
 }
 
-/// Standard deviation of the cost over runs, relative: what this run does not know, and by how much runs differ. The
-/// interval to quote holds the second twice, once for the other run (see `compare/ratio.rs`).
+/// Relative standard deviation of the cost over runs: the uncertainty of this run and the difference between runs. The
+/// quoted interval contains the difference between runs twice, once for the other run (see `compare/ratio.rs`).
 fn deviation(row: &Row) -> Option<f64> {
     let (ns, quoted, within) = (row.ns?.value(), row.ns_with_allowance()?, row.ns_within?);
     let variance = |interval: Interval| (interval.half_width() / Level::P95.z / ns.abs()).powi(2);
@@ -83,18 +83,19 @@ fn hash_of_instructions(evidence: &str) -> u64 {
     hasher.finish()
 }
 
-/// The share of the time of the CPUs.
+/// The share of CPU time that the hypervisor took.
 fn stolen(data: &RunData) -> Option<f64> {
     data.run.sessions.iter().filter_map(|session| Some(session.stolen.as_ref()?.share)).reduce(f64::max)
 }
 
-/// The load average before the run, for each CPU.
+/// The load average per CPU before the run.
 fn load(data: &RunData) -> Option<f64> {
     let load = data.run.sessions.iter().filter_map(|session| session.load_start).reduce(f64::max)?;
     Some(load / f64::from(data.run.machine.cpu.hardware_threads.max(1)))
 }
 
-/// The share of samples that an active hardware thread of the same core disturbed: the mean over the rows that say it.
+/// The share of samples that an active hardware thread of the same core disturbed: the mean over the rows that record
+/// it.
 fn interference(data: &RunData) -> Option<f64> {
     let details = data.details.values().flatten().filter(|detail| detail.name == Detail::SMT_INTERFERENCE);
     let shares = details.map(|detail| detail.value).chain(data.rows.iter().filter_map(|row| row.beside_share));

@@ -1,4 +1,4 @@
-//! The page of a fleet: the nodes that differ, and a heat map of primitives and nodes. One file without scripts.
+//! The fleet page: the nodes that differ, and a heat map of primitives and nodes. One file without scripts.
 
 use syncscope_report::page::{document, escape};
 
@@ -8,8 +8,8 @@ use super::{ExaminedFleet, FleetCell, FleetNode};
 const TEMPLATE: &str = include_str!("../../assets/fleet.html");
 const STYLE: &str = include_str!("../../assets/fleet.css");
 
-/// The page. `pages` are the addresses of the nodes' own pages, relative to this one, in the order of the nodes; `None` where
-/// there is none.
+/// Renders the page. `pages` are the addresses of the nodes' own pages, relative to this one, in the order of the
+/// nodes; `None` for a node without a page.
 pub fn render(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     let title = format!("A fleet of {} nodes", fleet.nodes.len());
     document(TEMPLATE, &title, STYLE, |placeholder| match placeholder {
@@ -58,14 +58,14 @@ fn differ(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     )
 }
 
-/// Texts as a list.
+/// A list of texts.
 fn list(texts: impl Iterator<Item = String>) -> String {
     let item = |text: String| format!("<li>{}</li>", escape(&text));
     format!("<ul>{}</ul>", texts.map(item).collect::<String>())
 }
 
-/// A line for each primitive and a column for each node. Those that certainly differ come first: of a hundred primitives and a
-/// thousand nodes a window shows a part.
+/// The heat map: a line per primitive and a column per node, those that certainly differ first, because a window shows
+/// only a part of a hundred primitives and a thousand nodes.
 fn map(fleet: &ExaminedFleet, pages: &[Option<String>]) -> String {
     let differs = |primitive: usize| fleet.nodes.iter().any(|node| node.outlying().any(|(at, _)| at == primitive));
     let nodes = first_where(fleet.nodes.len(), |at| fleet.nodes[at].is_outlier());
@@ -88,7 +88,7 @@ fn first_where(count: usize, is_first: impl Fn(usize) -> bool) -> Vec<usize> {
     [first, others].concat()
 }
 
-/// A cell. A thousand nodes have a hundred thousand of them: only those beyond the threshold have text.
+/// A cell of the map. A thousand nodes have a hundred thousand cells, so only cells beyond the threshold have text.
 fn cell(fleet: &ExaminedFleet, node: &FleetNode, primitive: usize) -> String {
     let Some(cell) = node.cells[primitive].as_ref() else { return "<td class=none>".to_owned() };
     let FleetCell { ratio, low, high, .. } = cell;
@@ -139,7 +139,7 @@ mod tests {
         assert!(!html.contains("unknown placeholder") && html.contains("No node differs"));
     }
 
-    /// Of 101 columns about 50 fitted a window, and the only cell that differed stood behind them.
+    /// With 101 columns about 50 fitted in a window, and the only differing cell lay outside it.
     #[test]
     fn the_cell_that_differs_stands_in_the_first_line_and_column() {
         let mut fleet = fleet(40, 101);

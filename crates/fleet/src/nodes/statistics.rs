@@ -9,17 +9,17 @@ use syncscope_report::{Change, error_of_intervals, rejected, sets};
 use super::FleetCell;
 use super::node::{Cost, Node};
 
-/// What runs of one node differ by counts for so many degrees of freedom.
+/// The degrees of freedom with which the known difference between runs of one node counts.
 const PRIOR_DEGREES: f64 = 4.0;
 
-/// The standard deviation of a normal distribution with this median absolute deviation is so many times as large.
+/// The ratio of a normal distribution's standard deviation to its median absolute deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
-/// The efficiency of the median absolute deviation: n values determine the spread as 0.37 n do by the standard deviation
-/// (Rousseeuw and Croux, *Alternatives to the Median Absolute Deviation*, 1993).
+/// The efficiency of the median absolute deviation: n values determine the spread as well as 0.37 n values do by the
+/// standard deviation (Rousseeuw and Croux, *Alternatives to the Median Absolute Deviation*, 1993).
 const MAD_EFFICIENCY: f64 = 0.37;
 
-/// The deviation of a primitive of a node from the median of the fleet, as natural logarithms.
+/// The deviation of one primitive on one node from the median of the fleet, as natural logarithms.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Deviation {
     ns: f64,
@@ -48,7 +48,7 @@ impl Tested {
         Self { deviation, error, different, same: tail(limit - ns).max(tail(limit + ns)) }
     }
 
-    /// The cell with its verdict and the interval that decides it, so many standard errors to either side.
+    /// The cell with its verdict and the interval that decides it, `quantile` standard errors to either side.
     fn judged(&self, change: Change, quantile: f64) -> FleetCell {
         let (Deviation { ns, cycles, cases, .. }, half) = (self.deviation, quantile * self.error);
         let [ratio, low, high] = [ns, ns - half, ns + half].map(f64::exp);
@@ -58,11 +58,11 @@ impl Tested {
 
 /// The deviations of all nodes.
 pub(super) struct Statistics {
-    /// By node and primitive.
+    /// The deviations by node and primitive.
     deviations: Vec<Vec<Option<Deviation>>>,
     /// The spread of the nodes in each primitive.
     pub(super) spreads: Vec<Option<f64>>,
-    /// For each node the cases that most nodes have a figure for and this one has not.
+    /// For each node, the number of cases for which most nodes have a figure and this one has none.
     pub(super) missing: Vec<usize>,
 }
 
@@ -87,7 +87,8 @@ impl Statistics {
     /// The cells of all nodes with their verdicts.
     pub(super) fn cells(&self, threshold: f64) -> Vec<Vec<Option<FleetCell>>> {
         let spread_degrees = (self.deviations.len() as f64 - 1.0) * MAD_EFFICIENCY;
-        // A few nodes show their spread badly, and by luck it is zero: what runs differ by is known beforehand.
+        // A few nodes determine their spread badly, and it may be zero by chance; how much runs differ is known
+        // beforehand.
         let moderated = |primitive: usize| {
             let of_runs: Vec<f64> = self.deviations.iter().filter_map(|node| Some(node[primitive]?.of_run)).collect();
             let (of_runs, spread) = (median(&of_runs).unwrap_or(0.0), self.spreads[primitive].unwrap_or(0.0));
@@ -98,7 +99,7 @@ impl Statistics {
         let degrees = spreads.first().map_or(spread_degrees, |spread| spread.degrees);
         let cell = |(deviation, spread): (&Option<Deviation>, &Variance)| {
             let deviation = (*deviation)?;
-            // What runs of the node differ by is a part of what the nodes differ by: the larger one counts.
+            // The spread of the nodes includes the difference between a node's runs: the larger one counts.
             let error = deviation.of_run.max(spread.value.sqrt()).max(f64::MIN_POSITIVE);
             Some(Tested::of(deviation, error, degrees, threshold))
         };
@@ -108,13 +109,13 @@ impl Statistics {
     }
 }
 
-/// Gives each cell its verdict and its interval. Both are corrected for the number of cells: a cell differs if and only if its
-/// whole interval is beyond the threshold.
+/// Gives each cell its verdict and its interval, both corrected for the number of cells: a cell differs if and only if
+/// its whole interval is beyond the threshold.
 fn judged(cells: &[Vec<Option<Tested>>], degrees: f64) -> Vec<Vec<Option<FleetCell>>> {
     let tested: Vec<&Tested> = cells.iter().flatten().flatten().collect();
     let different = rejected(&tested.iter().map(|tested| tested.different).collect::<Vec<_>>());
     let same = rejected(&tested.iter().map(|tested| tested.same).collect::<Vec<_>>());
-    // "Same" consists of two tests, each of one side.
+    // "Same" consists of two one-sided tests.
     let of_different = student::quantile(error_of_intervals(&different) / 2.0, degrees);
     let of_same = student::quantile(error_of_intervals(&same), degrees);
     let mut verdicts = different.into_iter().zip(same);
@@ -127,12 +128,12 @@ fn judged(cells: &[Vec<Option<Tested>>], degrees: f64) -> Vec<Vec<Option<FleetCe
     cells.iter().map(|node| node.iter().map(|cell| cell.as_ref().map(&mut verdict)).collect()).collect()
 }
 
-/// The fewest of so many nodes that are more than half of them.
+/// The smallest number of nodes that is more than half of `nodes`.
 pub(super) fn most_of(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-/// The medians of time and cycles over the nodes, as logarithms.
+/// The medians of time and cycles over the nodes, as natural logarithms.
 type TypicalCost = (f64, Option<f64>);
 
 /// The median costs of the cases that more than half of the nodes have.

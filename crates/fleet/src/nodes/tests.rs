@@ -1,4 +1,4 @@
-//! Fleets of invented nodes. The costs of a primitive move together from run to run, as on real machines.
+//! Fleets of simulated nodes. The costs of a primitive move together from run to run, as on real machines.
 
 use fastrand::Rng;
 use syncscope_core::machine::GpuState;
@@ -26,7 +26,7 @@ fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0
 }
 
-/// A run whose costs are `time(primitive)` times the usual, and whose cycles `cycles(primitive)` times.
+/// A run whose costs are the usual times `time(primitive)` and whose cycles are the usual times `cycles(primitive)`.
 fn run(name: &str, rng: &mut Rng, time: &dyn Fn(&str) -> f64, cycles: &dyn Fn(&str) -> f64) -> RunData {
     let mut rows = Vec::new();
     for (primitive, cost, effect) in PRIMITIVES {
@@ -53,7 +53,7 @@ fn usual(_: &str) -> f64 {
     1.0
 }
 
-/// A factor for the primitives that begin so.
+/// A factor for the primitives whose names begin with `start`.
 fn only(start: &'static str, factor: f64) -> impl Fn(&str) -> f64 {
     move |primitive| if primitive.starts_with(start) { factor } else { 1.0 }
 }
@@ -127,7 +127,7 @@ fn one_machine_many_times_has_no_outlier() {
         let runs: Vec<RunData> = (0..20).map(|at| run(&at.to_string(), &mut rng, &usual, &usual)).collect();
         let fleet = examine(&runs);
         assert_eq!(names(&fleet), [""; 0], "seed {seed}");
-        // Where runs differ by far less than the threshold, each node is certainly the same.
+        // Where runs differ by far less than the threshold, every node is certainly the same.
         for (primitive, spread) in fleet.spreads.iter().enumerate() {
             let is_same = |node: &FleetNode| node.cells[primitive].unwrap().change == Change::Same;
             assert!(
@@ -182,7 +182,8 @@ fn cases_that_only_one_node_lacks_are_counted_and_other_plans_are_no_outliers() 
     assert_eq!(names(&fleet), [""; 0]);
 }
 
-/// The rows know what runs differ by from few runs of few machines. On this machine runs differ by twice as much.
+/// The rows estimate from a few runs of a few machines how much runs differ. On this machine runs differ by twice as
+/// much.
 #[test]
 fn few_nodes_whose_runs_differ_by_more_than_their_rows_say_are_seldom_called_different() {
     const FLEETS: u64 = 100;
@@ -217,7 +218,7 @@ fn two_nodes_that_differ_a_little_do_not_hide_that_the_third_differs_much() {
     assert_eq!(names(&examine(&runs)), ["2"]);
 }
 
-/// Nodes from equal to twice as expensive.
+/// Seven equal nodes, and five at 0.90 to 1.10 times their cost.
 #[test]
 fn the_interval_of_a_cell_decides_its_verdict() {
     let mut rng = Rng::with_seed(8);

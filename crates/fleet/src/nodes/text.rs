@@ -1,4 +1,4 @@
-//! A fleet as text.
+//! Fleet reports as text.
 
 use serde_json::{Value, json};
 use syncscope_core::stats::median;
@@ -13,7 +13,7 @@ use super::{ExaminedFleet, FleetCell, FleetNode};
 /// The most lines of outliers that the terminal shows; the other formats have all of them.
 const MOST_OUTLIERS: usize = 40;
 
-/// For the terminal: the families, the nodes that differ, and the summary at the end.
+/// Text for the terminal: the families, the nodes that differ, and the summary at the end.
 pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
     let mut parts = vec![format!("Families\n{}", families(fleet).for_terminal(width))];
     if fleet.outliers().next().is_some() {
@@ -25,7 +25,7 @@ pub fn for_terminal(fleet: &ExaminedFleet, width: usize) -> String {
     parts.join("\n\n")
 }
 
-/// What the printed intervals stand for: they are those that decide.
+/// Explains the printed intervals, which decide the verdicts.
 pub fn about_intervals(fleet: &ExaminedFleet) -> String {
     let limit = 1.0 + fleet.threshold;
     let cells = cells(fleet).count();
@@ -37,7 +37,7 @@ pub fn about_intervals(fleet: &ExaminedFleet) -> String {
     )
 }
 
-/// As Markdown, with all nodes that differ.
+/// Markdown, with all nodes that differ.
 pub fn as_markdown(fleet: &ExaminedFleet) -> String {
     let mut parts = vec![format!("**{}**", summary(fleet)), families(fleet).as_markdown()];
     if fleet.outliers().next().is_some() {
@@ -47,7 +47,7 @@ pub fn as_markdown(fleet: &ExaminedFleet) -> String {
     parts.join("\n\n")
 }
 
-/// One line for each primitive of each node.
+/// CSV, one line for each primitive of each node.
 pub fn as_csv(fleet: &ExaminedFleet) -> String {
     let causes = |node: &FleetNode, cell: &FleetCell| cell.differs().then(|| node.causes.join("; "));
     Grid::of(cells(fleet))
@@ -64,7 +64,7 @@ pub fn as_csv(fleet: &ExaminedFleet) -> String {
         .as_csv()
 }
 
-/// All nodes with their primitives.
+/// JSON, all nodes with their primitives.
 pub fn as_json(fleet: &ExaminedFleet) -> String {
     let spread = |(primitive, spread)| json!({ "primitive": primitive, "spread": spread });
     let node = |node: &FleetNode| {
@@ -85,16 +85,15 @@ pub fn as_json(fleet: &ExaminedFleet) -> String {
     json_text(&value)
 }
 
-/// A cell with the name of its primitive.
+/// A cell as JSON, with the name of its primitive.
 fn named((primitive, cell): (&str, &FleetCell)) -> Value {
     let mut value = json!(cell);
     value["primitive"] = json!(primitive);
     value
 }
 
-/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 % (median over a primitive's cases)`, with
-/// `7 of 9 primitives` where the
-/// others are on too few nodes. A fleet without comparable cases gets another sentence.
+/// `200 nodes, 7 primitives: 5 nodes differ from the median node by more than 5 % (median over a primitive's cases)`,
+/// with `7 of 9 primitives` if two are on too few nodes. A fleet without comparable cases gets another sentence.
 pub fn summary(fleet: &ExaminedFleet) -> String {
     let (compared, nodes) = (fleet.compared(), fleet.nodes.len());
     if compared == 0 {
@@ -135,7 +134,8 @@ fn cells_of<'a>(fleet: &'a ExaminedFleet, node: &'a FleetNode) -> impl Iterator<
     named.filter_map(|(primitive, cell)| Some((primitive.as_str(), cell.as_ref()?)))
 }
 
-/// One line for each family of primitives: how many are compared, the median spread of the nodes, and the extremes of all nodes.
+/// One line per family: how many of its primitives are compared, the median spread of the nodes, and the extremes of
+/// all nodes.
 fn families(fleet: &ExaminedFleet) -> Grid {
     let family_of = |primitive: &str| primitive.rsplit_once('.').map_or(primitive, |(family, _)| family).to_owned();
     let named = fleet.primitives.iter().enumerate().map(|(at, primitive)| (family_of(primitive), at));
@@ -161,7 +161,7 @@ fn families(fleet: &ExaminedFleet) -> Grid {
         .grid()
 }
 
-/// The nodes that differ with their largest deviation, the node with the largest one first, and how many were left out.
+/// The nodes that differ, each with its largest deviation and in that order, and the number of nodes left out.
 fn outliers(fleet: &ExaminedFleet, most: usize) -> (Grid, usize) {
     let size = |cell: &FleetCell| cell.ratio.ln().abs();
     let largest = |node: &FleetNode| {
