@@ -1,7 +1,7 @@
-//! Figures of stored runs on other machines, for the rungs of the cost ladder: a reader sees how a machine compares.
+//! Figures of stored runs on other machines for the rungs of the cost ladder, which show readers how their machine compares.
 //!
-//! `assets/anchors.csv` holds them. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report anchors` makes the file of the runs in
-//! `results/`; without the variable, the same test says whether it is current.
+//! `assets/anchors.csv` holds the figures. `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report anchors` generates the file
+//! from the runs in `results/`; without the variable, the same test checks that the file is current.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
@@ -23,7 +23,7 @@ use syncscope_core::sets::{in_groups, unique};
 
 const TABLE: &str = include_str!("../../assets/anchors.csv");
 
-/// How much a figure is worth.
+/// How well a figure is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -31,26 +31,26 @@ enum Kind {
     Measured,
     /// A median of single operations, without an interval.
     Median,
-    /// A figure of others, without an interval.
+    /// Another publication's figure, without an interval.
     Published,
 }
 
-/// What a stored run has on a rung: one line of the table.
+/// A stored run's figure for a rung: one line of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Anchor {
     /// The folder of the run, and when it started.
     run: String,
     started: String,
-    /// What executed the case.
+    /// The hardware that executed the case.
     hardware: String,
     /// The id of the rung.
     rung: String,
     primitive: String,
     /// Threads, blocks and devices, in words.
     size: String,
-    /// Whose cost it is; empty where a run does not say it.
+    /// The actor whose cost it is; empty where a run does not say.
     actor: Option<Actor>,
-    /// What the evidence names; empty where a run does not say it.
+    /// The instructions that the evidence names; empty where a run does not say.
     evidence: String,
     kind: Kind,
     is_noisy: bool,
@@ -66,11 +66,11 @@ impl Anchor {
 }
 
 static ANCHORS: LazyLock<Vec<Anchor>> = LazyLock::new(|| {
-    // A test reads every line.
+    // A test checks that every line can be read.
     csv::Reader::from_reader(TABLE.as_bytes()).deserialize().filter_map(Result::ok).collect()
 });
 
-/// A mark behind a rung.
+/// A mark on a rung's line for another machine's figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Mark {
     /// The cost in ns.
@@ -83,7 +83,7 @@ pub(crate) struct Mark {
     pub(crate) tip: String,
 }
 
-/// What executes the case of a row, with the hypervisor beneath CPUs.
+/// The hardware that executes a row's case, with the hypervisor for CPUs.
 fn hardware(data: &RunData, row: &Row) -> String {
     let machine = &data.run.machine;
     let name = naming::hardware(machine, &row.case);
@@ -93,20 +93,19 @@ fn hardware(data: &RunData, row: &Row) -> String {
     }
 }
 
-/// The stored figures for a rung that are comparable with the selected row: of one size, those with an interval of the same kind of
-/// thread, and those of one primitive only where both executed the same instructions. Each hardware has one, the one with the
-/// narrowest interval. The run itself is no anchor.
-/// The order is that of the table.
+/// The stored figures for a rung that are comparable with the selected row. They have the same size. Those with an interval
+/// are costs of the same actor, and those of the same primitive executed the same instructions. Each hardware has one
+/// figure, the one with the narrowest interval, and the run itself has none. The order is the table's.
 pub(crate) fn behind(rung: &Rung, data: &RunData, selected: &Selected) -> Vec<Mark> {
     let Some(row) = data.rows.get(selected.row) else { return Vec::new() };
     let of_hardware = in_groups(comparable(rung, data, row).map(|anchor| (&anchor.hardware, anchor)));
     of_hardware.into_iter().map(|(_, anchors)| mark(anchors[0])).collect()
 }
 
-/// The machines of these figures, by name: the ticks alone do not say it.
+/// The names of the machines behind these figures, which the ticks alone do not show.
 pub(crate) fn in_words(marks: &[Mark]) -> Option<String> {
     let machines = unique(marks.iter().map(|mark| mark.machine.as_str()));
-    // A launch names the CPU and the device, which stand alone, too.
+    // A launch names both CPU and device; those are also listed by themselves.
     let is_part = |name: &str| !machines.iter().any(|other| name.ends_with(&format!(", {other}")));
     let names = |certain: bool| {
         let has = |name: &str| marks.iter().any(|mark| mark.machine == name && mark.certain == certain);
@@ -140,11 +139,11 @@ fn comparable<'a>(rung: &'a Rung, data: &'a RunData, row: &'a Row) -> impl Itera
     })
 }
 
-/// A third of a cycle at 3 GHz. Less is noise of a figure that has no interval.
+/// A third of a cycle at 3 GHz. A smaller figure without an interval is noise.
 const PLAUSIBLE_NS: f64 = 0.1;
 
-/// What changed on this hardware, in sentences: the rungs of the ladder against stored runs on hardware of the same name.
-/// Both intervals are those for another run. `None` where no stored run has one of the rungs.
+/// Says what changed on this hardware: the rungs of the ladder against stored runs on hardware of the same name, both with
+/// their intervals for another run. `None` if no stored run has one of the rungs.
 pub(crate) fn against_equal_hardware(data: &RunData) -> Option<String> {
     let found = pairs_on_equal_hardware(data);
     let hardware: BTreeSet<&str> = found.iter().map(|pair| pair.anchor.hardware.as_str()).collect();
@@ -211,25 +210,27 @@ fn pairs_on_equal_hardware(data: &RunData) -> Vec<Pair<'_>> {
         Some(Pair { rung, row, own, anchor, stored: certain_cost(anchor.ns, anchor.interval()?)? })
     };
     let mut pairs: Vec<Pair<'_>> = LADDER.iter().filter_map(pair).collect();
-    // Two rungs may select one row.
+    // Two rungs may select the same row.
     let mut rows = HashSet::new();
     pairs.retain(|pair| rows.insert(std::ptr::from_ref(pair.row)));
     pairs
 }
 
-/// A cost of which this interval for another run says all.
+/// A cost that its interval for another run describes completely.
 fn certain_cost(ns: f64, quoted: Interval) -> Option<UncertainCost> {
     const MANY_BLOCKS: f64 = 1e6;
     UncertainCost::of_interval(ns, quoted, MANY_BLOCKS)
 }
 
-/// Versions of syncscope differ in whose cost a row has. One thread is every actor, and a figure without an interval is a hint.
+/// Whether both figures are costs of the same actor, on which versions of syncscope differ. A single thread is every actor,
+/// and a figure without an interval is only a hint.
 fn has_same_actor(anchor: &Anchor, row: &Row) -> bool {
     let is_exempt = anchor.kind != Kind::Measured || row.case.has_one_thread();
     is_exempt || anchor.actor.zip(row.actor).is_none_or(|(stored, own)| stored == own)
 }
 
-/// Versions of syncscope compile some primitives otherwise, and so do other architectures.
+/// Whether both executed the same instructions. Versions of syncscope compile some primitives differently, and so do
+/// architectures.
 fn has_same_code(anchor: &Anchor, row: &Row) -> bool {
     let own = row.evidence.as_deref().unwrap_or_default();
     anchor.primitive != row.case.primitive
@@ -238,13 +239,14 @@ fn has_same_code(anchor: &Anchor, row: &Row) -> bool {
         || code(own) == code(&anchor.evidence)
 }
 
-/// The instructions of an evidence, and whether the baseline has them, too: what surrounds a primitive is a part of its figure.
+/// The instructions that an evidence names, and whether the baseline has them, too: the surrounding code is part of a
+/// primitive's figure.
 fn code(evidence: &str) -> (BTreeSet<Vec<&str>>, bool) {
     (instructions(evidence), !evidence.contains(" 0/"))
 }
 
-/// Whether all stored runs execute the same instructions for the primitive of this anchor. Where they do not, a figure without
-/// evidence may be of something else.
+/// Whether all stored runs execute the same instructions for the primitive of this anchor. If not, a figure without evidence
+/// may belong to other code.
 fn has_one_code(anchor: &Anchor) -> bool {
     let like = ANCHORS.iter().filter(|other| {
         (&other.rung, &other.primitive) == (&anchor.rung, &anchor.primitive) && !other.evidence.is_empty()
@@ -276,7 +278,7 @@ mod tests {
     use syncscope_core::machine::GpuMachine;
     use syncscope_core::{Case, Nanoseconds, Verdict};
 
-    /// How many runs on one hardware the table has for a rung: the run of a page may be one of them.
+    /// The number of runs on one hardware that the table keeps for a rung, since the run of a page may be one of them.
     const RUNS_OF_HARDWARE: usize = 2;
 
     fn anchor(rung: &Rung, data: &RunData) -> Option<Anchor> {
@@ -317,7 +319,8 @@ mod tests {
         runs.filter(|data| !data.rows.is_empty()).collect()
     }
 
-    /// The table of the stored runs: of each hardware, size and actor the runs with the narrowest intervals, those without one last.
+    /// The table of the stored runs: for each hardware, size and actor the runs with the narrowest intervals; those without
+    /// an interval come last.
     fn table() -> String {
         let runs = stored();
         let mut kept: Vec<Anchor> = Vec::new();
@@ -399,7 +402,7 @@ mod tests {
         assert!(!found.is_empty() && found.iter().all(|mark| mark.tip.contains(", 16 threads;")), "{found:?}");
     }
 
-    /// A mean over all threads is no figure of the slowest of them.
+    /// A mean over all threads cannot be compared with the cost of the slowest thread.
     #[test]
     fn costs_of_other_actors_are_no_anchor() {
         let measured = || ANCHORS.iter().filter(|one| one.kind == Kind::Measured && one.size.ends_with(" threads"));

@@ -1,4 +1,4 @@
-//! Two runs side by side, as tables and sentences: what the terminal, Markdown and the page show of a comparison.
+//! The tables and sentences that the terminal, Markdown and the page show of a comparison of two runs.
 
 use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Row, Verdict};
@@ -51,7 +51,7 @@ pub(crate) fn summary(comparison: &Comparison<'_>) -> String {
     format!("of the {} common cases, {}{only}", grouped(all), naming::enumeration(&parts))
 }
 
-/// The clocks of the cores, where both runs measured them.
+/// Compares the clocks of the cores, if both runs measured them.
 pub(crate) fn clocks(comparison: &Comparison<'_>) -> Option<String> {
     let of_cpu = comparison.cases.iter().filter(|case| case.a.case.domain_and_family().0 == "cpu");
     let both: Vec<(f64, f64)> =
@@ -61,7 +61,7 @@ pub(crate) fn clocks(comparison: &Comparison<'_>) -> Option<String> {
     Some(format!("cores run at {} in A and {} in B", ghz(&a)?, ghz(&b)?))
 }
 
-/// `None` where nothing differs.
+/// The table of differences between the runs; `None` if nothing differs.
 pub(crate) fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
     let grid = Grid::of(&comparison.differences)
         .text("what", |one| one.what.clone())
@@ -92,15 +92,15 @@ pub(crate) fn families(comparison: &Comparison<'_>) -> Grid {
 pub(crate) struct Changes {
     /// `Slower in B: 74 cases`.
     pub(crate) title: String,
-    /// Which of them is first, as a part of a sentence.
+    /// Which change is first, as part of a sentence.
     pub(crate) order: String,
-    /// As many of them as are shown.
+    /// The changes that are shown.
     pub(crate) grid: Grid,
-    /// The number of those that are not shown.
+    /// The number of changes that are not shown.
     pub(crate) left_out: usize,
 }
 
-/// What is slower, then what is faster, at most `most` of each. A direction without a case is left out.
+/// The slower cases, then the faster ones, at most `most` of each. A direction without a case is left out.
 pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
     let direction = |change: Change, first: &str| {
         let of_change = || comparison.cases.iter().filter(move |case| case.change == change);
@@ -118,7 +118,7 @@ pub(crate) fn directions(comparison: &Comparison<'_>, most: usize) -> Vec<Change
     slower.into_iter().chain(direction(Change::Faster, "upper end of the interval, smallest")).collect()
 }
 
-/// The cases that are undecided, and those that are the same, at most `most` of each, with the change that would have been seen.
+/// The undecided and the unchanged cases, at most `most` of each, with the smallest change that would have been seen.
 pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes> {
     let of = |change: Change, title: &str| {
         let mut cases: Vec<_> = comparison.cases.iter().filter(|case| case.change == change).collect();
@@ -135,7 +135,7 @@ pub(crate) fn unchanged(comparison: &Comparison<'_>, most: usize) -> Vec<Changes
     [of(Change::Undecided, "Undecided"), of(Change::Same, &same)].into_iter().flatten().collect()
 }
 
-/// What the printed intervals mean, where they do not decide by themselves.
+/// Explains the printed intervals where they do not decide by themselves.
 pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> Option<String> {
     let tested = comparison.cases.iter().filter(|case| case.p_value.is_some()).count();
     let is_changed = comparison.count(Change::Slower) + comparison.count(Change::Faster) > 0;
@@ -160,7 +160,7 @@ pub(crate) fn about_intervals(comparison: &Comparison<'_>) -> Option<String> {
     joined([several, one_sided], " ")
 }
 
-/// A line for each case; of those that did not change, with the change that would have been seen.
+/// A table with a line for each case. Unchanged cases show the smallest change that would have been seen.
 fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool) -> Grid {
     let remark = |case: &ComparedCase<'_>| {
         Some(case.remark(IN_RUNS)).filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(" ({text})"))
@@ -179,12 +179,12 @@ fn rows_of<'a>(cases: impl Iterator<Item = &'a ComparedCase<'a>>, is_open: bool)
         .grid()
 }
 
-/// The ratio of two figures; there is none of bounds alone.
+/// The ratio of two figures; `None` if either has only bounds.
 pub(crate) fn ratio(case: &ComparedCase<'_>) -> Option<f64> {
     case.ratio.filter(|_| bounds_alone(case.a).is_none() && bounds_alone(case.b).is_none())
 }
 
-/// What a noisy row has where its interval is too wide for a figure.
+/// The interval of a noisy row that is too wide for a figure.
 fn bounds_alone(row: &Row) -> Option<Interval> {
     row.ns_interval.filter(|_| matches!(row.verdict, Verdict::Noisy(_)) && !reading::has_figure(row))
 }

@@ -1,4 +1,4 @@
-//! What rows say of a statement, and what becomes of a published claim.
+//! The outcome of a statement that rows test, such as a published claim.
 
 use std::fmt::Display;
 
@@ -34,13 +34,13 @@ impl Paper {
     }
 }
 
-/// What the rows of a run make certain of a statement.
+/// What the rows of a run establish about a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Truth {
-    /// It holds.
+    /// The statement holds.
     Holds,
-    /// It does not hold.
+    /// The statement does not hold.
     #[serde(rename = "does_not_hold")]
     Fails,
     /// The rows do not decide it, or the run lacks them.
@@ -48,7 +48,7 @@ pub enum Truth {
 }
 
 impl Truth {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Self; 3] = [Self::Holds, Self::Fails, Self::Open];
 
     /// The words for people.
@@ -60,7 +60,7 @@ impl Truth {
         }
     }
 
-    /// Of a statement that is certain, or whose opposite is.
+    /// The verdict on a statement that is certain, or whose opposite is.
     pub const fn of(is_certain: bool, is_refuted: bool) -> Self {
         match (is_certain, is_refuted) {
             (true, _) => Self::Holds,
@@ -75,18 +75,18 @@ impl Truth {
 pub struct Outcome {
     /// The verdict.
     pub verdict: Truth,
-    /// The figures in a sentence; of an open claim also the reason.
+    /// The figures in a sentence, and the reason if the claim is open.
     pub sentence: String,
-    /// The rows, as indices among those of the run, the ones that the sentence names first. Empty where the run lacks what the
-    /// claim needs, and for tables of published experiments.
+    /// The indices of the rows in the run, the ones that the sentence names first. Empty if the run lacks what the claim
+    /// needs, and for tables of published experiments.
     pub rows: Vec<usize>,
-    /// What the figures were measured with, in a sentence of its own; other statements may hold with the same.
+    /// What the figures were measured with, in a separate sentence that other statements may share.
     #[serde(skip)]
     pub(crate) measured_with: Option<String>,
-    /// The figure that says most, as a heading; empty where the sentence has none.
+    /// The most telling figure, as a heading; empty if the sentence has none.
     #[serde(skip)]
     pub(crate) headline: String,
-    /// Where the first of several sentences ends; `None` for one.
+    /// The end of the first of several sentences; `None` if there is only one.
     #[serde(skip)]
     pub(crate) first_ends: Option<usize>,
 }
@@ -97,13 +97,13 @@ impl Outcome {
         Self { verdict, sentence, rows: Vec::new(), measured_with: None, headline: String::new(), first_ends: None }
     }
 
-    /// With the figure of the sentence that says most.
+    /// Sets the heading to the sentence's most telling figure.
     #[must_use]
     pub fn headed(self, figure: impl Display) -> Self {
         Self { headline: figure::heading(figure), ..self }
     }
 
-    /// With more sentences after the first one.
+    /// Adds sentences after the first one.
     #[must_use]
     pub(super) fn followed_by(self, more: impl IntoIterator<Item = String>) -> Self {
         more.into_iter().fold(self, |all, one| {
@@ -112,19 +112,19 @@ impl Outcome {
         })
     }
 
-    /// With these words around the sentence.
+    /// Puts these words around the sentence.
     pub(super) fn within(self, before: &str, after: &str) -> Self {
         let first_ends = self.first_ends.map(|end| before.len() + end);
         Self { sentence: format!("{before}{}{after}", self.sentence), first_ends, ..self }
     }
 
-    /// The first sentence, and the others; of a text that begins with this outcome.
+    /// Splits a text that begins with this outcome into the first sentence and the others.
     pub(super) fn first_apart(&self, text: &str) -> [String; 2] {
         let (first, others) = text.split_at(self.first_ends.unwrap_or(self.sentence.len()));
         [first.to_owned(), others.trim_start().to_owned()]
     }
 
-    /// With the rows that it rests on.
+    /// Sets the rows that the outcome rests on.
     pub(crate) fn on(self, rows: Vec<usize>) -> Self {
         Self { rows, ..self }
     }
@@ -134,12 +134,12 @@ impl Outcome {
         joined([Some(&*self.sentence), self.measured_with.as_deref()], " ").unwrap_or_default()
     }
 
-    /// A sentence that these rows make certain.
+    /// A statement that these rows establish.
     pub(super) fn holds(sentence: String, rows: impl IntoIterator<Item = usize>) -> Self {
         Self::of(Truth::Holds, sentence).on(rows.into_iter().collect())
     }
 
-    /// The question that these rows, if there are any, leave open.
+    /// The question that these rows leave open; `None` if there are no rows.
     pub(super) fn open_of<T>(rows: &[T], question: &str) -> Option<Self> {
         (!rows.is_empty()).then(|| Self::open(question.to_owned()))
     }
@@ -156,7 +156,7 @@ impl From<Option<bool>> for Truth {
     }
 }
 
-/// A claim and what became of it on a run.
+/// A claim and its outcome on a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The name of the claim in files.
@@ -168,7 +168,7 @@ pub struct Finding {
     pub place: String,
     /// What the paper says.
     pub text: String,
-    /// What became of it.
+    /// The outcome on the run.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Whether the run has the rows or tables that the claim needs.

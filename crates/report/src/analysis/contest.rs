@@ -14,8 +14,8 @@
 //! [`cheapest_machines`] judges rows of several machines by their shown intervals. [`alike`] makes sure that only like is compared
 //! with like; no cost is called lower than another without it.
 //!
-//! The winner's interval overlaps none of the others', of which there are at most about ten: for two rows that is a test at
-//! half a percent, hence a test at five percent among ten.
+//! The winner's interval overlaps none of the others, of which there are at most about ten. For two rows that is a test at
+//! 0.5 %, hence a test at 5 % among ten.
 
 pub(crate) mod alike;
 mod known;
@@ -37,7 +37,7 @@ pub(crate) use alike::Comparison;
 pub use known::Ratio;
 pub(crate) use known::{Basis, Known};
 
-/// What a program would take: the primitive, and its variant where the catalogue says that variants are designs.
+/// The name of what a program would use: the primitive, with its variant where the catalogue says that variants are designs.
 pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {
     let name = short_name(&case.primitive);
     match &case.group {
@@ -46,7 +46,7 @@ pub(crate) fn design(catalogue: &Catalogue, case: &Case) -> String {
     }
 }
 
-/// The same where room is short: the variant alone.
+/// The short name of a design: the variant alone.
 pub(crate) fn short_design(catalogue: &Catalogue, case: &Case) -> String {
     match &case.group {
         Some(group) if has_designs(catalogue, case) => match group.number_of("cluster #") {
@@ -65,7 +65,7 @@ pub(crate) fn has_role(data: &RunData, case: &Case, role: Role) -> bool {
     data.catalogue.facts(&case.primitive).is_some_and(|facts| facts.role == role)
 }
 
-/// Whether a case is a barrier that gives up the order of memory accesses: it is no replacement for one that keeps it.
+/// Whether a case is a barrier that gives up the order of memory accesses, and so cannot replace one that keeps it.
 pub(crate) fn is_relaxed(data: &RunData, case: &Case) -> bool {
     let is_barrier = |role| matches!(role, Role::ClusterBarrier | Role::GridBarrier | Role::DeviceBarrier);
     let facts = data.catalogue.facts(&case.primitive);
@@ -77,13 +77,13 @@ pub(crate) fn is_absent(row: &Row) -> bool {
     matches!(row.verdict, Verdict::Skipped(_) | Verdict::Elided(_))
 }
 
-/// Whether a row exists in its default form and is of no group.
+/// Whether a row exists, has its default form and belongs to no group.
 pub(crate) fn is_plain(row: &Row) -> bool {
     row.case.form.is_none() && row.case.group.is_none() && !is_absent(row)
 }
 
-/// Whether a row competes with others of its role: its case exists, has the default form and no work, orders memory,
-/// and ran on no CPUs of a study. Launching on several devices by one driver call makes no other barrier.
+/// Whether a row competes with others of its role: its case exists, has the default form and no work, orders memory, and did
+/// not run on the CPUs of a study. Launching on several devices with one driver call does not make another barrier.
 pub(crate) fn takes_part(data: &RunData, row: &Row, role: Role) -> bool {
     has_role(data, &row.case, role)
         && row.case.form.is_none()
@@ -94,8 +94,8 @@ pub(crate) fn takes_part(data: &RunData, row: &Row, role: Role) -> bool {
         && !matches!(row.case.placement, Some(Placement::List(_)))
 }
 
-/// What remains of a case where primitives and their designs are compared. A group that is no design is a parameter, such as
-/// the CPUs of a pair.
+/// The part of a case that primitives and designs must share to be compared. A group that is not a design is a parameter,
+/// such as the CPUs of a pair.
 fn shape(catalogue: &Catalogue, case: &Case) -> Case {
     let group = case.group.clone().filter(|_| !has_designs(catalogue, case));
     Case { primitive: String::new(), group, ..case.clone() }
@@ -120,14 +120,14 @@ impl Size {
 pub(crate) struct Peers<'a> {
     data: &'a RunData,
     role: Role,
-    /// The case of the first one.
+    /// The case of the first peer.
     pub(crate) like: &'a Case,
     shapes: Shapes<'a>,
 }
 
 impl<'a> Peers<'a> {
-    /// The usual rows that fit: of teams that fit the CPUs, of the smallest or largest size, with the most designs, and of the
-    /// usual type and placement. Everything that compares primitives of a role takes these.
+    /// The usual rows that fit: from teams that fit the CPUs, of the smallest or largest size, with the most designs, and of
+    /// the usual type and placement. Everything that compares primitives of a role uses these.
     pub(crate) fn of(data: &'a RunData, role: Role, fits: impl Fn(&Case) -> bool, size: Size) -> Option<Self> {
         let machine = MachineSize::of(&data.run.machine);
         let is_one = |row: &Row| takes_part(data, row, role) && fits(&row.case);
@@ -141,14 +141,14 @@ impl<'a> Peers<'a> {
         usual.map(|(_, rows)| Self { data, role, like: data.case(rows[0]), shapes: Shapes::of(data, role) })
     }
 
-    /// The peers with this many CPU threads; without a number, with the most that fit the CPUs.
+    /// The peers with this many CPU threads or, without a number, with the most threads that fit the CPUs.
     pub(crate) fn of_team(data: &'a RunData, role: Role, threads: Option<u32>, least: u32) -> Option<Self> {
         let machine = MachineSize::of(&data.run.machine);
         let fits = |case: &Case| machine.is_asked(case, threads) && case.threads.unwrap_or(1) >= least;
         Self::of(data, role, fits, Size::Most)
     }
 
-    /// The rows of the same role that differ from these in the number of threads, too.
+    /// The rows of the same role that may also differ from these in the number of threads.
     pub(crate) fn with_other_teams(&self) -> Vec<usize> {
         let key = |case: &Case| Case { threads: None, ..shape(&self.data.catalogue, case) };
         let own = key(self.like);
@@ -165,8 +165,7 @@ impl<'a> Peers<'a> {
     }
 }
 
-/// The rows of a role by what remains of their cases where primitives are compared. A run has as many contests of a role as these
-/// shapes, and none of them looks at the rows of the others.
+/// The rows of a role, grouped by shape. Each shape is a contest of its own and never looks at the rows of the others.
 #[derive(Debug)]
 struct Shapes<'a> {
     data: &'a RunData,
@@ -183,7 +182,8 @@ impl<'a> Shapes<'a> {
         Self { data, role, rows, primitives }
     }
 
-    /// The rows whose cases are like this one. Cases that do not exist, and primitives that the compiler removes, take no part.
+    /// The contest of the rows whose cases are like this one. Cases that do not exist and primitives that the compiler
+    /// removes take no part.
     fn contest(&self, like: &Case, basis: Basis) -> Contest<'a> {
         let of_shape = self.rows.get(&shape(&self.data.catalogue, like)).map_or(&[][..], Vec::as_slice);
         let by_primitive = sets(of_shape.iter().map(|index| (self.data.case(*index).primitive.as_str(), *index)));
@@ -219,10 +219,10 @@ pub(crate) fn cheapest_rows(data: &RunData) -> Vec<&Row> {
     CHOICES.into_iter().flat_map(of_role).collect()
 }
 
-/// One that takes part.
+/// A row that takes part in a contest.
 #[derive(Debug, Clone)]
 pub(crate) struct Entrant<'a> {
-    /// Its design, or what else a sentence calls it.
+    /// Its design, or another name that a sentence uses.
     pub(crate) name: String,
     /// The index of its row.
     pub(crate) index: usize,
@@ -236,19 +236,20 @@ impl<'a> Entrant<'a> {
     }
 }
 
-/// Rows that are compared, by the costs of the same kind of thread.
+/// Rows that are compared by the costs of the same kind of thread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Contest<'a> {
     entrants: Vec<Entrant<'a>>,
     /// What the run has yet to measure.
     pending: Vec<String>,
-    /// Primitives of the role that the run was not to measure: its preset, its globs or its age leave them out.
+    /// The number of the role's primitives that the run did not plan to measure: its preset, its globs or its age leave them
+    /// out.
     pub(crate) left_out: usize,
 }
 
 impl<'a> Contest<'a> {
-    /// A contest of these rows and of what the run has yet to measure. An entrant without the cost of the thread that
-    /// decides counts as unknown.
+    /// A contest of these rows, with what the run has yet to measure. If the costs are not of one kind of thread, an entrant
+    /// without the deciding cost counts as unknown.
     pub(crate) fn of(mut entrants: Vec<Entrant<'a>>, pending: Vec<String>) -> Self {
         let known: Vec<Known<'a>> = entrants.iter().filter_map(|one| one.known).collect();
         if !alike::has_one_actor(&known) {
@@ -259,20 +260,20 @@ impl<'a> Contest<'a> {
         Self { entrants, pending, ..Self::default() }
     }
 
-    /// The rows of this role whose cases are like this one. Cases that do not exist, and primitives that the compiler removes,
-    /// take no part.
+    /// The contest of the rows of this role whose cases are like this one. Cases that do not exist and primitives that the
+    /// compiler removes take no part.
     pub(crate) fn like(data: &'a RunData, role: Role, like: &Case, basis: Basis) -> Self {
         Shapes::of(data, role).contest(like, basis)
     }
 
-    /// Both together.
+    /// Joins two contests.
     pub(crate) fn with(self, other: Self) -> Self {
         let left_out = self.left_out + other.left_out;
         let (entrants, pending) = ([self.entrants, other.entrants].concat(), [self.pending, other.pending].concat());
         Self { left_out, ..Self::of(entrants, pending) }
     }
 
-    /// The same under other names.
+    /// Renames the entrants.
     pub(crate) fn named(mut self, name: impl Fn(&str) -> String) -> Self {
         for one in &mut self.entrants {
             one.name = name(&one.name);
@@ -300,7 +301,7 @@ impl<'a> Contest<'a> {
         self.known().map(|(_, known)| known.index)
     }
 
-    /// The lowest cost among the rows that may be the cheapest.
+    /// The row with the lowest cost among those that may be the cheapest.
     pub(crate) fn best(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
         self.undercut_by_none().min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     }
@@ -310,18 +311,18 @@ impl<'a> Contest<'a> {
         self.known().filter(|(_, one)| !self.known().any(|(_, other)| other.is_below(one)))
     }
 
-    /// Of the rows that may be the cheapest, the one with the lowest cost that may be written.
+    /// The row with the lowest cost that may be written, among those that may be the cheapest.
     pub(crate) fn least(&self) -> Option<(&Entrant<'a>, Known<'a>)> {
         self.undercut_by_none().filter(|(_, one)| one.is_written()).min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     }
 
-    /// Whether this cost is certainly below all entrants, none of them unknown or yet to be measured.
+    /// Whether this cost is certainly below all entrants, with none of them unknown or yet to be measured.
     pub(crate) fn is_above(&self, one: &Known<'a>) -> bool {
         let is_below = |other: &Entrant<'a>| one.across(other.known?).map(|both| both.is_certain());
         self.pending.is_empty() && self.entrants.iter().all(|other| is_below(other) == Some(true))
     }
 
-    /// All that take part.
+    /// All entrants.
     pub(crate) fn entrants(&self) -> impl Iterator<Item = &Entrant<'a>> {
         self.entrants.iter()
     }
@@ -339,7 +340,7 @@ impl<'a> Contest<'a> {
         std::iter::once(best).chain(others).collect()
     }
 
-    /// The designs that may be the cheapest, the best first; none where no cost is known.
+    /// The designs that may be the cheapest, the best first; empty if no cost is known.
     pub(crate) fn candidates(&self) -> Vec<String> {
         distinct(self.contenders())
     }
@@ -360,7 +361,7 @@ impl<'a> Contest<'a> {
         }
         let Some((best, cost)) = self.best() else { return Some(Err(Open::NoNumber { names: designs, of })) };
         let contenders = self.contenders();
-        // Processes order costs that have no number.
+        // Processes can order costs even without a number.
         let is_open = |known: Known<'_>| !known.is_written() && known.row.run_to_run.is_none();
         let unknown = distinct(contenders.iter().copied().filter(|one| one.known.is_none_or(is_open)));
         let names = distinct(contenders.iter().copied());
@@ -387,7 +388,7 @@ impl<'a> Contest<'a> {
         rivals
     }
 
-    /// What the cheapest one is: `cheapest lock`, or `cheapest of the 2 measured locks` where others have no row.
+    /// Names the winner's title: `cheapest lock`, or `cheapest of the 2 measured locks` if others have no row.
     pub(crate) fn cheapest(&self, noun: &str) -> String {
         match self.left_out {
             0 => format!("cheapest {noun}"),
@@ -401,7 +402,7 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// The designs of these, each once.
+/// The designs of these entrants, each once.
 fn distinct<'b, 'a: 'b>(entrants: impl IntoIterator<Item = &'b Entrant<'a>>) -> Vec<String> {
     let named = in_groups(entrants.into_iter().map(|one| (&one.name, one)));
     named.into_iter().map(|(name, _)| name.clone()).collect()
@@ -422,7 +423,8 @@ impl<'c, 'a> Win<'c, 'a> {
         rival.over(&self.cost)
     }
 
-    /// The cheapest rival whose cost may be written, or the cheapest: how many times it costs is known all the same.
+    /// The cheapest rival whose cost may be written, or else the cheapest one: its ratio to the winner is known
+    /// nevertheless.
     pub(crate) fn next(&self) -> Option<(&'c Entrant<'a>, Known<'a>)> {
         self.rivals.iter().find(|(_, rival)| rival.is_written()).or(self.rivals.first()).copied()
     }
@@ -438,13 +440,13 @@ impl<'c, 'a> Win<'c, 'a> {
 pub(crate) enum Open {
     /// These are not measured yet.
     Pending { names: Vec<String>, of: usize },
-    /// These have no number, and no processes order them: they may be the cheapest.
+    /// These have no number, and no processes order them, so each may be the cheapest.
     NoNumber { names: Vec<String>, of: usize },
     /// The intervals of these rows overlap; the others certainly cost more.
     Overlap { names: Vec<String>, others: usize, basis: Basis },
-    /// Processes that measured these rows do not tell their order; the others certainly cost more.
+    /// The processes that measured these rows do not decide their order; the others certainly cost more.
     Unordered { names: Vec<String>, others: usize },
-    /// These are no rivals: they differ in form or width.
+    /// These are not rivals, because they differ in form or width.
     Unlike(Vec<String>),
 }
 
@@ -492,7 +494,7 @@ impl fmt::Display for Open {
     }
 }
 
-/// What a machine has: a row whose cost may be written as a number, with an interval.
+/// A machine's row whose cost may be written as a number, with an interval.
 pub struct OnMachine<'a> {
     /// The index of the machine.
     machine: usize,
@@ -502,7 +504,7 @@ pub struct OnMachine<'a> {
 }
 
 impl<'a> OnMachine<'a> {
-    /// `None` where the row takes no part.
+    /// Enters a row; `None` if it takes no part.
     pub fn of(machine: usize, data: &'a RunData, index: usize) -> Option<Self> {
         let row = Known::of(data, index, Basis::Machine).filter(Known::has_figure)?.row;
         let blocks = measurement_blocks(row, data.details.get(&row.case.id()));
@@ -510,15 +512,15 @@ impl<'a> OnMachine<'a> {
         Some(Self { machine, row, hardware, cost: UncertainCost::of(row, blocks)? })
     }
 
-    /// Whether both cases are of one size, and of one primitive only where their loops are defined alike.
+    /// Whether both cases have one size and, if they are of the same primitive, the same definition of the loop.
     fn is_comparable(&self, other: &Self) -> bool {
         naming::size(&self.row.case) == naming::size(&other.row.case) && is_one_definition(self.row, other.row)
     }
 }
 
-/// The machines with the cheapest hardware, if it is certainly below all other: each run on its hardware below each run on other
-/// hardware, in one-sided tests at 2.5 % over the number of such pairs. Where sizes or instructions differ, the costs are of
-/// something else.
+/// The machines with the cheapest hardware, if it is certainly below all others: each run on it below each run on other
+/// hardware, in one-sided tests at 2.5 % divided by the number of such pairs. Where sizes or instructions differ, the costs
+/// are not comparable.
 pub fn cheapest_machines(entrants: &[OnMachine<'_>]) -> Vec<usize> {
     let Some(best) = entrants.iter().min_by(|a, b| a.cost.ns.total_cmp(&b.cost.ns)) else { return vec![] };
     let (own, rivals): (Vec<&OnMachine<'_>>, Vec<&OnMachine<'_>>) =
@@ -604,7 +606,7 @@ mod tests {
         assert_eq!(outcome(vec![lock("ticket", 100.0)]), None, "no rival");
     }
 
-    /// Two rows with the cheapest cost overlap. Processes order them where both were measured in each.
+    /// The two cheapest rows overlap. Processes order them only if each process measured both.
     #[test]
     fn two_rows_are_unordered_by_processes_only_if_both_have_them() {
         let in_processes = |row: Row| {
@@ -669,7 +671,7 @@ mod tests {
         assert_eq!(cheapest(&[on("A", 100.0), on("A", 200.0)]), [0; 0], "no other hardware");
         assert_eq!(cheapest(&[on("A", 100.0), run("B", case("cpu.lock.mcs", 8), 200.0)]), [0; 0], "another size");
         assert_eq!(cheapest(&[]), [0; 0]);
-        // Each of so many pairs is tested at its part of 2.5 %.
+        // Each pair is tested at its share of 2.5 %.
         let is_tested_at = |own: usize, rivals: usize, percent: u32| {
             let dearer = on("B", 100.0 + 0.1 * f64::from(percent));
             let p = {

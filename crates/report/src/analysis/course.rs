@@ -1,7 +1,7 @@
-//! The course of costs over the runs of one machine: where the cost of a case became another one and stayed so.
+//! Follows costs over the runs of one machine and finds where the cost of a case changed for good.
 //!
-//! What all cases of a class have in common in a run, such as another clock or state of the machine, is found first and taken out, as
-//! `compare` does. The chance that any step is found where there is none is 1 % for all cases of the runs together.
+//! What all cases of a class share in a run, such as another clock or state of the machine, is found first and taken out, as
+//! in `compare`. The chance of finding any step where there is none is 1 % for all cases of the runs together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,44 +13,44 @@ use super::compare::{IN_RUNS, not_comparable};
 use crate::RunData;
 use crate::reading::has_cost_of_case;
 
-/// Fewer runs show no level before and after a step.
+/// The fewest runs that can show a level before and after a step.
 pub const FEWEST_RUNS: usize = 2 * steps::SHORTEST;
 
-/// Of fewer cases, what a run has in common with others is not told from what each case has of its own.
+/// The fewest cases of a class that separate a run's common shift from each case's own.
 const FEWEST_CASES: usize = 8;
 
-/// The chance of a step where there is none, in all cases together.
+/// The chance of finding a step where there is none, over all cases together.
 const CHANCE: f64 = 0.01;
 
-/// A cost that became another one.
+/// A change of a cost that lasted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Of which case; `None`: of what all cases of the class have in common.
+    /// The case, or `None` for what all cases of the class have in common.
     pub case: Option<Case>,
     /// The class of the case.
     pub class: Option<Class>,
     /// The number of the first run with the new cost.
     pub run: usize,
-    /// The new cost over the one before, and its 95 % interval.
+    /// The new cost over the previous one; `low` and `high` are its 95 % interval.
     pub ratio: f64,
-    /// Lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-/// What became of the costs.
+/// The steps of the costs over the runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Course {
     /// The steps, those of classes first, then the largest first.
     pub steps: Vec<Step>,
-    /// The cases with enough runs.
+    /// The number of cases with enough runs.
     pub cases: usize,
-    /// The cases that too few runs have.
+    /// The number of cases with too few runs.
     pub left_out: usize,
 }
 
-/// The runs of the machine of the latest one, in the order of their beginning.
+/// The runs on the machine of the latest run, in the order of their start.
 pub fn of_one_machine(mut runs: Vec<RunData>) -> Vec<RunData> {
     runs.sort_by(|one, other| one.run.started.cmp(&other.run.started));
     let Some(machine) = runs.last().map(|last| last.run.machine.clone()) else { return runs };
@@ -61,8 +61,8 @@ pub fn of_one_machine(mut runs: Vec<RunData>) -> Vec<RunData> {
 /// The logarithms of a case's costs, with the numbers of their runs.
 type Series = Vec<(usize, f64)>;
 
-/// Where the costs of these runs, which are in the order of time, change, in the rows that `selects` names. What a class has in common shows in
-/// all of its rows.
+/// Finds where costs change over these runs, which are in the order of time, for the rows that `selects` names. A change
+/// that a class has in common appears in all of its rows.
 pub fn course(runs: &[RunData], selects: impl Fn(&Row) -> bool) -> Course {
     let every = costs(runs, |_| true);
     let mut all = costs(runs, selects);
@@ -87,7 +87,7 @@ pub fn course(runs: &[RunData], selects: impl Fn(&Row) -> bool) -> Course {
     for (case, series) in &all {
         let class = class_of(case);
         let common = class.and_then(|class| common.get(&class));
-        // A run that shows too little of the class may have been in any state of the machine.
+        // A run with too few cases of the class may have been in any state of the machine.
         let of_run = |number: usize| match common {
             Some(common) => common.iter().find(|(run, _)| *run == number).map(|(_, log)| *log),
             None => Some(0.0),
@@ -100,7 +100,7 @@ pub fn course(runs: &[RunData], selects: impl Fn(&Row) -> bool) -> Course {
     Course { steps: found, cases: all.len(), left_out: known - all.len() }
 }
 
-/// The costs of each case that stand for the same as its latest one: versions of syncscope differ in whose cost it is.
+/// The costs of each case that are comparable with its latest one: versions of syncscope differ in whose cost they record.
 fn costs(runs: &[RunData], selects: impl Fn(&Row) -> bool) -> BTreeMap<Case, Series> {
     let latest: BTreeMap<&Case, &Row> = rows(runs).map(|(_, row)| (&row.case, row)).collect();
     let mut all: BTreeMap<Case, Series> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn rows(runs: &[RunData]) -> impl Iterator<Item = (usize, &Row)> {
     all.filter(|(_, row)| has_cost_of_case(row))
 }
 
-/// In each run, how far the cases of a class are from their medians over all runs: the median case.
+/// The median deviation, in each run, of a class's cases from their medians over all runs.
 fn common(cases: &[&Series]) -> Option<Series> {
     let mut by_run: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for series in cases {
@@ -132,7 +132,7 @@ fn common(cases: &[&Series]) -> Option<Series> {
     (!found.is_empty()).then_some(found)
 }
 
-/// The steps of a series, of no case.
+/// The steps of a series, not yet assigned to a case.
 fn steps_of(series: &Series, chance: f64) -> Vec<Step> {
     let values: Vec<f64> = series.iter().map(|(_, log)| *log).collect();
     let at = steps::steps(&values, chance);
@@ -155,8 +155,8 @@ mod tests {
         (0..12).map(|_| random.f64()).sum::<f64>() - 6.0
     }
 
-    /// Thirty runs of forty cases: each case has noise of its own, and a run moves all by some percent. `planted` are cases with the run in
-    /// which they begin to cost ten percent more.
+    /// Thirty runs of forty cases: each case has its own noise, and each run moves all by a few percent. `planted` lists
+    /// cases with the run from which they cost 10 % more.
     fn runs(seed: u64, planted: &[(u32, usize)], shared: f64) -> Vec<RunData> {
         let mut random = fastrand::Rng::with_seed(seed);
         let run = |number: usize| {
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(course_of_all(&[]), Course::default());
     }
 
-    /// A case that follows its class does not change by itself, alone in the question or in some of the runs.
+    /// A case that follows its class does not change by itself, whether it is asked for alone or missing from some runs.
     #[test]
     fn what_the_class_does_is_no_change_of_a_case() {
         let planted: Vec<(u32, usize)> = (2..=41).map(|case| (case, 15)).collect();
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(of_one(&runs), (1, vec![(false, 15)]), "the last runs measured nothing else");
     }
 
-    /// Whose cost a row holds is no change of the machine.
+    /// A change of actor is not a change of the machine.
     #[test]
     fn rows_of_another_actor_are_left_out() {
         let mut runs = runs(3, &[], 0.0);

@@ -1,7 +1,9 @@
-//! The cost ladder of the page: one rung for each level at which threads synchronize, selected from the rows of a run.
+//! The cost ladder of the page: one rung for each level at which threads synchronize, with the row of a run that represents
+//! it.
 //!
-//! The chart follows Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, figures 12 and 13), from the warp to several devices. The CPU has rungs
-//! of its own, from one core to two packages, and so have processes on one machine and on several.
+//! The chart follows Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, figures 12 and 13), from
+//! the warp to several devices. The CPU has its own rungs, from one core to two packages, and so do processes on one machine
+//! and on several.
 
 pub(crate) mod row_query;
 
@@ -20,7 +22,7 @@ const fn of(id: &'static str, level: &'static str, title: &'static str, choice: 
     Rung { id, level, title, choice, fits, of: "" }
 }
 
-/// The best of several designs.
+/// A rung that shows the best of several designs.
 const fn best(
     id: &'static str,
     level: &'static str,
@@ -31,7 +33,7 @@ const fn best(
     Rung { of: ", best", ..of(id, level, title, choice, fits) }
 }
 
-/// The usual case of the fewest threads.
+/// A rung that shows the usual case with the fewest threads.
 const fn usual(
     id: &'static str,
     level: &'static str,
@@ -42,12 +44,12 @@ const fn usual(
     of(id, level, title, Choice::Usual(primitive, Size::Fewest), fits)
 }
 
-/// A class of pairs of CPUs.
+/// A rung that shows a class of CPU pairs.
 const fn pair(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Rung {
     of(id, "Two threads", title, Choice::MedianCost(HANDOFF), fits)
 }
 
-/// The cheapest barrier of several devices.
+/// A rung that shows the cheapest barrier across devices.
 const fn of_devices(id: &'static str, title: &'static str, fits: &'static [Fit]) -> Rung {
     best(id, "System", title, Choice::Cheapest(Role::DeviceBarrier, Size::Fewest), fits)
 }
@@ -103,9 +105,9 @@ pub const LADDER: &[Rung] = {
         usual("grid.cooperative", "Device", "Grid barrier, cooperative", "gpu.grid.cooperative", &[Filled]),
         usual("grid.counter", "Device", "Grid barrier, counter", "gpu.grid.counter", &[Filled]),
         usual("grid.lock_free", "Device", "Grid barrier, lock-free", "gpu.grid.lock_free", &[Filled]),
-        // Kernels that last longer than their launch. The cost of one more is what the device needs between two kernels, the
-        // figure to compare with a grid barrier (of kernels that access memory, with a barrier between such accesses); an empty
-        // one more costs what the host needs to launch it.
+        // Kernels that last longer than their launch. One more kernel then costs what the device needs between two kernels,
+        // which compares with a grid barrier (for kernels that access memory, with a barrier between such accesses). One
+        // more empty kernel costs what the host needs to launch it.
         usual("launch.graph", "Device", "Kernel boundary, graph", "gpu.launch.graph", &[Group(KERNEL_US)]),
         usual("launch.stream", "Device", "Kernel boundary, stream", "gpu.launch.stream", &[Group(KERNEL_US)]),
         usual(
@@ -138,8 +140,8 @@ pub const LADDER: &[Rung] = {
     ]
 };
 
-/// What the first screen shows of the ladder, and the picture to post, the most wanted first: the first rung that has a figure,
-/// and its name, with the number of threads for `#` and what the cheapest design is called for `@`.
+/// The rungs that the first screen and the picture to post show, the most wanted first. Each line shows its first rung with
+/// a figure; in its name, `#` is the number of threads and `@` the cheapest design.
 const CARD: [(&[&str], &str); 19] = [
     (&["host.launch"], "Kernel launch and wait"),
     (&["wake"], "Wake a sleeping thread"),
@@ -172,7 +174,7 @@ pub(crate) fn card(data: &RunData) -> Vec<(&'static str, String)> {
     card_naming(data, |_, _| None)
 }
 
-/// The same in which the names of some rungs have the design that their row shows.
+/// The rungs of the card, where the names of some rungs include the design that their row shows.
 pub(crate) fn card_naming<'a>(
     data: &'a RunData,
     design: impl Fn(&'static str, &'a Row) -> Option<&'a str>,
@@ -201,8 +203,8 @@ pub(crate) fn may_be_on_card(data: &RunData, case: &Case) -> bool {
     LADDER.iter().filter(of_card).any(|rung| rung.is_about(data, case))
 }
 
-/// Whether a rung shows in each of these runs what one of a class of pairs shows, too: the nearest cores are of one, where classes
-/// are known.
+/// Whether a rung repeats a class of CPU pairs in each of these runs: where classes are known, the nearest cores belong to
+/// one.
 pub(crate) fn is_repeated(rung: &Rung, pages: &[RunData]) -> bool {
     let of_class = |data: &RunData| {
         let found = rung.find(data);
@@ -218,7 +220,7 @@ pub(crate) fn has_rivals(id: &str) -> bool {
     matches!(choice, Some(Choice::Cheapest(..) | Choice::CheapestSleep))
 }
 
-/// The row on the rung of this id.
+/// The row that the rung with this id selects.
 pub(crate) fn rung(data: &RunData, id: &str) -> Option<Selected> {
     let rung = LADDER.iter().find(|rung| rung.id == id);
     #[cfg(test)]
@@ -226,7 +228,7 @@ pub(crate) fn rung(data: &RunData, id: &str) -> Option<Selected> {
     rung?.find(data)
 }
 
-/// The cost of that row, if it may be written.
+/// The cost of the row on the rung with this id, if it may be written.
 pub(crate) fn on_rung<'a>(data: &'a RunData, id: &str, basis: Basis) -> Option<Known<'a>> {
     Known::written(data, rung(data, id)?.row, basis)
 }
@@ -252,7 +254,7 @@ mod tests {
         Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
     }
 
-    /// The row with a wide interval and a verdict that says so.
+    /// The row with this interval and the verdict for a wide one.
     fn noisy(row: Row, low: f64, high: f64) -> Row {
         Row { ns_within: Some(Interval { low, high }), verdict: Verdict::Noisy("wide".into()), ..row }
     }
@@ -313,7 +315,7 @@ mod tests {
         let imported: Vec<Row> =
             rows.iter().map(|row| Row { case: Case { group: None, ..row.case.clone() }, ..row.clone() }).collect();
         assert_eq!((find("handoff.near", &imported), find("handoff.close", &imported)), (Some(2), None));
-        // Noisy pairs count: the few that are resolved are not the typical ones.
+        // Noisy pairs count, because the few resolved ones are not typical.
         let noise = [pair(0, 5, 70.0), pair(0, 6, 71.0)].map(|row| noisy(row, 50.0, 90.0));
         assert_eq!(find("handoff.l3", &[rows, noise.to_vec()].concat()), Some(0));
     }
@@ -340,7 +342,7 @@ mod tests {
             grid("cooperative", 132, 32, 1000.0),
             grid("counter", 132, 32, 800.0),
             grid("lock_free", 132, 32, 700.0),
-            // Faster, but of other sizes.
+            // Faster, but with other sizes.
             grid("lock_free", 1, 32, 100.0),
             grid("counter", 132, 64, 650.0),
         ];
@@ -354,7 +356,7 @@ mod tests {
 
     #[test]
     fn the_best_of_noisy_rows_is_the_one_with_the_least_upper_bound() {
-        // 37.6 microseconds were shown as the best barrier, where another one took 37 to 54 ns.
+        // 37.6 µs was shown as the best barrier although another took 37 to 54 ns.
         let rows = [
             noisy(barrier("std", 2, 37_600.0), 30_000.0, 45_000.0),
             noisy(barrier("dissemination", 2, 48.0), 37.0, 54.0),
@@ -362,7 +364,7 @@ mod tests {
         ];
         let selected = rung(&data(&rows), "barrier.threads").unwrap();
         assert_eq!((selected.row, selected.note.as_deref()), (1, Some("dissemination")));
-        // A noisy row is better than resolved ones that certainly cost more.
+        // A noisy row beats resolved rows that certainly cost more.
         let resolved = [barrier("tree", 2, 900.0), barrier("openmp", 2, 700.0)];
         assert_eq!(find("barrier.threads", &[&resolved[..], &rows[1..2]].concat()), Some(2));
     }
@@ -388,7 +390,8 @@ mod tests {
         }
         let selected = rung(&data, "wake").unwrap();
         assert_eq!((selected.row, selected.note.as_deref(), selected.median_ns), (0, Some("park"), Some(4538.0)));
-        // A waiter that was seen asleep is the better figure, also where it is larger. One on a CPU for both is another question.
+        // A waiter that was seen asleep gives the better figure, even if it is larger. Waiter and waker on one CPU answer
+        // another question.
         let seen = |name: &str, group, ns| {
             cost(Case { threads: Some(2), group, ..Case::new(&format!("cpu.wake.{name}")) }, ns)
         };
@@ -399,7 +402,7 @@ mod tests {
         data.rows.push(on_one_cpu);
         let woken = rung(&data, "wake").unwrap();
         assert_eq!((woken.row, woken.note.as_deref(), woken.median_ns), (4, Some("futex"), None));
-        // By how long the waiter has slept, the shortest.
+        // Of the groups by sleeping time, the shortest counts.
         let groups = [(200, 4000.0), (20, 5000.0)].map(|(us, ns)| (Group::numbered("asleep # us", us), ns));
         data.rows.splice(3.., groups.map(|(group, ns)| seen("park", Some(group), ns)));
         assert_eq!(rung(&data, "wake").map(|woken| woken.row), Some(4));
@@ -505,7 +508,7 @@ mod tests {
         };
         let more = |rows: &[Row]| find("launch.stream", rows);
         assert_eq!(more(&[launch("20 us"), launch("empty"), launch("5 us")]), Some(2));
-        // Without one of 5 microseconds, the shortest.
+        // Without a kernel of 5 µs, the shortest one counts.
         assert_eq!(more(&[launch("empty"), launch("20 us"), launch("10 us")]), Some(2));
         assert_eq!(more(&[launch("empty")]), None, "the rate at which a host can launch is another figure");
     }

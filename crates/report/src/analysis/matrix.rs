@@ -26,46 +26,46 @@ pub(crate) struct Matrix {
     pub(crate) pairs: Vec<(usize, usize, usize)>,
     /// The number of pairs of the CPUs that the run could use.
     pub(crate) possible: usize,
-    /// The pairs that certainly cost the same but for noise; `None` where costs differ or that is not certain.
+    /// The pairs that certainly cost the same except for noise; `None` if costs differ or that is not certain.
     pub(crate) alike: Option<Alike>,
-    /// The levels of the costs, the nearest first; empty where they are one.
+    /// The levels of the costs, the nearest first; empty if there is only one.
     pub(crate) levels: Vec<Level>,
-    /// Why it is not certain that the pairs cost the same, where their figures do not differ.
+    /// Why it is uncertain that all pairs cost the same, although their figures do not differ.
     #[serde(skip)]
     pub(crate) doubt: Option<String>,
 }
 
-/// The CPUs that hand-offs of one cost join, and what these cost.
+/// A level: the groups of CPUs that hand-offs of one cost join, and that cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Level {
     /// The median cost of a pair that this level joins, in nanoseconds.
     pub(crate) ns: f64,
-    /// How many pairs it has.
+    /// The number of pairs on this level.
     pub(crate) pairs: usize,
-    /// The CPUs that are joined by it and by nearer levels, as lists.
+    /// The groups of CPUs that this level and nearer ones join.
     pub(crate) groups: Vec<Vec<u32>>,
 }
 
 impl Level {
-    /// Whether it is that of the hardware threads of the cores.
+    /// Whether this is the level of hardware threads within a core.
     fn is_within_cores(&self, cpu: &CpuMachine) -> bool {
         let has_siblings = cpu.cores > 0 && cpu.hardware_threads == 2 * cpu.cores;
         has_siblings && self.groups.iter().all(|group| group.len() == 2)
     }
 }
 
-/// Pairs of one level.
+/// The pairs of a machine with only one level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Alike {
     /// The smallest and the largest cost in nanoseconds.
     pub(crate) costs: (f64, f64),
-    /// How many pairs have an interval that is narrow enough.
+    /// The number of pairs with a narrow enough interval.
     pub(crate) pairs: usize,
 }
 
-/// The matrix of a run; `None` where fewer than two pairs were measured.
+/// The matrix of a run; `None` if fewer than two pairs were measured.
 pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
-    // Of several rows of a pair, the first one counts.
+    // The first of several rows of a pair counts.
     let pairs = rows.iter().enumerate().rev().filter_map(|(index, row)| Some((pair(row)?, index)));
     let measured: BTreeMap<(u32, u32), usize> = pairs.collect();
     if measured.len() < 2 {
@@ -74,7 +74,7 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     let (cpus, levels) = ordered(rows, &measured);
     let indices: BTreeMap<u32, usize> = cpus.iter().enumerate().map(|(index, cpu)| (*cpu, index)).collect();
     let pairs = measured.iter().map(|((a, b), row)| (indices[a], indices[b], *row)).collect();
-    // A sample of pairs need not meet every CPU. Without a list of CPUs, those that were met are all that is known.
+    // A sample of pairs may miss some CPUs. Without a list of allowed CPUs, only the sampled ones are known.
     let usable = list_length(&run.environment.allowed_cpus).unwrap_or(0).max(cpus.len());
     let possible = usable.saturating_mul(usable - 1) / 2;
     let (alike, doubt) = match alike(measured.values().map(|row| &rows[*row])) {
@@ -84,8 +84,8 @@ pub(crate) fn matrix(run: &Run, rows: &[Row]) -> Option<Matrix> {
     Some(Matrix { cpus, pairs, possible, alike, levels, doubt })
 }
 
-/// The pairs that are certainly one level: the intervals within the run of all of them lie within [`LEVEL`]. Pairs with a wider
-/// interval of their own do not count. `Ok(None)` where figures differ, `Err` where the rows do not decide, with the reason.
+/// The pairs that are certainly on one level: their intervals within the run all lie within [`LEVEL`]. Pairs with a wider
+/// interval of their own do not count. `Ok(None)` if figures differ, or `Err` with the reason if the rows do not decide.
 fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, String> {
     let rows: Vec<&Row> = rows.collect();
     let known = rows.iter().filter_map(|row| Some((row.ns?.value(), bounds(row)?)));
@@ -111,11 +111,11 @@ fn alike<'a>(rows: impl Iterator<Item = &'a Row>) -> Result<Option<Alike>, Strin
 pub(crate) struct PairClass {
     /// The group of its cases.
     pub(crate) group: &'static str,
-    /// Its rung of the ladder.
+    /// The class's rung of the ladder.
     pub(crate) rung: &'static str,
-    /// Where the two are.
+    /// Where the two CPUs are.
     pub(crate) place: &'static str,
-    /// The nearest thing that they share.
+    /// The nearest resource that the two CPUs share.
     pub(crate) shared: &'static str,
 }
 
@@ -123,7 +123,7 @@ const fn class(group: &'static str, rung: &'static str, place: &'static str, sha
     PairClass { group, rung, place, shared }
 }
 
-/// All of them, the nearest first.
+/// All classes of pairs, the nearest first.
 pub(crate) const PAIR_CLASSES: [PairClass; 6] = [
     class("same_core", "handoff.core", "between the hardware threads of a core", "one core"),
     class("same_l2", "handoff.l2", "within an L2 cache", "one L2"),
@@ -137,7 +137,7 @@ pub(crate) const PAIR_CLASSES: [PairClass; 6] = [
 fn pair(row: &Row) -> Option<(u32, u32)> {
     let Some(Placement::List(cpus)) = &row.case.placement else { return None };
     let &[a, b] = cpus.as_slice() else { return None };
-    // Other groups are the same pairs under other conditions, such as a line on another node.
+    // Other groups hold the same pairs under other conditions, such as a line on another node.
     let counts = row.case.primitive == PRIMITIVE
         && row.case.form.is_none()
         && (row.case.group.is_none() || PAIR_CLASSES.iter().any(|class| row.case.group_word() == class.group))
@@ -146,7 +146,7 @@ fn pair(row: &Row) -> Option<(u32, u32)> {
     counts.then(|| (a.min(b), a.max(b)))
 }
 
-/// The rows with a figure of pairs of which nobody knows what they share.
+/// The rows with a figure for pairs whose shared resource is unknown.
 pub(crate) fn without_class(rows: &[Row]) -> Vec<usize> {
     let is_one = |row: &&Row| row.case.group.is_none() && has_figure(row) && pair(row).is_some();
     rows.iter().enumerate().filter(|(_, row)| is_one(row)).map(|(index, _)| index).collect()
@@ -155,12 +155,12 @@ pub(crate) fn without_class(rows: &[Row]) -> Vec<usize> {
 /// Costs within this factor of the smallest one are one level: smaller differences are noise.
 const LEVEL: f64 = 1.25;
 
-/// A level of so many times fewer pairs than the nearer one is noise of it.
+/// A level with this many times fewer pairs than the nearer level is noise of the nearer one.
 const FEW: usize = 20;
 
-/// The order of the CPUs and the levels of the costs, by single-linkage clustering (Gower and Ross, Applied Statistics 18, 1969). The
-/// pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU first.
-/// Pairs whose cost is no number do not count.
+/// Orders the CPUs and finds the levels of the costs by single-linkage clustering (Gower and Ross, Applied Statistics 18,
+/// 1969). The pairs of a level join the groups of their CPUs. Joined groups become adjacent, the one with the smallest CPU
+/// first. Pairs without a figure do not count.
 fn ordered(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> (Vec<u32>, Vec<Level>) {
     let known = measured.iter().filter(|(_, row)| has_figure(&rows[**row]));
     let mut costs: Vec<_> = known.filter_map(|((a, b), row)| Some((rows[*row].ns?.value(), *a, *b))).collect();
@@ -180,8 +180,8 @@ fn ordered(rows: &[Row], measured: &BTreeMap<(u32, u32), usize>) -> (Vec<u32>, V
     (groups.concat(), levels(&costs, steps))
 }
 
-/// The levels of these steps, in which groups were joined: each has the pairs whose CPUs it is the first to join. Steps of nearly
-/// one cost are one level.
+/// The levels of these clustering steps: each level has the pairs whose CPUs it is the first to join. Steps of nearly the
+/// same cost are one level.
 fn levels(costs: &[(f64, u32, u32)], steps: Vec<Vec<Vec<u32>>>) -> Vec<Level> {
     let mut left = costs.to_vec();
     let mut found: Vec<(Vec<f64>, Level)> = Vec::new();
@@ -191,7 +191,7 @@ fn levels(costs: &[(f64, u32, u32)], steps: Vec<Vec<Vec<u32>>>) -> Vec<Level> {
         let (inside, outside): (Vec<_>, Vec<_>) = left.iter().partition(|(_, a, b)| group_of[a] == group_of[b]);
         left = outside;
         let mut own: Vec<f64> = inside.iter().map(|(cost, ..)| *cost).collect();
-        // A pair here and there that costs more than others of its kind is no level.
+        // A few pairs that cost more than others of their kind are not a level.
         let is_few = |nearer: &Level| FEW * own.len() < nearer.pairs;
         let nearer =
             found.pop_if(|(_, nearer)| is_few(nearer) || median(&own).is_some_and(|ns| ns <= LEVEL * nearer.ns));
@@ -210,11 +210,11 @@ fn sorted(mut cpus: Vec<u32>) -> Vec<u32> {
     cpus
 }
 
-/// The groups after the pairs have joined them, in the order of their first CPUs.
+/// Joins groups by these pairs, in the order of their first CPUs.
 fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
     let group_of: BTreeMap<u32, usize> =
         groups.iter().enumerate().flat_map(|(index, group)| group.iter().map(move |cpu| (*cpu, index))).collect();
-    // The first of the groups that each one is joined to.
+    // For each group, the first of the groups that it is joined to.
     let mut firsts: Vec<usize> = (0..groups.len()).collect();
     for (_, a, b) in pairs {
         let (a, b) = (firsts[group_of[a]], firsts[group_of[b]]);
@@ -224,7 +224,8 @@ fn joined(groups: Vec<Vec<u32>>, pairs: &[(f64, u32, u32)]) -> Vec<Vec<u32>> {
 }
 
 impl Matrix {
-    /// The rows of the pairs of the nearest cores: of the first level that is none of hardware threads, or of all where costs have no levels.
+    /// The rows of pairs of the nearest cores: those on the first level above hardware threads of a core, or all pairs if
+    /// the costs have no levels.
     pub(crate) fn of_near_cores(&self, run: &Run) -> Vec<usize> {
         let mut levels = self.levels.iter();
         let nearer = levels.clone().next().filter(|first| first.is_within_cores(&run.machine.cpu));
@@ -238,7 +239,7 @@ impl Matrix {
         self.pairs.iter().filter(is_near).map(|(_, _, row)| *row).collect()
     }
 
-    /// What a hand-off costs on each level, where every pair has a cost and the costs have levels.
+    /// Says what a hand-off costs on each level; `None` unless every pair has a cost and the costs have levels.
     pub(crate) fn levels_in_words(&self, run: &Run, rows: &[Row]) -> Option<String> {
         let counted: usize = self.levels.iter().map(|level| level.pairs).sum();
         let costs: Vec<f64> = self.pairs.iter().filter_map(|(_, _, row)| Some(rows[*row].ns?.value())).collect();
@@ -272,7 +273,7 @@ impl Matrix {
     }
 }
 
-/// The CPUs of few groups: ` (0-7,16-23; 8-15,24-31)`.
+/// The CPUs of a few groups: ` (0-7,16-23; 8-15,24-31)`.
 fn named(groups: &[Vec<u32>]) -> String {
     const MOST: usize = 4;
     let lists: Vec<String> = groups.iter().map(|group| list_of(group)).collect();
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn pairs_are_counted_among_all_cpus_that_the_run_could_use() {
-        // 36 of 2,016 pairs of 64 CPUs were called 36 of 1,711, as five CPUs were in no pair of the sample.
+        // 36 of the 2,016 pairs of 64 CPUs were reported as 36 of 1,711, because 5 CPUs were in no pair of the sample.
         let mut run = crate::testing::run();
         run.environment.allowed_cpus = "0-7,16".into();
         let found = super::matrix(&run, &siblings()).unwrap();
@@ -393,7 +394,7 @@ mod tests {
             of(noisy(0.98, 213.0)),
             (None, Some("for 1 of 4 pairs, the cost is uncertain by more than ±25 %".into()))
         );
-        // A rough figure whose interval is wider than a level does not count.
+        // A rough figure with an interval wider than a level does not count.
         assert_eq!(of(noisy(85.0, 130.0)), (Some(((101.0, 107.0), 3)), None));
         let apart = [row(0, 1, 100.0), row(0, 2, 110.0)].map(|row| {
             let ns = row.ns.map_or(0.0, Nanoseconds::value);
@@ -440,7 +441,7 @@ mod tests {
 
     #[test]
     fn each_level_has_its_cost_and_its_groups_whatever_the_noise() {
-        // Within the second group the costs begin at 16 and end at 23: two steps, one level.
+        // Within the second group, costs run from 16 to 23: two steps, one level.
         for rows in [of_levels(|_, _| 1.0), of_levels(|a, b| 0.9 + f64::from((a * 7 + b * 3) % 5) * 0.09)] {
             let matrix = matrix(&rows).unwrap();
             let found: Vec<(usize, Vec<Vec<u32>>)> =

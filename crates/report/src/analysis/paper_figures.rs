@@ -1,5 +1,5 @@
-//! The figures and tables of two papers as ready states of the page's explorer: which rows, over what, on which scales, and
-//! which charts side by side.
+//! The figures and tables of two papers as ready-made states of the page's explorer: which rows, over which axis, on which
+//! scales, and which charts side by side.
 
 use serde::Serialize;
 use syncscope_core::run::IMPORTED;
@@ -17,19 +17,19 @@ struct PaperFigure {
     /// `9`, `table 4`.
     number: &'static str,
     title: &'static str,
-    /// Columns of the rows and their values, with commas between them; `2+` is two or more.
+    /// Columns of the rows and their accepted values, separated by commas; `2+` is two or more.
     rows: Selection,
-    /// Numbers of blocks, as [`grid`] writes them; all without any.
+    /// Numbers of blocks, as [`grid`] writes them; empty accepts all.
     grids: &'static str,
     shown: Shown,
 }
 
 #[derive(Debug)]
 enum Shown {
-    /// The explorer: the horizontal axis, the measure, the scale, what stands side by side, and the parameter with a line for
-    /// each value.
+    /// The explorer: the horizontal axis, the measure, the scale, what separates charts side by side, and the parameter with
+    /// a line for each value.
     Explorer { x: &'static str, y: &'static str, scale: &'static str, facet: &'static str, each: Option<&'static str> },
-    /// The part of the page that is the figure.
+    /// A part of the page that shows the figure.
     Part(&'static str),
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct FigureState {
     id: String,
     paper: &'static str,
     label: String,
-    /// With the paper, as a title.
+    /// The title, with the paper.
     title: String,
     /// The explorer's filter.
     q: String,
@@ -48,9 +48,9 @@ pub(crate) struct FigureState {
     scale: &'static str,
     facet: &'static str,
     each: Option<&'static str>,
-    /// The part of the page, in place of the explorer.
+    /// The part of the page that replaces the explorer.
     part: Option<&'static str>,
-    /// What the runs lack for it.
+    /// What the runs lack for the figure.
     missing: Option<String>,
 }
 
@@ -65,13 +65,13 @@ const fn of(
     PaperFigure { paper, number, title, rows, grids, shown }
 }
 
-/// Linear axes, throughput of each thread.
+/// A figure with linear axes and the throughput of each thread.
 const fn openmp(number: &'static str, title: &'static str, rows: Selection, facet: &'static str) -> PaperFigure {
     let shown = Shown::Explorer { x: "threads", y: "thread", scale: "linear", facet, each: None };
     of(Paper::Burtchell, number, title, rows, "", shown)
 }
 
-/// A logarithmic horizontal axis, throughput of each thread.
+/// A figure with a logarithmic horizontal axis and the throughput of each thread.
 const fn cuda(
     number: &'static str,
     title: &'static str,
@@ -99,7 +99,7 @@ const fn zhang(
     of(Paper::Zhang, number, title, rows, "", Shown::Explorer { x, y, scale, facet: "none", each })
 }
 
-/// A line for each number of blocks on a multiprocessor.
+/// A figure with a line for each number of blocks on a multiprocessor.
 const fn by_warps(number: &'static str, title: &'static str, y: &'static str) -> PaperFigure {
     let shown = Shown::Explorer { x: "warps", y, scale: "linear", facet: "none", each: Some("perUnit") };
     of(Paper::Zhang, number, title, SYNCTHREADS, FULL_GRIDS, shown)
@@ -120,7 +120,7 @@ const GLOBAL: (&str, &str) = ("space", "global");
 const DEVICE: (&str, &str) = ("scope", "device");
 const THROUGHPUT: (&str, &str) = ("mode", "throughput");
 const DEFAULT: (&str, &str) = ("form", "default");
-/// The paper's own loops, which figures that others published have without the name.
+/// The paper's own loops. Figures that others published have these loops without the name.
 const PUBLISHED: (&str, &str) = ("form", "published");
 const SHARED: (&str, &str) = ("layout", "shared");
 const PRIVATE: (&str, &str) = ("layout", "private");
@@ -224,7 +224,7 @@ const FIGURES: &[PaperFigure] = &[
     part("table 10", "Lessons", LEVELS, "findings"),
 ];
 
-/// The number of blocks as the papers say it: `1 block`, `2 blocks`, or as a multiple of the multiprocessors, `SMs × 0.5`.
+/// The number of blocks as the papers write it: `1 block`, `2 blocks`, or as a multiple of the multiprocessors, `SMs × 0.5`.
 pub(crate) fn grid(case: &Case, machine: MachineSize) -> Option<String> {
     let (blocks, units) = (case.blocks?, machine.multiprocessors);
     let halves = 2 * blocks;
@@ -240,7 +240,7 @@ pub(crate) fn id(paper: Paper, number: &str) -> String {
     format!("figure-{}-{}", paper.as_str(), number.replace(' ', "-"))
 }
 
-/// Whether the strip has this figure.
+/// Whether the strip of figures has this one.
 pub(crate) fn has(paper: Paper, number: &str) -> bool {
     FIGURES.iter().any(|figure| figure.paper == paper && figure.number == number)
 }
@@ -272,7 +272,7 @@ impl PaperFigure {
         matches!(self.shown, Shown::Explorer { y: "cycles", .. })
     }
 
-    /// What no run has: an axis needs rows of two sizes.
+    /// Says what no run has; an axis needs rows of two sizes.
     fn missing(&self, runs: &[RunData]) -> Option<String> {
         let sizes = |data: &RunData| {
             let machine = MachineSize::of(&data.run.machine);
@@ -321,7 +321,7 @@ impl PaperFigure {
     }
 }
 
-/// All figures, those that the runs lack rows for with what would measure them; none where they have rows for none.
+/// All figures; those whose rows the runs lack say what would measure them. Empty if the runs have rows for none.
 pub(crate) fn states(runs: &[RunData]) -> Vec<FigureState> {
     let all: Vec<FigureState> = FIGURES.iter().map(|figure| figure.state(runs)).collect();
     if all.iter().all(|one| one.missing.is_some()) { Vec::new() } else { all }

@@ -1,5 +1,5 @@
-//! Tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with the figures
-//! of a run compared with those of the paper. Figures 8 to 10 are the heat maps of the page.
+//! Compares tables 7 to 9 and figure 11 of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*) with
+//! the figures of a run. Figures 8 to 10 are the heat maps of the page.
 
 use syncscope_core::{Case, Evidence, Form, Group, MemoryOrder, Role, Row};
 
@@ -15,9 +15,9 @@ pub(crate) struct PaperTable {
     pub(crate) title: &'static str,
     pub(crate) headings: Vec<String>,
     pub(crate) lines: Vec<Vec<String>>,
-    /// How many columns precede those of the run.
+    /// The number of columns before the run's own.
     paper: usize,
-    /// What a reader must know to hold it against the paper.
+    /// What a reader must know to compare it with the paper.
     pub(crate) note: &'static str,
 }
 
@@ -35,9 +35,9 @@ const TILE: &str = "gpu.warp.tile";
 const COALESCED: &str = "gpu.warp.coalesced";
 const BLOCK: &str = "gpu.block.syncthreads";
 
-/// Threads of the block with which the paper measures the throughput of warps.
+/// The size of the block with which the paper measures the throughput of warps, in threads.
 const FULL_BLOCK: u32 = 1024;
-/// What is drawn for a figure that a run does not have.
+/// The text in place of a figure that a run lacks.
 const NONE: &str = "–";
 
 /// The tables for which the run has figures in at least half of the lines.
@@ -59,12 +59,12 @@ fn barriers<'a>(data: &'a RunData, id: &'a str) -> impl Iterator<Item = Known<'a
     known(data, move |row| row.case.primitive == id && is_ordered(row) && row.case.group.is_none())
 }
 
-/// The rows that fit and have a figure.
+/// The costs of the rows that fit and have a figure.
 fn known<'a>(data: &'a RunData, fits: impl Fn(&Row) -> bool + 'a) -> impl Iterator<Item = Known<'a>> {
     data.rows_where(fits).filter_map(|index| Known::written(data, index, Basis::Run))
 }
 
-/// Whether a barrier is an ordered one in its default form.
+/// Whether a barrier orders memory and has its default form.
 fn is_ordered(row: &Row) -> bool {
     row.case.form.is_none() && row.case.order != Some(MemoryOrder::Relaxed)
 }
@@ -77,8 +77,8 @@ fn rate(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// The synchronizations that one block of 1,024 threads makes in a cycle: each group counts. A NOP is no synchronization, and
-/// its rate would be that of the loop around it.
+/// The number of synchronizations per cycle in one block of 1,024 threads, where each group counts. A NOP is not a
+/// synchronization; its rate would be the rate of the surrounding loop.
 fn warp_rate(data: &RunData, id: &str, group: &Group, form: Option<Form>) -> Option<String> {
     let fits = |row: &Row| {
         let Case { primitive, blocks, threads, .. } = &row.case;
@@ -104,7 +104,7 @@ fn block_rate(data: &RunData, threads: fn(u32) -> bool) -> Option<String> {
         let (size, (blocks, warps)) = (known.row.case.threads?, machine.load_of(&known.row.case)?);
         let is_resident =
             blocks <= gpu.max_blocks_per_multiprocessor && warps <= gpu.max_threads_per_multiprocessor / WARP;
-        // A multiprocessor with room for one block more is not full.
+        // A multiprocessor with room for another block is not full.
         let most_warps = gpu.max_threads_per_multiprocessor / WARP;
         let is_full = blocks == gpu.max_blocks_per_multiprocessor || warps + size.div_ceil(WARP) > most_warps;
         (size >= WARP && threads(size) && is_resident && is_full && known.ns > 0.0)
@@ -153,12 +153,12 @@ fn throughput(data: &RunData) -> PaperTable {
     }
 }
 
-/// The least and the largest of these numbers, written so; `None` without any.
+/// The range of these numbers as text; `None` if there are none.
 fn range(numbers: impl Iterator<Item = f64>, text: fn(f64) -> String) -> Option<String> {
     extremes(numbers).map(|(low, high)| figure::range(&text(low), &text(high)))
 }
 
-/// The least and the largest of these costs, in microseconds.
+/// The range of these costs in microseconds.
 fn costs(ns: impl Iterator<Item = f64>) -> String {
     range(ns, microseconds).unwrap_or_else(|| NONE.to_owned())
 }
@@ -178,7 +178,7 @@ fn grid(data: &RunData) -> PaperTable {
         (16, "9.207 to 10.393", "13.228 to 16.627"),
         (32, "21.061 to 24.785", "31.345 to 35.134"),
     ];
-    // A variant of a barrier is another algorithm. Whole clusters leave multiprocessors without a block.
+    // A variant of a barrier is another algorithm. Whole clusters can leave multiprocessors without a block.
     let ids = ids_of(data, Role::GridBarrier);
     let machine = MachineSize::of(&data.run.machine);
     let placed = |known: Known<'_>| {
@@ -203,7 +203,7 @@ fn grid(data: &RunData) -> PaperTable {
     }
 }
 
-/// What fits the load of a multiprocessor: its blocks and warps.
+/// Selects the load of a multiprocessor: its blocks and warps.
 pub(super) type LoadFits = fn((u32, u32)) -> bool;
 
 /// The ends of the paper's table 9.
@@ -240,14 +240,14 @@ fn two_devices(data: &RunData) -> PaperTable {
     }
 }
 
-/// Whether a column behind the first ones has a figure.
+/// Whether a column after the first ones has a figure.
 fn has_figures(lines: &[Vec<String>], first: usize) -> bool {
     lines.iter().flat_map(|line| line.iter().skip(first)).any(|text| text != NONE)
 }
 
-/// Figure 11: for each barrier the fastest shape of the paper, its general case and its slowest one, over the number of
-/// devices. Of the slowest one (32 blocks of 64 threads per multiprocessor) the largest measured block takes the place where
-/// it is missing. Lines of one point are left out.
+/// Figure 11: for each barrier, the paper's fastest shape, its general case and its slowest shape over the number of
+/// devices. If the slowest shape (32 blocks of 64 threads per multiprocessor) is missing, the largest measured block
+/// replaces it. Lines of one point are left out.
 pub(crate) fn over_devices(data: &RunData) -> Vec<DeviceLine> {
     let machine = MachineSize::of(&data.run.machine);
     let mut lines = Vec::new();
@@ -330,7 +330,7 @@ mod tests {
             block(1, 32, 1.0),
             block(80, 256, 80.0),
             block(20, 1024, 160.0),
-            // Nor is one block of each multiprocessor, which holds eight.
+            // Nor is one block on each multiprocessor, which can hold eight.
             block(10, 256, 1.0),
         ];
         let data = data(rows);

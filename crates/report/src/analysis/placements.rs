@@ -1,7 +1,7 @@
-//! Where the threads of a team run: which placement is shown, where its curve leaves a core, a node and a socket, and in words.
+//! Where the threads of a team run: which placement is shown, and where its curve leaves a core, a node and a socket.
 //!
-//! Machines whose cores have several hardware threads have rows of `cores`; elsewhere `close` is the same and has the name. Imported
-//! rows may have neither. Nothing else of this crate ranks placements.
+//! Machines with several hardware threads per core have rows of `cores`; elsewhere the same placement is called `close`.
+//! Imported rows may have neither. Only this module ranks placements.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use super::phrases::joined;
 use crate::RunData;
 use crate::naming::enumeration;
 
-/// The placements, the one that stands for a machine first.
+/// The placements by rank; the first one represents a machine.
 pub(crate) const BY_RANK: [Placement; 4] = [Placement::Cores, Placement::Close, Placement::Spread, Placement::None];
 
-/// The placement that is shown where one is: the first in rank that teams of several threads have.
+/// The placement to show where only one is shown: the first in rank that teams of several threads have.
 pub(crate) fn shown(data: &RunData) -> Placement {
     let has = |placement: &Placement| {
         data.rows.iter().any(|row| row.case.placement.as_ref() == Some(placement) && row.case.threads > Some(1))
@@ -23,10 +23,10 @@ pub(crate) fn shown(data: &RunData) -> Placement {
     BY_RANK.into_iter().find(has).unwrap_or(Placement::Close)
 }
 
-/// The case of another run whose threads run alike: one on each core is `cores` where the CPUs of a run include several hardware
-/// threads of a core, and `close` elsewhere. `None` for teams that share cores in one run only.
+/// The case of another run whose threads are placed alike: one thread per core is `cores` where the run's CPUs include
+/// several hardware threads of a core, and `close` elsewhere. `None` for teams that share cores in only one of the runs.
 pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option<Case> {
-    // A run of some of the CPUs (`--cpus`) may have no siblings on a machine that has.
+    // A run on some of the CPUs (`--cpus`) may have no siblings on a machine with siblings.
     let has_siblings = |data: &RunData| {
         let cpu = &data.run.machine.cpu;
         let allowed = list_length(&data.run.environment.allowed_cpus).unwrap_or(0) as u32;
@@ -39,7 +39,7 @@ pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option
     let fits = threads <= cores[0].min(cores[1]);
     let placed = |placement| fits.then(|| Case { placement: Some(placement), ..case.clone() });
     match (&case.placement, has_siblings(own), has_siblings(other)) {
-        // One thread has no neighbour.
+        // A single thread has no neighbour.
         _ if cores.contains(&0) || threads == 1 => Some(case.clone()),
         (Some(Placement::Cores), true, false) => placed(Placement::Close),
         (Some(Placement::Close), false, true) => placed(Placement::Cores),
@@ -48,18 +48,18 @@ pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option
     }
 }
 
-/// From how many threads on a team is in more than one part of the machine, how a chart calls the line there, and what a sentence
-/// says of the team.
+/// A step of a team over the machine: the number of threads from which the team is in more than one part, the name of that
+/// line in a chart, and the words in a sentence.
 type Step = (Option<u32>, &'static str, &'static str);
 
-/// What teams of a placement use of the machine: as it was recorded or, in older files, what follows from what they have.
+/// The parts of the machine that teams of a placement use, as recorded or, for older files, derived.
 pub(crate) fn boundaries(run: &Run, placement: &Placement) -> Boundaries {
     let recorded = run.environment.boundaries.get(placement.to_string().as_str());
     recorded.cloned().unwrap_or_else(|| derived(run, placement))
 }
 
-/// What follows from the counts of a machine without dividing them: cores of several packages, or of nodes that are not listed, may
-/// be unequal.
+/// Derives boundaries from the counts of a machine without dividing them: packages, or nodes that are not listed, may have
+/// unequal numbers of cores.
 fn derived(run: &Run, placement: &Placement) -> Boundaries {
     let cpu = &run.machine.cpu;
     let CpuMachine { packages, cores, hardware_threads: threads, .. } = *cpu;
@@ -75,7 +75,7 @@ fn derived(run: &Run, placement: &Placement) -> Boundaries {
         .into_iter()
         .flatten()
         .scan(1_u32, |next, kind| Some(Some(std::mem::replace(next, next.saturating_add(kind.cores)))));
-    // A node of as many CPUs as every other one.
+    // The CPUs of a node, if all nodes have equally many.
     let lengths: Vec<Option<usize>> = cpu.node_cpus.values().map(|list| list_length(list)).collect();
     let cpus = lengths.first().copied().flatten().filter(|cpus| lengths.iter().all(|own| *own == Some(*cpus)));
     let each = (threads / cores).max(1);
@@ -98,7 +98,7 @@ fn steps(run: &Run, placement: &Placement) -> [Step; 3] {
     let Boundaries { siblings, node, package, .. } = boundaries(run, placement);
     let both = run.machine.cpu.cores.checked_mul(2) == Some(run.machine.cpu.hardware_threads);
     let close = if *placement == Placement::Close && both { "both threads of a core" } else { "hardware threads" };
-    // A node that is a package is called so.
+    // A node that is a whole package is called a package.
     let node = node.filter(|from| package.is_none_or(|package| package != *from));
     [
         (siblings, close, "on SMT siblings"),
@@ -107,7 +107,7 @@ fn steps(run: &Run, placement: &Placement) -> [Step; 3] {
     ]
 }
 
-/// The kinds of cores of a run, each with its name and from how many threads on a team has one.
+/// The kinds of cores of a run: from how many threads on a team uses the kind, and its name.
 fn kinds(run: &Run, placement: &Placement) -> Vec<(u32, Cow<'static, str>)> {
     let kinds = boundaries(run, placement).kinds;
     let named = kinds.iter().enumerate().map(|(index, from)| Some(((*from)?, kind_name(index, kinds.len()))));
@@ -121,7 +121,7 @@ pub(crate) fn lines(run: &Run, placement: &Placement, most: u32) -> Vec<(u32, St
     let count = |count: u32, what: &str| (count > 0).then(|| (count, format!("{what}: {count}")));
     let is_unbound = *placement == Placement::None && cpu.cores != cpu.hardware_threads;
     let ends = [
-        // Where the system places threads, more of them than cores have to share.
+        // Threads that the system places share cores once there are more of them than cores.
         count(cpu.cores, "cores").filter(|_| is_unbound || cpu.hardware_threads == 0),
         count(cpu.hardware_threads, "CPUs").map(|(at, label)| {
             let beyond = if most > at { ", shared beyond" } else { "" };
@@ -136,7 +136,7 @@ pub(crate) fn lines(run: &Run, placement: &Placement, most: u32) -> Vec<(u32, St
     lines
 }
 
-/// What a team uses of the machine beyond cores of one socket: `on both hardware threads of a core`, `across sockets`.
+/// What a team uses beyond the cores of one socket: `on both hardware threads of a core`, `across sockets`.
 pub fn beyond_one_socket(run: &Run, case: &Case) -> Option<String> {
     let cpu = &run.machine.cpu;
     let (placement, threads) = (case.placement.as_ref()?, case.threads?);
@@ -194,7 +194,7 @@ mod tests {
         run
     }
 
-    /// Siblings, second node and second package.
+    /// Records the boundaries of siblings, the second node and the second package.
     fn recorded(run: &mut Run, placement: &Placement, [siblings, node, package]: [Option<u32>; 3], kinds: &[u32]) {
         let kinds = kinds.iter().map(|from| Some(*from)).collect();
         let own = Boundaries { siblings, kinds, cache: None, node, package };
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(words(2), None);
         assert_eq!(words(3).unwrap(), "on performance and efficiency cores");
         assert_eq!(words(11).unwrap(), "on performance, efficiency and low-power cores");
-        // CPUs of slow cores may have the lowest numbers.
+        // The CPUs of slow cores may have the lowest numbers.
         let mut slow_first =
             run_on(CpuMachine { core_kinds: kinds_of(&[(10, 10), (10, 10)]), ..machine(1, 1, 20, 20) });
         recorded(&mut slow_first, &Placement::Close, [None, None, None], &[6, 1]);
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn older_files_say_what_follows_from_them() {
-        // Nothing tells how many of the cores are in each package.
+        // The file does not say how many cores each package has.
         assert_eq!(labels(&run_on(machine(2, 2, 20, 40)), &Placement::Cores), ["hardware threads from 21", "CPUs: 40"]);
         let nodes = |lists: &[&str], cpu| {
             let node_cpus = (0..).zip(lists.iter().map(|list| (*list).to_owned())).collect();
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(labels(&clusters, &Placement::Close), ["second node from 25", "CPUs: 96"]);
         let uneven = nodes(&["0", "1", "12-23", "24-35"], machine(1, 4, 26, 26));
         assert_eq!(labels(&uneven, &Placement::Close), ["CPUs: 26"]);
-        // Nodes of memory alone were counted.
+        // The node count includes memory-only nodes.
         assert_eq!(labels(&run_on(machine(1, 9, 72, 72)), &Placement::Close), ["CPUs: 72"]);
         let mut part = even;
         part.environment.allowed_cpus = "0-9".to_owned();
@@ -308,7 +308,7 @@ mod tests {
             run
         };
         let smt = run(machine(2, 2, 20, 40), Placement::Cores);
-        // The same machine where a run may use one hardware thread of each core looks like a machine without them.
+        // If a run may use only one hardware thread per core, the machine looks like one without siblings.
         let mut few = run(machine(2, 2, 20, 40), Placement::Close);
         few.run.environment.allowed_cpus = "0-15".to_owned();
         for flat in [run(machine(1, 1, 16, 16), Placement::Close), few] {

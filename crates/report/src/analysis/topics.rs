@@ -1,5 +1,5 @@
-//! The words that people search, and the study that answers them: where it is on the page, or why this machine has none and which
-//! stored run of another machine shows it.
+//! Maps words that people search for to the study that answers them: where it is on the page, or why this machine has none
+//! and which stored run of another machine shows it.
 
 use serde::Serialize;
 
@@ -8,14 +8,15 @@ use crate::RunData;
 /// Words of a search, and where they lead.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Topic {
-    /// What a word of the search begins with.
+    /// Beginnings of the words that match.
     words: &'static [&'static str],
     text: String,
-    /// The part of the page.
+    /// The part of the page with the study.
     figure: Option<&'static str>,
 }
 
-/// A study: its words, its card, and where the machine has none what it would show and which stored run shows it.
+/// A study: its words, its card, whether the machine has the parts it compares, and the text if not (what it would show, and
+/// which stored run shows it).
 type Study = (&'static [&'static str], &'static str, fn(&RunData) -> bool, &'static str);
 
 const SMT: &[&str] = &["hyperthread", "hyper-thread", "smt", "sibling"];
@@ -55,7 +56,7 @@ pub(crate) fn topics(data: &RunData, decided: &[&'static str]) -> Vec<Topic> {
         };
         Topic { words, text, figure }
     };
-    // Who described no machine is not told what it lacks.
+    // A run that describes no machine is not told what it lacks.
     if data.run.machine.cpu.cores == 0 { Vec::new() } else { STUDIES.into_iter().map(of).collect() }
 }
 

@@ -1,4 +1,4 @@
-//! How far to trust a run, in one line.
+//! Says in one line how far to trust a run.
 
 use syncscope_core::Verdict;
 use syncscope_core::run::between_rows::frequent_smt_interference;
@@ -15,7 +15,7 @@ use crate::figure::{self, grouped};
 use crate::naming::{capitalized, plural};
 use crate::reading::State;
 
-/// What disturbed the run, the most harmful first, and how many costs are known. `None` without a case that can be measured
+/// Says what disturbed the run, the most harmful first, and how many costs are known. `None` if no case can be measured
 /// here.
 pub fn trust(data: &RunData) -> Option<String> {
     let existing = data.rows.iter().filter(|row| !is_absent(row)).count();
@@ -57,12 +57,12 @@ pub fn trust(data: &RunData) -> Option<String> {
     joined([Some(known), states, shared], " ")
 }
 
-/// What the half widths of rows measured by several processes rest on.
+/// Says what the half-widths of rows measured by several processes are based on.
 fn history(data: &RunData) -> String {
     let (run, joined) = (&data.run, data.rows.iter().filter_map(|row| row.runs).max().filter(|runs| *runs > 1));
     let is_guest = !guests::usual(&run.machine).is_empty();
     match run.between_runs.iter().map(|between| between.runs).max() {
-        // They follow each other, so they differ by less than the next run does.
+        // Joined runs follow each other, so they differ by less than the next run will.
         _ if let Some(runs) = joined => {
             let others = if is_guest { " and on run-to-run variation on other virtual machines" } else { "" };
             format!("The ± is based on the {runs} runs combined here{others}")
@@ -82,7 +82,7 @@ fn emulated(data: &RunData) -> Option<String> {
     emulator.map(|name| format!("every instruction was emulated ({name}), so timings are meaningless"))
 }
 
-/// What other programs had of the CPUs, where the run warns of it; where that is not known, the load at the start.
+/// The share of CPU time that other programs used, if the run warns of it; if the share is unknown, the load at the start.
 fn others(data: &RunData) -> Option<String> {
     match share_of_time(data, |session| session.others_share) {
         Some(share) => (share > SessionRecord::largest_share_of_others(cpus(data)))
@@ -92,18 +92,18 @@ fn others(data: &RunData) -> Option<String> {
 }
 
 fn load(data: &RunData) -> Option<String> {
-    // The load is that of the machine, however few of its CPUs the run might use.
+    // The load covers the whole machine, however few of its CPUs the run might use.
     let cpus = data.run.machine.cpu.hardware_threads as usize;
     let load = data.run.environment.load.filter(|load| cpus > 0 && Environment::is_high_load(*load, cpus))?;
     Some(format!("other programs were running (load {load:.2} on {})", plural(cpus, "CPU")))
 }
 
-/// How many CPUs the run might use.
+/// The number of CPUs that the run might use.
 pub(crate) fn cpus(data: &RunData) -> usize {
     list_length(&data.run.environment.allowed_cpus).unwrap_or(data.run.machine.cpu.hardware_threads as usize)
 }
 
-/// Work of others on the same cores, where the run warns of it.
+/// Other work on the same cores, if the run warns of it.
 fn interference(data: &RunData) -> Option<String> {
     let share = frequent_smt_interference(&data.rows)?;
     Some(format!(
@@ -112,7 +112,7 @@ fn interference(data: &RunData) -> Option<String> {
     ))
 }
 
-/// What the hypervisor took, over all processes of the run, where that is more than a run warns of.
+/// The share of time that the hypervisor took over all processes of the run, if it is large enough to warn of.
 fn stolen(data: &RunData) -> Option<String> {
     let share = share_of_time(data, |session| Some(session.stolen.as_ref()?.share))?;
     (share > StolenTime::LARGEST_SHARE).then(|| format!("the hypervisor took {:.1} % of the CPU time", 100.0 * share))
@@ -151,10 +151,10 @@ mod tests {
         data.run.sessions = vec![session(30.0, 0.02), session(10.0, 0.0)];
         let start = "The hypervisor took 1.5 % of the CPU time; this is a virtual machine (KVM). 1 of 2";
         assert!(trust(&data).unwrap().starts_with(start), "{:?}", trust(&data));
-        // The details of joined runs are those of the first one, the columns those of all.
+        // Joined runs keep the details of the first run and the columns of all.
         data.details.insert(data.rows[0].case.id(), vec![Detail::of_case(Detail::SMT_INTERFERENCE, 0.9)]);
         data.rows[0].beside_share = Some(0.8);
-        // Of one without a cost, because all its pairs were disturbed, the share is not known.
+        // The share is unknown for a row without a cost, whose pairs were all disturbed.
         let disturbed = Verdict::Interfered("200 of 200 pairs excluded".into());
         data.rows.push(Row { excluded: Some(200), ..Row::unmeasured(case("cpu.wait.pause", 1), disturbed) });
         data.run.environment.allowed_cpus = "0-3".into();

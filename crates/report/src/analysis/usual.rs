@@ -1,4 +1,4 @@
-//! Which cases are the usual ones of a machine.
+//! Decides which cases of a machine are the usual ones.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use syncscope_core::{Case, Dtype, Group, Layout, Mode, Scope, Space};
 use super::placements;
 use crate::{RunData, naming};
 
-/// Threads of a warp.
+/// The threads of a warp.
 pub(super) const WARP: u32 = 32;
 
 /// The sizes of a machine that decide which cases fit.
@@ -33,7 +33,7 @@ impl MachineSize {
         !self.holds(case.threads.unwrap_or(1)) && case.domain_and_family().0 == "cpu"
     }
 
-    /// Whether the case has as many threads as are asked for or, without a wish, no more than the CPUs have.
+    /// Whether the case has the requested number of threads or, without a request, no more than the CPUs have.
     pub(crate) fn is_asked(self, case: &Case, threads: Option<u32>) -> bool {
         threads.map_or(!self.is_oversubscribed_by(case), |asked| case.threads == Some(asked))
     }
@@ -43,14 +43,14 @@ impl MachineSize {
         self.multiprocessors == 0 || case.blocks == Some(self.multiprocessors)
     }
 
-    /// The blocks and warps of the case on each multiprocessor, where all have as many.
+    /// The blocks and warps of the case on each multiprocessor, if all have equally many.
     pub(crate) fn load_of(self, case: &Case) -> Option<(u32, u32)> {
         let is_even = |blocks: &u32| *blocks > 0 && blocks.is_multiple_of(self.multiprocessors);
         let blocks = case.blocks.filter(is_even)? / self.multiprocessors;
         Some((blocks, blocks.saturating_mul(case.threads?.div_ceil(WARP))))
     }
 
-    /// Whether the CPUs have a hardware thread for each of so many threads, as far as is known.
+    /// Whether the CPUs have a hardware thread for each of these threads, as far as is known.
     pub(crate) const fn holds(self, threads: u32) -> bool {
         self.hardware_threads == 0 || threads <= self.hardware_threads
     }
@@ -67,10 +67,11 @@ const LAYOUTS: [Layout; 1] = [Layout::Shared];
 const MODES: [Mode; 1] = [Mode::Throughput];
 const SPACES: [Space; 1] = [Space::Global];
 const SCOPES: [Scope; 1] = [Scope::Device];
-/// Kernels that last longer than a launch: the host is ahead of the device.
+/// Kernels that last longer than a launch, so that the host is ahead of the device.
 const KERNELS: [&str; 2] = ["5 us", "5 us sweep"];
 
-/// The same as words, by the parameter's name in the page's scripts, where none (an empty word) may be usual, too.
+/// The usual values as words, by the parameter's name in the page's scripts; an empty word means that having none is usual,
+/// too.
 pub(crate) fn words() -> BTreeMap<&'static str, Vec<String>> {
     fn of<T: ToString>(values: &[T]) -> Vec<String> {
         values.iter().map(ToString::to_string).collect()
@@ -88,7 +89,7 @@ pub(crate) fn words() -> BTreeMap<&'static str, Vec<String>> {
     ])
 }
 
-/// How far the parameters of a case are from the usual ones, in order of importance; 0 is usual.
+/// How far the parameters of a case are from the usual ones, in the order of importance; 0 is usual.
 pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
     fn rank<T: PartialEq>(value: Option<&T>, usual: &[T]) -> usize {
         value.map_or(0, |value| usual.iter().position(|known| known == value).unwrap_or(usual.len()))
@@ -104,12 +105,12 @@ pub(crate) fn unusualness(case: &Case) -> [usize; 7] {
     ]
 }
 
-/// The most usual one of these rows.
+/// The most usual of these rows.
 pub(crate) fn most_usual(data: &RunData, rows: impl Iterator<Item = usize>) -> Option<usize> {
     rows.min_by_key(|index| (unusualness(data.case(*index)), data.case(*index)))
 }
 
-/// Whether the case runs one block of so many threads.
+/// Whether the case runs one block of this many threads.
 pub(crate) fn is_one_block(case: &Case, threads: u32) -> bool {
     case.threads == Some(threads) && case.blocks.unwrap_or(1) == 1
 }

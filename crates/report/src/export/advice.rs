@@ -10,7 +10,7 @@ use crate::harmless::{plain, plain_lines};
 use crate::wrap::wrap;
 use crate::{RunData, figure, naming, reading};
 
-/// For the terminal: a line for each answer, then what to know about those that advise something.
+/// Writes advice for the terminal: a line for each answer, then what to know about the answers that advise something.
 pub fn for_terminal(data: &RunData, answers: &[Advice], width: usize) -> String {
     let mut blocks = vec![plain(&heading(data)), table_of(answers, width)];
     blocks.extend(taken(answers).map(|(advice, choice)| {
@@ -25,7 +25,7 @@ fn drawings(answers: &[Advice]) -> impl Iterator<Item = &Vec<String>> {
     answers.iter().map(|advice| &advice.decision.drawing).filter(|lines| !lines.is_empty())
 }
 
-/// As Markdown, in the same order.
+/// Writes Markdown in the same order.
 pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
     let mut blocks = vec![grid::markdown(&heading(data)), grid_of(answers, Decision::reason).as_markdown()];
     blocks.extend(taken(answers).map(|(advice, choice)| {
@@ -36,7 +36,7 @@ pub fn as_markdown(data: &RunData, answers: &[Advice]) -> String {
     blocks.join("\n\n")
 }
 
-/// A line for each answer and nothing else, for the terminal.
+/// Writes only a line for each answer, for the terminal.
 pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     let warned = taken(answers).any(|(_, choice)| !choice.warnings.is_empty());
     let warning = if warned { " (!): there is a warning; --need shows it." } else { "" };
@@ -44,7 +44,7 @@ pub fn overview(data: &RunData, answers: &[Advice], width: usize) -> String {
     format!("{}\n\n{}\n\n{}", plain(&heading(data)), table_of(answers, width), wrap(&about, width, "").join("\n"))
 }
 
-/// As one object: `name` of the run, `advice`, a list, and the same as `answers`.
+/// Writes one object: the `name` of the run, `advice` (a list), and the advice as `answers`.
 pub fn as_json(data: &RunData, answers: &[Advice]) -> Value {
     let advice: Vec<Value> = answers.iter().map(json_advice).collect();
     let of_all: Vec<Answer> = answers.iter().flat_map(Answer::of_advice).collect();
@@ -68,7 +68,7 @@ fn title(advice: &Advice, choice: &Choice) -> String {
     format!("{}: {}", advice.asked(), choice.name)
 }
 
-/// Source, warnings and notes, one line each.
+/// The case, the operation, the source, warnings and notes, one line each.
 fn remarks(choice: &Choice) -> Vec<String> {
     let named = [("case", &choice.case), ("the cost of", &choice.operation), ("source", &choice.source)];
     let named = named.into_iter().filter(|(_, text)| !text.is_empty());
@@ -77,8 +77,8 @@ fn remarks(choice: &Choice) -> Vec<String> {
     labelled.chain(choice.notes.iter().cloned()).collect()
 }
 
-/// The table for the terminal, and below it the commands that measure what is missing: a cell would cut them into pieces, which
-/// nobody can copy.
+/// The table for the terminal and, below it, the commands that measure what is missing: a table cell would break them, and
+/// nobody could copy them.
 fn table_of(answers: &[Advice], width: usize) -> String {
     let table = grid_of(answers, |decision| decision.outcome.sentence.clone()).for_terminal(width);
     let remedy = |advice: &Advice| {
@@ -91,7 +91,7 @@ fn table_of(answers: &[Advice], width: usize) -> String {
     if remedies.is_empty() { table } else { format!("{table}\n\n{}", remedies.join("\n")) }
 }
 
-/// A line for each answer. `missing` writes why nothing is known.
+/// A table with a line for each answer. `missing` writes why nothing is known.
 fn grid_of(answers: &[Advice], missing: fn(&Decision) -> String) -> Grid {
     let take = |advice: &Advice| match (choice(advice), &advice.decision.outcome.sentence) {
         (Some(choice), _) if choice.warnings.is_empty() => choice.name.clone(),
@@ -156,7 +156,7 @@ fn between_times(low: f64, high: f64) -> String {
     }
 }
 
-/// From the least to the most that one of the candidates may cost; a dash where nothing is known.
+/// The range from the least to the most that a candidate may cost; a dash where nothing is known.
 fn range_text(decision: &Decision) -> String {
     let has_figure = decision.candidates.iter().any(|one| one.has_figure);
     let costs = decision.candidates.iter().filter(|one| one.has_figure || !has_figure).filter_map(|one| one.cost);
@@ -188,7 +188,7 @@ fn times(ratio: f64) -> String {
     format!("{} times", figure::ratio(ratio))
 }
 
-/// The interval of a ratio; nothing of figures that have none.
+/// The interval of a ratio; empty for figures without one.
 fn between(one: &RunnerUp) -> String {
     if one.ratio_low == one.ratio_high && one.ratio_low.is_some() {
         return String::new();
@@ -275,7 +275,7 @@ mod tests {
         );
     }
 
-    /// Two may be the cheapest, a third has an interval alone, a fourth certainly costs more.
+    /// Two locks may be the cheapest, a third has only an interval, and a fourth certainly costs more.
     #[test]
     fn what_is_known_is_said_where_nothing_is_decided() {
         let one = |name: &str, low: f64, high: f64, has_figure| {

@@ -1,5 +1,5 @@
-//! The answer that every command gives to a program: what something costs, which is the cheapest, whether one costs more than another.
-//! `show`, `advise`, `compare` and `measure` write the same type into their JSON, as a list `answers`.
+//! The answer that every command gives to a program: what something costs, which choice is the cheapest, whether one costs
+//! more than another.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use crate::grid::Grid;
 use crate::reading::{self, State};
 use crate::{RunData, figure};
 
-/// What the value of an answer is.
+/// The unit of an answer's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// The cost of one operation in nanoseconds.
     Ns,
-    /// The cost of the subject over that of what it is compared with.
+    /// The cost of the subject over the cost it is compared with.
     Ratio,
 }
 
@@ -28,28 +28,28 @@ pub enum Unit {
 pub struct Answer {
     /// Id of the primitive, or of an operation that a user wrote; `None` where the run does not have it.
     pub subject: Option<String>,
-    /// What a ratio compares it with: an id, or the name of a run.
+    /// What a ratio compares the subject with: an id, or the name of a run.
     pub against: Option<String>,
     /// `None` where no number may be quoted.
     pub value: Option<f64>,
-    /// What the value is.
+    /// The unit of the value.
     pub unit: Unit,
     /// Lower end of the 95 % interval; `None`: no lower bound above zero, or no interval.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub high: Option<f64>,
-    /// What the value is worth.
+    /// How reliable the value is.
     pub validity: State,
-    /// The command's own word: a verdict, a decision, a change.
+    /// The command's own term: a verdict, a decision or a change.
     pub verdict: String,
-    /// What the value holds for: parameters of the case, whose cost it is, what the interval covers.
+    /// The conditions of the value: the case's parameters, whose cost it is, and what the interval covers.
     pub condition: String,
-    /// The rows that it was read from, the subject's first.
+    /// The rows behind the value, the subject's first.
     pub case_ids: Vec<CaseId>,
 }
 
 impl Answer {
-    /// What a case costs.
+    /// Answers with the cost of a case.
     pub fn of_cost(row: &Row) -> Self {
         let state = State::of(row);
         let is_written = state.has_figure() || state == State::NonAdditive;
@@ -68,8 +68,8 @@ impl Answer {
         }
     }
 
-    /// How a case of B compares with the same case of A. Of code that was measured in turn, `names` are the operations (A, B) and `ids`
-    /// the cases of the run; of two runs, A is a run.
+    /// Answers with how a case of B compares with the same case of A. For code measured in turn, `names` are the operations
+    /// (A, B) and `ids` the cases of the run; for two runs, A is a run.
     pub fn of_change(case: &ComparedCase<'_>, [a, b]: [&str; 2], ids: [CaseId; 2]) -> Self {
         let validity = match case.change {
             Change::Slower | Change::Faster | Change::Same => State::Resolved,
@@ -92,8 +92,8 @@ impl Answer {
         }
     }
 
-    /// What a need is answered with: the cost of the one to take, and how many times the next costs; where that is open, the cost of
-    /// each candidate.
+    /// Answers a need with the cost of the choice and the ratio of the next one, or with the cost of each candidate if the
+    /// decision is open.
     pub fn of_advice(advice: &Advice) -> Vec<Self> {
         let decision = &advice.decision;
         let asked = advice.asked();
@@ -126,7 +126,7 @@ impl Answer {
         std::iter::once(cost).chain(others.map(ratio)).collect()
     }
 
-    /// One that may be the cheapest.
+    /// Answers with a candidate that may be the cheapest.
     fn of_candidate(one: &Candidate, asked: &str) -> Self {
         let of_cost = one.cost.map_or_else(|| Self::missing(String::new()), |cost| Self::of_figure(cost, "undecided"));
         let validity = if one.has_figure { of_cost.validity } else { one.cost.map_or(State::Missing, |_| State::Open) };
@@ -147,7 +147,7 @@ impl Answer {
         Self { value: Some(ns), low, high, validity, verdict: verdict.to_owned(), ..Self::missing(String::new()) }
     }
 
-    /// No figure, and why.
+    /// An answer without a figure, and the reason.
     fn missing(condition: String) -> Self {
         Self {
             subject: None,
@@ -164,8 +164,8 @@ impl Answer {
     }
 }
 
-/// How each of these rows compares with the row of another primitive with the same parameters, judged as all rows of a run are: by their
-/// ratio within the run. Rows without such a partner have no answer.
+/// Compares each of these rows with the row of another primitive with the same parameters. As everywhere within a run, their
+/// ratio within the run decides. Rows without such a partner get no answer.
 pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> Vec<Answer> {
     let key = |case: &Case| Case { primitive: String::new(), ..case.clone() };
     let is_pair = |case: &Case| !matches!(case.placement, Some(Placement::List(_)));
@@ -198,7 +198,7 @@ pub fn against(data: &RunData, selects: impl Fn(&Case) -> bool, other: &str) -> 
     wanted.filter_map(of_row).collect()
 }
 
-/// A line for each of these answers about rows of a run.
+/// A table with a line for each of these answers about rows of a run.
 pub fn grid(data: &RunData, answers: &[Answer]) -> Grid {
     let cases: HashMap<CaseId, &Case> = data.rows.iter().map(|row| (row.case.id(), &row.case)).collect();
     let case = |one: &&Answer| cases.get(&one.case_ids[0]).map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A comparison as text.
+//! Writes a comparison of two runs as text.
 
 use serde_json::{Map, Value, json};
 use syncscope_core::Row;
@@ -16,13 +16,14 @@ use crate::grid::{self, Grid, and_more};
 use crate::wrap::wrap;
 use crate::{RunData, naming};
 
-/// The most changes of each direction that the terminal shows; the other formats have all of them.
+/// The most changes in each direction that the terminal shows; the other formats have all of them.
 const MOST_CHANGES: usize = 20;
 
-/// The most same and undecided cases that the terminal and the page show.
+/// The most unchanged and undecided cases that the terminal and the page show.
 const MOST_OPEN: usize = 10;
 
-/// For the terminal: what changed first, then differences, families and single cases, and the summary at the end.
+/// Writes a comparison for the terminal: what changed, then differences, families and single cases, and the summary at the
+/// end.
 pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     let indented = |text: &String| format!("\n  {}", wrap(text, width.saturating_sub(2), "    ").join("\n"));
     let changes: String = comparison.changes.iter().map(indented).collect();
@@ -47,7 +48,7 @@ pub fn for_terminal(comparison: &Comparison<'_>, width: usize) -> String {
     parts.join("\n\n")
 }
 
-/// As Markdown, with all certain changes.
+/// Writes Markdown with all certain changes.
 pub fn as_markdown(comparison: &Comparison<'_>) -> String {
     let changes: Vec<String> = comparison.changes.iter().map(|text| format!("\n- {}", grid::markdown(text))).collect();
     let mut parts =
@@ -82,7 +83,7 @@ fn parameters() -> impl Iterator<Item = &'static Column> {
     COLUMNS.iter().filter(|column| column.names_case())
 }
 
-/// The columns of a comparison behind those that name the case; whether each holds numbers, and what.
+/// Reads the number of one of the columns that follow the case.
 type Cells = fn(&ComparedCase<'_>) -> Option<f64>;
 const NUMBERS: [(&str, Cells); 12] = [
     ("a_ns", |case| Some(case.a.ns?.value())),
@@ -108,7 +109,7 @@ const WORDS: [(&str, Words); 5] = [
     ("remark", |case| case.remark(IN_RUNS)),
 ];
 
-/// As CSV: one line for each case of both runs, with the columns that name it as in `measurements.csv`.
+/// Writes CSV: one line for each case of both runs, named by the same columns as in `measurements.csv`.
 pub fn as_csv(comparison: &Comparison<'_>) -> String {
     let named = parameters().fold(Grid::of(&comparison.cases), |grid, column| {
         grid.column(column.name, column.is_number, |case| column.write(case.a))
@@ -120,18 +121,18 @@ pub fn as_csv(comparison: &Comparison<'_>) -> String {
     words.grid().as_csv()
 }
 
-/// As JSON: one object. Each answer compares a case of B with the run A.
+/// Writes one JSON object. Each answer compares a case of B with run A.
 pub fn as_json(comparison: &Comparison<'_>) -> Value {
     let answer = |case: &ComparedCase<'_>| {
         let ids = [&case.a.case, &case.b.case].map(syncscope_core::Case::id);
         let answer = Answer::of_change(case, [&comparison.a.name, &case.b.case.primitive], ids);
-        // As in the cases: of two figures that are not to be quoted, the ratio is none, either.
+        // As in the cases, figures that may not be quoted have no ratio.
         Answer { value: answer.value.filter(|_| ratio(case).is_some()), ..answer }
     };
     as_json_answering(comparison, answer)
 }
 
-/// The same with other answers.
+/// Writes the same object with other answers.
 pub fn as_json_answering(comparison: &Comparison<'_>, answer: impl Fn(&ComparedCase<'_>) -> Answer) -> Value {
     let run = |data: &RunData| {
         json!({
@@ -190,7 +191,7 @@ mod tests {
     use syncscope_core::stats::Interval;
     use syncscope_core::{Case, Dtype, Nanoseconds, Verdict};
 
-    /// Two shuffles, a cluster barrier that became slower by half, a lock that failed in B; B has another GPU.
+    /// Two shuffles, a cluster barrier that became slower by half, and a lock that failed in B, which has another GPU.
     fn runs() -> [RunData; 2] {
         let row = |id: &str, threads, ns: f64| Row {
             ns: Some(Nanoseconds(ns)),

@@ -10,20 +10,20 @@ use crate::harmless::plain;
 use crate::reading::State;
 use crate::{RunData, figure, naming};
 
-/// For the terminal: the runs, a line for each step, and of how many cases.
+/// Writes the runs, a line for each step, and the number of cases, for the terminal.
 pub fn for_terminal(runs: &[RunData], course: &Course, width: usize) -> String {
     let heading = plain(&heading(runs));
     let steps = grid(runs, course).map(|grid| format!("\n\n{}", grid.for_terminal(width))).unwrap_or_default();
     format!("{heading}{steps}\n\n{}", summary(course))
 }
 
-/// As Markdown.
+/// Writes the same as Markdown.
 pub fn as_markdown(runs: &[RunData], course: &Course) -> String {
     let steps = grid(runs, course).map(|grid| format!("{}\n\n", grid.as_markdown())).unwrap_or_default();
     format!("{}\n\n{steps}{}", markdown(&heading(runs)), summary(course))
 }
 
-/// As one object: the `runs`, in order, and the steps as `answers`.
+/// Writes one JSON object: the `runs`, in order, and the steps as `answers`.
 pub fn as_json(runs: &[RunData], course: &Course) -> Value {
     let answers: Vec<Answer> = course.steps.iter().map(|step| answer(runs, step)).collect();
     let names: Vec<&str> = runs.iter().map(|data| data.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Published claims, and what becomes of them on runs, as text.
+//! Writes published claims and their outcomes on runs as text.
 
 use std::cmp::Reverse;
 
@@ -19,7 +19,7 @@ use syncscope_core::sets::in_groups;
 pub struct RunFindings {
     /// The run.
     pub data: RunData,
-    /// Its findings, or some of them.
+    /// All or some of its findings.
     pub findings: Vec<Finding>,
 }
 
@@ -41,8 +41,8 @@ impl RunFindings {
     }
 }
 
-/// Each claim that some run decides with its verdicts on all runs, the largest machine first: `holds on a, b; does not hold on c`. A
-/// verdict of one machine may be that of its size.
+/// Each claim that some run decides, with its verdicts on all runs, the largest machine first: `holds on a, b; does not hold
+/// on c`. A verdict may depend on the size of the machine.
 fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
     let mut sorted: Vec<&RunFindings> = runs.iter().collect();
     sorted.sort_by_key(|run| {
@@ -64,7 +64,7 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
     in_groups(all).into_iter().filter_map(of_claim).collect()
 }
 
-/// Below this width a claim's text goes below its verdict.
+/// The least width of a claim's text; below it, the text moves under the verdict.
 const LEAST_TEXT: usize = 32;
 /// The width of the longest verdict.
 const VERDICT: usize = 13;
@@ -121,7 +121,7 @@ fn lines_of(finding: &Finding, width: usize, colour: bool) -> Vec<String> {
     lines.iter().enumerate().map(|(number, line)| format!("{}{line}", begins(number))).collect()
 }
 
-/// The text in lines behind two spaces.
+/// Breaks text into lines indented by two spaces.
 fn indented(text: &str, width: usize) -> impl Iterator<Item = String> {
     wrap_all(text, width.saturating_sub(2)).into_iter().map(|line| format!("  {line}"))
 }

@@ -6,11 +6,11 @@
 //! - [`course`]: what changed over the runs of a machine
 //! - [`findings`]: published claims, and what becomes of them on runs
 //! - [`rows`]: the rows of a run
-//! - [`sides`]: CPU beside GPU
+//! - [`sides`]: CPU next to GPU
 //! - [`trackers`]: resolved rows for tools that follow figures over time
 //!
-//! Names come from files of others. No format lets them do harm: control characters are replaced, Markdown is escaped, and
-//! no text cell of a CSV file begins with a character that starts a formula.
+//! Names come from other people's files, and every format makes them harmless: control characters are replaced, Markdown is
+//! escaped, and no text cell of a CSV file begins with a character that starts a formula.
 
 pub mod advice;
 pub mod answer;

@@ -21,7 +21,7 @@ pub fn as_markdown(data: &RunData) -> String {
     format!("{}\n\n{}", markdown(&heading(data)), grid_of(&data.rows).as_markdown())
 }
 
-/// All rows as a table of LaTeX.
+/// All rows as a LaTeX table.
 pub fn as_latex(data: &RunData) -> String {
     grid_of(&data.rows).as_latex(&heading(data))
 }
@@ -34,15 +34,15 @@ pub fn as_csv(data: &RunData) -> String {
     grid.grid().as_csv()
 }
 
-/// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`. The answers are the costs of these
-/// rows, or what is in their place.
+/// The run and its rows as one object; the keys of a row are the columns of `measurements.csv`. Without `answers`, these are
+/// the costs of the rows.
 pub fn as_json(data: &RunData, answers: Option<Vec<Answer>>) -> Value {
     let rows: Vec<_> = data.rows.iter().map(|row| json_cells(COLUMNS, row)).collect();
     let answers = answers.unwrap_or_else(|| data.rows.iter().map(Answer::of_cost).collect());
     json!({ "name": data.name, "run": data.run, "rows": rows, "answers": answers })
 }
 
-/// The rows by their cost, the most expensive first; those without a figure at the end.
+/// Sorts rows by cost, the most expensive first and those without a figure last.
 pub fn sort_by_cost(rows: &mut [Row]) {
     let cost = |row: &Row| row.ns.filter(|_| has_cost_of_case(row)).map_or(f64::NEG_INFINITY, Nanoseconds::value);
     rows.sort_by(|one, other| cost(other).total_cmp(&cost(one)));

@@ -1,4 +1,4 @@
-//! CPU beside GPU as text: `show --sides`.
+//! Writes CPU figures next to GPU figures: `show --sides`.
 
 use serde_json::{Value, json};
 
@@ -10,24 +10,25 @@ use crate::harmless::{self, plain};
 use crate::wrap::wrap;
 use syncscope_core::sets::in_groups;
 
-/// For the terminal: a sentence, a line for each operation, and what they hold of; `None` without rows of both sides.
+/// Writes a sentence, a line for each operation, and the note on what they hold for, for the terminal. `None` without rows
+/// of both sides.
 pub fn for_terminal(data: &RunData, width: usize) -> Option<String> {
     let lines = |text: &str| wrap(text, width, "").join("\n");
     let said = sentence(data).map(|text| format!("{}\n\n", lines(&text))).unwrap_or_default();
     Some(format!("{}\n\n{said}{}\n\n{}", plain(&heading(data)), grid(data)?.for_terminal(width), lines(NOTE)))
 }
 
-/// As Markdown.
+/// Writes Markdown.
 pub fn as_markdown(data: &RunData) -> Option<String> {
     Some(format!("{}\n\n{}\n\n{}", markdown(&heading(data)), grid(data)?.as_markdown(), markdown(NOTE)))
 }
 
-/// As a table of LaTeX.
+/// Writes a LaTeX table.
 pub fn as_latex(data: &RunData) -> Option<String> {
     Some(grid(data)?.as_latex(&format!("{}. {NOTE}", heading(data))))
 }
 
-/// A line for each operation and place, with the case.
+/// Writes CSV with a line for each operation and place, and the case.
 pub fn as_csv(data: &RunData) -> Option<String> {
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     let grid = Grid::of(some(cells(data))?)
@@ -43,7 +44,7 @@ pub fn as_csv(data: &RunData) -> Option<String> {
     Some(grid.grid().as_csv())
 }
 
-/// The same as one object.
+/// Writes the same as one JSON object.
 pub fn as_json(data: &RunData) -> Option<String> {
     let of = |cell: &SideCell<'_>| {
         json!({
@@ -66,7 +67,7 @@ fn some<T>(all: Vec<T>) -> Option<Vec<T>> {
     (!all.is_empty()).then_some(all)
 }
 
-/// A line for each operation, without the columns in which none has a figure.
+/// A table with a line for each operation, without the columns that have no figures.
 fn grid(data: &RunData) -> Option<Grid> {
     let all = some(cells(data))?;
     let lines = in_groups(all.iter().map(|cell| (cell.operation, cell)));

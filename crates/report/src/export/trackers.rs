@@ -1,4 +1,4 @@
-//! The rows whose cost is a number, in the formats of tools that follow figures over time.
+//! Writes the rows whose cost is a number in the formats of tools that follow figures over time.
 //!
 //! - Bencher Metric Format: <https://bencher.dev/docs/reference/bencher-metric-format>
 //! - github-action-benchmark, tool `customSmallerIsBetter`: <https://github.com/benchmark-action/github-action-benchmark>
@@ -6,8 +6,8 @@
 //!   `googlecpp`): <https://github.com/google/benchmark/blob/main/docs/user_guide.md#output-formats>
 //! - ReFrame, lines for a performance function: <https://reframe-hpc.readthedocs.io>
 //!
-//! A row is named by its case and the id of the case, in every run alike. Ranges and rows without a figure are left out: these
-//! tools draw a line through all figures, and know no verdict.
+//! A row has the same name in every run: its case and the id of the case. Ranges and rows without a figure are left out,
+//! because these tools draw a line through all figures and know no verdict.
 
 use serde_json::{Value, json};
 use syncscope_core::Row;
@@ -19,13 +19,13 @@ use crate::harmless::{self, plain};
 /// The most characters of a name that Bencher takes.
 const LONGEST_NAME: usize = 1024;
 
-/// The rows whose cost is a number, and the cost.
+/// The rows whose cost is a number, with their cost.
 fn known(data: &RunData) -> impl Iterator<Item = (&Row, f64)> {
     let known = data.rows.iter().filter(|row| row.has_figure());
     known.filter_map(|row| Some((row, row.ns?.value()))).filter(|(_, ns)| ns.is_finite())
 }
 
-/// How many rows have no number to write.
+/// The number of rows without a number to write.
 pub fn left_out(data: &RunData) -> usize {
     data.rows.len() - known(data).count()
 }
@@ -37,8 +37,8 @@ fn name(row: &Row) -> String {
     format!("{}{id}", label.chars().take(LONGEST_NAME - id.len()).collect::<String>())
 }
 
-/// Bencher Metric Format. `latency` is in nanoseconds, with the interval to quote as its bounds; `throughput` is in operations
-/// per second, of all threads together.
+/// Writes the Bencher Metric Format. `latency` is in nanoseconds, bounded by the interval to quote; `throughput` is in
+/// operations per second, all threads together.
 pub fn as_bmf(data: &RunData) -> String {
     let benchmark = |(row, ns): (&Row, f64)| {
         let mut measures = json!({ "latency": metric(ns, row.ns_interval) });
@@ -57,12 +57,12 @@ fn metric(value: f64, interval: Option<Interval>) -> Value {
     }
 }
 
-/// The list that github-action-benchmark reads with `customSmallerIsBetter`.
+/// Writes the list that github-action-benchmark reads with `customSmallerIsBetter`.
 pub fn as_github(data: &RunData) -> String {
     let entry = |(row, ns): (&Row, f64)| {
         let mut entry = json!({ "name": name(row), "unit": "ns", "value": ns });
         if let Some(interval) = row.ns_interval {
-            // The charts show the text behind the value.
+            // The charts show this text after the value.
             entry["range"] = json!(format!("± {:.3}", interval.half_width()));
             entry["extra"] = json!(format!("95 % interval: {:.3} to {:.3} ns", interval.low, interval.high));
         }
@@ -71,8 +71,8 @@ pub fn as_github(data: &RunData) -> String {
     harmless::json(&Value::Array(known(data).map(entry).collect()))
 }
 
-/// What Google Benchmark prints with `--benchmark_format=json`. Readers need a CPU time; threads spin or wait in their own time, so it
-/// is the time that an operation takes.
+/// Writes what Google Benchmark prints with `--benchmark_format=json`. Readers require a CPU time; it equals the time of an
+/// operation, because threads spin or wait in their own time.
 pub fn as_google_benchmark(data: &RunData) -> String {
     let benchmark = |(row, ns): (&Row, f64)| {
         let name = name(row);
@@ -90,8 +90,8 @@ pub fn as_google_benchmark(data: &RunData) -> String {
     harmless::json(&json!({ "context": context, "benchmarks": known(data).map(benchmark).collect::<Vec<_>>() }))
 }
 
-/// Lines of `name: value unit`, which `^(\S+): (\S+) (\S+)$` reads. The first ones are for a sanity function: how the run
-/// ended, and how many rows it has.
+/// Writes lines of `name: value unit`, which `^(\S+): (\S+) (\S+)$` reads. The first ones are for a sanity function: how the
+/// run ended, and how many rows it has.
 pub fn as_reframe(data: &RunData) -> String {
     let mut lines = vec![
         format!("run.status: {} -", data.run.status),
