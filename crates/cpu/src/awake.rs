@@ -1,5 +1,5 @@
-//! Whether the CPUs are kept awake during a run. A short trial decides, because it helps on some machines and harms on
-//! others.
+//! Whether the CPUs are kept awake during a run. A short trial decides, because the loops that keep them awake help on some
+//! machines and harm on others.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -23,29 +23,29 @@ use crate::team::pool::left_after;
 /// The environment variable that replaces the trial by `on` or `off`; see docs/GUIDE.md.
 const VARIABLE: &str = "SYNCSCOPE_KEEP_AWAKE";
 
-/// Numbers of CPUs with a trial. On 16 virtual CPUs the loops added noise.
+/// Numbers of CPUs at which a trial decides. On 16 virtual CPUs the loops added noise.
 const CPUS: RangeInclusive<usize> = 2..=8;
 
-/// Phases of each state.
+/// Phases with the loops on, and as many with the loops off.
 const PHASES_OF_EACH: usize = 3;
 
-/// How long a phase is. The host moves a CPU long after it has halted: with phases of one block, both states had nearly
-/// the same noise.
+/// Length of a phase. The host moves a CPU long after the CPU has halted: with phases of one block, both states had nearly the
+/// same noise.
 const PHASE: Duration = Duration::from_millis(220);
 
-/// The begin of a phase that does not count: what the other state has left behind.
+/// The start of a phase, which does not count: it shows what the other state has left behind.
 const SETTLING: Duration = Duration::from_millis(50);
 
-/// The fewest blocks of a phase that count.
+/// The fewest blocks with which a phase counts.
 const FEWEST_BLOCKS: usize = 10;
 
 /// Pause before a block, in which CPUs without a loop halt, as they do between the samples of a run.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Most iterations of a sample, should it not get longer.
+/// Most iterations of a sample, in case more of them do not make it longer.
 const MAX_ITERATIONS: u64 = 1 << 16;
 
-/// The loops have to lower the noise at least to this share.
+/// The loops must lower the noise to this share or below.
 const LARGEST_SHARE: f64 = 2.0 / 3.0;
 
 /// Noise below which there is nothing to gain: the width that ends the measuring of a case in the quick preset.
@@ -53,7 +53,7 @@ const LEAST_NOISE: f64 = 0.01;
 
 /// Whether the CPUs are kept awake, and why.
 pub(crate) struct AwakePolicy {
-    /// Keeps them awake while it is there.
+    /// The threads that keep the CPUs awake, until they are dropped.
     pub(crate) loops: Option<KeepAwake>,
     pub(crate) decision: AwakeDecision,
 }
@@ -89,7 +89,7 @@ impl AwakePolicy {
         Self { loops: Some(loops), decision: AwakeDecision::On(how) }
     }
 
-    /// As another process of the run decided it.
+    /// The policy that another process of the run decided on.
     pub(crate) fn inherited(is_on: bool, cpus: &[u32]) -> io::Result<Self> {
         let loops = is_on.then(|| KeepAwake::start(cpus)).transpose()?;
         Ok(Self { loops, ..Self::off("inherited") })
@@ -107,8 +107,8 @@ impl AwakePolicy {
     }
 }
 
-/// What to do with so many CPUs, on a virtual machine or not, a quota of CPU time and a value of [`VARIABLE`], with the reason.
-/// `None`: a trial decides.
+/// The decision and its reason, where the number of CPUs, the kind of machine, a quota of CPU time or the value of [`VARIABLE`]
+/// settles it; `None` where a trial decides.
 fn plan(cpus: usize, is_guest: bool, quota: Option<f64>, variable: Option<&str>) -> Option<AwakeDecision> {
     use AwakeDecision::{Off, On};
     if variable == Some("off") {
@@ -119,8 +119,8 @@ fn plan(cpus: usize, is_guest: bool, quota: Option<f64>, variable: Option<&str>)
     }
     match cpus {
         _ if variable == Some("on") => Some(On(format!("{VARIABLE}=on"))),
-        // Each of two guests with two CPUs resolved twice as many cases with the loops. A trial of a second decides now so
-        // and now so there, because the host moves CPUs in seconds, and then two runs are of two states.
+        // Each of two guests with two CPUs resolved twice as many cases with the loops. A trial of a second there decides one way
+        // and then the other, because the host moves CPUs within seconds, and two runs would be in two states.
         2 if is_guest => Some(On("a guest with 2 CPUs".to_owned())),
         cpus if CPUS.contains(&cpus) => None,
         cpus if cpus < *CPUS.start() => Some(Off("no trial: one CPU".to_owned())),
@@ -202,7 +202,7 @@ fn noise(costs: &[f64]) -> Option<f64> {
     if costs.len() < FEWEST_BLOCKS { None } else { stats::noise(costs) }
 }
 
-/// As many iterations as make a baseline of the length of a sample.
+/// The number of iterations with which a baseline is as long as a sample.
 fn fitting_iterations(experiment: &mut dyn Experiment) -> Option<u64> {
     let most = experiment.protocol().max_iterations.min(MAX_ITERATIONS);
     let mut iterations = 1;
@@ -217,8 +217,8 @@ fn fitting_iterations(experiment: &mut dyn Experiment) -> Option<u64> {
     Some(iterations.min(most))
 }
 
-/// The median of the costs that the undisturbed pairs of a block show, in nanoseconds. It has as many as a measurement block of a
-/// run.
+/// The median of the costs that the undisturbed pairs of a block show, in nanoseconds. The block has as many pairs as a
+/// measurement block of a run.
 fn block(experiment: &mut dyn Experiment, iterations: u64, random: &mut fastrand::Rng) -> Option<f64> {
     let shots = PairOrder::new(random.u64(..), iterations, 0).shots(CPU_BLOCK_PAIRS);
     let samples = experiment.samples(&shots).ok()?;
@@ -233,7 +233,7 @@ fn block(experiment: &mut dyn Experiment, iterations: u64, random: &mut fastrand
 }
 
 // The loops: one thread at idle priority on each CPU. A CPU of a virtual machine that halts gives its core back to the host.
-// Later it may get another one, and costs change.
+// Later it may get another core, and costs change.
 
 /// More CPUs than this are not kept awake.
 const MAX_THREADS: usize = 64;
@@ -241,13 +241,13 @@ const MAX_THREADS: usize = 64;
 /// How long the threads may take to start, at normal priority on CPUs that others use.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long they may take to end. At idle priority they wait for a CPU that others use.
+/// How long the threads may take to end. At idle priority they wait for a CPU that others use.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Repetitions of PAUSE between two looks at the state: some microseconds.
 const PAUSES: u32 = 64;
 
-/// After how many of these a thread looks whether it was moved: some tens of milliseconds.
+/// After how many rounds a thread checks whether it was moved: some tens of milliseconds.
 const LOOK_EVERY: u64 = 1 << 14;
 
 const OFF: u8 = 0;
@@ -279,8 +279,8 @@ impl KeepAwake {
             let builder = thread::Builder::new().name(format!("awake-{cpu}"));
             loops.threads.push(builder.spawn(move || serve(cpu, &state, &started))?);
         }
-        // They wait for `switch` once they have said their number, and get idle priority from here: on CPUs that others use, they
-        // would not come to say anything after it.
+        // The threads report their numbers, then wait for `switch`. They get idle priority from here and only then: with it, on
+        // CPUs that others use, they would not come to report.
         for _ in cpus {
             let bound = started.recv_timeout(START_LIMIT);
             let late = |_| io::Error::new(io::ErrorKind::TimedOut, "threads of idle priority did not start");
@@ -325,7 +325,7 @@ fn serve(cpu: u32, state: &AtomicU8, started: &Sender<io::Result<i32>>) {
             _ => return,
         }
         if round.is_multiple_of(LOOK_EVERY) {
-            // Where that fails, the CPU is none of this process any more.
+            // Where that fails, this process may no longer use the CPU.
             let _ = cpus.as_ref().map(CpuSet::restore);
         }
     }
@@ -401,7 +401,7 @@ mod tests {
         assert_eq!(noise(&[1.0; FEWEST_BLOCKS]), Some(0.0));
     }
 
-    /// How many threads of this process are called like those of `KeepAwake`, and the CPU time that they have used.
+    /// How many threads of this process have a name that `KeepAwake` gives, and the CPU time that they have used.
     fn threads_and_ticks() -> (usize, u64) {
         let mut found = (0, 0);
         for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {

@@ -13,14 +13,14 @@ use syncscope_machine::topology::{HardwareThread, Topology};
 /// The values that primitives vary. Each primitive uses the axes that apply to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axes {
-    /// That of the machine.
+    /// Architecture of the machine, such as `x86_64`.
     pub(crate) architecture: String,
-    /// The placement of teams where nothing else is asked: one thread on each core. Where cores have one hardware thread,
-    /// `close` is the same and has the name.
+    /// The default placement of teams: one thread on each core. Where cores have one hardware thread, it is named `close`, which
+    /// is the same.
     pub(crate) usual: Placement,
     /// Threads of a team, for each placement.
     pub(crate) threads: Vec<(Placement, Vec<u32>)>,
-    /// Variants of atomic addition. In the quick preset it stands for the other atomic operations.
+    /// Variants of atomic addition. In the quick preset, addition stands for the other atomic operations.
     pub(crate) addition: AtomicAxes,
     /// Variants of the other atomic operations.
     pub(crate) other_atomics: AtomicAxes,
@@ -36,15 +36,15 @@ pub(crate) struct Axes {
     pub(crate) cpus: u32,
     /// Cores that this process may use.
     pub(crate) cores: u32,
-    /// Elements of vectors that are reduced. Beyond 2^24 their memory is all that counts.
+    /// Lengths of the vectors that are reduced, in elements. Beyond 2^24, only memory counts.
     pub(crate) vectors: Vec<u64>,
     /// Numbers of processes.
     pub(crate) processes: Vec<u32>,
-    /// How long threads wait whose reaction is timed, in microseconds.
+    /// How long a thread waits before its reaction is timed, in microseconds.
     pub(crate) waits_us: Vec<u32>,
-    /// How long threads sleep before they are woken, in microseconds: idle CPUs get slower to wake by the step.
+    /// How long threads sleep before they are woken, in microseconds: the longer a CPU idles, the slower it wakes, in steps.
     pub(crate) sleeps_us: Vec<u32>,
-    /// Numbers of threads that execute such chains.
+    /// Numbers of threads that execute chains of dependent operations.
     chain_threads: Vec<u32>,
 }
 
@@ -115,10 +115,10 @@ fn line_bytes(topology: &Topology) -> Option<u32> {
 /// The types that processors treat differently: two widths, integer and floating point.
 const DTYPES: [Dtype; 4] = [Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
-/// Each process takes some milliseconds to start, and its kernel memory.
+/// The most processes of a case: each takes some milliseconds to start, and kernel memory of its own.
 pub(crate) const MOST_PROCESSES: u32 = 16;
 
-/// The papers measure some more threads than CPUs.
+/// How many threads beyond the CPUs the paper preset measures, as the papers do.
 pub(crate) const MORE_THAN_CPUS: u32 = 4;
 
 /// How long threads sleep: less than a CPU takes to idle deeply, about as long as virtual CPUs look for work before they halt,
@@ -163,12 +163,12 @@ impl Axes {
         }
     }
 
-    /// The orderings that are different instructions on the machine.
+    /// The orderings that compile to different instructions on the machine.
     pub(crate) fn orders(&self, access: Access) -> &'static [MemoryOrder] {
         access.orders(&self.architecture)
     }
 
-    /// The cases of an operation that depends on the one before, on one shared variable.
+    /// The cases of a chain on one shared variable: each operation depends on the one before.
     pub(crate) fn chains(&self, primitive: &Primitive, dtypes: &[Dtype], orders: &[MemoryOrder]) -> Vec<Case> {
         let sweep = self.in_usual_places(primitive, &self.chain_threads).dtypes(dtypes).layouts(&[Layout::Shared]);
         sweep.orders(orders).modes(&[Mode::Latency]).cases()
@@ -201,7 +201,7 @@ impl Axes {
             cases.extend(sweep.clone().dtypes(&variants.dtypes).layouts(&[Layout::Shared]).orders(orders).cases());
         }
         for (sweep, (placement, _)) in sweeps.iter().zip(&self.threads) {
-            // The paper whose threads the system places has OpenMP's operations, which are relaxed.
+            // The paper that lets the system place its threads has OpenMP's operations, which are relaxed.
             let orders = if *placement == Placement::None { &orders[..1] } else { orders };
             for dtype in &variants.private_dtypes {
                 let strides = variants.strides_of(*dtype).into_iter().map(|stride| Layout::Private { stride });
@@ -217,13 +217,13 @@ impl Axes {
     }
 }
 
-/// Every number of threads up to this one is measured. Beyond it there are eight steps to each next power of two.
+/// Every number of threads up to this one is measured. Beyond it there are eight steps for each doubling.
 const DENSE: u32 = 16;
 
 /// On machines with more CPUs than this, the standard preset plans by class.
 const LARGE: u32 = 64;
 
-/// The usual placement, and the numbers of threads of each. Each set of CPUs has one name.
+/// The usual placement, and the numbers of threads of each placement. Each set of CPUs has one name.
 fn teams(preset: Preset, topology: &Topology) -> (Placement, Vec<(Placement, Vec<u32>)>) {
     use Placement::{Close, Cores, Spread};
     let cpus = topology.allowed().count().max(1) as u32;
@@ -238,7 +238,7 @@ fn teams(preset: Preset, topology: &Topology) -> (Placement, Vec<(Placement, Vec
     let sparse = if preset == Preset::Standard && cpus > LARGE { powers_of_two(cpus) } else { counts };
     let mut spread = where_it_differs(topology, &Spread, &others, &sparse);
     if preset == Preset::Quick {
-        // As many threads in all sockets as one has cores; on machines with one socket in all nodes or caches.
+        // As many threads over all sockets as one socket has cores; on machines with one socket, over all nodes or caches.
         let cores = cores(topology);
         let part = PARTS[1..].iter().rev().map(|part| largest(topology, part, |thread| thread.core));
         let most = part.into_iter().find(|own| *own < cores).unwrap_or(cores);
@@ -290,7 +290,7 @@ fn sorted(counts: impl Iterator<Item = u32>, most: u32) -> Vec<u32> {
     distinct(counts.filter(|count| (1..=most).contains(count)))
 }
 
-/// Each number once, in order.
+/// Sorts numbers and removes duplicates.
 fn distinct(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
     Vec::from_iter(numbers.collect::<BTreeSet<_>>())
 }

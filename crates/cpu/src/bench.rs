@@ -14,11 +14,11 @@
 //! }
 //! ```
 //!
-//! In `Cargo.toml`: `[[bench]]`, `name = "locks"`, `harness = false`. Then `cargo bench --bench locks -- --threads 1,2`. Each cost is that of
-//! `syncscope measure` for the same code in C: the difference of two loops, in blocks that take turns, with new memory in each. The interval
-//! is of this process; `measure` adds other processes and other places of the code in memory, which move a short operation by some percent.
-//! It also ends code that waits for ever. Here that runs in your program: it is `TimedOut` after some seconds, and its threads keep their
-//! CPUs, so that the bench ends.
+//! In `Cargo.toml`: `[[bench]]`, `name = "locks"`, `harness = false`. Then `cargo bench --bench locks -- --threads 1,2`. Costs
+//! are measured as `syncscope measure` does for the same code in C: the difference of two loops, in blocks that take turns, with
+//! new memory in each. The interval is of this process; `measure` adds other processes and other places of the code in memory,
+//! which move a short operation by some percent. `measure` also ends code that waits for ever. Here such code runs in your
+//! program: it is `TimedOut` after some seconds and its threads keep their CPUs, so the bench ends.
 //!
 //! Pass what your code computes to [`std::hint::black_box`]; the compiler removes what nobody uses, and the verdict is then `Elided`.
 //!
@@ -52,36 +52,36 @@ struct Subject {
     make: Box<dyn Fn(u32) -> Option<Workload>>,
 }
 
-/// Anything: `code` is one operation on the state that `make` creates for a number of threads.
+/// Benches any operation: `code` executes it once on the state that `make` creates for a number of threads.
 pub fn operation<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
     Bench::of(Kind::Operation, name, make, code)
 }
 
-/// A lock: `code` takes it, calls [`Me::count`] once and releases it. No addition may be lost.
+/// Benches a lock: `code` takes it, calls [`Me::count`] once and releases it. The check: no addition is lost.
 pub fn lock<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
     Bench::of(Kind::Lock, name, make, code)
 }
 
-/// A barrier: `code` waits for all threads. None may leave before the last has arrived.
+/// Benches a barrier: `code` waits for all threads. The check: no thread leaves before the last has arrived.
 pub fn barrier<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
     Bench::of(Kind::Barrier, name, make, code)
 }
 
-/// A hand-off between two threads: `code` waits until the token is at [`Me::thread`], calls [`Me::count`] once and passes it to the
-/// other thread. At first, thread 0 has it.
+/// Benches a hand-off between two threads: `code` waits until the token is at [`Me::thread`], calls [`Me::count`] once and passes
+/// it to the other thread. Thread 0 has the token at first.
 pub fn handoff<S: Send + Sync + 'static>(name: &str, make: impl Fn(u32) -> S + 'static, code: impl Code<S>) -> Bench {
     Bench::of(Kind::Handoff, name, make, code)
 }
 
-/// What was found for one number of threads.
+/// The measurements with one number of threads.
 #[derive(Debug)]
 pub struct Found {
     /// Threads of the team.
     pub threads: u32,
-    /// Name and measurement of each function, in their order.
+    /// Name and measurement of each function, in the order of the bench.
     pub costs: Vec<(String, Measurement)>,
-    /// For each function after the first: the cost of the first over its own, with a 95 % interval; `None` of two that have no cost each,
-    /// or too few blocks. Empty where the first cannot have so many threads.
+    /// The first function's cost divided by that of each later function, with a 95 % interval; `None` where either has no cost or
+    /// there are too few blocks. Empty if the first function cannot run with so many threads.
     pub ratios: Vec<Option<(f64, Interval)>>,
 }
 
@@ -100,14 +100,14 @@ impl Bench {
         Self(vec![Subject { name: name.to_owned(), make }])
     }
 
-    /// With the functions of another bench: the first one is compared with each of them.
+    /// Adds the functions of another bench; the first function is compared with each of them.
     #[must_use]
     pub fn against(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// Measures as the command line says, prints the costs, and says how the bench ends.
+    /// Measures as the command line asks, prints the costs and returns the exit code.
     pub fn run(self) -> ExitCode {
         let words: Vec<String> = env::args().skip(1).collect();
         let asks = |options: &[&str]| words.iter().any(|word| options.contains(&word.as_str()));
@@ -144,7 +144,7 @@ impl Bench {
         }
     }
 
-    /// Measures each function at each number of threads (those that it can have), for about this time.
+    /// Measures each function for about `time` at each number of threads that it can run with.
     ///
     /// # Errors
     /// When the machine cannot be measured, or no function runs with so many threads.
@@ -154,7 +154,7 @@ impl Bench {
         Ok(all)
     }
 
-    /// The same, handing over what is found for each number of threads at once: a later one may not be measurable.
+    /// Like [`Self::measure`], but hands over the result of each number of threads at once: a later number may not be measurable.
     fn measure_each(&self, teams: &[u32], time: Duration, mut on_found: impl FnMut(Found)) -> Result<(), String> {
         let mut laboratory = CpuLaboratory::open()?;
         laboratory.prepare(&[Case::default()], &mut |_, _| {});
@@ -214,12 +214,13 @@ fn needs_more(engine: &Engine, costs: &[(String, Measurement)]) -> bool {
     costs.iter().any(|(_, found)| engine.needs_another_block(found))
 }
 
-/// Whether it has a cost, however rough: not one that the compiler removed, that failed, or that may be zero.
+/// Whether the measurement has a cost, however rough. Code that the compiler removed, that failed or whose cost may be zero has
+/// none.
 fn has_cost(found: &Measurement) -> bool {
     found.verdict.has_cost() || matches!(found.verdict, Verdict::Noisy(_) | Verdict::NonAdditive(_))
 }
 
-/// One cost over another, from the blocks that both have.
+/// The ratio of two costs, from the blocks that both have.
 fn ratio(one: &Measurement, other: &Measurement) -> Option<(f64, Interval)> {
     if !has_cost(one) || !has_cost(other) {
         return None;
@@ -239,7 +240,7 @@ fn ratio(one: &Measurement, other: &Measurement) -> Option<(f64, Interval)> {
 }
 
 impl Found {
-    /// 3 if a check failed or the first function is slower than allowed; 1 without a figure that is asked for.
+    /// 3 if a check failed or the first function is slower than allowed; 1 if a figure that was asked for is missing.
     fn exit_code(&self, slower: Option<f64>) -> u8 {
         let is_wrong = |(_, found): &(String, Measurement)| found.verdict.is_failure();
         let is_slower = |ratio: &Option<(f64, Interval)>| {
@@ -291,11 +292,11 @@ fn cost(found: &Measurement) -> String {
 }
 
 fn show(text: &str) {
-    // Who closed the pipe wants no text.
+    // A reader that closed the pipe wants no text.
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-/// Says what is wrong; the bench ends with this code.
+/// Prints what is wrong and returns `code`, the exit code of the bench.
 fn complain(text: &str, code: u8) -> u8 {
     let _ = writeln!(io::stderr(), "error: {text}");
     code
@@ -318,7 +319,7 @@ impl Arguments {
     fn of(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut found = Self { threads: vec![1, 2], time: Duration::from_secs(2), slower: None };
         while let Some(word) = words.next() {
-            // Cargo says that it is a bench.
+            // Cargo adds it when it runs a bench.
             if word == "--bench" {
                 continue;
             }

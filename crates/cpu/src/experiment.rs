@@ -1,4 +1,4 @@
-//! A case of the CPU, made ready for the engine.
+//! Makes a CPU case ready for the engine: runs its shots on a team and turns the threads' records into samples.
 
 use crate::primitives::window::operations_in_turns;
 use crate::primitives::{Blocking, Workload};
@@ -16,15 +16,15 @@ use syncscope_core::{
 use syncscope_host::forks;
 use syncscope_machine::cpu_time::Occupancy;
 
-/// Time that a batch gets in addition to what is expected of it.
+/// Time that a batch gets beyond its expected time.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A batch may take this many times as long as expected from the one before, as it does on a busy machine.
 const TOLERANCE: f64 = 20.0;
 
-/// Length of a sample of threads with CPUs of their own: some thousand readings of the clock. A contended loop varies
-/// with which thread comes first and how the threads then interleave. Each sample draws that anew, so many short
-/// samples show more of it than few long ones.
+/// Length of a sample of threads with CPUs of their own: some thousand readings of the clock. A contended loop varies with which
+/// thread comes first and how the threads then interleave. Each sample draws that order anew, so many short samples show more of
+/// it than few long ones.
 pub(crate) const SAMPLE: Duration = Duration::from_micros(40);
 
 /// Length of a sample of threads that block: a dozen wake-ups and more, so that a sample is not a single wake-up.
@@ -41,7 +41,7 @@ const BLOCKING_SHARE: f64 = 4.0;
 /// averages out the time slices.
 const OVERSUBSCRIBED_SHARE: f64 = 0.5;
 
-/// Windows after the samples, for what is known of a case besides its cost.
+/// Windows after the samples, for the details of a case besides its cost.
 const MORE_WINDOWS: u64 = 10;
 
 /// Longer windows, in which locks with work show how fair they are: a thread that waits for milliseconds may get its share in a second.
@@ -51,7 +51,7 @@ const LONG_WINDOWS: [(&str, Duration, u32); 2] =
 /// Iterations of the loop that proves a primitive.
 const PROOF_ITERATIONS: u64 = 200;
 
-/// The least share of their CPUs' time with which threads that spin could have been done.
+/// The least share of their CPUs' time with which spinning threads could have finished a batch in time.
 const LEAST_SHARE: f64 = 0.5;
 
 /// How the threads of a team share the machine.
@@ -67,7 +67,7 @@ pub(crate) struct Sharing {
     pub(crate) unbound: bool,
     /// Whether threads of the team are siblings on one core: then SMT interference is part of what is measured.
     pub(crate) has_siblings: bool,
-    /// Whose cost the figure is.
+    /// The actor whose cost the figure is.
     pub(crate) actor: Actor,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct TeamExperiment<'a> {
     clock: &'a Clock,
     interference: &'a mut InterferenceDetector,
     workload: Workload,
-    /// The job of the windows, where the threads are timed in them.
+    /// The job that runs in windows, if the threads are timed in windows.
     windowed: Option<Arc<dyn Body>>,
     fairness: Fairness,
     sharing: Sharing,
@@ -101,7 +101,7 @@ impl<'a> TeamExperiment<'a> {
         Self { team, clock, interference, workload, windowed, fairness, sharing, ns_per_iteration, defect }
     }
 
-    /// Whether a side takes time.
+    /// Whether a side is timed; windows may have no baseline.
     fn is_timed(&self, side: Side) -> bool {
         self.workload.windows.as_ref().is_none_or(|windows| windows.is_timed(side))
     }
@@ -113,16 +113,16 @@ impl<'a> TeamExperiment<'a> {
         GRACE + expected.unwrap_or_default()
     }
 
-    /// Why a batch was not done in time, if its threads lacked their CPUs. Threads that spin use all the time that they get.
-    /// (A fair spin lock passes from thread to thread in order of arrival: where fourteen other threads want the CPUs,
-    /// every hand-over waits until the next thread in the queue gets one, 20 ms and more.)
+    /// Why a batch was not done in time, if its threads lacked CPU time. Spinning threads use all the time that they get. (A fair
+    /// spin lock passes from thread to thread in order of arrival: where fourteen other threads want the CPUs, every hand-over
+    /// waits until the next thread in the queue gets one, 20 ms and more.)
     fn lacked_cpus(&self, error: &TeamError, started: &Occupancy) -> Option<ExperimentError> {
         let TeamError::TimedOut(limit) = error else { return None };
-        // The time of other processes is not this one's.
+        // The CPU time of this process does not contain that of its workers.
         if self.workload.blocking == Blocking::Yes || self.workload.in_processes {
             return None;
         }
-        // What a user wrote may sleep for ever.
+        // A user's own code may sleep for ever.
         if self.workload.blocking == Blocking::Unknown && started.was_mostly_asleep(self.sharing.cpus) == Some(true) {
             return None;
         }
@@ -149,7 +149,7 @@ impl<'a> TeamExperiment<'a> {
         self.ns_per_iteration = shots.iter().zip(samples).map(ns).fold(0.0, f64::max);
     }
 
-    /// What further windows show: how fair they are, and how often a lock passes to another thread.
+    /// Runs further windows for details: how fair they are, and how often a lock passes to another thread.
     fn of_windows(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         let Some(windows) = self.workload.windows.as_ref().filter(|_| self.defect.is_none()) else {
             return Ok(Vec::new());
@@ -182,7 +182,7 @@ impl<'a> TeamExperiment<'a> {
         Ok(found)
     }
 
-    /// Runs shots of another job, whose time does not count, and keeps the error of its verification.
+    /// Runs shots of another job, whose time does not count, and keeps the defect that its verification finds.
     fn run_untimed(&mut self, purpose: Purpose, body: &Arc<dyn Body>, shots: u64) -> Result<(), ExperimentError> {
         let shots = tests(shots, PROOF_ITERATIONS);
         // A busy machine, which made the samples longer, makes this longer too.
@@ -194,10 +194,10 @@ impl<'a> TeamExperiment<'a> {
         Ok(())
     }
 
-    /// How long each thread took; in a window, how long it takes for the turns of its loop in the shot.
+    /// How long each thread took; with windows, how long it would take for the shot's iterations at its rate in the window.
     ///
-    /// Threads with CPUs of their own start together, and each times itself. Threads that share CPUs start when they
-    /// get one. That wait belongs to the time of the shot, which begins with the first of them.
+    /// Threads with CPUs of their own start together, and each times itself. Threads that share CPUs start when they get one;
+    /// their wait belongs to the time of the shot, which begins with the first thread.
     fn elapsed(&self, shot: &Shot, seen: &[&Record]) -> Vec<Ticks> {
         if let Some(windows) = &self.workload.windows {
             let all = shot.iterations as f64 * windows.length.as_nanos() as f64 / self.clock.ns_per_tick();
@@ -227,7 +227,7 @@ impl<'a> TeamExperiment<'a> {
         Some(Sample { disturbance, actors, is_starved, ..sample })
     }
 
-    /// The samples of all shots. One that takes no time is nothing, for as many threads.
+    /// The samples of all shots. A shot that is not timed gets a sample of zero ticks for each thread.
     fn samples_of(&mut self, shots: &[Shot], records: &[Vec<Record>]) -> Option<Vec<Sample>> {
         let nothing = |threads: usize| {
             let actors = vec![ActorTime { elapsed: Ticks(0), smt_interference: false }; threads];
@@ -243,7 +243,7 @@ impl<'a> TeamExperiment<'a> {
         shots.iter().map(sample).collect()
     }
 
-    /// Takes windows into account that nothing disturbed.
+    /// Adds the windows of the test that nothing disturbed.
     fn record_fairness(&mut self, shots: &[Shot], samples: &[Sample], records: &[Vec<Record>]) {
         let timed: Vec<_> = shots.iter().zip(samples).filter(|(shot, _)| self.is_timed(shot.side)).collect();
         for (index, (shot, sample)) in timed.into_iter().enumerate() {
@@ -262,8 +262,8 @@ impl<'a> TeamExperiment<'a> {
         }
     }
 
-    /// The time of each thread, and whether another hardware thread was active on its core before or after; none where that
-    /// is part of what is measured, or cannot be detected.
+    /// The time of each thread, and whether another hardware thread was active on its core before or after. Empty where such
+    /// interference is part of what is measured, or cannot be detected.
     fn actors(&self, elapsed: &[Ticks], seen: &[&Record]) -> Vec<ActorTime> {
         let Sharing { oversubscribed, unbound, has_siblings, .. } = self.sharing;
         if oversubscribed || unbound || has_siblings {
@@ -280,7 +280,7 @@ impl<'a> TeamExperiment<'a> {
     }
 }
 
-/// So many shots of the test.
+/// `count` shots of the test.
 fn tests(count: u64, iterations: u64) -> Vec<Shot> {
     (0..count).map(|pair| Shot { side: Side::Test, iterations, pair }).collect()
 }
@@ -337,7 +337,7 @@ impl Experiment for TeamExperiment<'_> {
         let windows = self.workload.windows.as_ref();
         let (sample_length, share_of_time) =
             match (self.sharing.oversubscribed, self.workload.blocking == Blocking::Yes) {
-                // The length of the settings: a time slice is longer than any sample.
+                // `None` is the length in the settings: a time slice is longer than any sample.
                 (true, _) => (None, OVERSUBSCRIBED_SHARE),
                 (false, true) => (Some(BLOCKING_SAMPLE), BLOCKING_SHARE),
                 (false, false) => (Some(SAMPLE), 1.0),
@@ -346,10 +346,11 @@ impl Experiment for TeamExperiment<'_> {
             max_iterations: self.workload.max_iterations,
             sample_length,
             longest_sample: sample_length.map(|length| length * MAX_SAMPLE_LENGTHS),
-            // What the slowest of them does not get in a window, others do, and how long that lasts is not the window's to say.
+            // What the slowest thread does not get in a window, others do, and a window cannot tell how long that lasts.
             actor: if windows.is_some() { Actor::Mean } else { self.sharing.actor },
-            // One thread with a core of its own shows the cost of the operation. Several are what a program meets: all samples
-            // count, as for the rate of all threads, and those of threads that were alone are stored in addition (`alone_ns`).
+            // One thread with a core of its own shows the cost of the operation. Several show what a program meets: all samples
+            // count, as for the rate of all threads, and samples of threads that were alone on their cores are stored in addition
+            // (`alone_ns`).
             population: if self.team.cpus().len() > 1 { Population::All } else { Population::Alone },
             in_window: windows.is_some(),
             counted_for: windows.map(|windows| windows.length),
@@ -410,8 +411,8 @@ impl Fairness {
         self.windows += 1;
     }
 
-    /// The rate of each thread, and Jain's index of them, of windows of this length with so many operations in a turn.
-    /// Of those that count, where not all do.
+    /// The rate of each thread over windows of `length` with `in_a_turn` operations in a turn, and Jain's index of the first
+    /// `timed` threads, or of all.
     pub(crate) fn details(&self, length: Duration, in_a_turn: u64, timed: Option<usize>) -> Vec<Detail> {
         let seconds = length.as_secs_f64() * f64::from(self.windows);
         let rate = |turns: &f64| turns * in_a_turn as f64 / seconds;
@@ -423,8 +424,8 @@ impl Fairness {
     }
 }
 
-/// 1 where all shares are equal, 1/n where one of n is everything (Jain, Chiu, Hawe, *A Quantitative Measure of
-/// Fairness and Discrimination*, DEC-TR-301, 1984). `None` where all shares are zero.
+/// Jain's fairness index: 1 where all shares are equal, 1/n where one of n is everything (Jain, Chiu, Hawe, *A Quantitative
+/// Measure of Fairness and Discrimination*, DEC-TR-301, 1984). `None` where all shares are zero.
 pub(crate) fn jain_index(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

@@ -1,9 +1,8 @@
-//! By how much the costs of primitives are assumed to differ between two runs on one machine in one state, beyond what all of a
-//! class share.
+//! How much costs are assumed to differ between two runs on one machine in one state, beyond what all rows of a class share.
 //!
-//! A run whose processes show it does not need this. The values are standard deviations relative to the cost, rounded up from
-//! pairs of runs minutes apart on guests with 2 and with 16 virtual CPUs: 0.1 % for one thread, 1 % for hand-offs, 2 % for locks
-//! and barriers, up to 4 % within a family (`docs/notes/runs-differ.md`).
+//! A run whose own processes show this difference does not need these values. They are standard deviations relative to the cost,
+//! rounded up from pairs of runs minutes apart on guests with 2 and with 16 virtual CPUs: 0.1 % for one thread, 1 % for
+//! hand-offs, 2 % for locks and barriers, up to 4 % within a family (`docs/notes/runs-differ.md`).
 
 use syncscope_core::{ActorRule, Case, Layout, RunEffect};
 
@@ -19,12 +18,12 @@ const PAIR_OF_LINES: usize = 128;
 /// Threads contend for what lies in one cache line, of 64 bytes on most processors: false sharing.
 pub(crate) const CONTENDED_IN_A_LINE: ActorRule = ActorRule::MedianUnlessWithin(64);
 
-/// Of primitives at which threads meet or contend.
+/// The run effect of primitives at which threads meet or contend.
 pub fn between_threads(case: &Case) -> RunEffect {
     if case.has_one_thread() { OF_THE_CORE } else { BETWEEN_CORES }
 }
 
-/// Of operations on variables, which threads share or not.
+/// The run effect of operations on variables, which threads share or not.
 pub(crate) fn on_variables(case: &Case) -> RunEffect {
     let is_near = case.bytes_apart().is_some_and(|bytes| bytes < PAIR_OF_LINES);
     if case.layout == Some(Layout::Shared) || is_near { between_threads(case) } else { OF_THE_CORE }

@@ -13,7 +13,7 @@ use syncscope_machine::placement::{are_alike, named};
 use syncscope_machine::studies::Setting;
 use syncscope_machine::topology::Topology;
 
-/// The cases of `preset` on a machine that is described so, as far as it is regular.
+/// Returns the cases of `preset` on a machine with this description, taken to be regular.
 ///
 /// ```
 /// use syncscope_core::{Preset, machine::CpuMachine};
@@ -27,7 +27,7 @@ pub fn cases(preset: Preset, machine: &CpuMachine) -> Vec<Case> {
     plan(preset, &Topology::described(machine))
 }
 
-/// The cases of `preset` on a machine that end in time, in the order of the catalogue.
+/// The cases of `preset` on a machine that there is time for, in the order of the catalogue.
 pub(crate) fn plan(preset: Preset, topology: &Topology) -> Vec<Case> {
     within_time(preset, topology, whole(preset, topology)).0
 }
@@ -44,7 +44,8 @@ pub(crate) fn variants() -> Vec<Case> {
     plan(Preset::Paper, &Topology::described(&machine))
 }
 
-/// Cases that were asked for, with the name of the placement under which a plan has the same CPUs, or why they cannot exist.
+/// Fits cases that were asked for into a plan: each gets the name of the placement under which a plan has the same CPUs, or the
+/// reason why it cannot exist.
 pub(crate) fn fitting(preset: Preset, topology: &Topology, cases: Vec<Case>) -> Vec<Result<Case, String>> {
     let (cpus, usual) = (topology.allowed().count() as u32, named(topology, &Placement::Cores));
     let mut names: HashMap<(Placement, u32), Placement> = HashMap::new();
@@ -87,7 +88,7 @@ fn limit(preset: Preset, case: &Case, cpus: u32) -> Option<String> {
     })
 }
 
-/// Those of the cases of a primitive that the preset plans.
+/// Keeps the cases of a primitive that the preset plans.
 fn in_preset(preset: Preset, in_quick: InQuick, cases: Vec<Case>) -> Vec<Case> {
     match (preset, in_quick) {
         (Preset::Standard | Preset::Paper, _) | (Preset::Quick, InQuick::All) => cases,
@@ -148,8 +149,8 @@ mod tests {
         assert!(has(&regular(1, 1, 1, 4, 1), studies::core_to_core::is_of_matrix));
     }
 
-    /// A machine as one of each architecture, and how many cases it may have where x86-64 may have so many: on AArch64 relaxed and
-    /// ordered atomic operations differ.
+    /// The machine with each architecture, and how many cases it may have there for a given number on x86-64: on AArch64 relaxed
+    /// and ordered atomic operations differ.
     fn of_each(machine: &Topology) -> [(Topology, impl Fn(usize) -> usize); 2] {
         [("x86_64", 2), ("aarch64", 3)].map(|(name, halves)| {
             (Topology { architecture: name.to_owned(), ..machine.clone() }, move |most| most * halves / 2)
@@ -195,7 +196,7 @@ mod tests {
         assert!(threads("cpu.lock.cohort", Preset::Paper).is_empty(), "one group of CPUs");
     }
 
-    /// What a machine has beyond cores that are alike, every preset shows.
+    /// Every preset shows what a machine has beyond cores that are alike.
     #[test]
     fn siblings_homes_and_spread_have_rows_in_every_preset() {
         for preset in Preset::ALL {

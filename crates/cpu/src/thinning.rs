@@ -15,10 +15,10 @@ use crate::primitives::find;
 use syncscope_machine::placement::named;
 use syncscope_machine::topology::Topology;
 
-/// Teams of so many threads are cheap to measure.
+/// Teams of up to this many threads are cheap to measure.
 const SMALL_TEAM: u32 = 8;
 
-/// Larger teams are those of large machines alone.
+/// Only large machines have larger teams.
 const MIDDLE_TEAM: u32 = 16;
 
 /// What a step leaves out.
@@ -83,7 +83,7 @@ const STEPS: [Step; 9] = [
     },
 ];
 
-/// What the steps ask of the machine and of the plan.
+/// What the steps need to know about the machine and the plan.
 struct Machine<'a> {
     filling: Vec<u32>,
     cores_of_a_socket: u32,
@@ -93,7 +93,8 @@ struct Machine<'a> {
     common_types: HashMap<(&'a str, &'a str), Vec<Dtype>>,
 }
 
-/// The types that all primitives of a family have. Some locks have one alone, with which the others must be comparable.
+/// The types that all primitives of a family have. Some locks have only one type, in which the others must be comparable with
+/// them.
 fn common_types(cases: &[Case]) -> HashMap<(&str, &str), Vec<Dtype>> {
     let mut common: HashMap<_, Vec<Dtype>> = HashMap::new();
     let with_type = cases.iter().filter_map(|case| Some((case, case.dtype?)));
@@ -111,7 +112,8 @@ fn is_choice(case: &Case) -> bool {
     case.primitive == "cpu.atomic.add" || find(&case.primitive).is_some_and(|entry| is_role(entry.primitive.facts.role))
 }
 
-/// Operations on variables and fences that are instructions of their own where the processor does not keep all of this order anyway.
+/// Whether the case is an operation on variables or a fence that takes instructions of its own only where the processor does not
+/// keep all of its order anyway.
 fn acquires_or_releases(case: &Case) -> bool {
     use MemoryOrder::{AcqRel, Acquire, Release};
     let is_kept = || find(&case.primitive).is_some_and(|entry| entry.why_elided("x86_64").is_some());
@@ -127,12 +129,12 @@ const fn limit(preset: Preset) -> Duration {
     }
 }
 
-/// Whether they end in time, with all that surrounds their passes.
+/// Whether the cases end in time, with all that surrounds their passes.
 fn end_in_time(preset: Preset, cases: &[Case]) -> bool {
     preset.planned_time(cases) + time_around(cases) <= limit(preset)
 }
 
-/// Those of the cases that end in time, and what was left out for it, in words.
+/// The cases that there is time for, and what was left out, in words.
 pub(crate) fn within_time(preset: Preset, topology: &Topology, mut cases: Vec<Case>) -> (Vec<Case>, Vec<&'static str>) {
     if end_in_time(preset, &cases) {
         return (cases, Vec::new());
@@ -154,7 +156,7 @@ pub(crate) fn within_time(preset: Preset, topology: &Topology, mut cases: Vec<Ca
     (cases, left_out)
 }
 
-/// What the reader of a run must know of which all this was left out, one of the cases for `example`.
+/// The note for readers of a run that leaves out all this; `example` is one of the cases left out.
 pub(crate) fn note(left_out: &[&str], preset: Preset, example: &Case) -> String {
     let of_preset = if preset == Preset::Quick { String::new() } else { format!(" --preset {preset}") };
     let threads = example.threads.unwrap_or(1);
@@ -200,7 +202,7 @@ mod tests {
         regular(packages, nodes, caches, cores, siblings)
     }
 
-    /// The same of each architecture: AArch64 has more forms of operations.
+    /// The machine with each architecture: AArch64 has more forms of operations.
     fn machines(shape: [u32; 5]) -> impl Iterator<Item = Topology> {
         let of = move |name: &str| Topology { architecture: name.to_owned(), ..machine(shape) };
         ["x86_64", "aarch64"].into_iter().map(of)
@@ -245,7 +247,7 @@ mod tests {
         }
     }
 
-    /// A contest is among rows of one type: what some locks have alone, all have.
+    /// A contest compares rows of one type: the only type of some locks must be kept for all.
     #[test]
     fn rivals_keep_a_type_in_common() {
         use syncscope_core::sets::sets;
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!((kept, left_out), (asked, vec![]));
     }
 
-    /// The command is that of a case that was left out, and asks for its preset.
+    /// The command measures a case that was left out, and asks for its preset.
     #[test]
     fn the_note_names_a_command() {
         let left_out = Case { threads: Some(48), ..Case::new("cpu.lock.ticket") };

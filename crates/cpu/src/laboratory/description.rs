@@ -1,4 +1,4 @@
-//! What the machine is, in which state it is, and what may disturb the figures.
+//! Describes the machine and its state, and warns of what may disturb the figures.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use syncscope_machine::placement::boundaries;
 use syncscope_machine::system::settings;
 
 impl CpuLaboratory {
-    /// What the hardware is.
+    /// Describes the hardware.
     pub fn machine(&self) -> CpuMachine {
         CpuMachine {
             model: self.description.processor().unwrap_or_else(|| "unknown".to_owned()),
@@ -33,7 +33,7 @@ impl CpuLaboratory {
         }
     }
 
-    /// The monitor of this machine; that of a described one is not known.
+    /// The hypervisor of this machine; it is not known for a described machine.
     fn hypervisor(&self) -> Option<String> {
         self.system.hypervisor().filter(|_| self.topology.this_system)
     }
@@ -96,9 +96,9 @@ impl CpuLaboratory {
         warnings.into_iter().flatten().collect()
     }
 
-    /// What to say before a run where other programs were running. Its record has what they used during the run.
+    /// The warning before a run while other programs are running. The record of the run has what they used during it.
     pub fn load_warning(&self) -> Option<String> {
-        // The load is that of the machine, however few of its CPUs this process may use.
+        // The load is the whole machine's, however few of its CPUs this process may use.
         let count = self.topology.threads.len();
         let load = self.load.filter(|load| Environment::is_high_load(*load, count))?;
         Some(format!(
@@ -107,7 +107,7 @@ impl CpuLaboratory {
         ))
     }
 
-    /// What to say where this process may not use all CPUs.
+    /// The note for a process that may not use all CPUs.
     pub fn restriction(&self) -> Option<String> {
         let cpus = self.topology.allowed_cpus();
         let (count, all) = (cpus.len(), self.topology.threads.len());

@@ -38,9 +38,9 @@ mod description;
 /// The CPUs of this machine as a laboratory.
 pub struct CpuLaboratory {
     topology: Topology,
-    /// What describes it.
+    /// Describes the machine.
     description: Description,
-    /// The CPUs of the thread that opened it, which measures; `None` where the system does not say.
+    /// The CPUs of the thread that opened the laboratory, which measures; `None` where the system does not say.
     cpus: Option<CpuSet>,
     system: System,
     clock: Clock,
@@ -53,9 +53,9 @@ pub struct CpuLaboratory {
     interference: InterferenceDetector,
     /// Whether the CPUs are kept awake; decided before measuring.
     awake: Option<AwakePolicy>,
-    /// What a user wrote.
+    /// The user's own code.
     own: OwnPrograms,
-    /// Whether fresh processes may measure for it: somebody ends them where they hang.
+    /// Whether fresh processes may make passes: another process ends those that hang.
     is_watched: bool,
 }
 
@@ -73,7 +73,7 @@ impl CpuLaboratory {
         let kinds = description.core_kinds(&topology);
         let topology = topology.with_core_kinds(&kinds);
         place_teams_on(&topology);
-        // A runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
+        // Loaded here: a runtime counts the CPUs of the thread that loads it, and this thread may use all of them.
         let _ = crate::team::openmp::runtimes();
         // Read before this program adds to the load.
         let load = system.load();
@@ -97,14 +97,14 @@ impl CpuLaboratory {
         })
     }
 
-    /// The same, which measures what a user wrote, too.
+    /// Measures a user's own code as well.
     #[must_use]
     pub fn with_own(self, code: OwnCode) -> Self {
         Self { own: OwnPrograms::new(code), ..self }
     }
 
-    /// The same, which lets fresh processes make passes. The program calls [`crate::processes::measure_if_asked`] in `main`, and
-    /// another process watches this one.
+    /// Lets fresh processes make passes. The program calls [`crate::processes::measure_if_asked`] in `main`, and another process
+    /// watches this one.
     pub const fn let_fresh_processes_measure(&mut self) {
         self.is_watched = true;
     }
@@ -124,12 +124,12 @@ impl CpuLaboratory {
         self.load
     }
 
-    /// The same now.
+    /// Load average over the last minute, now.
     pub fn current_load(&self) -> Option<f64> {
         self.system.load()
     }
 
-    /// What the system counts so far of these CPUs, or of the allowed ones; `None` where it does not count steal time.
+    /// The system's counters of these CPUs, or of all allowed ones; `None` where it does not count steal time.
     pub fn cpu_counters(&self, cpus: Option<&[u32]>) -> Option<CpuCounters> {
         CpuCounters::read(&self.system, cpus.unwrap_or(&self.topology.allowed_cpus()))
     }
@@ -259,7 +259,7 @@ impl Laboratory for CpuLaboratory {
         let mut whole = plan::whole(preset, &self.topology);
         whole.retain(|case| asked.contains(case.primitive.as_str()));
         let (kept, left_out) = thinning::within_time(preset, &self.topology, whole.clone());
-        // Not where a user asked for cases by their parameters.
+        // No note where a user asked for cases by their parameters.
         let kept: HashSet<CaseId> = kept.iter().map(Case::id).collect();
         let is_usual = cases.iter().all(|case| kept.contains(&case.id()));
         let example = whole.iter().find(|case| !kept.contains(&case.id())).filter(|_| is_usual);
@@ -305,8 +305,8 @@ impl CpuLaboratory {
         Ok(Box::new(TeamExperiment::new(team, &self.clock, &mut self.interference, workload, sharing)))
     }
 
-    /// Gives this thread its CPUs back if it was moved: threads that are not bound, and processes, inherit them. Those of a bound
-    /// thread are its own, so that its figures stand where this fails.
+    /// Gives this thread its CPUs back if it was moved: unbound threads and worker processes inherit them. A bound thread has
+    /// CPUs of its own, so its figures hold where this fails.
     fn return_to_its_cpus(&self) -> Result<(), Refusal> {
         let returned = self.cpus.as_ref().map_or(Ok(()), CpuSet::restore);
         returned.map_err(|error| Refusal::Prevented(format!("the CPUs of this process have changed: {error}")))
@@ -375,8 +375,8 @@ impl CpuLaboratory {
             placed.oversubscribed().then(|| format!("{threads} threads on {}", plural(placed.available, "CPU")));
         let throttled =
             quota.map(|quota| format!("{} with the time of {quota} CPUs", plural(threads as u32, "thread")));
-        // A quota pauses threads and takes no CPU from them: between two pauses they run as without it, in short samples
-        // that are excluded where a pause falls into one.
+        // A quota pauses threads but takes no CPU from them: between pauses they run as without a quota, and short samples are
+        // excluded where a pause falls into one.
         Sharing {
             cpus: placed.available.min(threads as u32),
             oversubscribed: oversubscribed.is_some(),
@@ -389,7 +389,7 @@ impl CpuLaboratory {
     }
 }
 
-/// The remark where threads are those of an OpenMP runtime: how they wait decides what they cost.
+/// The remark for threads of an OpenMP runtime: how they wait decides what they cost.
 fn waiting(workload: &Workload) -> Option<String> {
     workload.runtime.map(|runtime| runtime.waiting(workload.policy))
 }

@@ -1,4 +1,4 @@
-//! What the workers of a team have in common: memory and descriptors that their parent opened.
+//! What the workers of a team share: memory and descriptors that their parent opened.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter};
@@ -16,7 +16,7 @@ use crate::sync::BetweenProcesses;
 /// Room for the state of a case: the largest has 1,024 tokens on lines of their own, 128 KiB.
 const MEMORY_BYTES: usize = 1 << 20;
 
-/// No two parts of the state share a pair of lines.
+/// Alignment of each part of the state: no two parts share a pair of lines.
 const ALIGNMENT: usize = 128;
 
 /// A counter and a pipe to each of the first two workers.
@@ -37,7 +37,7 @@ pub(crate) struct Inherited {
     makes: bool,
 }
 
-/// Those of this process, if it is a worker.
+/// What this process has inherited, if it is a worker.
 static INHERITED: OnceLock<Inherited> = OnceLock::new();
 
 /// `count` elements of the state of a case between processes. In a worker they are in the memory of its team; the first
@@ -55,7 +55,7 @@ pub(crate) fn ends() -> Option<&'static Ends> {
 }
 
 impl Inherited {
-    /// New ones, which workers are to have.
+    /// Creates the memory and the descriptors that workers are to inherit.
     pub(crate) fn create() -> io::Result<Self> {
         let ends = Ends { events: [EventFd::new()?, EventFd::new()?], pipes: [io::pipe()?, io::pipe()?] };
         Ok(Self { memory: SharedMemory::create(MEMORY_BYTES)?, ends, used: AtomicUsize::new(0), makes: true })
@@ -68,12 +68,12 @@ impl Inherited {
         [self.memory.as_fd()].into_iter().chain(events).chain(pipes).collect()
     }
 
-    /// Their numbers, by which a worker adopts them.
+    /// The numbers of the descriptors, by which a worker adopts them.
     pub(crate) fn numbers(&self) -> Vec<RawFd> {
         self.descriptors().iter().map(BorrowedFd::as_raw_fd).collect()
     }
 
-    /// Makes those with these numbers this process's own; `makes` of its first worker.
+    /// Takes over the descriptors with these numbers; `makes` is true in the first worker.
     pub(crate) fn adopt(numbers: &[RawFd], makes: bool) -> Result<&'static Self, String> {
         let own =
             |number: &RawFd| child_process::inherited(*number).map_err(|error| format!("descriptor {number}: {error}"));
@@ -97,7 +97,7 @@ impl Inherited {
     pub(crate) unsafe fn renew(&self) -> Result<(), String> {
         self.used.store(0, Ordering::Relaxed);
         if self.makes {
-            // SAFETY: the caller's.
+            // SAFETY: the caller ensures that no process uses the state.
             unsafe { self.memory.renew() }
                 .map_err(|error| format!("the shared memory could not be renewed: {error}"))?;
         }

@@ -34,7 +34,7 @@ unsafe impl<T: Send> Send for Pages<T> {}
 unsafe impl<T: Sync> Sync for Pages<T> {}
 
 impl<T> Pages<T> {
-    /// `count` elements, element `i` being `make(i)`. Without memory the program ends, as with every other allocation.
+    /// Makes `count` elements, element `i` by `make(i)`. Without memory the program ends, as with any other allocation.
     pub(crate) fn filled(count: usize, mut make: impl FnMut(usize) -> T) -> Self {
         const { assert!(align_of::<T>() <= SMALLEST_PAGE) };
         let bytes = count.saturating_mul(size_of::<T>()).max(1);
@@ -48,7 +48,7 @@ impl<T> Pages<T> {
         pages
     }
 
-    /// `count` elements that are in memory which several processes map.
+    /// Wraps `count` elements in memory that several processes map.
     ///
     /// # Safety
     /// From `first` on there are `count` elements, which are never dropped and live as long as this process.
@@ -93,7 +93,7 @@ impl<T> Drop for Pages<T> {
     }
 }
 
-/// The bytes that this process can have without taking them from another one; `None` where nothing says.
+/// The bytes that this process can have without taking them from another one; `None` where the system does not say.
 pub(crate) fn free(system: &System) -> Option<u64> {
     [system.available_bytes(), limits::memory()].into_iter().flatten().min()
 }
@@ -101,7 +101,7 @@ pub(crate) fn free(system: &System) -> Option<u64> {
 /// The smallest page of any system that Linux runs on.
 const SMALLEST_PAGE: usize = 4096;
 
-/// Fresh pages for that many bytes, at least one.
+/// Maps fresh pages for `bytes` bytes, at least one.
 fn map(bytes: usize) -> NonNull<u8> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping at an address of the system's choice overlaps no memory in use.
@@ -122,7 +122,7 @@ impl PageHomes {
     /// nodes are given).
     ///
     /// # Errors
-    /// What the system says, also of a single page (`EPERM`: a container's seccomp profile forbids the call).
+    /// The system's error, for the call or for a single page (`EPERM`: a container's seccomp profile forbids the call).
     pub(crate) fn of(extents: &[Range<usize>]) -> io::Result<Self> {
         let addresses: Vec<usize> = extents.iter().flat_map(|extent| pages_of(extent, page_bytes())).collect();
         let mut statuses = vec![-libc::ENOENT; addresses.len()];

@@ -18,13 +18,14 @@ use super::send;
 use crate::laboratory::CpuLaboratory;
 use syncscope_machine::conditions::Conditions;
 
-/// The argument that makes this program such a process. No command has it.
+/// The argument that makes this program a fresh process. No command has it.
 const ARGUMENT: &str = "--fresh-process";
 
-/// The time between two lines that say which case is measured. Each wakes the process that reads it, in the middle of a sample.
+/// The time between two lines that say which case is measured. Each line wakes the process that reads it, in the middle of a
+/// sample.
 const SAID_EVERY: Duration = Duration::from_secs(1);
 
-/// What such a process is asked. Its figures are pooled with those of the process that asks, so both have the same conditions.
+/// The request to a fresh process. Its figures are pooled with those of the process that asks, so both have the same conditions.
 #[derive(Debug, Serialize, Deserialize)]
 struct ShareRequest<'a> {
     share: Cow<'a, Share>,
@@ -33,19 +34,19 @@ struct ShareRequest<'a> {
     keeps_awake: bool,
 }
 
-/// A line of such a process.
+/// A line that a fresh process writes.
 #[derive(Debug, Serialize, Deserialize)]
 enum Said {
-    /// It has come to this case.
+    /// The case that it has come to.
     Measuring(Case),
     Found(Apart),
     /// Why it measures nothing.
     Refused(String),
 }
 
-/// Lets a process measure `share` on these CPUs and waits for its end; now and then, `goes_on` gets the case that it has come to and says
-/// whether to wait on. Its standard input is that of this process, by which whoever watches this one sees what it does. It
-/// ends with this process.
+/// Lets a fresh process measure `share` on these CPUs and waits for its end; now and then, `goes_on` gets the case that the
+/// process has come to and says whether to wait on. The fresh process has this one's standard input, by which whoever watches
+/// this process sees what the fresh one does, and ends with this process.
 pub(crate) fn measure(
     share: &Share,
     cpus: Vec<u32>,
@@ -73,14 +74,14 @@ fn ask(asked: &ShareRequest<'_>, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::
     let mut child = command.spawn()?;
     let found = child.stdout.take().map_or(Ok(Vec::new()), |output| read(output, goes_on));
     if found.is_err() {
-        // Nobody reads what else it finds. That it has ended by itself is no error.
+        // Nobody reads what else the process finds. It is no error if the process has ended by itself.
         let _ = child.kill();
     }
     let ended = before.wait(&mut child)?;
     Ok((found?, ended))
 }
 
-/// What a process says, until it ends or need not go on.
+/// Reads what a process finds, until it ends or need not go on.
 fn read(output: impl io::Read, goes_on: &mut dyn FnMut(&Case) -> bool) -> io::Result<Vec<Apart>> {
     let mut found = Vec::new();
     for line in BufReader::new(output).lines() {
@@ -101,7 +102,7 @@ pub fn measure_if_asked<O: Observer>(observer: impl FnOnce() -> O) -> Option<Exi
     (argument == ARGUMENT).then(|| {
         let served = serve(parent, request, &mut observer());
         let is_done = served.is_ok();
-        // Who does not read has ended.
+        // A parent that does not read has ended.
         let _ = served.or_else(|error| send(&mut io::stdout(), &Said::Refused(error.to_string())));
         if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
     })
@@ -126,7 +127,7 @@ fn serve(parent: &str, request: &str, observer: &mut dyn Observer) -> io::Result
     Ok(())
 }
 
-/// What such a process says while it measures, and at its end.
+/// What a fresh process writes while it measures and at its end.
 struct Output<'a> {
     observer: &'a mut dyn Observer,
     lines: io::StdoutLock<'static>,
@@ -138,7 +139,7 @@ impl Observer for Output<'_> {
         self.observer.measuring(case);
         if self.said.elapsed() >= SAID_EVERY {
             self.said = Instant::now();
-            // Who does not read ends this process.
+            // A parent that does not read ends this process.
             let _ = send(&mut self.lines, &Said::Measuring(case.clone()));
         }
     }

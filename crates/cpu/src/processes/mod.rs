@@ -5,25 +5,25 @@
 //! - `apart.rs`: a fresh process that makes some passes of a run, with memory and threads of its own.
 //! - `team.rs`: the workers of some CPUs, as a team that runs shots, and the teams that are kept.
 //! - `worker.rs`: what a worker does.
-//! - `machine/inherited.rs`: the memory and the descriptors that all workers of a team have.
+//! - `memory/inherited.rs`: the memory and the descriptors that all workers of a team have.
 //!
-//! Two kinds of cases need them. glibc leaves out the lock prefix of a mutex while a process has one thread: this process
-//! has had several, and that does not come back. And synchronization between processes needs processes.
+//! Two kinds of cases need worker processes. glibc leaves out the lock prefix of a mutex while a process has one thread: this
+//! process has had several, and there is no way back. And synchronization between processes needs processes.
 //!
-//! The program starts itself again instead of forking: this process has threads, and after `fork` such a process may call
-//! little besides `exec`, because other threads may have held any lock of any library. [`serve_if_asked`] is the first
-//! line of `main`. Each worker has one thread, bound to its CPU, makes the workload of the case and runs its shots. The loops
-//! are those of any other case, because parent and workers are one program.
+//! The program starts itself again instead of forking: this process has threads, and after `fork` a process with threads may call
+//! little besides `exec`, because other threads may have held any lock of any library. [`serve_if_asked`] is the first line of
+//! `main`. Each worker has one thread, bound to its CPU, makes the workload of the case and runs its shots. The loops are those
+//! of any other case, because parent and workers are one program.
 //!
 //! ```text
 //! parent: {"New": [case, code of the user]} | {"Run": [purpose, [shots]]}
 //! worker: {"Ok": [readings of each shot]} | {"Err": "WaitTimeout" | {"Failed": "..."}}
 //! ```
 //!
-//! A case with a policy of an OpenMP runtime has one worker, whose variables set the policy and whose team are that runtime's
-//! threads; it answers with the readings of all.
+//! A case with a policy of an OpenMP runtime has one worker, whose variables set the policy; the runtime's threads form the team,
+//! and the worker answers with the readings of all.
 //!
-//! A worker has nothing at its standard input and output: code of a user may read and print.
+//! A worker has nothing at its standard input and output: a user's code may read and print.
 //!
 //! Every wait ends. The parent kills the workers of a team when one of them ends, reports an error or is late; the system
 //! kills a worker when its parent ends.
@@ -70,21 +70,21 @@ struct Start {
     number: usize,
     /// How many workers there are.
     workers: u32,
-    /// The CPU that it is bound to; those of all threads where they are those of an OpenMP runtime in one process.
+    /// The CPU that the worker is bound to; for the threads of an OpenMP runtime in one process, the CPUs of all threads.
     cpus: Vec<Option<u32>>,
     /// The process that started it.
     parent: u32,
-    /// The socket of this worker, and what all of them inherit, by their numbers.
+    /// The numbers of this worker's socket and of the descriptors that all workers inherit.
     socket: RawFd,
     descriptors: Vec<RawFd>,
 }
 
-/// What a team asks.
+/// A request of a team to its workers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum WorkerRequest {
-    /// To make a case ready: of the catalogue, or of code of the user.
+    /// Make a case ready, from the catalogue or from the user's code.
     New(Case, Option<Box<Library>>),
-    /// To run the shots.
+    /// Run the shots.
     Run(Purpose, Vec<Shot>),
 }
 

@@ -29,19 +29,19 @@ const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 /// Processes of one thread each, one for each CPU. Between two shots they sleep, as the threads of a team do.
 pub(super) struct ProcessTeam {
     cpus: Vec<Option<u32>>,
-    /// Of the runtime whose threads one worker has.
+    /// The policy of the OpenMP runtime whose threads one worker has.
     policy: Option<&'static Policy>,
     workers: Vec<Worker>,
     reports: Receiver<Numbered>,
-    /// Whether all have said that they serve.
+    /// Whether all workers have said that they serve.
     serves: bool,
     failed: bool,
 }
 
-/// One of them, in a process group of its own: an interrupt from the terminal is for the parent alone.
+/// A worker, in a process group of its own: an interrupt from the terminal is for the parent alone.
 struct Worker {
     child: Child,
-    /// Right before it started.
+    /// Taken right before the worker started.
     before: Before,
     socket: UnixStream,
 }
@@ -58,7 +58,7 @@ impl ProcessTeam {
         let of_each = cpus.chunks(if policy.is_some() { cpus.len().max(1) } else { 1 });
         let workers = of_each.len() as u32;
         for (number, cpus) in of_each.enumerate() {
-            // Those that were started end with the team.
+            // If one does not start, those started before it end with the team.
             let (cpus, parent) = (cpus.to_vec(), std::process::id());
             let start = Start { number, workers, cpus, parent, socket: 0, descriptors: inherited.numbers() };
             let worker = Worker::start(start, policy, &inherited, &sender);
@@ -90,7 +90,7 @@ impl ProcessTeam {
         Ok(())
     }
 
-    /// So many records of each of these workers, which come within `limit`. After an error the team takes no more requests.
+    /// Waits at most `limit` for `of_each` records from each of these workers. After an error the team takes no more requests.
     fn reports(
         &mut self,
         workers: Range<usize>,
@@ -137,7 +137,7 @@ impl Executor for ProcessTeam {
         !self.failed
     }
 
-    /// The workers have made the same body for themselves.
+    /// Ignores the body: the workers have made the same one themselves.
     fn run_for(
         &mut self,
         purpose: Purpose,
@@ -178,9 +178,9 @@ impl Worker {
         child_process::inherit(&mut command, &[&inherited.descriptors()[..], &[of_child.as_fd()]].concat());
         let before = Before::now();
         let (output, reports) = (socket.try_clone()?, reports.clone());
-        // Dropped, it ends the child, too.
+        // Dropping the worker on an error ends the child, too.
         let worker = Self { child: command.spawn()?, before, socket };
-        // It ends with the socket, which the end of the child closes.
+        // The thread ends with the socket, which the end of the child closes.
         thread::Builder::new().spawn(move || {
             let lines = BufReader::new(output).lines().map_while(Result::ok);
             let report = |line: String| -> Report {
@@ -202,7 +202,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // The thread that reads ends, whoever else has the socket.
+        // This ends the thread that reads, whoever else has the socket.
         let _ = self.socket.shutdown(Shutdown::Both);
         self.kill();
     }
@@ -214,7 +214,7 @@ fn not_started(error: &io::Error) -> TeamError {
     ))
 }
 
-/// The worker is not what it should be.
+/// The error of a worker that does not do what workers do.
 fn does_not_serve(what: &str) -> TeamError {
     TeamError::Failed(format!(
         "a worker process {what}: the program must call `syncscope_cpu::processes::serve_if_asked` first in `main`, as \
@@ -222,7 +222,7 @@ fn does_not_serve(what: &str) -> TeamError {
     ))
 }
 
-/// Processes that are kept at most. They sleep, but each has a process number and a share of memory.
+/// The most processes that are kept. They sleep, but each has a process number and a share of memory.
 const MAX_PROCESSES: usize = 64;
 
 /// Teams of processes, the one used last at the end.
@@ -239,7 +239,7 @@ impl ProcessPool {
         policy: Option<&'static Policy>,
     ) -> Result<&mut dyn Executor, Refusal> {
         let is_wanted = |team: &ProcessTeam| team.cpus() == cpus && team.policy == policy;
-        // The threads of a runtime spin.
+        // The threads of a runtime spin, so its processes end first.
         self.0.retain(|team| team.is_fit() && (team.policy.is_none() || is_wanted(team)));
         let start = || ProcessTeam::start(cpus, policy);
         let team = kept_or_new(&mut self.0, is_wanted, [cpus.len(), MAX_PROCESSES], start)?;

@@ -1,9 +1,9 @@
 //! The team: threads, each bound to its CPU, that run the shots of an experiment together.
 //!
-//! - This file: [`Body`], what a thread does in a shot; [`Executor`], who runs it; [`Team`], threads that do.
-//!   Start here.
+//! - This file: [`Body`], what a thread does in a shot; [`Executor`], what runs it; [`Team`], an executor made of threads. Start
+//!   here.
 //! - `reports.rs`: what the main thread and the threads of the team exchange.
-//! - `team_thread.rs`: the loop of such a thread, and one shot of one thread, with its clock readings.
+//! - `team_thread.rs`: the loop of a team's thread, and one shot of one thread, with its clock readings.
 //! - [`openmp`]: loading an OpenMP runtime, and a batch on its threads.
 //! - `pool.rs`: the teams that are kept for the next case.
 //!
@@ -67,13 +67,13 @@ pub trait Body: Send + Sync {
 pub struct Record {
     /// When [`Body::run`] began.
     pub started: Ticks,
-    /// When it returned.
+    /// When [`Body::run`] returned.
     pub stopped: Ticks,
-    /// What it executed in a window that the team shared.
+    /// How many turns of its loop the thread executed in a window that the team shared.
     pub counted: Option<f64>,
     /// Whether the operating system took the CPU away in between.
     pub switched: bool,
-    /// Whether the thread was not on the CPU that it is bound to or, bound to none, lost some that it may use.
+    /// Whether a bound thread was on another CPU, or an unbound thread lost some of its CPUs.
     pub migrated: bool,
     /// Core cycles per tick during the shot, as the processor counted them in user mode; only thread 0 counts.
     pub counted_per_tick: Option<f64>,
@@ -95,7 +95,7 @@ pub enum TeamError {
     /// A thread or a process failed; the text holds what a user needs to act.
     #[error("{0}")]
     Failed(String),
-    /// The system did not let a thread or a process start, bound none, or ended one, as it may not do another time.
+    /// The system refused to start or bind a thread or a process, or ended one; another attempt may succeed.
     #[error("{0}")]
     Prevented(String),
     /// The team failed before and takes no more jobs.
@@ -123,7 +123,7 @@ impl From<Refusal> for TeamError {
 }
 
 impl TeamError {
-    /// Of a wait that began then.
+    /// The error of a wait that began at `started`.
     pub(crate) fn timed_out(started: Instant) -> Self {
         Self::TimedOut(Duration::from_millis(started.elapsed().as_millis() as u64))
     }
@@ -132,14 +132,14 @@ impl TeamError {
 /// How long starting and binding all threads may take.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Which loops of a case the shots are of.
+/// Which loops of a case the shots run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
-    /// Those that are timed.
+    /// The timed loops.
     Samples,
-    /// Those that are timed in windows, which all threads share.
+    /// The loops that are timed in windows, which all threads share.
     Windows,
-    /// Those that prove that the primitive works.
+    /// The loops that prove that the primitive works.
     Proof,
 }
 
@@ -148,10 +148,10 @@ pub trait Executor {
     /// The CPUs its threads are bound to.
     fn cpus(&self) -> &[Option<u32>];
 
-    /// Whether it takes another job.
+    /// Whether the executor takes another job.
     fn is_fit(&self) -> bool;
 
-    /// Runs `shots` one after the other. The records come by thread, then by shot. `body` is that of the purpose.
+    /// Runs `shots` one after the other. The records come by thread, then by shot. `body` is the job for `purpose`.
     ///
     /// # Errors
     /// When a thread panics or not all are done after `limit`; the threads then take no more jobs.
@@ -163,7 +163,7 @@ pub trait Executor {
         limit: Duration,
     ) -> Result<Vec<Vec<Record>>, TeamError>;
 
-    /// The same of loops that are timed.
+    /// Runs shots of the timed loops.
     ///
     /// # Errors
     /// As [`Self::run_for`].
@@ -174,12 +174,12 @@ pub trait Executor {
 
 /// A persistent team: threads of this program, or those of an OpenMP runtime.
 pub struct Team {
-    /// The runtime whose threads they are; `None` for threads of this program.
+    /// The runtime whose threads form the team; `None` for threads of this program.
     runtime: Option<&'static Runtime>,
     cpus: Vec<Option<u32>>,
     shared: Arc<Shared>,
     reports: Receiver<Numbered>,
-    /// By which the threads that this program started get their batches; without these they leave.
+    /// The channels by which threads that this program started get their batches; when they are dropped, the threads leave.
     batches: Vec<Sender<Arc<Batch>>>,
     started: Vec<JoinHandle<()>>,
     failed: bool,
@@ -215,7 +215,8 @@ impl Team {
         Ok(team)
     }
 
-    /// Until it is assembled it counts as failed: its threads do not read commands yet and are not waited for.
+    /// Creates a team without threads. Until it is assembled it counts as failed: its threads do not read commands yet and are
+    /// not waited for.
     fn of(runtime: Option<&'static Runtime>, cpus: &[Option<u32>], clock: &Clock) -> Self {
         let (sender, reports) = mpsc::channel();
         let barrier = SenseBarrier::new(cpus.len() as u32, PEER_TIMEOUT);
@@ -243,18 +244,18 @@ impl Team {
         Ok(())
     }
 
-    /// The runtime whose threads they are, by name.
+    /// The name of the runtime whose threads form the team.
     fn runtime(&self) -> Option<&'static str> {
         self.runtime.map(|runtime| runtime.name)
     }
 
-    /// Lets the threads leave. Those of a team that failed may never return from their job.
+    /// Lets the threads leave and returns their handles. Threads of a failed team may never return from their job.
     fn let_go(&mut self) -> Vec<JoinHandle<()>> {
         self.batches.clear();
         std::mem::take(&mut self.started)
     }
 
-    /// What all threads report; after an error the team takes no more jobs.
+    /// Waits for the reports of all threads; after an error the team takes no more jobs.
     fn collect(&mut self, limit: Duration) -> Result<Vec<Vec<Record>>, TeamError> {
         let started = Instant::now();
         let found = collect(&self.reports, 0..self.cpus.len(), limit).map_err(|(_, stopped)| {
@@ -289,7 +290,7 @@ impl Executor for Team {
         !self.failed
     }
 
-    /// Whatever the purpose: the threads have the body.
+    /// Ignores the purpose: the threads run the given body.
     fn run_for(
         &mut self,
         _: Purpose,
@@ -308,12 +309,12 @@ impl Executor for Team {
 }
 
 impl Drop for Team {
-    /// Ends the threads, and with the helper the runtime's. Those of a failed team may never come back and are not waited
-    /// for.
+    /// Ends the threads and, with the thread that enters its regions, those of a runtime. Threads of a failed team may never come
+    /// back and are not waited for.
     fn drop(&mut self) {
         let started = self.let_go();
         if !self.failed {
-            // They catch the panics of their jobs, so joining them has no result of interest.
+            // The threads catch panics of their jobs, so joining them has no result of interest.
             for thread in started {
                 let _ = thread.join();
             }
@@ -454,7 +455,7 @@ mod tests {
         }
     }
 
-    /// One that is bound to no CPU counts as migrated while it may not use all that it had.
+    /// A thread bound to no CPU counts as migrated while it may not use all CPUs that it had.
     #[test]
     fn an_unbound_thread_that_loses_cpus_counts_as_migrated_and_gets_them_back() {
         let [_, other, ..] = syncscope_host::scheduling::allowed_cpus()[..] else { return };

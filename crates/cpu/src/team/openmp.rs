@@ -2,8 +2,8 @@
 //! `critical` to calls of their functions.
 //!
 //! GCC's libgomp defines these functions, and LLVM's libomp exports the same names. Both read their environment
-//! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded. It decides how their threads
-//! wait, and so what their primitives cost.
+//! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded. The environment decides how their
+//! threads wait, and so what their primitives cost.
 
 #![allow(clippy::inline_always, reason = "these calls are themselves measured and must be in the timed loop")]
 
@@ -29,7 +29,7 @@ use crate::sync::{Barrier, RawLock, WaitTimeout};
 pub(crate) type Region = unsafe extern "C" fn(*mut c_void);
 
 syncscope_host::functions! {
-    /// Of GCC's libgomp/libgomp_g.h and omp.h, which are their binary interface.
+    /// The functions of a runtime, from GCC's libgomp/libgomp_g.h and omp.h, which are their binary interface.
     Functions {
         required parallel: unsafe extern "C" fn(Region, *mut c_void, c_uint, c_uint) = "GOMP_parallel",
         required set_dynamic: unsafe extern "C" fn(c_int) = "omp_set_dynamic",
@@ -81,20 +81,21 @@ pub(crate) fn of_case(case: &Case) -> Option<&'static Runtime> {
     runtime(case.group_word().split(' ').next()?).ok()
 }
 
-/// A setting by which threads of a runtime wait. A runtime reads it when it is loaded, so its threads are those of a process of
+/// A setting for how the threads of a runtime wait. A runtime reads it when it is loaded, so its threads run in a process of
 /// their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Policy {
     /// The second word of the group.
     word: &'static str,
-    /// The variable that sets it; none is the default.
+    /// The variable that sets the policy, and its value; `None` for the default.
     set: Option<(&'static str, &'static str)>,
 }
 
-/// All variables that decide.
+/// All variables that decide how threads wait.
 const DECIDING: [&str; 4] = ["OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"];
 
-/// Of each runtime. The last spins shorter than by default: 10,000 rounds are some 0.1 to 0.4 ms, libomp counts milliseconds.
+/// The policies of each runtime. The last one spins for less time than the default: 10,000 rounds are some 0.1 to 0.4 ms, libomp
+/// counts milliseconds.
 const POLICIES: [[Policy; 4]; 2] = {
     const fn of(brief: (&'static str, &'static str)) -> [Policy; 4] {
         [
@@ -121,7 +122,7 @@ pub(crate) fn policy_of(case: &Case) -> Option<&'static Policy> {
 }
 
 impl Policy {
-    /// Lets a process that starts have it, whatever this one has.
+    /// Sets the policy for a process to be started, whatever is set for this process.
     pub(crate) fn set_for(&self, command: &mut Command) {
         for name in DECIDING {
             command.env_remove(name);
@@ -135,7 +136,7 @@ impl Policy {
     }
 }
 
-/// Each case with each policy of each installed runtime, and the words of `more` behind it.
+/// Each case with each policy of each installed runtime; `more` follows the policy in the group.
 pub(crate) fn with_every_policy(cases: &[Case], more: &str) -> Vec<Case> {
     let all = runtimes().iter().flat_map(|runtime| policies(runtime.name).iter().map(|policy| (runtime.name, policy)));
     let named = |(name, policy): (&str, &Policy)| Some(Group::of_word(&format!("{name} {}{more}", policy.word)));
@@ -144,7 +145,7 @@ pub(crate) fn with_every_policy(cases: &[Case], more: &str) -> Vec<Case> {
         .collect()
 }
 
-/// The runtimes that are not installed, for the reader of a run that measures others.
+/// Says which runtimes are not installed, for the reader of a run that measures others.
 pub(crate) fn not_found() -> Vec<String> {
     KNOWN.iter().filter_map(|(name, _)| runtime(name).err()).collect()
 }
@@ -181,7 +182,7 @@ impl Runtime {
         library(system, self.name, self.file)
     }
 
-    /// How its threads wait, as the policy or the environment has it.
+    /// How the runtime's threads wait, by the policy or the environment.
     pub(crate) fn waiting(&self, policy: Option<&Policy>) -> String {
         waiting(self.name, |name| match policy {
             Some(policy) => policy.set.filter(|(set, _)| *set == name).map(|(_, value)| value.to_owned()),
@@ -194,7 +195,7 @@ impl Runtime {
     /// # Safety
     /// `region` may be called with `data` on several threads at a time, and does not unwind.
     pub(crate) unsafe fn parallel(&self, region: Region, data: *mut c_void, threads: u32) {
-        // SAFETY: the function takes any number of threads; 0 asks for no particular binding. The rest is the caller's.
+        // SAFETY: the function takes any number of threads; 0 asks for no particular binding. The caller ensures the rest.
         unsafe {
             // As many threads as asked for, not fewer as the load suggests.
             (self.functions.set_dynamic)(0);
@@ -202,8 +203,8 @@ impl Runtime {
         }
     }
 
-    /// Sends the `threads` threads of the caller's last region to sleep. Those of libomp would spin for another 200 ms
-    /// (`KMP_BLOCKTIME`), on CPUs where something else is measured by then. Those of libgomp end with the caller.
+    /// Sends the `threads` threads of the caller's last region to sleep. libomp's threads would spin for another 200 ms
+    /// (`KMP_BLOCKTIME`), on CPUs where something else is measured by then. libgomp's threads end with the caller.
     ///
     /// The setting takes effect at the end of a region, so one more region runs, which does nothing.
     /// (`omp_pause_resource_all` is made for this, but with libomp 14 the process crashed at a later region.)
@@ -226,13 +227,13 @@ impl Runtime {
     }
 }
 
-/// The library of a runtime, which may have the name of another one (`libiomp5.so` is Intel's `libomp`).
+/// The library of a runtime, whose file may have another name (`libiomp5.so` is Intel's `libomp`).
 fn library(system: &System, runtime: &str, file: &str) -> Option<LoadedLibrary> {
     let (name, _) = file.split_once(".so")?;
     Some(LoadedLibrary { name: runtime.to_owned(), ..loaded_library(system, name)? })
 }
 
-/// How the threads of a runtime wait, by the variables that it reads: its own ones before that of the standard, which leaves the
+/// How the threads of a runtime wait, by the variables that it reads: its own variables before the standard one, which leaves the
 /// default to the runtime (libgomp 12: 300,000 rounds; libomp: 200 ms).
 fn waiting(runtime: &str, variable: impl Fn(&str) -> Option<String>) -> String {
     let own: &[&str] = if runtime == USUAL { &["GOMP_SPINCOUNT"] } else { &["KMP_BLOCKTIME", "KMP_LIBRARY"] };
@@ -255,7 +256,8 @@ fn waiting(runtime: &str, variable: impl Fn(&str) -> Option<String>) -> String {
     }
 }
 
-/// Whether so many threads have room for stacks of the size that a variable asks for. A runtime that gets none ends the process.
+/// Whether so many threads have room for stacks of the size that a variable asks for. A runtime that gets no stack ends the
+/// process.
 ///
 /// # Errors
 /// Which variable asks for too much.
@@ -278,7 +280,7 @@ pub(super) fn is_room_for_stacks(threads: usize, variable: impl Fn(&str) -> Opti
     })
 }
 
-/// The bytes of a size as OpenMP writes it (5.2, 21.2.2): in kilobytes where nothing else is said.
+/// The bytes of a size as OpenMP writes it (5.2, 21.2.2): in kilobytes where no unit is given.
 fn stack_size(text: &str) -> Option<usize> {
     let text = text.trim().to_uppercase();
     let number = text.trim_end_matches(['B', 'K', 'M', 'G']);
@@ -298,7 +300,7 @@ pub(crate) struct Critical(pub(crate) &'static Runtime);
 
 // SAFETY: one thread at a time is in a critical section, and entering and leaving it flush (OpenMP 5.2, 15.2, 15.8.6).
 unsafe impl RawLock for Critical {
-    /// A thread keeps the functions at hand: reading them beside the protected value would fetch the holder's line.
+    /// Each thread holds the functions itself: reading them next to the protected value would fetch the holder's line.
     type ThreadState = &'static Runtime;
 
     #[inline(always)]
@@ -315,7 +317,7 @@ unsafe impl RawLock for Critical {
 
     #[inline(always)]
     unsafe fn unlock(&self, runtime: &mut &'static Runtime) -> Result<(), WaitTimeout> {
-        // SAFETY: this thread is in a critical section, says the caller.
+        // SAFETY: the caller ensures that this thread is in a critical section.
         unsafe { (runtime.functions.critical_end)() };
         Ok(())
     }
@@ -338,14 +340,14 @@ pub(crate) fn with_every_runtime(cases: &[Case]) -> Vec<Case> {
 struct Job<'a> {
     runtime: &'static Runtime,
     cpus: &'a [Option<u32>],
-    /// The CPUs of threads that are not bound: those of the binding variables are the runtime's.
+    /// The CPUs that unbound threads get, in place of those that the runtime's binding variables give them.
     all: Option<&'a CpuSet>,
     shared: &'a Shared,
     batch: &'a Batch,
 }
 
-/// The life of the thread that enters the regions: each batch of shots is one, in which thread `i` of the runtime is bound to
-/// the CPU of thread `i`. It is thread 0 itself. If the runtime hangs, the main thread goes on.
+/// The life of the thread that enters the regions, thread 0 of the team. Each batch of shots is one region, in which thread `i`
+/// of the runtime is bound to the CPU of the team's thread `i`. If the runtime hangs, the main thread goes on.
 pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Shared, batches: &Receiver<Arc<Batch>>) {
     let mut is_first = true;
     // Before the runtime binds this thread.
@@ -366,7 +368,7 @@ pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Sh
 /// # Safety
 /// `data` is a [`Job`].
 unsafe extern "C" fn region(data: *mut c_void) {
-    // SAFETY: the caller's.
+    // SAFETY: the caller ensures that `data` is a [`Job`].
     let job = unsafe { &*data.cast::<Job>() };
     job.take_part();
 }
@@ -475,7 +477,7 @@ mod tests {
         }
     }
 
-    /// A row that names a policy would be measured with what a site has set, and not say so.
+    /// Otherwise a row that names a policy would be measured with what a site has set, and not say so.
     #[test]
     fn a_policy_takes_the_place_of_every_variable_that_decides() {
         let passive = &policies(USUAL)[2];

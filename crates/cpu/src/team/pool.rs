@@ -1,5 +1,5 @@
-//! The teams that are kept for the next case. Cases come in random order, and starting sixteen threads takes longer
-//! than measuring many of them.
+//! Keeps teams for the next case: cases come in random order, and starting sixteen threads takes longer than measuring many of
+//! them.
 
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use crate::team::openmp::Runtime;
 use crate::team::{Executor, Team, TeamError};
 use crate::timing::clock::Clock;
 
-/// Threads that are kept at most. They sleep and disturb nothing, but each counts for the process limit of a container.
+/// The most threads that are kept. They sleep and disturb nothing, but each counts for the process limit of a container.
 const MAX_THREADS: usize = 512;
 
-/// How long threads that failed may take to leave. Those that wait for others see at once that the job has
-/// ended, and need a CPU to leave.
+/// How long threads of failed teams may take to leave. Threads that wait for others see at once that the job has ended, and only
+/// need a CPU to leave.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The teams, the one used last at the end.
@@ -71,7 +71,7 @@ impl TeamPool {
     }
 }
 
-/// How many of these threads have not ended after `patience`. The others are gone.
+/// Waits at most `patience` for threads to end, removes those that have, and returns how many are left.
 pub(crate) fn left_after(patience: Duration, threads: &mut Vec<JoinHandle<()>>) -> usize {
     let deadline = Instant::now() + patience;
     while !threads.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
@@ -81,8 +81,8 @@ pub(crate) fn left_after(patience: Duration, threads: &mut Vec<JoinHandle<()>>) 
     threads.len()
 }
 
-/// The wanted one of the teams, which are in order of use, or a new one of `size` threads. For that one the least recently used
-/// end until all together have `most`.
+/// Returns the wanted team, or a new one of `size` threads. `teams` are in order of use: for a new one, the least recently used
+/// end until all together have at most `most` threads.
 pub(crate) fn kept_or_new<T: Executor>(
     teams: &mut Vec<T>,
     is_wanted: impl Fn(&T) -> bool,

@@ -25,20 +25,20 @@ pub(super) struct Batch {
 /// Why a thread or a worker process gave up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Stopped {
-    /// A wait for another one timed out: that one is the cause. A primitive unwinds with `WaitTimeout` then.
+    /// A wait for another thread timed out, and that thread is the cause. A primitive then unwinds with `WaitTimeout`.
     WaitTimeout,
-    /// It is the cause, for this reason.
+    /// It failed itself, for this reason.
     Failed(String),
     /// Its process has ended.
     Ended,
-    /// It reported what nobody asked for.
+    /// It reported without being asked.
     Unasked,
 }
 
 /// What a thread or a worker process reports.
 pub(crate) type Report = Result<Vec<Record>, Stopped>;
 
-/// A report, and of which thread it is.
+/// A report with the number of its thread or worker.
 pub(crate) type Numbered = (usize, Report);
 
 /// What the threads of the team share.
@@ -49,7 +49,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Tells the main thread; whether the thread goes on. A failure aborts the barrier for good.
+    /// Reports to the main thread and returns whether this thread goes on. A failure aborts the barrier for good.
     pub(super) fn report(&self, thread: usize, report: Report) -> bool {
         let goes_on = report.is_ok();
         // Nobody waits for a team that was abandoned.
@@ -61,7 +61,7 @@ impl Shared {
     }
 }
 
-/// Blocks until each of those asked has reported, one has failed, or `limit` is over: then nobody in particular is to blame.
+/// Blocks until all that were asked have reported, one has failed, or `limit` is over, for which none in particular is to blame.
 ///
 /// # Errors
 /// Which one stopped, and why.

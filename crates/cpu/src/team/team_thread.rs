@@ -23,16 +23,16 @@ pub(crate) struct TeamThread {
     thread: usize,
     /// The CPU that it is bound to.
     cpu: Option<u32>,
-    /// The CPUs that it may use, that one alone if it is bound; `None` where the system does not say.
+    /// The CPUs that the thread may use, `cpu` alone if it is bound; `None` where the system does not say.
     cpus: Option<CpuSet>,
-    /// What a user wrote may change it, for the cases after it too.
+    /// The mode to restore: a user's own code may change it, also for the cases after it.
     floating_point: FloatingPoint,
     /// The counter of this thread's cycles, where there is one. Only thread 0 counts.
     meter: Option<Meter>,
 }
 
 impl TeamThread {
-    /// The calling thread, as number `thread` of the team, bound to `cpu` by now.
+    /// Makes the calling thread, bound to `cpu` by now, number `thread` of the team.
     pub(crate) fn here(thread: usize, cpu: Option<u32>) -> Self {
         // Without a counter there is the chain of additions. `run.json` says why there is no counter.
         let meter = if thread == 0 { Meter::of_this_thread().ok() } else { None };
@@ -45,7 +45,7 @@ impl TeamThread {
     }
 
     /// Runs shots one after the other. Each begins and ends with a wait at the barrier for the other threads. A thread that was
-    /// moved since the last time returns first; the shots of one that is moved meanwhile count as migrated.
+    /// moved since the last batch first returns to its CPUs; if it is moved during the batch, its shots count as migrated.
     pub(crate) fn run_shots(
         &self,
         clock: &Clock,
@@ -66,7 +66,7 @@ impl TeamThread {
         };
         match panic::catch_unwind(AssertUnwindSafe(all)) {
             Ok(Ok(())) => {
-                // What is bound to one CPU looks at it in each shot.
+                // A thread bound to one CPU checks it in each shot.
                 let was_moved = self.cpu.is_none() && self.cpus.as_ref().is_some_and(|cpus| !cpus.is_of_this_thread());
                 for record in &mut records {
                     record.migrated |= was_moved;

@@ -27,7 +27,7 @@ macro_rules! of_architecture {
     };
 }
 
-/// Defines a chain: `unroll` operations in each of so many iterations. On other architectures it gives its first value.
+/// Defines a chain: `unroll` operations in each iteration. On other architectures the function returns its first value.
 macro_rules! chain {
     ($(#[$doc:meta])* $name:ident: $value:ty = $first:literal, operand = $operand:literal, unroll = $unroll:literal,
      x86_64 = $x86_64:literal, aarch64 = $aarch64:literal) => {
@@ -79,12 +79,12 @@ chain! {
     x86_64 = "add {value}, {operand}", aarch64 = "add {value}, {value}, {operand}"
 }
 
-/// Adds 1 to 0 so many times, rounded down to a multiple of [`STEP`].
+/// Adds 1 to 0 `repeats` times, rounded down to a multiple of [`STEP`].
 pub fn additions(repeats: u64) -> u64 {
     steps_of_additions(repeats / STEP)
 }
 
-/// Multiplies 1 by 3 so many times, modulo 2^32, rounded down to a multiple of [`STEP`].
+/// Multiplies 1 by 3 `repeats` times, modulo 2^32, rounded down to a multiple of [`STEP`].
 pub fn multiplications(repeats: u64) -> u64 {
     u64::from(steps_of_multiplications(repeats / STEP))
 }

@@ -39,7 +39,7 @@ impl Clock {
         Self::measure(counter::defect())
     }
 
-    /// The counter of [`Self::calibrate`], whose properties were not measured: for readings alone.
+    /// The clock that [`Self::calibrate`] chooses, without its measured properties: for readings alone.
     pub(crate) fn uncalibrated() -> Self {
         Self { fallback: counter::defect(), frequency: Hertz(1e9), resolution: Ticks(1), read_cost: Ticks(0) }
     }
@@ -80,12 +80,12 @@ impl Clock {
         1e9 / self.frequency.value()
     }
 
-    /// Its properties for the engine.
+    /// The clock's properties for the engine.
     pub const fn ruler(&self) -> Ruler {
         Ruler { name: self.name(), frequency: self.frequency, resolution: self.resolution, read_cost: self.read_cost }
     }
 
-    /// Its properties for `run.json`.
+    /// The clock's properties for `run.json`.
     pub fn description(&self) -> machine::Clock {
         let ns = |ticks: Ticks| ticks.0 as f64 * self.ns_per_tick();
         machine::Clock {
@@ -106,8 +106,8 @@ impl Clock {
         Hertz(last_ticks.saturating_sub(first_ticks) as f64 / last_ns.saturating_sub(first_ns).max(1) as f64 * 1e9)
     }
 
-    /// Both clocks at the same time: of many tries, the one in which the least time passed in between, so that neither
-    /// an interrupt nor a preemption counts.
+    /// Reads both clocks at the same time: of many tries, the one in which the least time passed in between, so that neither an
+    /// interrupt nor a preemption counts.
     fn simultaneous(&self) -> (u64, u64) {
         let tries = (0..200).map(|_| {
             let before = self.start();
@@ -144,7 +144,7 @@ mod counter {
 
     pub(super) const NAME: &str = "tsc";
 
-    /// Why it cannot be used, if so (AMD APM 3, E.4.6; Intel SDM 3B, 19.17.1).
+    /// Why the counter cannot be used, if so (AMD APM 3, E.4.6; Intel SDM 3B, 19.17.1).
     #[allow(unused_unsafe, reason = "`__cpuid` became safe after the oldest supported compiler")]
     pub(super) fn defect() -> Option<&'static str> {
         const EXTENDED: u32 = 0x8000_0000;

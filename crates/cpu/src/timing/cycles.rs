@@ -48,7 +48,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// The calling thread's.
+    /// The meter of the calling thread.
     ///
     /// # Errors
     /// As [`UserCycles::open`]; also when the counter exists and does not count.
@@ -61,7 +61,7 @@ impl Meter {
         if moves { Ok(meter) } else { Err(silent()) }
     }
 
-    /// Measures what a reading itself costs: the middle of several, because interrupts only add.
+    /// Measures what a reading itself costs: the median of several, because interrupts only add.
     fn of(counter: UserCycles) -> Option<Self> {
         let once = || counter.read().zip(counter.read()).map(|(before, after)| after.saturating_sub(before));
         let costs: Option<Vec<u64>> = (0..15).map(|_| once()).collect();
@@ -138,12 +138,12 @@ const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const PERF_FLAG_FD_CLOEXEC: u64 = 1 << 3;
 
-/// The core cycles that the calling thread spends in user mode. Each thread opens its own.
+/// A counter of the core cycles that the calling thread spends in user mode. Each thread opens its own.
 #[derive(Debug)]
 pub(crate) struct UserCycles(File);
 
 impl UserCycles {
-    /// The counter of the calling thread, running.
+    /// Opens and starts the counter of the calling thread.
     ///
     /// # Errors
     /// What the operating system says: `EACCES` where `perf_event_paranoid` or a seccomp filter forbids it, `ENOENT` or

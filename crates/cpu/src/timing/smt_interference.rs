@@ -1,10 +1,9 @@
 //! SMT interference: whether another hardware thread of the core was active around a sample.
 //!
-//! On a virtual machine that thread often belongs to another guest and is invisible to the system. It shows in the
-//! speed of independent additions: a core executes four or more in a cycle, and two hardware threads share them.
-//! Dependent multiplications wait for each other and take the same time in any case. The contention ratio is the time
-//! of an addition over that of a multiplication. It does not depend on the clock. Each thread measures it before and
-//! after each sample, in 2 us.
+//! On a virtual machine that thread often belongs to another guest and is invisible to the system. Its activity shows in the
+//! speed of independent additions: a core executes four or more in a cycle, and two hardware threads share them. Dependent
+//! multiplications wait for each other and take the same time in any case. The contention ratio is the time of an addition over
+//! that of a multiplication. It does not depend on the clock. Each thread measures it before and after each sample, in 2 us.
 //!
 //! Measured on virtual machines, without and with interference by this ratio: an uncontended `lock add` takes 18.01 to
 //! 18.02 and 21.5 to 22.0 cycles on Sapphire Rapids (medians of six runs), 4.6 to 4.7 and 6.4 to 7.0 ticks on Zen 3.
@@ -42,8 +41,8 @@ fn timed<T>(clock: &Clock, run: impl FnOnce() -> T) -> Option<u64> {
     (ticks >= FEWEST_TICKS).then_some(ticks)
 }
 
-/// Independent additions of registers, eight in each iteration: what a core has for its hardware threads, of which each gets a
-/// part. (Intel's Golden Cove executes additions of small constants for free.) On other architectures it does nothing.
+/// Executes independent additions of registers, eight in each iteration, by execution units that the hardware threads of a core
+/// share. (Intel's Golden Cove executes additions of small constants for free.) On other architectures it does nothing.
 #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables))]
 #[inline(never)]
 pub(crate) fn independent_additions(iterations: u64) {
