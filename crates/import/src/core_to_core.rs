@@ -1,8 +1,9 @@
-//! Reads the matrices that core-to-core-latency writes with `--csv`: for each pair of CPUs half a round trip, the cost of one
-//! hand-off. Line `i` has the pairs of CPU `i` with the CPUs before it (`Matrix`).
+//! Reads the matrices that core-to-core-latency writes with `--csv`: half a round trip for each pair of CPUs, which is
+//! the cost of one hand-off. Line `i` has the pairs of CPU `i` with the CPUs before it (`Matrix`).
 //!
-//! In its `src/bench/cas.rs` (commit 96a943a), a sample is the time in which one thread does n successful compare-and-swaps, divided by
-//! n and by 2: the other thread does one between any two of them, so n of them are n round trips.
+//! In its `src/bench/cas.rs` (commit 96a943a), a sample is the time in which one thread does n successful
+//! compare-and-swaps, divided by n and by 2: the other thread does one between any two of them, so n compare-and-swaps
+//! are n round trips.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,33 +21,33 @@ use crate::{ImportError, Target, write_run};
 
 const PRIMITIVE: &str = "cpu.handoff.cas_pingpong";
 
-/// In a folder of matrices, the table of their machines.
+/// The table of machines in a folder of matrices.
 const MACHINES: &str = "machines.csv";
 
-/// What a reader of every imported run must know.
+/// The warning for every imported run.
 const WARNING: &str = "imported from core-to-core-latency: half the mean time of a round trip, without intervals; \
                        all pairs use one cache line, so pairs far from its memory cost more than with memory of \
                        their own (github.com/nviennot/core-to-core-latency/issues/97); what CPUs share is not \
                        recorded; the date is that of the import";
 
-/// What a reader must know of two packages.
+/// The warning for a machine with two packages.
 const TWO_PACKAGES: &str = "two packages: the line is in the memory of one of them, so costs across packages and \
                             within the other one are an artefact of its placement (issue 97) and do not compare \
                             machines";
 
-/// What a reader must know where the file does not number its CPUs.
+/// The warning for a file that does not number its CPUs.
 const POSITIONS: &str = "CPUs are numbered by their position in the file: with `--cores`, or where the tool could not use every CPU, \
                          these are not the numbers of the system";
 
-/// What a file that is refused should be.
+/// What a refused file should have been.
 const EXPECTED: &str = "expected what `core-to-core-latency --csv` writes, n lines of n fields";
 
 const ACROSS: &str = "artefact of page placement (issue 97)";
 
-/// What is known of the machine of a matrix, a line of `machines.csv`.
+/// A line of `machines.csv`: what is known of a matrix's machine.
 #[derive(Debug, Default, Deserialize)]
 struct Described {
-    /// The name of the matrix without its ending, and of its run.
+    /// The name of the matrix without its file ending, and the name of its run.
     file: String,
     model: String,
     generation: String,
@@ -55,7 +56,7 @@ struct Described {
     siblings: Option<Siblings>,
     /// The CPUs of the second package, as a list.
     second_package: String,
-    /// The quarter in which it came out.
+    /// The quarter in which the processor came out.
     year: String,
     note: String,
 }
@@ -64,16 +65,16 @@ struct Described {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Siblings {
-    /// 0 and 1, 2 and 3.
+    /// CPUs 0 and 1 share a core, as do 2 and 3.
     Adjacent,
-    /// With eight cores 0 and 8, 1 and 9.
+    /// With eight cores, CPUs 0 and 8 share a core, as do 1 and 9.
     Half,
 }
 
-/// Converts one matrix, or those of a folder. What a reader must know of them comes back.
+/// Converts one matrix or a folder of matrices, and returns what a reader must know of them.
 ///
 /// # Errors
-/// If a file is no matrix, or cannot be read or written.
+/// If a file is not a matrix, or cannot be read or written.
 pub fn import_matrices(path: &Path, target: &Target<'_>) -> Result<Vec<String>, ImportError> {
     if !path.is_dir() {
         let is_compressed = path.extension().is_some_and(|extension| extension == "gz");
@@ -140,12 +141,12 @@ impl Described {
         [WARNING, two, &own].into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect()
     }
 
-    /// What is known of two CPUs, the lower one first: that they are one core, or in two packages.
+    /// What is known of a pair of CPUs, the lower one first: that they share a core, or are in two packages.
     fn group(&self, [first, second]: [u32; 2], cpus: u32, second_package: &HashSet<u32>) -> Option<Group> {
         if second_package.contains(&first) != second_package.contains(&second) {
             return Some(Group::named("across"));
         }
-        // Of a hybrid processor, the cores with two threads come first.
+        // On a hybrid processor, the cores with two threads come first.
         let pairs = cpus.saturating_sub(self.cores);
         let are_siblings = match self.siblings? {
             Siblings::Adjacent => first % 2 == 0 && second == first + 1 && first / 2 < pairs,

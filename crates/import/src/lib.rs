@@ -2,9 +2,9 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `lib.rs` | what every import does; the results of SyncPerformance as cases of ours |
-//! | [`syncperformance`] | its result files |
-//! | `openmp` | its OpenMP programs |
+//! | `lib.rs` | what all imports share; the cases that SyncPerformance's results become |
+//! | [`syncperformance`] | SyncPerformance's result files |
+//! | `openmp` | SyncPerformance's OpenMP programs |
 //! | [`core_to_core`], `matrix` | the matrices of core-to-core-latency |
 
 #![forbid(unsafe_code)]
@@ -35,7 +35,7 @@ use syncscope_gpu::peer::peer_program;
 
 use crate::syncperformance::{ResultFigure, ResultFile};
 
-/// The name of the result files.
+/// The name of SyncPerformance's result files.
 const RESULT_FILE: &str = "runtimes.csv";
 
 /// The depth of the result files below the given directory: a device, a program, a stride.
@@ -44,10 +44,10 @@ const MAX_DEPTH: usize = 4;
 /// Why nothing was imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A file prevents it.
+    /// A file prevents the import.
     #[error("{0}")]
     CouldNot(String),
-    /// Other files are wanted.
+    /// The command has to be used differently.
     #[error("{0}")]
     Usage(String),
 }
@@ -67,22 +67,22 @@ impl From<RunDirectoryError> for ImportError {
 /// Where a run goes, and what the files of a tool do not say.
 #[derive(Clone, Copy)]
 pub struct Target<'a> {
-    /// Its directory, new or empty.
+    /// The run's directory, new or empty.
     pub out: &'a Path,
-    /// A file with what is known of machine and environment.
+    /// A file that describes the machine and the environment.
     pub machine: Option<&'a Path>,
-    /// The command that imports.
+    /// The command that does the import.
     pub command: &'a [String],
     /// All primitives.
     pub catalogue: &'a Catalogue,
-    /// Is told what was written.
+    /// Is called with what was written.
     pub note: &'a dyn Fn(&str),
 }
 
-/// Converts the results of one system by SyncPerformance. What a reader must know of them comes back.
+/// Converts SyncPerformance's results of one system, and returns what a reader must know of them.
 ///
 /// # Errors
-/// If there are none, or a file cannot be read or written.
+/// If there are no results, or a file cannot be read or written.
 pub fn import_results(folder: &Path, bound: bool, target: &Target<'_>) -> Result<Vec<String>, ImportError> {
     let mut paths = Vec::new();
     collect(folder, MAX_DEPTH, &mut paths)?;
@@ -121,20 +121,21 @@ pub fn import_results(folder: &Path, bound: bool, target: &Target<'_>) -> Result
     write_run(run, &rows, target, results_folder)
 }
 
-/// Writes a run with what the user says of its machine and the licence of its `source`. What a reader must know of it comes back.
+/// Writes a run with the user's description of its machine and the licence of its `source`, and returns what a reader
+/// must know of the run.
 fn write_run(mut run: Run, rows: &[Row], target: &Target<'_>, source: &Path) -> Result<Vec<String>, ImportError> {
     if let Some(file) = target.machine {
         describe(&mut run, file)?;
     }
     let directory = write_rows(target.out, rows)?;
     keep_license(source, target.out)?;
-    // The last file: without it, what a full disk leaves is no run.
+    // The run's description is the last file: without it, what a full disk leaves is not a run.
     directory.write_run(&run)?;
     (target.note)(&format!("wrote {} rows to {}", rows.len(), target.out.display()));
     Ok(run.warnings)
 }
 
-/// Puts what a JSON file says of `machine` and `environment` in the place of what is unknown.
+/// Puts what a JSON file says of `machine` and `environment` into the run.
 fn describe(run: &mut Run, file: &Path) -> Result<(), ImportError> {
     let text = data_file::read_text(file).map_err(ImportError::in_file(file))?;
     let known: Value = serde_json::from_str(&text).map_err(ImportError::in_file(file))?;
@@ -198,19 +199,21 @@ struct Results {
     repeated: BTreeMap<String, String>,
     /// Whether the threads of programs that name a placement were bound.
     bound: bool,
-    /// By how much figures of several threads differ from those of the program that differs in placement alone and is used.
+    /// For figures of several threads: their relative difference from the program that is used and differs only in
+    /// placement.
     differences: Vec<f64>,
     /// Programs without an equivalent case, with the reasons.
     without_case: BTreeMap<String, &'static str>,
     /// The directories that hold devices and OpenMP programs.
     systems: BTreeSet<PathBuf>,
-    /// Those of them that hold CUDA programs, and are named for a device.
+    /// The directories among them that hold CUDA programs and are named for a device.
     devices: BTreeSet<PathBuf>,
     blocks: Vec<u32>,
 }
 
 impl Results {
-    /// Adds the figures of a file. A program has a figure of a case once: which of two is the right one, nobody knows.
+    /// Adds the figures of a file. A program may have only one figure of a case, because nobody knows which of two is
+    /// right.
     fn add(&mut self, file: &ResultFile, known: &Catalogue) -> Result<(), String> {
         for figure in &file.figures {
             self.blocks.extend(figure.blocks);
@@ -225,8 +228,8 @@ impl Results {
                 Entry::Vacant(entry) => {
                     entry.insert((row, file.program.clone()));
                 }
-                // The same case in every placement: one thread, or threads that are not bound. The files are sorted, the program
-                // without a placement first, then close, spread.
+                // The case is the same in every placement: one thread, or threads that are not bound. The files are
+                // sorted: the program without a placement is first, then close, then spread.
                 Entry::Occupied(entry) if openmp::differ_in_placement(&entry.get().1, &file.program) => {
                     let used = entry.get().0.ns.map(Nanoseconds::value).filter(|ns| *ns > 0.0);
                     let ratio = used.zip(row.ns).map(|(used, ns)| (ns.value() / used - 1.0).abs());
@@ -254,7 +257,7 @@ impl Results {
         self.systems.insert(parent.parent().filter(|_| is_on_device).unwrap_or(parent).to_owned());
     }
 
-    /// The description of the run. The result files hold neither machine nor date, so most of it is empty.
+    /// The description of the run. The result files hold neither machine nor date, so most fields are empty.
     fn run(&self, results: &Path, command: &[String]) -> Run {
         let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
         let system = resolved.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -302,7 +305,7 @@ impl Results {
         warnings
     }
 
-    /// The programs that are left out, by their reasons.
+    /// The programs that are left out, grouped by reason.
     fn ignored(&self) -> Vec<String> {
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         let repeated = self.repeated.iter().map(|(program, used)| (program, format!("{used} measures the same")));
@@ -347,7 +350,7 @@ fn write_rows(output: &Path, rows: &[Row]) -> Result<RunDirectory, ImportError> 
     Ok(directory)
 }
 
-/// Copies the licence of the figures, which is in their directory or the one above. A link or a large file is none.
+/// Copies the licence of the figures from their directory or the one above. A link or a large file does not count.
 fn keep_license(results: &Path, output: &Path) -> Result<(), ImportError> {
     let resolved = results.canonicalize().unwrap_or_else(|_| results.to_owned());
     let Some(license) = resolved.ancestors().take(2).map(|folder| folder.join(LICENSE)).find(|path| is_license(path))
@@ -394,7 +397,7 @@ mod tests {
         assert_eq!((results.systems, results.devices), (["/x/system".into()].into(), ["/x/system/GPU".into()].into()));
     }
 
-    /// What is imported from these files, each with its folder.
+    /// Imports these files, each with its folder.
     fn imported(files: &[(&str, &str)]) -> Result<Vec<String>, String> {
         let folder = tempfile::tempdir().unwrap();
         for (program, text) in files {
@@ -435,7 +438,7 @@ mod tests {
     /// Threads, placement and rounded cost.
     type Found = (Option<u32>, Option<Placement>, Option<f64>);
 
-    /// The rows of three programs that differ in placement alone.
+    /// The rows of three programs that differ only in placement.
     fn barriers(bound: bool) -> (Results, Vec<Found>) {
         let mut results = Results { bound, ..Results::default() };
         for (program, ns) in [("omp_barrier", 90), ("omp_barrier_close", 91), ("omp_barrier_spread", 92)] {

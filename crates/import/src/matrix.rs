@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 
-/// A matrix of more has more pairs than a run may have rows.
+/// The most CPUs: a larger matrix has more pairs than a run may have rows.
 const MOST_CPUS: usize = 1024;
 
 /// The pairs of a matrix.
 #[derive(Debug, Default)]
 pub(super) struct Matrix {
-    /// The CPU of each line: its number where the file has numbers, else its position.
+    /// The CPU of each line: its number if the file has numbers, otherwise its position.
     pub(super) cpus: Vec<u32>,
     /// Whether the file numbers its CPUs.
     pub(super) is_numbered: bool,
     /// The positions of two CPUs, the lower one first, and their time or why there is none.
     pub(super) pairs: Vec<([usize; 2], Result<f64, String>)>,
-    /// What the reader passed over.
+    /// What the reader skipped.
     pub(super) warnings: Vec<String>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Matrix {
 type NumberedFields<'a> = (usize, Vec<&'a str>);
 
 impl Matrix {
-    /// Reads a matrix. Text in front of it and after it, such as the messages of the tool, is passed over with a warning.
+    /// Reads a matrix. Text before and after it, such as the tool's messages, is skipped with a warning.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim_end();
         let lines = text.lines().map(|line| line.split(',').map(str::trim).collect());
@@ -93,7 +93,8 @@ impl Matrix {
     }
 }
 
-/// A time in nanoseconds. The clock of a machine may be so coarse that a pair has 0; no hand-off takes a second.
+/// A time in nanoseconds. 0 is not a time, because a clock may be so coarse that a pair has 0; no hand-off takes a
+/// second.
 fn time(cell: &str) -> Option<f64> {
     cell.parse().ok().filter(|ns: &f64| *ns > 0.0 && *ns < 1e9)
 }
@@ -106,13 +107,13 @@ fn why_missing(both: [(usize, &str); 2]) -> String {
     }
 }
 
-/// Whether most fields of a line are those of a matrix: numbers, or empty.
+/// Whether most fields of a line look like a matrix: numbers, or empty.
 fn is_of_matrix((_, cells): &NumberedFields) -> bool {
     let usual = cells.iter().filter(|cell| cell.is_empty() || cell.parse::<f64>().is_ok()).count();
     cells.len() > 1 && 2 * usual > cells.len()
 }
 
-/// The lines of the matrix that begins here, and those after it.
+/// Splits the lines into the matrix that begins here and the lines after it.
 fn square<'a, 'b>(
     lines: &'b [NumberedFields<'a>],
 ) -> Result<(&'b [NumberedFields<'a>], &'b [NumberedFields<'a>]), String> {
@@ -130,14 +131,14 @@ fn square<'a, 'b>(
     }
 }
 
-/// The numbers of CPUs: whole numbers, each once.
+/// CPU numbers: whole numbers, each once.
 fn numbers(cells: &[&str]) -> Option<Vec<u32>> {
     let number = |cell: &&str| cell.parse().ok().filter(|number: &u32| *number < 1 << 20);
     let numbers: Vec<u32> = cells.iter().map(number).collect::<Option<_>>()?;
     (numbers.iter().collect::<BTreeSet<_>>().len() == numbers.len()).then_some(numbers)
 }
 
-/// Whether the first line and the first field of each line are the numbers of CPUs.
+/// Whether the first line and the first field of each line are CPU numbers.
 fn is_numbered(matrix: &[NumberedFields]) -> Result<bool, String> {
     let (line, header) = (matrix[0].0, &matrix[0].1);
     let column: Vec<&str> = matrix[1..].iter().map(|(_, cells)| cells[0]).collect();
@@ -152,7 +153,7 @@ fn is_numbered(matrix: &[NumberedFields]) -> Result<bool, String> {
     if has_label || !are_numbers || !corner.is_empty() {
         return Ok(has_label);
     }
-    // Times are not 0, and those of a full matrix are on both sides of its diagonal.
+    // Times are not 0, and a full matrix has times on both sides of its diagonal.
     let inner = |is_below: bool| {
         let side = move |at: usize| {
             matrix[at].1.iter().enumerate().skip(1).filter(move |(other, _)| *other != at && (*other < at) == is_below)

@@ -1,12 +1,13 @@
-//! Maps each OpenMP program of SyncPerformance (Burtchell and Burtscher, IISWC 2024) to the case of ours that measures the same.
+//! Maps each OpenMP program of SyncPerformance (Burtchell and Burtscher, IISWC 2024) to the case that measures the
+//! same.
 
 use syncscope_core::{Case, Dtype, Form, Group, Layout, MemoryOrder, Placement};
 
-/// One kind of program: its name without the placement at its end, the primitive, and the parameters of the case.
+/// One kind of program: its name without the placement suffix, the primitive, and the parameters of the case.
 type OpenMpProgram = (&'static str, &'static str, Option<Layout>, Option<MemoryOrder>, Option<Group>);
 
 const SHARED: Option<Layout> = Some(Layout::Shared);
-/// With the stride of the results.
+/// The stride is replaced by the one in the results.
 const PRIVATE: Option<Layout> = Some(Layout::Private { stride: 1 });
 const RELAXED: Option<MemoryOrder> = Some(MemoryOrder::Relaxed);
 const LIBGOMP: Option<Group> = Some(Group::named("libgomp"));
@@ -31,23 +32,23 @@ const WITHOUT_CASE: [(&str, &str); 2] = [
     ("omp_flush", "the arrays are on the stack; omp_flush_array with stride 1 measures the same"),
 ];
 
-/// The name without the placement at its end, and the placement. Without one, the operating system places the threads.
+/// Splits a name from its placement suffix. Without a suffix, the operating system places the threads.
 fn split(name: &str) -> (&str, Placement) {
     let named = [("_close", Placement::Close), ("_spread", Placement::Spread)];
     let found = named.into_iter().find_map(|(end, placement)| Some((name.strip_suffix(end)?, placement)));
     found.unwrap_or((name, Placement::None))
 }
 
-/// Whether two programs differ in nothing but the placement of their threads.
+/// Whether two programs differ only in the placement of their threads.
 pub(super) fn differ_in_placement(a: &str, b: &str) -> bool {
     a != b && split(a).0 == split(b).0
 }
 
-/// The case equivalent to a program; `None` without one. The programs name their placement in `proc_bind` clauses, which bind
-/// nothing where neither `OMP_PLACES` nor `OMP_PROC_BIND` is set (libgomp).
+/// The case equivalent to a program, if there is one. The programs name their placement in `proc_bind` clauses, which
+/// bind nothing unless `OMP_PLACES` or `OMP_PROC_BIND` is set (libgomp).
 pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32, bound: bool) -> Option<Case> {
     let (name, named) = split(name);
-    // One thread has nobody to be near to: the presets measure it as `close`.
+    // A single thread has no others to be near; the presets measure it as `close`.
     let placement = match threads {
         1 => Placement::Close,
         _ if bound => named,
@@ -68,7 +69,7 @@ pub(super) fn case(name: &str, dtype: Dtype, stride: Option<u32>, threads: u32, 
 
 /// Whether a program measures this case, with its threads bound as its name says or by the operating system.
 pub fn is_openmp_case(own: &Case) -> bool {
-    // What the program of writes measures is a form of ours.
+    // The write program measures the `Published` form of the write.
     if own.form != (own.primitive == "cpu.atomic.write").then_some(Form::Published) {
         return false;
     }
@@ -86,7 +87,7 @@ pub fn is_openmp_primitive(id: &str) -> bool {
     PROGRAMS.iter().any(|(_, primitive, ..)| *primitive == id)
 }
 
-/// The distances of the programs' elements.
+/// The strides of the programs' elements.
 const STRIDES: [u32; 6] = [1, 2, 4, 8, 16, 64];
 
 /// Why a program has no equivalent case.

@@ -12,8 +12,8 @@
 //! int,min,...
 //! ```
 //!
-//! The times of the CUDA programs are milliseconds: cycles divided by the nominal clock in kHz. Those of the OpenMP
-//! programs are seconds. `max` is the time of the slowest thread.
+//! Times are in milliseconds for the CUDA programs, cycles divided by the nominal clock in kHz, and in seconds for the
+//! OpenMP programs. `max` is the time of the slowest thread.
 
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use syncscope_core::data_file;
 use syncscope_core::run::NO_INTERVAL;
 use syncscope_core::{Actor, Case, Dtype, Facts, Nanoseconds, Row, Verdict};
 
-/// The largest numbers of threads and blocks that the programs have.
+/// The largest number of threads or blocks in a program.
 const LARGEST: u32 = 1 << 16;
 
 /// The largest plausible result file.
@@ -110,8 +110,8 @@ impl ResultFile {
 }
 
 impl ResultFigure {
-    /// The row of this figure, for the case that measures the same. Its cost is always the slowest thread's. It has no intervals, because SyncPerformance publishes
-    /// none. Times that are not positive are not resolved.
+    /// The row of this figure, for the case that measures the same. Its cost is always the slowest thread's. It has no
+    /// intervals, because SyncPerformance publishes none. Times that are not positive are not resolved.
     pub fn row(&self, case: Case, facts: Option<&Facts>, iterations: Option<u64>) -> Row {
         let ns = self.slowest.value();
         let positive = |time: Option<Nanoseconds>| time.filter(|time| time.value().is_finite() && time.value() > 0.0);
@@ -137,7 +137,7 @@ impl ResultFigure {
 struct Reader {
     /// Nanoseconds per unit of the file.
     unit: f64,
-    /// What it has read.
+    /// What has been read so far.
     file: ResultFile,
     blocks: Option<u32>,
     threads: Vec<u32>,

@@ -1,4 +1,4 @@
-//! The MPI primitives, and the cases that a run of so many processes on so many nodes allows. Start here.
+//! The MPI primitives, and the cases that a run allows with its number of processes and nodes. Start here.
 
 use serde::{Deserialize, Serialize};
 use syncscope_core::{Case, Facts, Mode, OperationsAtOnce, Primitive, Role, Waits};
@@ -6,7 +6,7 @@ use syncscope_core::{Case, Facts, Mode, OperationsAtOnce, Primitive, Role, Waits
 use crate::world::World;
 use syncscope_cpu::between_threads;
 
-/// The calls of the shim, by their numbers there.
+/// The calls of the shim, with the shim's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Call {
     Barrier = 0,
@@ -19,11 +19,11 @@ pub(crate) enum Call {
 pub(crate) struct Entry {
     primitive: Primitive,
     pub(crate) call: Call,
-    /// The functions of MPI that the timed loop calls.
+    /// The MPI functions that the timed loop calls.
     pub(crate) functions: &'static str,
 }
 
-/// The library decides how a process waits for another.
+/// The library decides how a process waits for the others.
 const FACTS: Facts = Facts {
     run_effect: between_threads,
     at_once: OperationsAtOnce::One,
@@ -92,19 +92,20 @@ pub fn primitives() -> &'static [Primitive] {
     &PRIMITIVES
 }
 
-/// The primitive of this id.
+/// The entry with this id.
 pub(crate) fn entry(id: &str) -> Option<&'static Entry> {
     ENTRIES.iter().find(|entry| entry.primitive.id == id)
 }
 
-/// All cases of these processes: each primitive on one node and across nodes, with 2, 4, 8... and all processes.
+/// All cases for these processes: each primitive on one node and across nodes, with 2, 4, 8... and all processes.
 pub(crate) fn cases(world: &World) -> Vec<Case> {
     let of_entry = |entry: &'static Entry| {
         let teams = world.teams().into_iter().filter(move |team| entry.call != Call::PingPong || team.processes == 2);
         teams.map(move |team| Case {
             threads: Some(team.processes),
             group: Some(team.group()),
-            // Its family has independent operations; here each is complete before the next begins.
+            // The family's mode is throughput, for independent operations; here each one completes before the next
+            // begins.
             mode: (entry.call == Call::FetchOp).then_some(Mode::Latency),
             ..Case::new(entry.primitive.id)
         })

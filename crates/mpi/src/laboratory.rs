@@ -1,4 +1,4 @@
-//! Rank 0 drives the engine: it presents all processes of the run as one laboratory and sets up each case among them.
+//! Rank 0 drives the engine: it presents all processes of the run as one laboratory and sets up each case on them.
 
 use std::collections::{HashMap, hash_map};
 use std::time::Duration;
@@ -16,19 +16,19 @@ use crate::process::{MpiProcess, member, short_version};
 use crate::world::{Sharing, Team};
 use crate::wrapper::SOURCE;
 
-/// Slots of the shim.
+/// The number of slots in the shim.
 const SLOTS: usize = 64;
 
-/// The part of a process in a common run.
+/// What a process does in a common run.
 pub enum Started {
     /// Rank 0, which measures.
     First(Box<MpiLaboratory>),
-    /// A process that takes part.
+    /// Any other process, which takes part.
     Other(Box<MpiProcess>),
 }
 
 impl Started {
-    /// The part of a process that has joined the others.
+    /// The role of a process that has joined the others.
     pub fn of(process: MpiProcess) -> Self {
         if process.rank == 0 {
             let (slots, proofs) = (HashMap::new(), HashMap::new());
@@ -39,16 +39,16 @@ impl Started {
     }
 }
 
-/// All processes of a run, seen from rank 0. The others end when this is dropped.
+/// All processes of a run, seen from rank 0. The other processes end when this is dropped.
 #[derive(Debug)]
 pub struct MpiLaboratory {
     process: MpiProcess,
-    /// The communicator of each team, made once; why it could not be made.
+    /// The communicator slot of each team, made once, or why it could not be made.
     slots: HashMap<Team, Result<i32, String>>,
-    /// Of the barriers that have shown that they are some.
+    /// The check of each team's barrier, made once.
     proofs: HashMap<Team, Check>,
     is_over: bool,
-    /// Of the others on this node, once all have ended.
+    /// The CPU time of the other processes on this node, once all have ended.
     time_of_others: Option<Duration>,
 }
 
@@ -58,20 +58,21 @@ impl MpiLaboratory {
         self.process.world.cpus_beside(self.process.rank)
     }
 
-    /// The CPU time that the other processes of this node had of the run; `None` before [`Self::dismiss`], or if they did not say.
+    /// The CPU time that the other processes on this node spent on the run; `None` before [`Self::dismiss`], or if they
+    /// did not report it.
     pub const fn time_of_others(&self) -> Option<Duration> {
         self.time_of_others
     }
 
-    /// Fills in what the figures depend on.
+    /// Records the MPI library, on which the figures depend.
     pub fn describe(&self, environment: &mut Environment) {
         environment.libraries.insert("mpi".to_owned(), short_version(&self.process.shim.version()));
     }
 
-    /// Ends the other processes, and this one's part in MPI. Nothing can be measured afterwards.
+    /// Ends the other processes and this process's part in MPI. Nothing can be measured afterwards.
     ///
     /// # Errors
-    /// What the MPI library says.
+    /// If the MPI library reports one.
     pub fn dismiss(&mut self) -> Result<(), String> {
         if std::mem::replace(&mut self.is_over, true) {
             return Ok(());
@@ -81,7 +82,7 @@ impl MpiLaboratory {
         self.process.finish()
     }
 
-    /// The slot of a team, made now if it is new.
+    /// The slot of a team, made on first use.
     fn slot(&mut self, team: Team) -> Result<i32, Refusal> {
         if let Some(known) = self.slots.get(&team) {
             return known.clone().map_err(Refusal::Failed);
@@ -104,7 +105,7 @@ impl MpiLaboratory {
 
 impl Drop for MpiLaboratory {
     fn drop(&mut self) {
-        // Reported by `dismiss`; here an earlier error is on its way to the user.
+        // `dismiss` reports its errors to a caller; here an earlier error is on its way to the user.
         let _ = self.dismiss();
     }
 }
@@ -142,7 +143,7 @@ impl Laboratory for MpiLaboratory {
     }
 }
 
-/// Sums stay far from the limits of their type.
+/// The most iterations, so that sums stay far from the limits of their type.
 const MAX_ITERATIONS: u64 = 1 << 20;
 
 /// A primitive between processes, ready to run.
@@ -150,10 +151,10 @@ struct MpiExperiment<'a> {
     process: &'a mut MpiProcess,
     entry: &'static Entry,
     team: Team,
-    /// Rank 0.
+    /// Rank 0 as a member of the team.
     member: Member,
     sharing: Sharing,
-    /// Of the barriers so far, by team.
+    /// The checks of the barriers so far, by team.
     proofs: &'a mut HashMap<Team, Check>,
     defect: Option<String>,
 }
@@ -179,7 +180,7 @@ impl MpiExperiment<'_> {
     }
 
     fn sample_of(&self, seen: &[Record], ns_per_tick: f64) -> Option<Sample> {
-        // The process that has the counter adds nothing.
+        // The process that holds the counter adds nothing.
         let actors = if self.entry.call == Call::FetchOp { seen.get(1..)? } else { seen };
         let mut elapsed: Vec<Ticks> =
             actors.iter().map(|record| Ticks(record.elapsed.max(0).cast_unsigned())).collect();
@@ -188,7 +189,7 @@ impl MpiExperiment<'_> {
         Some(Sample { disturbance, ..Sample::of_actors(&mut elapsed, ns_per_tick)? })
     }
 
-    /// Whether the barrier of this team holds everyone back, tried once in a run.
+    /// Whether this team's barrier holds every process back, tried once in a run.
     fn proof(&mut self) -> Check {
         let Self { process, team, member, proofs, .. } = self;
         let unknown = match proofs.entry(*team) {
@@ -237,7 +238,7 @@ impl Experiment for MpiExperiment<'_> {
         }
     }
 
-    /// The function is called in both loops, and no compiler looks into the library or leaves a call out.
+    /// Both loops call the function, and no compiler looks into the library or leaves a call out.
     fn evidence(&mut self) -> Evidence {
         let Self { process, entry, .. } = self;
         let version = process.shim.version();

@@ -1,19 +1,20 @@
-//! Recognizes the launcher (Slurm's `srun`, Open MPI's or MPICH's `mpirun`) from the environment, and this process's rank in it.
+//! Recognizes the launcher (Slurm's `srun`, Open MPI's or MPICH's `mpirun`) and this process's rank from the
+//! environment.
 
 use syncscope_core::Cancel;
 
 use crate::{Family, MpiProcess, Started};
 
-/// The number of a process among those that a launcher started together.
+/// A process among those that a launcher started together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its rank.
     pub rank: u32,
-    /// How many there are.
+    /// The number of processes.
     pub size: u32,
-    /// Its number among the processes of its node.
+    /// Its rank among the processes on its node.
     pub local: u32,
-    /// What started them.
+    /// The name of the launcher.
     pub launcher: &'static str,
 }
 
@@ -23,17 +24,17 @@ const LAUNCHERS: [(&str, [&str; 3]); 3] = [
     ("Open MPI", ["OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"]),
     // Hydra, the launcher of MPICH and of Intel MPI.
     ("MPICH", ["PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"]),
-    // A batch script without `srun` has the other variables, but no step.
+    // A batch script without `srun` has the other two variables, but not the step's.
     ("Slurm", ["SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"]),
 ];
 
 impl Process {
-    /// `None` for a process that was started alone.
+    /// This process as its launcher describes it; `None` if it was started alone.
     pub fn of_environment() -> Option<Self> {
         Self::of(|name| std::env::var(name).ok())
     }
 
-    /// `variable` reads the environment.
+    /// The same, with `variable` to read the environment.
     fn of(variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
         let (launcher, rank, size, local) = LAUNCHERS.into_iter().find_map(|(name, [rank, size, local])| {
@@ -42,10 +43,10 @@ impl Process {
         (size > 1).then_some(Self { rank, size, local, launcher })
     }
 
-    /// Joins the other processes in a common run. `lost` is told why one no longer answers.
+    /// Joins the other processes in a common run. `lost` is called with the reason when one no longer answers.
     ///
     /// # Errors
-    /// That no library of this launcher can be used, or that the others do not answer.
+    /// If no library of this launcher can be used, or the others do not answer.
     pub fn join(self, cancel: Cancel, lost: impl Fn(&str) + Send + 'static) -> Result<Started, String> {
         let family = match self.launcher {
             "Open MPI" => Family::OpenMpi,
@@ -55,18 +56,18 @@ impl Process {
         MpiProcess::start(family, self.size, cancel, lost).map(Started::of)
     }
 
-    /// The name of the directory of this node.
+    /// The name of this node's directory.
     pub fn directory(self, node: Option<&str>) -> String {
         let digits = self.size.saturating_sub(1).to_string().len();
         let by_rank = || format!("node-{:0digits$}", self.rank);
-        // A name is one component of a path.
+        // The name must be one component of a path.
         node.map(|node| node.replace(['/', '\\', '\0'], "_"))
             .filter(|node| !node.is_empty() && !node.starts_with('.'))
             .unwrap_or_else(by_rank)
     }
 }
 
-/// The name of this node: that by which the scheduler knows it, or else the host's name.
+/// The name of this node: the scheduler's name for it, or else the host's name.
 pub fn node_name() -> Option<String> {
     let of_host = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = std::env::var("SLURMD_NODENAME").ok().or_else(of_host)?;

@@ -18,7 +18,7 @@ pub(crate) struct Counts {
     pub(crate) disorder: i64,
 }
 
-/// The place of a process that is no member of a slot.
+/// The place of a process that is not a member of a slot.
 const NOT_A_MEMBER: c_int = -1;
 
 syncscope_host::functions! {
@@ -45,11 +45,11 @@ syncscope_host::functions! {
 #[derive(Debug)]
 pub(crate) struct ShimLibrary {
     functions: Functions,
-    /// Where a message arrives: the library writes to it until it has.
+    /// The buffer for the next message: the library may write to it until the message has arrived.
     message: Box<[i64; WORDS]>,
 }
 
-/// A length as MPI counts it. What is exchanged here has far fewer elements than fit.
+/// A length in MPI's type. Everything that is exchanged here is far shorter than the limit.
 fn length_of<T>(elements: &[T]) -> c_int {
     c_int::try_from(elements.len()).unwrap_or(0)
 }
@@ -69,18 +69,18 @@ impl ShimLibrary {
             let file = shim.file.display();
             format!("{file}: {error}; if the MPI library has changed, delete this file")
         };
-        // Open MPI's plug-ins look for its functions among all of the process.
+        // Open MPI's plug-ins look for its functions among all symbols of the process.
         // SAFETY: loading an MPI library runs its initializers, as in every program that is linked to it; the shim has none.
         let open = || unsafe { Library::open(Some(&shim.file), RTLD_NOW | RTLD_GLOBAL) };
         let library = undisturbed(open).map_err(failed)?;
         let library = libloading::Library::from(library);
         let functions = Functions::of(&library).map_err(failed)?;
-        // MPI libraries leave threads and handlers behind that need their code.
+        // MPI libraries leave threads and handlers behind that need the library's code.
         std::mem::forget(library);
         Ok(Self { functions, message: Box::new([0; WORDS]) })
     }
 
-    /// Name and version of the MPI library, as it says itself.
+    /// Name and version of the MPI library, in its own words.
     pub(crate) fn version(&self) -> String {
         let mut text = [0; 8192];
         // SAFETY: the buffer is as long as said; the function may be called before the start.
@@ -100,7 +100,7 @@ impl ShimLibrary {
         Err(format!("MPI could not {what}: {text}"))
     }
 
-    /// So many words, which a function of the library writes.
+    /// `count` words, which a function of the library writes.
     fn written(&self, what: &str, count: usize, write: impl FnOnce(*mut i64) -> c_int) -> Result<Vec<i64>, String> {
         let mut words = vec![0; count];
         let code = write(words.as_mut_ptr());
@@ -123,22 +123,23 @@ impl ShimLibrary {
         })
     }
 
-    /// Sends a message of rank 0 to the processes that get it from this one.
+    /// Sends rank 0's message on to the processes that get it from this one.
     pub(crate) fn send(&self, words: &[i64; WORDS]) -> Result<(), String> {
         // SAFETY: the pointer and the length describe `words`.
         let code = unsafe { (self.functions.send)(words.as_ptr(), length_of(words)) };
         self.checked("send a message", code)
     }
 
-    /// Begins to wait for a message.
+    /// Starts to wait for a message.
     pub(crate) fn begin_receive(&mut self) -> Result<(), String> {
         let length = length_of(&*self.message);
-        // SAFETY: the buffer is on the heap and stays as long as this value. Nothing else touches it until it has arrived.
+        // SAFETY: the buffer is on the heap and stays as long as this value. Nothing else touches it until the message
+        // has arrived.
         let code = unsafe { (self.functions.begin_receive)(self.message.as_mut_ptr(), length) };
         self.checked("wait for a message", code)
     }
 
-    /// The words, once they have arrived.
+    /// The message's words, once they have arrived.
     pub(crate) fn received(&self) -> Result<Option<[i64; WORDS]>, String> {
         let mut done = 0;
         // SAFETY: the pointer is to a local.
@@ -147,21 +148,21 @@ impl ShimLibrary {
         Ok((done != 0).then_some(*self.message))
     }
 
-    /// Prepares a slot; `place` is that of this process among the members.
+    /// Prepares a slot; `place` is this process's place among the members.
     pub(crate) fn prepare(&self, slot: i32, place: Option<u32>) -> Result<(), String> {
         let place = place.map_or(NOT_A_MEMBER, u32::cast_signed);
         // SAFETY: rank 0 gives each slot a number below `SLOTS`, once.
         self.checked("prepare a communicator and a window", unsafe { (self.functions.prepare)(slot, place) })
     }
 
-    /// The timed loop.
+    /// Runs the timed loop and returns the library's code.
     #[inline]
     pub(crate) fn run(&self, slot: i32, call: Call, one: Loop, counts: &mut Counts) -> i32 {
         // SAFETY: the slot is prepared, and this process is a member.
         unsafe { (self.functions.timed_loop)(slot, call as c_int, one.copies, one.iterations, &raw mut *counts) }
     }
 
-    /// What the code of a timed loop means.
+    /// Turns the code of a timed loop into a result.
     pub(crate) fn judged(&self, code: i32) -> Result<(), String> {
         self.checked("run the timed loop", code)
     }
@@ -177,7 +178,7 @@ impl ShimLibrary {
         Ok(value[0])
     }
 
-    /// The words of all members; of use to the first of them only.
+    /// The words of all members, of use to the first member only.
     pub(crate) fn gather(&self, slot: i32, own: &[i64], members: u32) -> Result<Vec<i64>, String> {
         self.written("collect samples", own.len() * members as usize, |all| {
             // SAFETY: as in `run`; `all` has room for the words of every member.
@@ -185,7 +186,7 @@ impl ShimLibrary {
         })
     }
 
-    /// What the process saw at the counter after each phase of a barrier.
+    /// What this process saw at the counter after each phase of a barrier.
     pub(crate) fn phases(&self, slot: i32, phases: usize) -> Result<Vec<i64>, String> {
         let count = c_int::try_from(phases).unwrap_or(0);
         self.written("run the phases of a barrier", phases, |seen| {

@@ -10,13 +10,13 @@ use syncscope_cpu::timing::clock::Clock;
 /// One timed loop on one process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// Ticks of the clock of the team's first process.
+    /// Elapsed ticks of the clock of the team's first process.
     pub(crate) elapsed: i64,
-    /// Whether the operating system took the CPU away meanwhile.
+    /// Whether the operating system took the CPU away during the loop.
     pub(crate) switched: bool,
     /// What the process counted.
     found: i64,
-    /// What it would have counted of a primitive that works.
+    /// What the process would have counted with a correct primitive.
     expected: i64,
 }
 
@@ -33,7 +33,7 @@ impl Record {
         Self { elapsed, switched: switched != 0, found, expected }
     }
 
-    /// What is wrong, if something is.
+    /// What is wrong, if anything.
     pub(crate) fn defect(self, place: usize) -> Option<String> {
         let Self { found, expected, .. } = self;
         (found != expected).then(|| format!("process {place} counted {found} instead of {expected}"))
@@ -44,16 +44,17 @@ impl Record {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Member {
     pub(crate) slot: i32,
-    /// Its place among the members.
+    /// The process's place among the members.
     pub(crate) place: u32,
     pub(crate) size: u32,
-    /// Ticks of the first member's clock in a tick of its own.
+    /// Ticks of the first member's clock per tick of this process's clock.
     pub(crate) tick: f64,
 }
 
 impl Member {
-    /// Runs a batch and returns the words of its records. All members do the same. A process that was moved to other CPUs since
-    /// the last batch returns first; if it is moved meanwhile, its loops count as interrupted.
+    /// Runs a batch and returns the words of its records. All members do the same. A process that was moved to other
+    /// CPUs since the last batch first returns to its own; if it is moved during the batch, its loops count as
+    /// interrupted.
     pub(crate) fn run(
         self,
         shim: &ShimLibrary,
@@ -87,12 +88,12 @@ impl Member {
         Ok(Record { elapsed, switched, found: self.found(call, counts, grown), expected })
     }
 
-    /// The counter that the others add to; 0 on a process that does not have it.
+    /// The counter to which the others add; 0 on a process that does not have it.
     fn counter(self, shim: &ShimLibrary, call: Call) -> Result<i64, String> {
         if call == Call::FetchOp && self.place == 0 { shim.counter(self.slot) } else { Ok(0) }
     }
 
-    /// Sums are those of different values.
+    /// The process's first value. Each process has another one, so that a sum adds up different values.
     fn first_value(self, call: Call) -> i64 {
         match call {
             Call::Allreduce => i64::from(self.place),
@@ -100,7 +101,7 @@ impl Member {
         }
     }
 
-    /// What the process counts if so many executions of the primitive did their work.
+    /// What the process counts if `executions` executions of the primitive did their work.
     fn expected(self, call: Call, executions: i64) -> i64 {
         let size = i64::from(self.size);
         match call {
@@ -112,7 +113,7 @@ impl Member {
         }
     }
 
-    /// What it counted; its counter grew by `grown`.
+    /// What the process counted; its counter grew by `grown`.
     const fn found(self, call: Call, counts: Counts, grown: i64) -> i64 {
         match call {
             Call::Barrier | Call::PingPong => counts.value,
@@ -123,7 +124,8 @@ impl Member {
     }
 }
 
-/// Whether a process saw at the counter, after each phase of a barrier, that all had arrived and none was a phase ahead.
+/// The defect that a process saw at the counter after a phase of a barrier: not all had arrived, or one was a phase
+/// ahead.
 pub(crate) fn phase_defect(seen: &[i64], size: u32) -> Option<String> {
     let size = i64::from(size);
     (1..).zip(seen).find_map(|(phase, seen)| {

@@ -6,7 +6,7 @@ use syncscope_core::Shot;
 use crate::catalogue::Call;
 use crate::world::Team;
 
-/// The most shots of one message.
+/// The most shots in one message.
 pub(crate) const MOST_SHOTS: usize = 64;
 
 /// Words of a message.
@@ -19,9 +19,9 @@ pub(crate) enum Message {
     Prepare { slot: i32, team: Team },
     /// The members of a slot run timed loops.
     Run { slot: i32, call: Call, loops: Vec<Loop> },
-    /// The members of a slot prove that a barrier is one.
+    /// The members of a slot prove that their barrier is one.
     Prove { slot: i32 },
-    /// The run is over: all say what CPU time they had of it.
+    /// The run is over: all processes report the CPU time that they spent on it.
     End,
 }
 
@@ -49,7 +49,7 @@ impl Message {
     /// The message as JSON.
     ///
     /// # Errors
-    /// When it is longer than so many words.
+    /// If it is longer than a message may be.
     pub(crate) fn to_words(&self) -> Result<[i64; WORDS], String> {
         let mut text = serde_json::to_vec(self).map_err(|error| error.to_string())?;
         if text.len() > WORDS * size_of::<i64>() {
@@ -60,7 +60,7 @@ impl Message {
         Ok(std::array::from_fn(|word| i64::from_le_bytes(bytes[word])))
     }
 
-    /// `None` for words that are no message of this version.
+    /// The message in these words; `None` if they are not a message of this version.
     pub(crate) fn from_words(words: &[i64; WORDS]) -> Option<Self> {
         serde_json::from_slice(words.map(i64::to_le_bytes).as_flattened()).ok()
     }

@@ -1,5 +1,5 @@
-//! The life of one process that a launcher started, and the watchdog that ends it when a call that waits for other processes does
-//! not return: MPI does not report that one of them has ended.
+//! The life of one process that a launcher started, and the watchdog that ends the process when a call that waits for
+//! other processes does not return: MPI does not report that a process has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,22 +17,22 @@ use crate::world::{Process, World};
 use crate::wrapper::{self, Family};
 use syncscope_cpu::timing::clock::Clock;
 
-/// Large machines take a minute to start all processes.
+/// The limit for the start: large machines take a minute to start all processes.
 const START: Duration = Duration::from_secs(120);
 
-/// A batch takes a tenth of a second, and more where processes share CPUs.
+/// The limit for a batch, which takes a tenth of a second, and more where processes share CPUs.
 const BATCH: Duration = Duration::from_secs(60);
 
-/// Between two messages rank 0 may inspect the machine.
+/// The limit for the next message: rank 0 may inspect the machine between two messages.
 const MESSAGE: Duration = Duration::from_secs(300);
 
-/// So long a process that waits for a message keeps its CPU, so that it takes part at once.
+/// How long a process that waits for a message keeps its CPU, so that it takes part at once.
 const AWAKE: Duration = Duration::from_millis(2);
 
-/// Time between two looks for a message after that.
+/// The time between two looks for a message after [`AWAKE`].
 const NAP: Duration = Duration::from_micros(100);
 
-/// Phases of the proof of a barrier.
+/// The number of phases in the proof of a barrier.
 const PHASES: usize = 64;
 
 /// This process as one of several.
@@ -40,26 +40,26 @@ const PHASES: usize = 64;
 pub struct MpiProcess {
     pub(crate) shim: ShimLibrary,
     pub(crate) clock: Clock,
-    /// The CPUs that the launcher and the library left it; `None` where the system does not say.
+    /// The CPUs that the launcher and the library left to this process; `None` where the system does not say.
     cpus: Option<CpuSet>,
     pub(crate) world: World,
     pub(crate) rank: u32,
     watchdog: Watchdog,
-    /// By the number of the slot; `None` where this process is no member.
+    /// This process's membership by slot number; `None` where it is not a member.
     pub(crate) slots: Vec<Option<Member>>,
     /// The command that compiled the shim.
     pub(crate) compiled_by: String,
-    /// The CPU time of this process when all had joined.
+    /// This process's CPU time when all processes had joined.
     spent: Duration,
 }
 
 impl MpiProcess {
-    /// Joins the other processes of a run, of which there are `size`. Call it on the main thread. When others do not answer,
-    /// or do not answer after `cancel`, `lost` is called with a reason on another thread, and the process ends with exit
-    /// code 1.
+    /// Joins the other processes of a run with `size` processes. Call it on the main thread. When others do not answer,
+    /// or do not answer after `cancel`, `lost` is called with a reason on another thread, and the process ends with
+    /// exit code 1.
     ///
     /// # Errors
-    /// What is missing, or what the MPI library says.
+    /// If something is missing, or the MPI library reports an error.
     pub fn start(
         family: Family,
         size: u32,
@@ -82,10 +82,10 @@ impl MpiProcess {
         Ok(Self { shim, clock, cpus, world, rank, watchdog, slots: Vec::new(), compiled_by, spent: process_cpu_time() })
     }
 
-    /// Takes part in what rank 0 measures, until that is done.
+    /// Takes part in what rank 0 measures, until rank 0 is done.
     ///
     /// # Errors
-    /// When the MPI library reports one, or rank 0 is of another version.
+    /// If the MPI library reports an error, or rank 0 has another version.
     pub fn follow(mut self) -> Result<(), String> {
         loop {
             let message = self.receive()?;
@@ -96,8 +96,8 @@ impl MpiProcess {
         }
     }
 
-    /// Rank 0: has all processes do this, takes part itself, and returns what the members of the slot report, one after
-    /// the other; at the end, the CPU time of each process in nanoseconds.
+    /// On rank 0: has all processes do what the message says, takes part itself, and returns what the slot's members
+    /// report, one after the other; at the end, the CPU time of each process in nanoseconds.
     pub(crate) fn order(&mut self, message: &Message) -> Result<Vec<i64>, String> {
         let words = message.to_words()?;
         self.watchdog.during(BATCH, || self.shim.send(&words))?;
@@ -151,7 +151,7 @@ impl MpiProcess {
         }
     }
 
-    /// Ticks of rank 0's clock in a tick of this process. Processes of one node have the same clock.
+    /// Ticks of rank 0's clock per tick of this process's clock. Processes on one node share a clock.
     fn tick(&self) -> f64 {
         let of = |rank: u32| self.world.processes.get(rank as usize);
         match (of(0), of(self.rank)) {
@@ -160,18 +160,18 @@ impl MpiProcess {
         }
     }
 
-    /// Leaves the other processes, all of which do so.
+    /// Leaves MPI. All processes do so together.
     pub(crate) fn finish(&self) -> Result<(), String> {
         self.watchdog.during(BATCH, || self.shim.finish())
     }
 }
 
-/// A process as a member of a slot.
+/// This process's membership of a slot.
 pub(crate) fn member(slots: &[Option<Member>], slot: i32) -> Option<Member> {
     usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?)
 }
 
-/// Fails if the library does not know the launcher's other processes.
+/// Fails unless the library knows as many processes as the launcher started.
 fn joined(place: Place, size: u32, version: &str) -> Result<Place, String> {
     if place.size == size {
         return Ok(place);
@@ -184,32 +184,32 @@ fn joined(place: Place, size: u32, version: &str) -> Result<Place, String> {
     ))
 }
 
-/// `Open MPI v4.1.4` or `MPICH 4.0.2`, from what the library says in several lines.
+/// `Open MPI v4.1.4` or `MPICH 4.0.2`, from the several lines that the library returns.
 pub(crate) fn short_version(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default();
     let name = first.split(',').next().unwrap_or_default().replace("Version:", " ");
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The time between two looks. Looks are counted, not the time: a process that was stopped waits on.
+/// The time between two looks. The watchdog counts looks, not time, so that a process that was stopped waits on.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Launchers ask processes to end when another has ended, and kill them a second later.
 const AFTER_CANCEL: Duration = Duration::from_millis(400);
 
-/// Nobody waits.
+/// The value while nothing waits.
 const IDLE: u64 = u64::MAX;
 
-/// Watches the waits of this process.
+/// Watches this process's waits.
 #[derive(Debug)]
 struct Watchdog {
-    /// Looks that are left of the current wait.
+    /// The looks that are left for the current wait.
     left: Arc<AtomicU64>,
 }
 
 impl Watchdog {
-    /// Watches from now on. A wait that is too long, or that goes on after `cancel`, is a loss: `lost` says so, and the
-    /// process ends.
+    /// Starts to watch. A wait that is too long, or that goes on after `cancel`, is a loss: `lost` gets the reason, and
+    /// the process ends.
     fn start(cancel: Cancel, lost: impl Fn(&str) + Send + 'static) -> Result<Self, String> {
         let left = Arc::new(AtomicU64::new(IDLE));
         let watched = Arc::clone(&left);
@@ -219,7 +219,7 @@ impl Watchdog {
                 thread::sleep(LOOK);
                 if let Some(reason) = look(&watched, cancel.is_cancelled(), &mut after_cancel) {
                     lost(reason);
-                    // What the exit handlers of the MPI library do would wait for the lost process as well.
+                    // The MPI library's exit handlers would wait for the lost process as well.
                     syncscope_host::exit_at_once(1);
                 }
             }
@@ -229,7 +229,7 @@ impl Watchdog {
         Ok(Self { left })
     }
 
-    /// Waits by `wait`, which may take as long as `limit`.
+    /// Runs `wait`, which may take as long as `limit`.
     fn during<T>(&self, limit: Duration, wait: impl FnOnce() -> T) -> T {
         self.left.store(looks(limit), Ordering::Relaxed);
         let result = wait();
@@ -242,7 +242,7 @@ const fn looks(time: Duration) -> u64 {
     (time.as_millis() / LOOK.as_millis()) as u64
 }
 
-/// One look at the current wait: why it is given up, if so.
+/// Looks at the current wait once, and returns why it is given up, if it is.
 fn look(left: &AtomicU64, is_cancelled: bool, after_cancel: &mut u64) -> Option<&'static str> {
     let now = left.load(Ordering::Relaxed);
     if now == IDLE {
@@ -252,7 +252,7 @@ fn look(left: &AtomicU64, is_cancelled: bool, after_cancel: &mut u64) -> Option<
     if now == 0 {
         return Some("the other processes do not answer; one of them may have ended");
     }
-    // If the wait has just ended, the value is another one and stays.
+    // If the wait has just ended, `left` has another value, which stays.
     let _ = left.compare_exchange(now, now - 1, Ordering::Relaxed, Ordering::Relaxed);
     if !is_cancelled {
         return None;

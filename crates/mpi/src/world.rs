@@ -8,13 +8,13 @@ use syncscope_core::units::plural;
 use syncscope_core::{Case, Group};
 use syncscope_host::cpu_list;
 
-/// The group: processes on so many machines.
+/// The name of the group of processes on a number of nodes.
 const NODES: &str = "nodes #";
 
-/// Words of 64 CPUs that a process reports.
+/// The number of 64-CPU words that a process reports.
 const MASK_WORDS: usize = 16;
 
-/// Words in which a process describes itself.
+/// The number of words in which a process describes itself.
 pub(crate) const PROCESS_WORDS: usize = 2 + MASK_WORDS;
 
 /// One process.
@@ -22,14 +22,14 @@ pub(crate) const PROCESS_WORDS: usize = 2 + MASK_WORDS;
 pub(crate) struct Process {
     /// The lowest rank on its node.
     pub(crate) node: u32,
-    /// The frequency of its clock.
+    /// The frequency of the process's clock.
     pub(crate) clock_hz: f64,
-    /// The CPUs that it may use.
+    /// The CPUs that the process may use.
     pub(crate) cpus: Vec<u32>,
 }
 
 impl Process {
-    /// The process in words that others can read.
+    /// Describes the process in words for the other processes.
     pub(crate) fn to_words(&self) -> [i64; PROCESS_WORDS] {
         let mut words = [0; PROCESS_WORDS];
         words[0] = i64::from(self.node);
@@ -54,7 +54,7 @@ impl Process {
     }
 }
 
-/// So many processes on so many nodes, equally many on each.
+/// A number of processes on a number of nodes, equally many on each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Team {
     pub(crate) nodes: u32,
@@ -87,8 +87,8 @@ impl World {
         nodes.into_values().collect()
     }
 
-    /// The teams of a run. On the node of rank 0: 2, 4, 8... and all of its processes. On 2, 4, 8... and all nodes: one
-    /// process of each, and as many of each as every node has.
+    /// The teams of a run. On rank 0's node: 2, 4, 8... and all of its processes. On 2, 4, 8... and all nodes: one
+    /// process per node, and as many per node as every node has.
     pub(crate) fn teams(&self) -> BTreeSet<Team> {
         let nodes = self.nodes();
         let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
@@ -100,7 +100,7 @@ impl World {
         on_one_node.chain(on_several).collect()
     }
 
-    /// The ranks of a team, in the order of the nodes; `None` if there are not so many.
+    /// The ranks of a team, node by node; `None` if there are too few.
     pub(crate) fn members(&self, team: Team) -> Option<Vec<u32>> {
         let nodes = self.nodes();
         let each = (team.processes as usize).checked_div(team.nodes as usize)?;
@@ -122,7 +122,7 @@ impl World {
         all.into_iter().collect()
     }
 
-    /// The time of the other processes on the node of this rank, from that of each process in nanoseconds.
+    /// The CPU time of the other processes on this rank's node, from the time of each process in nanoseconds.
     pub(crate) fn time_beside(&self, rank: u32, times: &[i64]) -> Duration {
         let others = self.beside(rank).filter(|(other, _)| *other != rank as usize);
         others
@@ -153,7 +153,7 @@ impl World {
         Sharing { is_oversubscribed, remark }
     }
 
-    /// Processes with a CPU each, so many on each node.
+    /// A world of processes with one CPU each; `processes` has their number on each node.
     #[cfg(test)]
     pub(crate) fn of_nodes(processes: &[u32]) -> Self {
         let mut first = 0;
@@ -169,9 +169,9 @@ impl World {
 /// How processes share CPUs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sharing {
-    /// Whether a node has fewer CPUs for them than processes: then context switches are part of what is measured.
+    /// Whether a node has fewer CPUs than members, so that context switches are part of what is measured.
     pub(crate) is_oversubscribed: bool,
-    /// For the row.
+    /// The remark for the row.
     pub(crate) remark: String,
 }
 

@@ -17,25 +17,25 @@ use syncscope_machine::c_compiler::{self, in_path};
 /// The source of the shim.
 pub(crate) const SOURCE: &str = include_str!("shim.c");
 
-/// The wrapper to use, where the usual ones are not those of the launcher.
+/// Names the wrapper to use if the usual ones do not belong to the launcher.
 const CHOSEN: &str = "SYNCSCOPE_MPICC";
 
-/// The shim takes a tenth of a second, and more where many nodes read their compiler from one file server.
+/// Compiling the shim takes a tenth of a second, and more where many nodes read their compiler from one file server.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Whose launcher started the processes.
+/// The family of the MPI library whose launcher started the processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Open MPI and what is derived from it.
+    /// Open MPI and its derivatives.
     OpenMpi,
-    /// MPICH and what is derived from it, such as Intel MPI.
+    /// MPICH and its derivatives, such as Intel MPI.
     Mpich,
-    /// Slurm starts processes of any library.
+    /// Any library, because Slurm starts processes of all of them.
     Any,
 }
 
 impl Family {
-    /// The names of its wrappers: Debian's, then that of a module or an installation of its own.
+    /// The names of the family's wrappers: Debian's first, then the name in a module or in an installation of its own.
     const fn wrappers(self) -> &'static [&'static str] {
         match self {
             Self::OpenMpi => &["mpicc.openmpi", "mpicc"],
@@ -44,7 +44,7 @@ impl Family {
         }
     }
 
-    /// Has the compiler refuse the library of another family.
+    /// The definition that makes the compiler refuse the library of another family.
     const fn definition(self) -> Option<&'static str> {
         match self {
             Self::OpenMpi => Some("-DSYNCSCOPE_OPEN_MPI"),
@@ -54,7 +54,7 @@ impl Family {
     }
 }
 
-/// Why primitives between processes cannot be measured by this process, which no launcher started together with others.
+/// Why this process, which no launcher started together with others, cannot measure primitives between processes.
 pub fn unavailable() -> String {
     match wrappers(Family::Any) {
         Ok(_) => {
@@ -65,7 +65,7 @@ pub fn unavailable() -> String {
     }
 }
 
-/// The wrappers that are installed.
+/// Finds the installed wrappers.
 fn wrappers(family: Family) -> Result<Vec<PathBuf>, String> {
     let found = match env::var_os(CHOSEN).filter(|chosen| !chosen.is_empty()) {
         Some(chosen) => vec![PathBuf::from(chosen)],
@@ -89,16 +89,16 @@ pub(crate) struct Shim {
     pub(crate) command: String,
 }
 
-/// The shim for the library of this launcher, from the cache or compiled now, unless `cancel` ends that.
+/// The shim for this launcher's library, from the cache or compiled now; `cancel` stops the compiler.
 ///
 /// # Errors
-/// What is missing, what the compiler says, or that it did not end.
+/// If something is missing, the compiler fails, or the compiler does not end.
 pub(crate) fn shim(family: Family, cancel: &Cancel) -> Result<Shim, String> {
     let folder = cache_folder().ok_or("there is no folder for the compiled MPI shim: name one in SYNCSCOPE_CACHE")?;
     let folder = folder.join("mpi");
     fs::create_dir_all(&folder)
         .map_err(|error| format!("{}: {error}; name another folder in SYNCSCOPE_CACHE", folder.display()))?;
-    // The first wrapper is the launcher's own; others may be of another library.
+    // The first wrapper is the launcher's own; others may belong to another library.
     let mut refused = None;
     for wrapper in wrappers(family)? {
         match shim_of(&wrapper, family, &folder, cancel) {
@@ -151,7 +151,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
         let wrapper = folder.path().join("mpicc");
-        // It "compiles" by writing the file that `-o` names.
+        // The wrapper "compiles" by writing the file that `-o` names.
         let script = "#!/bin/sh\necho \"$@\" >>LOG\nwhile [ \"$1\" != -o ]; do shift; done\necho done >\"$2\"\n";
         fs::write(&wrapper, script.replace("LOG", log.to_str().unwrap())).unwrap();
         make_executable(&wrapper);

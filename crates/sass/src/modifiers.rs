@@ -87,7 +87,7 @@ const EXTENDED: Field = Field::flag(72, &["", "E"]);
 /// Hints for the caches about future uses of the line.
 const EVICTION: Field = Field::new(84, 3, &["EF", "", "EL", "LU", "EU", "NA"]);
 const EVICTION_L2: Field = Field::new(81, 2, &["EFL2", "ENL2", "ELL2"]);
-/// How many neighboring bytes the L2 cache fetches.
+/// How many neighbouring bytes the L2 cache fetches.
 const PREFETCH: Field = Field::new(68, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
 
 /// Size of a plain access. The empty word is 32 bits.

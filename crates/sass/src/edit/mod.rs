@@ -123,7 +123,7 @@ impl KernelEdit {
         })
     }
 
-    /// Moves the instruction at `from` to `to`; the instructions between move by one place. Where neighbors change, the
+    /// Moves the instruction at `from` to `to`; the instructions between move by one place. Where neighbours change, the
     /// reuse flag is cleared: it describes the instruction that follows.
     ///
     /// # Errors
