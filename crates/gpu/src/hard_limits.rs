@@ -1,4 +1,4 @@
-//! What the hardware cannot do faster: a cost below such a limit is of threads that did not run together.
+//! Hard limits of the hardware: a cost below one of them belongs to threads that did not run together.
 
 use syncscope_core::machine::GpuMachine;
 use syncscope_core::{Case, Counted, Evidence, Layout, Limit, Space};
@@ -6,30 +6,30 @@ use syncscope_core::{Case, Counted, Evidence, Layout, Limit, Space};
 use crate::catalogue::Method;
 use crate::catalogue::entry::Entry;
 
-/// The schedulers of a multiprocessor, each of which issues an instruction of one warp in a clock (Volta and later: CUDA C++
-/// Programming Guide, "Compute Capabilities", the architecture of each).
+/// The schedulers of a multiprocessor, each of which issues one instruction of one warp per clock (Volta and later: CUDA C++
+/// Programming Guide, "Compute Capabilities", the section on each architecture).
 const SCHEDULERS: f64 = 4.0;
 
-/// A unit that serves so many lanes in a clock.
+/// A unit that serves a fixed number of lanes per clock.
 struct Unit {
-    /// What it serves.
+    /// What the unit serves.
     lanes_of: &'static str,
-    /// The instructions that use it.
+    /// The instructions that use the unit.
     instructions: &'static [&'static str],
-    /// The primitives that use it so; an empty list means all.
+    /// The primitives that use the unit this way; empty means all.
     primitives: &'static [&'static str],
     per_clock: f64,
-    /// The lowest and the highest compute capability that are known to have that throughput.
+    /// The lowest and highest compute capability known to have that throughput.
     on: [(u32, u32); 2],
 }
 
-/// The units of a multiprocessor (CUDA C++ Best Practices Guide, "Throughput of Native Arithmetic Instructions"; a table of the
-/// Programming Guide before CUDA 13). As others quote them; votes are as measured on an H200.
+/// The units of a multiprocessor (CUDA C++ Best Practices Guide, "Throughput of Native Arithmetic Instructions"; before CUDA
+/// 13, a table of the Programming Guide), as others quote them. The values for votes were measured on an H200.
 const UNITS: [Unit; 5] = [
     unit("shuffles", &["SHFL"], 32.0, [(7, 5), (9, 0)]),
     unit("reductions", &["REDUX"], 16.0, [(8, 0), (9, 0)]),
     unit("votes", &["VOTE", "VOTEU"], 64.0, [(9, 0), (9, 0)]),
-    // The mask of a ballot goes into a register of each lane; that of another vote into a predicate.
+    // A ballot's mask goes into a register of each lane, the result of other votes into a predicate.
     Unit { primitives: &["gpu.vote.ballot"], ..unit("ballots", &["VOTE"], 32.0, [(9, 0), (9, 0)]) },
     // One wavefront of 128 bytes; accesses of lanes that share a bank need more.
     unit("shared memory", &["ATOMS", "LDS", "STS"], 32.0, [(7, 5), (12, 1)]),
@@ -44,14 +44,14 @@ const fn unit(
     Unit { lanes_of, instructions, primitives: &[], per_clock, on }
 }
 
-/// The highest of the limits of a case on a device: the least possible cost of an operation, as a thread sees it.
+/// The highest limit of a case on a device: the lowest possible cost of an operation, as a thread sees it.
 pub(crate) fn least_cycles(entry: &Entry, case: &Case, evidence: &Evidence, device: &GpuMachine) -> Option<Limit> {
-    // Where the context is something else, the operation may hide in it.
+    // In a different context, the operation may hide.
     if entry.method != Method::Kernel || (entry.expected)(case).only_in_test {
         return None;
     }
     let (threads, blocks) = (case.threads?, case.blocks?);
-    // If all have their blocks: other multiprocessors may have one more.
+    // The number of blocks every multiprocessor has; some may have one more.
     let together = (blocks / device.multiprocessors).clamp(1, resident(case, threads, device));
     let warps = f64::from(threads.div_ceil(32));
     let on_multiprocessor = f64::from(together) * warps;
@@ -73,7 +73,7 @@ pub(crate) fn least_cycles(entry: &Entry, case: &Case, evidence: &Evidence, devi
         let name = format!("{} lanes of {} per clock per multiprocessor", unit.per_clock, unit.lanes_of);
         limit(count * f64::from(together * threads) / unit.per_clock, &name)
     });
-    // Other operations of a warp may be combined, by the compiler or by the hardware.
+    // The compiler or the hardware may combine other operations of a warp.
     let on_an_address = if entry.each_changes_it {
         limit(on_device / warps * f64::from(threads), "one atomic operation per clock on an address")
     } else {
@@ -85,8 +85,8 @@ pub(crate) fn least_cycles(entry: &Entry, case: &Case, evidence: &Evidence, devi
     limits.filter(is_possible).max_by(|a, b| a.least_cycles.total_cmp(&b.least_cycles))
 }
 
-/// How many blocks certainly run on a multiprocessor at the same time, if a grid has as many. Kernels take at most 32 registers
-/// of a thread, and those on variables in shared memory much of it.
+/// How many blocks surely run on a multiprocessor at the same time, if the grid has that many. Kernels take at most 32
+/// registers per thread, and those with variables in shared memory take much of it.
 fn resident(case: &Case, threads: u32, device: &GpuMachine) -> u32 {
     let room = device.max_threads_per_multiprocessor / threads.max(1);
     if case.space == Some(Space::Shared) { 1 } else { room.min(device.max_blocks_per_multiprocessor).max(1) }

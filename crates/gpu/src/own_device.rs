@@ -1,9 +1,9 @@
-//! A device for programs that are not of the catalogue: the experiments of papers load, launch and wait here.
+//! A device for programs outside the catalogue: the papers' experiments load, launch and wait here.
 //!
-//! [`OwnDevice`] has a context and a stream of its own, owns all memory that its programs use, and waits as every other launch
-//! of this crate does (`crate::launch::runner`). A kernel that does not end occupies the device: what belongs to it is then
-//! leaked, because freeing it would wait for the kernel without a limit; so would freeing another context of the process.
-//! Programs bound their own spins; nothing aborts them.
+//! [`OwnDevice`] has its own context and stream, owns all memory that its programs use, and waits like every other launch of
+//! this crate (`crate::launch::runner`). A kernel that does not end occupies the device. Its resources are then leaked, because
+//! freeing them would wait for the kernel without a limit, as would freeing another context of the process. Programs bound
+//! their own spins; nothing aborts them.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -23,10 +23,10 @@ use crate::launch::samples;
 pub use crate::launch::ruler::run_until_stable;
 pub use crate::launch::runner::Outage;
 
-/// The host may be timing a launch, so it polls for its end without a pause for this time.
+/// How long the host polls for the end of a launch without a pause, since it may be timing that launch.
 const EAGER: Duration = Duration::from_millis(50);
 
-/// The structure that a kernel takes, field by field, as C++ lays it out.
+/// The structure that a kernel takes, laid out field by field as in C++.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Arguments {
     words: Vec<u64>,
@@ -34,14 +34,14 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// With one more field of 64 bits: a number, or an address of [`Memory`].
+    /// Appends a 64-bit field: a number, or an address of [`Memory`].
     pub fn wide(mut self, value: u64) -> Self {
         self.words.push(value);
         self.bytes = self.words.len() * size_of::<u64>();
         self
     }
 
-    /// With one more field of 32 bits. CUDA devices are little-endian.
+    /// Appends a 32-bit field. CUDA devices are little-endian.
     pub fn word(mut self, value: u32) -> Self {
         match self.words.last_mut().filter(|_| !self.bytes.is_multiple_of(size_of::<u64>())) {
             Some(last) => *last |= u64::from(value) << 32,
@@ -63,7 +63,7 @@ unsafe impl KernelArguments for Arguments {
     }
 }
 
-/// A program on the device, which unloads it when it is closed.
+/// A program loaded on the device, unloaded when dropped.
 #[derive(Debug)]
 pub struct Loaded(Module);
 
@@ -71,7 +71,7 @@ impl Loaded {
     /// The kernel with this name.
     ///
     /// # Errors
-    /// The error of the driver; that there is none is one.
+    /// The error of the driver, also if there is no such kernel.
     pub fn kernel(&self, name: &CStr) -> Result<Kernel, CudaError> {
         self.0.function(name).map(Kernel)
     }
@@ -82,7 +82,7 @@ impl Loaded {
 pub struct Kernel(Function);
 
 impl Kernel {
-    /// The same kernel, whose blocks wait for each other, so that all must run at the same time.
+    /// The kernel as a cooperative launch: its blocks wait for each other, so all must run at the same time.
     ///
     /// # Errors
     /// The error of the driver.
@@ -90,7 +90,7 @@ impl Kernel {
         self.0.launched(Way::Cooperative).map(Self)
     }
 
-    /// How many blocks of so many threads one multiprocessor runs at the same time.
+    /// How many blocks of this many threads one multiprocessor runs at the same time.
     ///
     /// # Errors
     /// The error of the driver.
@@ -99,11 +99,11 @@ impl Kernel {
     }
 }
 
-/// Memory of the device, which the device frees when it is closed.
+/// Memory of the device, freed when the device is closed.
 #[derive(Debug, Clone, Copy)]
 pub struct Memory {
     index: usize,
-    /// Its address, which kernels take.
+    /// The address to pass to kernels.
     pub address: u64,
 }
 
@@ -116,12 +116,12 @@ pub struct Launch {
     pub blocks: u32,
     /// Threads of a block.
     pub threads: u32,
-    /// What the kernel takes.
+    /// The kernel's arguments.
     pub arguments: Arguments,
 }
 
 impl Launch {
-    /// A kernel on a grid of so many blocks and threads of each.
+    /// A kernel on a grid of this many blocks and threads per block.
     pub const fn new(kernel: Kernel, (blocks, threads): (u32, u32), arguments: Arguments) -> Self {
         Self { kernel, blocks, threads, arguments }
     }
@@ -131,20 +131,20 @@ impl Launch {
     }
 }
 
-/// Memory of the device, and its copy if the host reads it.
+/// Memory of the device, and its host copy if the host reads it.
 #[derive(Debug)]
 struct Buffer {
     device: DeviceBuffer,
     host: Option<HostBuffer>,
 }
 
-/// What is made on the device, in the order in which it must be dropped.
+/// The device's objects, in the order in which they must be dropped.
 #[derive(Debug)]
 struct Queue {
     buffers: Vec<Buffer>,
-    /// The buffer that is copied next.
+    /// The index of the buffer to copy next.
     fetched: usize,
-    /// By number.
+    /// The graphs by number.
     graphs: HashMap<u64, ExecutableGraph>,
     waiter: Option<Waiter>,
     stream: Stream,
@@ -152,7 +152,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Makes the graph of this number.
+    /// Captures and uploads the graph with this number.
     fn capture(&mut self, number: u64, queue: impl FnOnce(&Stream) -> Called) -> Called {
         let captured = self.stream.capture(queue)?;
         self.stream.upload(&captured)?;
@@ -189,20 +189,20 @@ impl DeviceQueue for Queue {
 /// Whether a kernel was left running.
 static OCCUPIED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a kernel of this process does not end. Nothing of the driver can be freed then until the process ends.
+/// Whether a kernel of this process does not end. Until the process ends, nothing of the driver can be freed then.
 pub(crate) fn is_occupied() -> bool {
     OCCUPIED.load(Ordering::Relaxed)
 }
 
-/// See the module's description.
+/// A device with its own context and stream; see the module documentation.
 #[derive(Debug)]
 pub struct OwnDevice {
-    /// Always of one device.
+    /// Always has exactly one device.
     runner: Runner<Queue>,
 }
 
 impl OwnDevice {
-    /// A device in a context that was just made.
+    /// A device in a newly made context.
     pub(crate) fn in_context(context: Context) -> Result<Self, CudaError> {
         let stream = Stream::new(&context)?;
         let (buffers, graphs) = (Vec::new(), HashMap::new());
@@ -211,7 +211,7 @@ impl OwnDevice {
         Ok(Self { runner })
     }
 
-    /// Loads what a user wrote, whose launches give so much shared memory to a block.
+    /// Loads the user's code; its launches give each block `shared_bytes` of shared memory.
     pub(crate) fn load_own(&mut self, image: &[u8], shared_bytes: u32) -> Result<Loaded, Outage> {
         self.on(|queue| Module::load_own(&queue.context, image, shared_bytes).map(Loaded))
     }
@@ -224,7 +224,7 @@ impl OwnDevice {
         self.on(|queue| Module::load(&queue.context, cubin, 0).map(Loaded))
     }
 
-    /// So many bytes of memory, all zero.
+    /// Allocates this many bytes, all zero.
     ///
     /// # Errors
     /// The error of the driver.
@@ -232,7 +232,7 @@ impl OwnDevice {
         self.add(bytes, None)
     }
 
-    /// So many words of memory, all zero, which the host can read.
+    /// Allocates this many words, all zero, which the host can read.
     ///
     /// # Errors
     /// The error of the driver.
@@ -271,7 +271,7 @@ impl OwnDevice {
         self.on(|queue| launch.queue(&queue.stream))
     }
 
-    /// Makes a graph of these launches, which [`Self::replay`] queues. There is one at a time.
+    /// Makes a graph of these launches for [`Self::replay`]; it replaces the previous one.
     ///
     /// # Errors
     /// The error of the driver.
@@ -279,7 +279,7 @@ impl OwnDevice {
         self.on(|queue| queue.capture(0, |stream| launches.iter().try_for_each(|one| one.queue(stream))))
     }
 
-    /// Queues so many launches of a kernel that a user wrote, as a graph, which is made the first time.
+    /// Queues `count` launches of a user's kernel as a graph, which is made the first time.
     pub(crate) fn launch_own(
         &mut self,
         count: u64,
@@ -297,7 +297,7 @@ impl OwnDevice {
         })
     }
 
-    /// Lets the host wait for the stream in this way after each call of `launch`, which queues work in it; `None`: not at all.
+    /// Calls `launch`, which queues work in the stream, and lets the host wait in this way after each call; `None`: not at all.
     pub(crate) fn call_own(
         &mut self,
         calls: u64,
@@ -316,13 +316,13 @@ impl OwnDevice {
         })
     }
 
-    /// Lets the driver wait as a context says, if this way to wait needs it.
+    /// Configures how the driver waits in the context, if this way to wait depends on it.
     pub(crate) fn wait_by(&mut self, wait: Option<HostWait>) -> Result<(), Outage> {
         let Some(HostWait::Stream(waits)) = wait else { return Ok(()) };
         self.on(|queue| queue.context.wait_by(Some(waits)))
     }
 
-    /// Queues the graph.
+    /// Queues the captured graph.
     ///
     /// # Errors
     /// The error of the driver.
@@ -339,10 +339,10 @@ impl OwnDevice {
         self.runner.wait(1)
     }
 
-    /// The first words of results, after everything queued before.
+    /// Returns the first words of results, after everything queued before.
     ///
     /// # Errors
-    /// As [`Self::wait`].
+    /// The errors of [`Self::wait`].
     pub fn fetch(&mut self, memory: Memory, words: usize, limit: Duration) -> Result<&[u64], Outage> {
         self.on(|queue| {
             queue.fetched = memory.index;
@@ -354,7 +354,7 @@ impl OwnDevice {
         Ok(&values[..words.min(values.len())])
     }
 
-    /// Makes calls on the device. Their errors make its context unusable.
+    /// Makes calls on the device; an error makes its context unusable.
     fn on<T>(&mut self, call: impl FnOnce(&mut Queue) -> Result<T, CudaError>) -> Result<T, Outage> {
         let made = call(&mut self.runner.devices[0]);
         self.runner.launched(made)
@@ -369,7 +369,7 @@ impl Drop for OwnDevice {
     }
 }
 
-/// The length of a cycle, by a span in ns of the global timer and in cycles; `None` if the timer did not say.
+/// The length of a cycle in ns, from a span of the global timer and of the clock; `None` if the timer did not advance.
 pub fn ns_per_cycle(nanoseconds: u64, cycles: u64) -> Option<f64> {
     samples::ns_per_cycle(Rate { nanoseconds, cycles })
 }

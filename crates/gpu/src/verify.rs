@@ -1,4 +1,4 @@
-//! Evidence without timing and without a GPU: every program, compiled for any architecture and decoded.
+//! Evidence without timing and without a GPU: compiles every program for any architecture and decodes it.
 
 use std::collections::HashMap;
 
@@ -15,30 +15,31 @@ use crate::launch::compilers::compiler_of_users;
 pub const VERIFIED: [&str; 10] =
     ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"];
 
-/// One of each generation from Turing on, for which tests compile everything.
+/// One architecture of each generation from Turing on; tests compile everything for these.
 pub const ARCHITECTURES: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"];
 
-/// The evidence in one program on one architecture.
+/// The evidence found in one program on one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// One of the cases of the program.
     pub case: Case,
     /// The architecture, such as `sm_90`.
     pub arch: String,
-    /// What was found, or why the program could not be compiled.
+    /// What was found, or why the program did not compile.
     pub evidence: Result<Evidence, String>,
-    /// Why the catalogue expects that nothing is left of the operation on this architecture; `None` where it does not.
+    /// Why the catalogue expects nothing to be left of the operation on this architecture; `None` if it expects something.
     pub elided_by_nature: Option<&'static str>,
 }
 
-/// What does not change which instructions a loop has: how many copies there are, and the threads that registers must be enough for.
+/// Definitions that do not change which instructions a loop has: the number of copies, and the threads that registers must
+/// suffice for.
 const OF_LAUNCH: [&str; 2] = ["SYNCSCOPE_UNROLL=", "SYNCSCOPE_MOST_THREADS="];
 
-/// With fewer copies, what is once in an iteration counts for more.
+/// With fewer copies, what an iteration does once counts for more.
 const FEWEST_COPIES: u32 = 8;
 
-/// One case for each program of the catalogue whose cases are `wanted`, of those with the same instructions the one that compiles
-/// soonest.
+/// One case for each program of the catalogue whose cases are `wanted`; of cases with the same instructions, the one that
+/// compiles soonest.
 pub fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
     // The programs do not depend on the size of the device.
     let limits = DeviceLimits { multiprocessors: 2, max_threads: 1024 };
@@ -59,8 +60,8 @@ pub fn programs(wanted: impl Fn(&Case) -> bool) -> Vec<(Case, Program)> {
     found.into_iter().map(|(_, case, program)| (case, program)).collect()
 }
 
-/// A program whose loops are those of this one, without what stands around them (`kernels/harness.cuh`) and takes more than half of the
-/// time to compile.
+/// A program with only the loops of this one, without the code around them (`kernels/harness.cuh`), which takes more than half
+/// of the time to compile.
 pub fn with_loops_alone(program: &Program) -> Program {
     let mut alone = program.clone();
     alone.definitions.push("SYNCSCOPE_LOOPS_ALONE=1".to_owned());
@@ -76,7 +77,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// For an architecture such as `sm_90`.
+    /// A verifier for an architecture such as `sm_90`.
     ///
     /// # Errors
     /// If there is no NVRTC, or it does not know the architecture.
@@ -86,7 +87,7 @@ impl Verifier {
         Ok(Self { arch: arch.to_owned(), compiler, capability: capability(arch).unwrap_or_default() })
     }
 
-    /// The evidence in programs. `progress` gets the number of compiled programs and the number of all.
+    /// The evidence in each program. `progress` gets the number of compiled programs and the total.
     pub fn verify(&mut self, programs: &[(Case, Program)], progress: &mut dyn FnMut(usize, usize)) -> Vec<Verified> {
         let alone: Vec<Program> = programs.iter().map(|(_, program)| with_loops_alone(program)).collect();
         self.compiler.prepare(&alone, progress);
@@ -106,11 +107,11 @@ impl Verifier {
 /// The listing of an operation, or why there is none.
 pub type Listed = Result<String, String>;
 
-/// The timed region of every operation that the user wrote, compiled for an architecture, or that of the first of these devices, and
-/// decoded: its id, and the listing or why there is none. With `loops_alone`, registers may be others than in what is measured.
+/// The timed region of each of the user's operations, compiled for `arch` or for the first of these devices, and decoded: its
+/// id, and the listing or why there is none. With `loops_alone`, registers may differ from those in the measured code.
 ///
 /// # Errors
-/// That there is no NVRTC.
+/// If there is no NVRTC.
 pub fn listings_of_own(
     code: &OwnCode,
     arch: Option<&str>,
@@ -141,8 +142,7 @@ pub fn listings_of_own(
     Ok(cases.iter().map(|case| (case.primitive.clone(), listing(case))).collect())
 }
 
-/// Why nothing but a NOP is left of the operation of a case on a device of this compute capability; `None` where
-/// something is.
+/// Why only a NOP is left of a case's operation on a device of this compute capability; `None` if something is.
 pub fn elided_by_nature(case: &Case, capability: (u32, u32)) -> Option<&'static str> {
     ((entry_of(case)?.expected)(case).elided_by_nature)(capability)
 }

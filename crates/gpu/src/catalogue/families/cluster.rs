@@ -1,4 +1,4 @@
-//! Barriers of a cluster of blocks, and atomic additions to the shared memory of another block of it.
+//! Barriers of a cluster of blocks, and atomic additions to the shared memory of another block in the cluster.
 
 use super::prelude::*;
 
@@ -14,7 +14,7 @@ const SIZES: &[u32] = &[1, 2, 4, 8, 16];
 const FEW: &[u32] = &[32, 1024];
 const SOME: &[u32] = &[32, 256, 1024];
 
-/// The barriers of all threads that can be relaxed.
+/// The barriers across all threads that have a relaxed form.
 const RELAXED_TOO: &[&str] = &["sync", "arrive_wait"];
 
 const BARRIERS: &[PlanRow] = &[
@@ -42,7 +42,7 @@ const ADDITIONS: &[PlanRow] = &[
     additions(PAPER, Grids::FillingClusters(SIZES, &DOUBLINGS)),
 ];
 
-/// Blocks of a cluster in a case.
+/// The number of blocks per cluster in a case.
 pub(crate) use super::group_size as size_of;
 
 const CLUSTER: Entry = Entry {
@@ -55,22 +55,22 @@ const CLUSTER: Entry = Entry {
 };
 
 entries! {
-    /// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. Before it, a fence makes
+    /// In theory: a signal to the unit that connects the multiprocessors of a cluster, and its answer. A fence before it makes
     /// earlier writes visible to the whole device (MEMBAR.ALL.GPU), although the cluster would be enough. A relaxed arrival has
-    /// no fence; the wait still empties the first-level cache.
+    /// no fence; the wait still empties the L1 cache.
     "gpu.cluster.sync" like CLUSTER:
     "Cluster-wide barrier; the relaxed form omits memory ordering, so only arrivals are checked",
     source: "CUDA C++ Programming Guide, Thread Block Clusters; PTX ISA, barrier.cluster",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]);
 
     /// In theory: the barrier minus the work between its halves. On an H200 the work hides almost nothing (316 of 322 cycles
-    /// remain): the time is spent in the fence before the arrival, and no work can overlap with it.
+    /// remain): the time is spent in the fence before the arrival, which no work can overlap.
     "gpu.cluster.arrive_wait" like CLUSTER:
     "Split cluster barrier with 16 dependent multiplications between arrive and wait",
     operation: "one arrive and one wait with the multiplications between them; the baseline loop has only the multiplications",
     source: "PTX ISA, barrier.cluster.arrive.release or .relaxed, and barrier.cluster.wait.acquire",
     expected: |_| ExpectedInstructions::of(&["UCGABAR_WAIT"]).only_in_test(),
-    // There is one piece of work between its halves.
+    // Only one piece of work fits between the halves.
     has_third_loop: false;
 
     /// In theory: the way to another multiprocessor and, if the result is used, the way back; some 200 cycles. In clusters of
@@ -92,7 +92,7 @@ entries! {
     kernel: Kernel::of("cluster_memory.cu", ArgumentKind::Variable);
 
     /// In theory: a barrier of the block, a fence before the arrivals as in `gpu.cluster.sync`, the way to the other
-    /// multiprocessors, and the wait in the own shared memory.
+    /// multiprocessors, and the wait in the block's own shared memory.
     "gpu.cluster.mbarrier_remote" like CLUSTER:
     "Cluster barrier with one barrier object per block: each block arrives at every object and waits on its own",
     source: "PTX ISA, mapa and mbarrier.arrive.release.cluster.shared::cluster, mbarrier.try_wait.acquire.cluster",

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// Runs differ by the state of the memory; the writes of other devices and of the CPU make it more.
+/// Costs differ between runs by the state of the memory, and more so where other devices and the CPU write.
 const FACTS: Facts = Facts {
     mode: Mode::Throughput,
     actor: ActorRule::Median,
@@ -11,21 +11,21 @@ const FACTS: Facts = Facts {
 };
 const REACHING_THE_HOST: RunEffect = RunEffect::of_both(0.02);
 
-/// The groups: no thread has written anything; one thread executes the fence for its block, between two barriers of it.
+/// The groups: no thread has written anything; one thread executes the fence for its block, between two block barriers.
 const NOTHING: &str = "nothing_written";
 const BY_ONE: &str = "by_one";
 const CONTEXTS: &[(&str, &[u32])] = &[(NOTHING, &[]), (BY_ONE, &[])];
 
-/// A fence, which the baseline has too where nothing else is in the loop.
+/// The fence's instructions; the baseline has them too if the loop contains nothing else.
 fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstructions {
     let expected = ExpectedInstructions::of(instructions);
     if case.in_group(NOTHING) { expected } else { expected.only_in_test() }
 }
 
-/// In theory: a fence waits until the earlier writes of the thread are visible to all threads of its scope. For a block
-/// that is in the multiprocessor; for the device it is in the second-level cache, and the first-level cache is invalidated;
-/// for the system it is wherever the last write goes. With the first-level cache go the elements that ordinary updates read
-/// from it; volatile updates read from the second-level cache anyway.
+/// In theory: a fence waits until the thread's earlier writes are visible to all threads of its scope: for a block, in the
+/// multiprocessor; for the device, in the L2 cache, and the L1 cache is invalidated; for the system, wherever the last write
+/// goes. Invalidating the L1 cache drops the elements that ordinary updates read from it; volatile updates read from the L2
+/// cache anyway.
 const FENCE: Entry = Entry {
     operation: "one fence per thread between updates to two elements; the fence waits until the first update reaches \
                 the L2 cache, then invalidates the L1 cache before the second update",
@@ -34,7 +34,7 @@ const FENCE: Entry = Entry {
     ..Entry::of(Kernel::of("fence.cu", ArgumentKind::Variable), Proof::Trial, FACTS)
 };
 
-/// A fence of the device takes microseconds where many threads have written, and the updates around it too.
+/// A device-wide fence takes microseconds where many threads have written, and so do the updates around it.
 fn unroll(case: &Case) -> u32 {
     let (blocks, threads) = shape_of(case);
     let is_full = blocks * threads >= 65_536;
@@ -45,7 +45,7 @@ fn unroll(case: &Case) -> u32 {
     }
 }
 
-/// `reach`: whose ordinary accesses it orders, as the kernel names them.
+/// `reach`: whose ordinary accesses the fence orders, as the kernel names them.
 fn definitions(case: &Case, function: &str, reach: &str) -> Vec<String> {
     let is_volatile = case.form == Some(Form::Volatile);
     let fenced_context = u32::from(case.form == Some(Form::Fenced));
@@ -62,7 +62,7 @@ fn definitions(case: &Case, function: &str, reach: &str) -> Vec<String> {
 
 const TYPES: &[Dtype] = &[Dtype::I32, Dtype::U64, Dtype::F32, Dtype::F64];
 
-/// The paper surrounds the fence of a block, and it alone, with others.
+/// Only the block fence is surrounded by other fences in the paper.
 const fn plan(scope: &'static [Scope]) -> [PlanRow; 7] {
     const ONE: &[Layout] = &[private(1)];
     const TWO: &[Layout] = &[private(1), private(32)];
@@ -106,8 +106,8 @@ entries! {
     expected: |case| expected(case, &["MEMBAR.SYS"]),
     plan: &plan(&[Scope::System]);
 
-    /// In theory: the thread's accesses to memory, or to shared memory alone, end before those of the units for asynchronous copies
-    /// and matrices begin.
+    /// In theory: the thread's accesses to memory, or only to shared memory, end before those of the units for asynchronous
+    /// copies and matrices begin.
     "gpu.fence.proxy_async" like PROXY: "Proxy fence: orders a thread's generic-proxy and async-proxy accesses to the same memory",
     definitions: |case| definitions(case, "fence_proxy_async", "NOBODY");
 
@@ -120,7 +120,7 @@ entries! {
     definitions: |case| definitions(case, "fence_proxy_async_shared", "NOBODY");
 }
 
-/// It orders no ordinary accesses for each other, so its check tests the updates alone.
+/// A proxy fence does not order ordinary accesses with each other, so its check tests only the updates.
 const PROXY: Entry = Entry {
     operation: "one fence per thread between updates to two elements",
     source: "PTX ISA, fence.proxy.async",

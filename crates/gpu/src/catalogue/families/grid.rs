@@ -1,6 +1,6 @@
 //! Barriers of all threads of a grid. Their designs are in `kernels/grid_kinds.cuh`, each a function that a reader checks in a
-//! minute; `kernels/grid_barrier.cuh` has the loops, checks and orderings around them, `kernels/near_counters.cuh` the counters in
-//! both halves of the cache. `kernels/multi.cu` makes barriers of several devices of the same parts.
+//! minute. `kernels/grid_barrier.cuh` has the loops, checks and orderings around them, `kernels/near_counters.cuh` the counters
+//! in both halves of the cache. `kernels/multi.cu` builds barriers of several devices from the same parts.
 
 use super::prelude::*;
 use syncscope_core::{Family, OwnUse};
@@ -8,7 +8,7 @@ use syncscope_core::{Family, OwnUse};
 use crate::catalogue::entry::OwnEntry;
 use crate::catalogue::plan::{RESIDENT_THREADS, resident_threads};
 
-/// The column `group` names variants, of which each is another algorithm.
+/// The column `group` names variants, each of which is a different algorithm.
 const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.004),
@@ -17,16 +17,16 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::GridBarrier).waiting(Waits::Spins)
 };
 
-/// A barrier whose polls are relaxed and end with a fence that only acquires, with a pause before the first poll.
+/// A barrier with a pause before the first poll; its polls are relaxed and end with a fence that only acquires.
 const PAUSED_ACQUIRE: &str = "paused_acquire";
 
-/// A barrier with counters in both halves of the second-level cache, of which a block adds to a near one.
+/// A barrier with counters in both halves of the L2 cache; each block adds to a near one.
 const NEAR_COUNTERS: &str = "near_counters";
 
-/// A barrier with flags in both halves of the second-level cache, of which a block reads the near ones.
+/// A barrier with flags in both halves of the L2 cache; each block reads the near ones.
 pub(super) const NEAR_FLAGS: &str = "near_flags";
 
-/// A barrier with several counters, of which a block adds to one.
+/// A barrier with several counters; each block adds to one of them.
 const SPREAD: &str = "spread";
 
 /// One barrier takes a microsecond, so the loop contains only a few of them.
@@ -34,13 +34,13 @@ pub(crate) const UNROLL: u32 = 4;
 
 /// The numbers of blocks on each multiprocessor in the heat map.
 pub(super) const ON_EACH: &[u32] = &[1, 2, 4, 8, 16, 32];
-/// Those beyond one.
+/// The numbers of blocks above one.
 const SEVERAL_ON_EACH: &[u32] = &[2, 4, 8, 16, 32];
 pub(super) const ONE: &[u32] = &[1];
 pub(super) const FEW: &[u32] = &[32, 1024];
 pub(super) const RELAXED: &[MemoryOrder] = &[MemoryOrder::Relaxed];
 
-/// The barriers that can be relaxed.
+/// The barriers that have a relaxed form.
 const RELAXED_TOO: &[&str] = &["counter", "lock_free"];
 
 /// The heat map. Standard plans have only its edges: one block of each size, each number of small blocks, and full multiprocessors.
@@ -59,8 +59,8 @@ fn leaves_room(case: &Case, limits: DeviceLimits) -> bool {
     resident_threads(case, limits) < RESIDENT_THREADS
 }
 
-/// The variants on one block for each multiprocessor, or on as many whole clusters; the spread counters on more blocks. The relaxed twins
-/// of the others differ from that of `gpu.grid.counter` by little.
+/// The variants on one block per multiprocessor, or on as many whole clusters; the spread counters on more blocks. The relaxed
+/// forms of the others differ little from relaxed `gpu.grid.counter`.
 const HIERARCHICAL: &[PlanRow] = &[
     on(EACH, Grids::Resident(ONE, FEW)).groups(&[(NEAR_COUNTERS, &[])]).relaxed_too(&["hierarchical"]),
     on(BEYOND_QUICK, Grids::Resident(ONE, FEW)).groups(&[(PAUSED_ACQUIRE, &[])]),
@@ -78,7 +78,7 @@ const BARRIER: Entry = Entry {
     ..Entry::of(Kernel::of("grid.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
-/// Barriers with near counters keep more addresses than the registers of two full blocks on a multiprocessor hold.
+/// Barriers with near counters keep more addresses than fit into the registers of two full blocks on a multiprocessor.
 pub(super) fn roomy(case: &Case) -> Vec<String> {
     vec![format!("ROOMY={}", u32::from(has_near_counters(case)))]
 }
@@ -88,17 +88,16 @@ fn has_near_counters(case: &Case) -> bool {
     case.in_group(NEAR_COUNTERS) || case.in_group(NEAR_FLAGS)
 }
 
-/// Blocks of a cluster in which the barrier of a grid is launched; 0: without clusters.
+/// Blocks per cluster of the grid in which the barrier is launched; 0 without clusters.
 pub(crate) fn cluster_of(case: &Case) -> u32 {
     if case.in_group(CLUSTER_OF) { group_size(case) } else { 0 }
 }
 
-/// What a user's barrier works on: four lines, and the bytes that are the user's; as in `own_kernels.cuh`.
+/// What a user's barrier works on: four lines, and the user's own bytes, as in `own_kernels.cuh`.
 const OWN_STATE_BYTES: usize = 512 + 4096;
 
-/// Bytes of the state of a barrier: a counter and a release word, each in a line of its own, or two flags of one byte for
-/// each block; with several counters the pages of
-/// `near_counters.cuh`, which begin at the next page of the memory.
+/// Bytes of a barrier's state: a counter and a release word, each in a line of its own, or two one-byte flags per block. With
+/// several counters, the state has the pages of `near_counters.cuh`, which begin at the next page of the memory.
 pub(crate) fn state_bytes(case: &Case, own: Option<&OwnEntry>) -> usize {
     const LINE: usize = 128;
     const PAGES: usize = 16;
@@ -116,16 +115,16 @@ pub(crate) fn state_bytes(case: &Case, own: Option<&OwnEntry>) -> usize {
 }
 
 entries! {
-    /// In theory: two barriers of the block, the round trip of an atomic addition and, on average, one and a half reads of the
-    /// counter while waiting; all in the second-level cache. With many blocks on a multiprocessor the additions dominate: one
-    /// address executes them one after the other, with the reads between them.
+    /// In theory: two block barriers, the round trip of an atomic addition and, on average, one and a half reads of the counter
+    /// while waiting; all in the L2 cache. With many blocks on a multiprocessor the additions dominate: one address executes
+    /// them one after the other, with the reads between them.
     "gpu.grid.cooperative" like BARRIER: "Cooperative-groups grid barrier, grid_group::sync()",
     source: "CUDA C++ Programming Guide, Cooperative Groups, grid_group::sync; Zhang, Wahib, Matsuoka, figure 8",
     facts: Facts { is_algorithm: false, ..FACTS },
     expected: |_| ExpectedInstructions::of(&["ATOM.ADD", "ATOMG.ADD"]);
 
-    /// In theory: as the cooperative barrier, without waiting for the result of the addition: one way to the cache less. A
-    /// relaxed one is the addition and the reads alone. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
+    /// In theory: the cooperative barrier without waiting for the result of the addition, which saves one way to the cache. A
+    /// relaxed barrier is only the addition and the reads. (H200, 132 blocks of 32 threads: 1,598 cycles, relaxed 1,225.)
     "gpu.grid.counter" like BARRIER:
     "Grid barrier with one counter that is never reset; the relaxed form omits memory ordering, so only arrivals \
      are checked",
@@ -143,14 +142,14 @@ entries! {
     source: "Xiao and Feng, Inter-Block GPU Communication via Fast Barrier Synchronization, IPDPS 2010, lock-free \
              synchronization",
     orderings: |_| &["flag releases", "gathering poll acquires", "fence releases all flags", "poll acquires"],
-    // The flag of a block, and the answers of the first block.
+    // The flag of a block, and the first block's answers.
     expected: |_| ExpectedInstructions::of(&["STG.STRONG.GPU", "ST.STRONG.GPU"]).times(2);
 
-    /// In theory: one fence before the arrival, the way of the addition through the cache, and the way of a read and back. What
-    /// comes on top is the delay of the additions by each other and by the reads of the other blocks. A pause, a counter in each
-    /// half of the cache, several counters, or one reader for each cluster take some of it away; a cluster adds two barriers of
-    /// its own. The fence at the end, which only acquires, does not wait for memory. (H200, cycles: with one counter and a pause
-    /// 1,502, near counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
+    /// In theory: one fence before the arrival, the way of the addition through the cache, and the way of a read and back.
+    /// Additions are further delayed by each other and by the reads of the other blocks. A pause, a counter in each half of the
+    /// cache, several counters, or one reader per cluster removes part of that delay; a cluster adds two barriers of its own.
+    /// The fence at the end only acquires and does not wait for memory. (H200, cycles: with one counter and a pause 1,502, near
+    /// counters 1,400 to 1,455, cooperative groups 1,993; 4,224 blocks: spread 5,842, cooperative groups 17,628.)
     "gpu.grid.hierarchical" like BARRIER:
     "Grid barrier that polls with relaxed loads, then executes one acquire fence; variants add a pause, a counter in \
      each half of the L2 cache, several counters, or clusters that gather arrivals; the relaxed form omits \
@@ -191,7 +190,7 @@ mod tests {
             cases.iter().map(|case| (case.blocks.unwrap() / 132, case.threads.unwrap())).collect::<Vec<_>>()
         };
         let paper = shapes(Preset::Paper);
-        // The V100 of the paper has 2,048 resident threads too: 6 + 6 + 5 + 4 + 3 + 2 fields.
+        // The paper's V100 has 2,048 resident threads too: 6 + 6 + 5 + 4 + 3 + 2 fields.
         assert_eq!(paper.len(), 26);
         for (blocks, largest) in [(1, 1024), (2, 1024), (4, 512), (8, 256), (16, 128), (32, 64)] {
             assert_eq!(paper.iter().filter(|shape| shape.0 == blocks).map(|shape| shape.1).max(), Some(largest));
@@ -228,14 +227,14 @@ mod tests {
             assert!(blocks.is_multiple_of(cluster_of(case).max(1)) && blocks > 132 - 8, "{case}");
         }
         let two = planned.iter().find(|case| case.in_group(NEAR_COUNTERS)).unwrap();
-        // The choice in a line of its own, then sixteen pages to choose from.
+        // The choice in a line of its own, then the sixteen pages it chooses from.
         assert_eq!(state_bytes(two, None), 128 + 17 * 4096);
         assert_eq!(cluster_of(two), 0);
     }
 
     #[test]
     fn the_state_has_room_for_both_flags_of_every_block() {
-        // As `lock_free` in grid.cu counts: 32 words, then the flags in whole lines, twice.
+        // Counted as `lock_free` in grid.cu does: 32 words, then the flags in whole lines, twice.
         for blocks in [1_u32, 127, 128, 129, 132, 4224] {
             let bytes = 32 * 4 + 2 * (blocks as usize).div_ceil(128) * 128;
             assert_eq!(state_bytes(&Case { blocks: Some(blocks), ..Case::new("gpu.grid.lock_free") }, None), bytes);

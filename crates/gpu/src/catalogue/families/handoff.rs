@@ -1,25 +1,25 @@
-//! Hand-offs between two blocks of a grid or of a cluster: what persistent kernels are made of.
+//! Hand-offs between two blocks of a grid or of a cluster, the building block of persistent kernels.
 
 use super::prelude::*;
 
-/// Which two multiprocessors take part differs between runs where no group says it.
+/// Without a group that says so, the two multiprocessors that take part differ between runs.
 const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.02),
     ..Facts::of(Role::BlockHandoff).waiting(Waits::Spins)
 };
 
-/// The blocks are near the same half of the second-level cache, with the words that they poll.
+/// Both blocks are near the same half of the L2 cache, as are the words they poll.
 const NEAR: &str = "near";
-/// They are near different halves, and each polls in its own.
+/// The blocks are near different halves, and each polls in its own.
 const FAR: &str = "far";
 
-/// A round trip takes a microsecond. Copies of it would not stay in the cache of instructions next to the multiprocessor's parts.
+/// A round trip takes a microsecond. Copies of it would not stay in the instruction cache next to the multiprocessor's parts.
 const UNROLL_OF_TRIPS: u32 = 1;
 
-/// In theory: a store on its way to the second-level cache and, on average, one and a half reads of it by the one who waits,
-/// twice. A release waits until the data before it are there, another way and back; an acquire empties the first-level cache, so
-/// that the data are read from the second. Data and flag in one store need neither.
+/// In theory, twice: a store on its way to the L2 cache and, on average, one and a half reads of it by the waiting block. A
+/// release waits until the data before it have arrived, another round trip; an acquire empties the L1 cache, so that the data
+/// are read from the L2. A store that holds both data and flag needs neither.
 const HANDOFF: Entry = Entry {
     operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next value; \
                 the first block pauses, untimed, before each of its writes",
@@ -32,7 +32,7 @@ const HANDOFF: Entry = Entry {
     ..Entry::of(Kernel::of("handoff.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
-/// A read that waits.
+/// A read of a waiting thread.
 const POLL: &[&str] = &["LDG.STRONG.GPU", "LD.STRONG.GPU"];
 
 fn definitions(case: &Case, kind: &str) -> Vec<String> {
@@ -45,10 +45,10 @@ fn definitions(case: &Case, kind: &str) -> Vec<String> {
     vec![format!("KIND={kind}"), format!("PLACE={place}")]
 }
 
-/// The hand-offs that can be relaxed.
+/// The hand-offs that have a relaxed form.
 const RELAXED_TOO: &[&str] = &["flag", "cluster"];
 
-/// The first two blocks of a grid and, with a block on each multiprocessor, two near and two far ones.
+/// The first two blocks of a grid and, with one block per multiprocessor, two near and two far blocks.
 const PLAN: &[PlanRow] = &[
     on(BEYOND_QUICK, Grids::Shapes(&[(Blocks::Of(2), 32)])).relaxed_too(RELAXED_TOO),
     on(BEYOND_QUICK, Grids::Shapes(&[(Blocks::Each(1), 32)]))
@@ -57,7 +57,7 @@ const PLAN: &[PlanRow] = &[
         .relaxed_too(RELAXED_TOO),
 ];
 
-/// Two blocks of a cluster, one cluster.
+/// Two blocks of a single cluster.
 const CLUSTER: Entry = Entry {
     operation: "one round trip: two blocks take turns, and each waits for its turn before it writes the next value into \
                 the other's shared memory",
@@ -80,7 +80,7 @@ entries! {
     "Two blocks pass data and a volatile flag, with __threadfence() before the write and after the read of the flag",
     source: "CUDA C++ Programming Guide, Memory Fence Functions",
     definitions: |case| definitions(case, "FENCED"),
-    // A volatile access is one of system scope.
+    // A volatile access has system scope.
     expected: |_| ExpectedInstructions::of(&["LDG.STRONG.SYS", "LDG.SYS"]).times(POLLS);
 
     "gpu.handoff.count" like HANDOFF: "Two blocks pass data and a count with red.release and ld.acquire",
@@ -93,13 +93,13 @@ entries! {
     definitions: |case| definitions(case, "PACKED"),
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.GPU", "LD.128.STRONG.GPU"]).times(POLLS);
 
-    /// In theory: a release for each line; the reports of the receiver come meanwhile.
+    /// In theory: a release per line; the receiver's reports overlap with it.
     "gpu.handoff.stream" like HANDOFF: "One block sends 128-byte lines to another through a ring buffer of eight lines",
     operation: "one 128-byte line sent, released, acquired and read; the ring keeps eight in flight",
     source: "PTX ISA, st.release and ld.acquire; Lamport, Specifying Concurrent Program Modules, TOPLAS 1983",
     facts: Facts { role: Role::BlockStream, mode: Mode::Throughput, ..FACTS },
     definitions: |case| definitions(case, "STREAM"),
-    // Each block has both sides in its code.
+    // Each block contains the code of both sides.
     expected: |_| ExpectedInstructions::of(POLL).times(2 * POLLS);
 
     "gpu.handoff.cluster" like CLUSTER:

@@ -36,20 +36,20 @@ const ADDITIONS: &[PlanRow] = &[
     adds(BEYOND_QUICK, ONE_WARP).dtypes(BOTH).modes(MODES).groups(WITH_GPU),
     adds(BEYOND_QUICK, ONE_THREAD).dtypes(NARROW).modes(MODES).groups(WITH_GPU),
     adds(BEYOND_QUICK, ONE_WARP).dtypes(NARROW).modes(MODES).groups(WITH_GPU).forms(&[Form::NotAggregated]),
-    // Over PCI Express each of these threads waits a microsecond for each other thread.
+    // Over PCI Express each of these threads waits a microsecond for every other thread.
     adds(PAPER, Grids::Shapes(&[(Blocks::Of(1), 1024)])).dtypes(NARROW).modes(&[Mode::Throughput]).groups(WITH_GPU),
     adds(QUICK, Grids::Host).dtypes(NARROW).groups(CPU_ALONE),
     adds(BEYOND_QUICK, Grids::Host).dtypes(BOTH).groups(CPU_ALONE),
 ];
 
-/// Round trips between two threads, with and without an order.
+/// Round trips between two threads, with and without memory ordering.
 const fn round_trips(presets: &'static [Preset]) -> PlanRow {
     on(presets, ONE_THREAD).scopes(&[Scope::System]).orders(&[MemoryOrder::AcqRel, MemoryOrder::Relaxed])
 }
 
 entries! {
-    /// In theory: two trips over the link, and on each side half an iteration of the polling loop. The GPU polls over the link:
-    /// the CPU's cache answers each read, and a read under way when the flag is set must return first.
+    /// In theory: two trips over the link and, on each side, half an iteration of the polling loop. The GPU polls over the
+    /// link: the CPU's cache answers each read, and a read in flight when the flag is set must return first.
     "hybrid.flag.round_trip" like HYBRID:
     "A CPU thread and a GPU thread answer each other through mapped host memory",
     operation: "one round trip: the GPU thread sets its flag, the CPU thread sees that flag and sets its own, and the GPU \

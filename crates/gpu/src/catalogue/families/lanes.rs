@@ -15,7 +15,7 @@ const SHUFFLE: Entry = Entry {
         let opaque = u32::from(case.form == Some(Form::Opaque));
         vec![value_of(case), kind_of(case), format!("OPAQUE={opaque}")]
     },
-    // The distance or the width of one form is in a register: of `xor` as in the paper's program.
+    // One form has the distance or width in a register; for `xor`, so does the paper's program.
     plan: &[
         on(QUICK, Grids::Full).only(&["idx"]).dtypes(&[Dtype::I32, Dtype::F64]).modes(LATENCY),
         on(BEYOND_QUICK, Grids::Full).only(&["idx"]).dtypes(TYPES).modes(LATENCY),
@@ -35,8 +35,8 @@ fn words(case: &Case) -> usize {
 }
 
 /// In theory: the predicates of the lanes are combined in one step. A vote has the latency of one or two arithmetic
-/// instructions and takes one issue slot. A throughput is of four votes under way: each is about the result of the fourth
-/// before it, because a vote about nothing new, or with a result that nobody uses, does not stay in the code.
+/// instructions and takes one issue slot. Throughput rows have four votes in flight, each on the result of the fourth one
+/// before it: a vote on nothing new, or with an unused result, would not stay in the code.
 const VOTE: Entry = Entry {
     operation: "one vote; in latency rows, each needs the result of the previous one",
     definitions: |case| {
@@ -44,13 +44,13 @@ const VOTE: Entry = Entry {
         vec![kind_of(case), format!("DEPENDENT={dependent}")]
     },
     plan: &[on(EACH, Grids::Full).modes(LATENCY), on(EACH, Grids::CoarseOfStandard).modes(THROUGHPUT)],
-    // 64 warps hide the end of an iteration of 32 votes each: 2 % of their cost (H100).
+    // 64 warps hide the end of an iteration of 32 votes: 2 % of their cost (H100).
     unroll: |case| if case.mode == Some(Mode::Throughput) && case.threads >= Some(256) { 128 } else { UNROLL },
     ..Entry::of(Kernel::of("vote.cu", ArgumentKind::Register), Proof::LastLaunch, WARP_COLLECTIVE)
 };
 
-/// In theory: the hardware compares the values of the lanes. `any` must find every group, one after the other; `all`
-/// compares only with the value of one lane. A throughput is of four comparisons under way.
+/// In theory: the hardware compares the values of the lanes. `any` must find the groups one after the other; `all` compares
+/// only with the value of one lane. Throughput rows have four comparisons in flight.
 const MATCH: Entry = Entry {
     operation: "one comparison; in latency rows, each needs the result of the previous one",
     definitions: |case| {
@@ -63,7 +63,7 @@ const MATCH: Entry = Entry {
         let bits = if words(case) == 2 { "u64" } else { "u32" };
         vec![kind_of(case), format!("DEPENDENCE={dependence}"), format!("VALUE={bits}")]
     },
-    // As the paper's programs: each comparison of the last form is among the lanes that the one before found.
+    // As in the paper's programs, each comparison of the last form is among the lanes that the previous one found.
     plan: &[
         on(QUICK, Grids::Coarse).dtypes(I32).modes(LATENCY),
         on(BEYOND_QUICK, Grids::Coarse).dtypes(TYPES).modes(LATENCY),
@@ -87,7 +87,7 @@ const REDUCE: Entry = Entry {
     ..Entry::of(Kernel::of("reduce.cu", ArgumentKind::Variable), Proof::Trial, WARP_COLLECTIVE)
 };
 
-/// Bitwise reductions: the sign does not matter.
+/// Bitwise reductions, for which the sign does not matter.
 const BITWISE: Entry = Entry { plan: &[on(EACH, Grids::Coarse).dtypes(&[Dtype::U32]).modes(LATENCY)], ..REDUCE };
 
 /// The macros of a reduction with this result for two values.
@@ -112,8 +112,8 @@ entries! {
     source: "CUDA C++ Programming Guide, Warp Shuffle Functions; PTX ISA, shfl.sync.bfly",
     expected: |case| ExpectedInstructions::of(&["SHFL.BFLY"]).times(words(case));
 
-    /// In theory: a store, two barriers of the warp, which the compiler knows to be together, and a load: the latency of shared memory
-    /// twice.
+    /// In theory: a store, two warp barriers, which the compiler knows to be converged, and a load: twice the latency of shared
+    /// memory.
     "gpu.shuffle.through_shared" like SHUFFLE: "Each lane of a warp reads what another lane wrote to shared memory",
     source: "CUDA C++ Programming Guide, Shared Memory, __syncwarp",
     expected: |_| ExpectedInstructions::of(&["LDS"]);
@@ -127,7 +127,7 @@ entries! {
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.any",
     expected: |_| ExpectedInstructions::of(&["VOTE.ANY"]);
 
-    /// In theory: as the other votes, and one instruction that makes a condition of the mask.
+    /// In theory: like the other votes, plus one instruction that turns the mask into a condition.
     "gpu.vote.ballot" like VOTE: "Vote that returns a mask of the lanes of a warp for which a condition holds",
     source: "CUDA C++ Programming Guide, Warp Vote Functions; PTX ISA, vote.sync.ballot",
     // The same instruction as for `any`, with a register as the result.

@@ -2,21 +2,21 @@
 
 use super::prelude::*;
 
-/// The device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
+/// Runs differ by the device's front end: two runs of one build on one H200 gave 1,454 and 1,554 ns for a cooperative launch.
 const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.05),
     ..Facts::of(Role::Launch).waiting(Waits::InHardware)
 };
 
-/// One more kernel in a graph has two costs. Runs of one build on one H200 gave 530 and 705 ns with one block, and 507 and
-/// 671 ns with 132.
+/// One more kernel in a graph has two possible costs: runs of one build on one H200 gave 530 and 705 ns with one block, and 507
+/// and 671 ns with 132.
 const IN_A_GRAPH: RunEffect = RunEffect::of_both(0.21);
 
 /// The group of kernels that do nothing.
 const EMPTY: &str = "empty";
 
-/// The groups of kernels that last so many microseconds, by what they read and write meanwhile.
+/// The groups of kernels that last this many microseconds, by what they read and write meanwhile.
 const KERNEL_US: &str = "# us";
 const LINE_US: &str = "# us line";
 const SWEEP_US: &str = "# us sweep";
@@ -26,9 +26,9 @@ const SWEEP_US: &str = "# us sweep";
 pub(crate) enum Traffic {
     /// Nothing.
     Nothing,
-    /// A line that another block wrote in the kernel before, and a line of its own.
+    /// A line that another block wrote in the previous kernel, and a line of its own.
     Line,
-    /// The same with as many lines as it can in its time, in arrays that stay in the second-level cache.
+    /// As many such lines as fit into its time, in arrays that stay in the L2 cache.
     Sweep,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// `None` for a group that is no work of a kernel.
+    /// The work that a group stands for; `None` if it stands for none.
     pub(crate) fn of(group: Option<&Group>) -> Option<Self> {
         let group = group?;
         let traffic = match group.word() {
@@ -72,13 +72,13 @@ fn kind(case: &Case) -> String {
     format!("KIND={kind}")
 }
 
-/// In theory: empty kernels follow each other as fast as the slower of two: the host that launches them, and the front end
-/// of the device that starts them. While longer kernels run, the host gets ahead; a launch then costs what the device needs
-/// between the end of one grid and the start of the next.
+/// In theory: empty kernels follow each other as fast as the slower of the host, which launches them, and the device's front
+/// end, which starts them. While longer kernels run, the host gets ahead; a launch then costs what the device needs between the
+/// end of one grid and the start of the next.
 const LAUNCH: Entry = Entry {
     operation: "one additional kernel launch; the total work stays the same",
     definitions: |case| vec![kind(case)],
-    // Empty kernels must contain their end, those that sweep their stores, others the reading of the clock by which they last.
+    // Empty kernels must contain their end, sweeping kernels their stores, others the clock read that ends them.
     expected: |case| {
         expected(
             case,
@@ -93,18 +93,18 @@ const LAUNCH: Entry = Entry {
     ..Entry::of(Kernel::of("launch.cu", ArgumentKind::LaunchChain), Proof::Trial, FACTS)
 };
 
-/// These instructions, in kernels that access memory where their work does.
+/// These instructions; kernels whose work accesses memory may use it.
 fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstructions {
     ExpectedInstructions { uses_memory: Work::has_traffic(case), ..ExpectedInstructions::of(instructions) }
 }
 
-/// How long kernels last, from those that the host cannot launch in time to those during which it gets far ahead.
+/// How long kernels last: from too short for the host to keep up to long enough for it to get far ahead.
 const LENGTHS_US: &[u32] = &[1, 2, 5, 10, 20, 50, 100];
 
-/// In a microsecond a thread reads and writes hardly more than once.
+/// In one microsecond a thread reads and writes hardly more than once.
 const SWEPT_US: &[u32] = &[2, 5, 10, 20, 50];
 
-/// One small block on each multiprocessor: the shape on which a launch is compared with a barrier of a grid.
+/// One small block on each multiprocessor: the shape on which launches are compared with grid barriers.
 const COMPARED: Grids = Grids::Shapes(&[(Blocks::Each(1), 32)]);
 const FULL: Grids = Grids::Shapes(&[(Blocks::Each(1), 1024)]);
 const WIDE: Grids = Grids::Shapes(&[(Blocks::Each(1), 1024), (Blocks::Each(2), 1024)]);
@@ -112,7 +112,7 @@ const SOME: Grids = Grids::Shapes(&[(Blocks::Of(1), 32), (Blocks::Each(1), 32), 
 const ALL: Grids =
     Grids::Shapes(&[(Blocks::Of(1), 32), (Blocks::Each(1), 32), (Blocks::Each(1), 1024), (Blocks::Each(2), 1024)]);
 
-/// One block has no other whose line it could read.
+/// A single block has no other block whose line it could read.
 fn is_alone(case: &Case, _: DeviceLimits) -> bool {
     case.blocks == Some(1) && Work::has_traffic(case)
 }
@@ -121,14 +121,14 @@ const fn row(presets: &'static [Preset], grids: Grids, works: &'static [(&'stati
     on(presets, grids).groups(works).except(is_alone)
 }
 
-/// A launch that is between no two kernels of a program, or whose host waits: without traffic.
+/// For launches that separate no two kernels of a program, or whose host waits: no traffic.
 const IDLE: &[PlanRow] = &[
     row(QUICK, COMPARED, &[(KERNEL_US, &[5])]),
     row(STANDARD, SOME, &[(EMPTY, &[]), (KERNEL_US, &[5])]),
     row(PAPER, ALL, &[(EMPTY, &[]), (KERNEL_US, LENGTHS_US)]),
 ];
 
-/// Every length of kernels without traffic, and some with it. Quick plans have the rate of the host in one row.
+/// Every length of kernels without traffic, and some with traffic. Quick plans have the host's launch rate in one row.
 const LENGTHS: &[PlanRow] = &[
     row(QUICK, Grids::Shapes(&[(Blocks::Of(1), 32)]), &[(EMPTY, &[])]).only(&["stream"]),
     row(QUICK, COMPARED, &[(KERNEL_US, &[5])]),
@@ -141,10 +141,10 @@ const LENGTHS: &[PlanRow] = &[
     WHOLE[2],
 ];
 
-/// The cheapest forms of a programmatic launch stand for all in quick plans.
+/// The cheapest forms of a programmatic launch, which represent all forms in quick plans.
 const IN_QUICK: &[&str] = &["programmatic_wait", "programmatic_graph_wait", "grid_sync"];
 
-/// One length of kernels without traffic, and some with it.
+/// One length of kernels without traffic, and some with traffic.
 const FORMS: &[PlanRow] = &[
     row(QUICK, COMPARED, &[(SWEEP_US, &[5])]).only(IN_QUICK),
     // A single block has no traffic.
@@ -156,14 +156,14 @@ const FORMS: &[PlanRow] = &[
     WHOLE[2],
 ];
 
-/// The paper plans of both.
+/// The paper plans of `LENGTHS` and `FORMS`.
 const WHOLE: [PlanRow; 3] = [
     row(PAPER, ALL, &[(EMPTY, &[]), (KERNEL_US, LENGTHS_US)]),
     row(PAPER, COMPARED, &[(SWEEP_US, SWEPT_US), (LINE_US, &[5])]),
     row(PAPER, WIDE, &[(SWEEP_US, &[5])]),
 ];
 
-/// How the host waits for a kernel, by its length: where it sleeps, the CPU that it leaves to others is in the details.
+/// How the host waits for a kernel, by the kernel's length; for sleeping waits, the details have the CPU time left to others.
 const HOST_WAIT: Entry = Entry {
     operation: "launching one additional kernel and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamSynchronize and CU_CTX_SCHED_SPIN, YIELD, BLOCKING_SYNC",
@@ -175,25 +175,25 @@ const HOST_WAIT: Entry = Entry {
 /// A launch that depends on another one.
 const DEPENDENT: Entry = Entry { plan: LENGTHS, ..LAUNCH };
 
-/// A launch with the attribute that lets the kernel start before the one before has ended.
+/// A launch with the attribute that lets the kernel start before the previous one has ended.
 const PROGRAMMATIC: Entry = Entry {
     operation: "one additional kernel launch; the total work stays the same, and the cost includes delays to other work",
     source: "CUDA C++ Programming Guide, Programmatic Dependent Launch; PTX ISA, griddepcontrol",
     method: Method::Launch(Launching::Programmatic),
-    // The wait for the kernel before.
+    // The wait for the previous kernel.
     expected: |case| expected(case, &["ACQBULK"]),
     needs: (9, 0),
     plan: FORMS,
     ..LAUNCH
 };
 
-/// The macros of a kernel that waits for the one before and lets the next one start there.
+/// The macros of a kernel that waits for the previous one and lets the next one start at `trigger`.
 fn waiting(case: &Case, trigger: &str) -> Vec<String> {
     vec![kind(case), "WAITS=1".to_owned(), format!("TRIGGER={trigger}")]
 }
 
-/// A loop of a graph: its kernel calls a function of the driver, which decides whether it runs again. Empty kernels would be
-/// bound by the same decision, so all kernels last.
+/// A loop in a graph: its kernel calls a driver function that decides whether to run again. The same decision would bound empty
+/// kernels, so all kernels last.
 const LOOPED: Entry = Entry {
     expected: |_| ExpectedInstructions { uses_memory: true, ..ExpectedInstructions::of(&["CALL.ABS"]) },
     // Standard plans have the two lengths between which the cheaper one may change.
@@ -224,7 +224,7 @@ entries! {
     method: Method::Launch(Launching::Graph),
     plan: LENGTHS;
 
-    /// In theory: the way to the device and back, and the call that waits. Nothing overlaps.
+    /// In theory: the way to the device and back, and the waiting call. Nothing overlaps.
     "gpu.launch.stream_sync" like LAUNCH: "Launch of an additional kernel, then a wait for its stream",
     operation: "launching one additional kernel and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuStreamSynchronize; Zhang et al., IPDPS 2020, CPU-side barriers",
@@ -245,7 +245,7 @@ entries! {
     facts: Facts { waits: Waits::Yields, ..HOST_WAIT.facts },
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Yields)));
 
-    /// In theory: an interrupt of the device and the wake-up of a thread.
+    /// In theory: an interrupt from the device and the wake-up of a thread.
     "gpu.launch.sync_block" like HOST_WAIT: "Launch of an additional kernel; the host thread sleeps until the stream \
      is idle",
     method: Method::Launch(Launching::Waiting(HostWait::Stream(Waits::Sleeps)));
@@ -265,7 +265,7 @@ entries! {
     source: "CUDA Driver API, cuEventQuery",
     method: Method::Launch(Launching::Waiting(HostWait::AskingEvent));
 
-    /// In theory: no call of the driver while the host waits; the word comes over the link.
+    /// In theory: the host makes no driver call while it waits; the word comes over the link.
     "gpu.launch.ask_word" like HOST_WAIT:
     "Launch of an additional kernel; the stream then writes a word of host memory, which the host polls",
     source: "CUDA Driver API, cuStreamWriteValue32",
@@ -277,38 +277,38 @@ entries! {
     source: "CUDA Driver API, cuLaunchHostFunc",
     method: Method::Launch(Launching::Waiting(HostWait::Function));
 
-    /// In theory: the next grid is on the device when the one before ends, so what remains is the way of its end to the waiting
-    /// blocks. But these blocks are on other multiprocessors than those of the kernel before, away from what these read, and
-    /// a kernel that is launched behind them empties the cache of constants while they wait (docs/notes/kernel-boundaries.md).
+    /// In theory: the next grid is on the device when the previous one ends, so what remains is the way of its end to the
+    /// waiting blocks. But these blocks run on other multiprocessors than the previous kernel's blocks, away from the data they
+    /// read, and a kernel launched behind them empties the constant cache while they wait (docs/notes/kernel-boundaries.md).
     "gpu.launch.programmatic" like PROGRAMMATIC:
     "Programmatic dependent launch of an additional kernel: each kernel first triggers the next \
      (cudaTriggerProgrammaticLaunchCompletion), then waits for the previous one (cudaGridDependencySynchronize)",
     definitions: |case| waiting(case, "AT_START"),
     plan: LENGTHS;
 
-    /// In theory: as at the start, with less time for the next grid to come. Where the blocks of this one end at different times,
-    /// two blocks of the next one share a multiprocessor.
+    /// In theory: like a trigger at the start, with less time for the next grid to arrive. If the blocks of this grid end at
+    /// different times, two blocks of the next one share a multiprocessor.
     "gpu.launch.programmatic_end" like PROGRAMMATIC:
     "Programmatic dependent launch of an additional kernel: each kernel waits for the previous one and triggers the \
      next \
      at its end",
     definitions: |case| waiting(case, "AT_END");
 
-    /// In theory: the next grid starts when the blocks of this one have ended; the wait for what they wrote is in the kernel
+    /// In theory: the next grid starts when the blocks of this one have ended; the wait for their writes is in the kernel
     /// instead of before it.
     "gpu.launch.programmatic_wait" like PROGRAMMATIC:
     "Programmatic dependent launch of an additional kernel: each kernel waits for the previous one, and none triggers \
      programmatic launch completion",
     definitions: |case| waiting(case, "NEVER");
 
-    /// In theory: as with the wait. The kernel may begin before the writes of the previous kernel are visible.
+    /// In theory: like the launch with a wait, but the kernel may begin before the previous kernel's writes are visible.
     "gpu.launch.programmatic_attribute" like PROGRAMMATIC:
     "Programmatic dependent launch of an additional kernel without trigger or wait: the programming guide does not \
      guarantee that the kernel sees the previous kernel's writes",
     facts: Facts { role: Role::UnorderedLaunch, orders_memory: false, ..FACTS },
     expected: LAUNCH.expected;
 
-    /// In theory: as in a stream, without the host's launches.
+    /// In theory: like `gpu.launch.programmatic` in a stream, without the host's launches.
     "gpu.launch.programmatic_graph" like PROGRAMMATIC:
     "An additional kernel in a graph with programmatic edges: each kernel first triggers the next, then waits for \
      the previous one",
@@ -323,7 +323,7 @@ entries! {
     method: Method::Launch(Launching::ProgrammaticGraph),
     definitions: |case| waiting(case, "NEVER");
 
-    /// In theory: the barrier of `gpu.grid.cooperative`, and what it costs that blocks wait for the slowest one.
+    /// In theory: the barrier of `gpu.grid.cooperative`, plus the time that blocks wait for the slowest one.
     "gpu.launch.grid_sync" like PROGRAMMATIC:
     "An additional grid_group::sync() between parts of one kernel, timed like an additional kernel",
     operation: "passing one additional barrier instead of launching one additional kernel; the total work stays the same",
@@ -336,8 +336,8 @@ entries! {
     },
     needs: (7, 5);
 
-    /// In theory: the front end of the device writes a word behind one kernel and reads it before the next one, in another
-    /// queue: two ways to memory more than a launch, and whatever it costs to look at a queue again.
+    /// In theory: the device's front end writes a word behind one kernel and, in another queue, reads it before the next
+    /// kernel: two trips to memory more than a launch, plus the cost of looking at a queue again.
     "gpu.launch.wait_value" like DEPENDENT:
     "Launch of an additional kernel in the second of two streams, which waits until the first has written a value to \
      memory",
@@ -345,14 +345,14 @@ entries! {
     source: "CUDA Driver API, cuStreamWriteValue32 and cuStreamWaitValue32",
     method: Method::Launch(Launching::WaitValue);
 
-    /// In theory: as with a value in memory; the driver chooses what an event is.
+    /// In theory: like waiting for a value in memory; the driver chooses how to implement the event.
     "gpu.launch.event_wait" like DEPENDENT:
     "Launch of an additional kernel in the second of two streams, which waits for an event in the first",
     operation: "launching one additional kernel, recording an event and waiting for it; the total work stays the same",
     source: "CUDA Driver API, cuEventRecord and cuStreamWaitEvent",
     method: Method::Launch(Launching::EventWait);
 
-    /// In theory: the body of the loop is launched by the device, so a turn costs what a graph's node costs and the decision.
+    /// In theory: the device launches the body of the loop, so an iteration costs a graph node and the decision.
     "gpu.launch.conditional" like LOOPED:
     "An additional iteration of a graph's WHILE node, whose kernel decides whether to continue",
     operation: "one additional kernel launch plus deciding whether to continue; the total work stays the same",
@@ -360,8 +360,8 @@ entries! {
     method: Method::Launch(Launching::Conditional),
     definitions: |_| ["KIND=SPINNING", "LOOP=CONDITIONAL"].map(str::to_owned).to_vec();
 
-    /// In theory: as with a node of a graph, and what the device needs to launch a graph. It launches itself when it has ended
-    /// (tail launch).
+    /// In theory: the cost of a graph node, plus what the device needs to launch a graph. The graph launches itself when it has
+    /// ended (tail launch).
     "gpu.launch.device_graph" like LOOPED: "Device graph launch: the graph's kernel requests a tail launch of the same graph, which starts once the graph ends",
     operation: "one device launch of a graph with one additional kernel, requested by the previous kernel; the total work stays the \
                 same",
@@ -405,7 +405,7 @@ mod tests {
         let of = |multiprocessors, max_threads| {
             ENTRIES[2].planned(Preset::Standard, DeviceLimits { multiprocessors, max_threads }).len()
         };
-        // The shape of one small block on each multiprocessor has all lengths.
+        // The shape with one small block per multiprocessor has all lengths.
         assert_eq!([of(132, 1024), of(1, 1024), of(1, 32)], [8 + 3 + 2 + 3, 8 + 2, 8]);
     }
 }

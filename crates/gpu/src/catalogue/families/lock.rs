@@ -10,8 +10,8 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::GpuLock).waiting(Waits::Spins)
 };
 
-/// In theory: an uncontended critical section is one atomic operation, the accesses of the section and a release: three
-/// trips to the second-level cache. With n warps each waits for n - 1 others, and spinning warps make every trip longer.
+/// In theory: an uncontended critical section is one atomic operation, the accesses of the section and a release: three trips
+/// to the L2 cache. With n warps, each waits for n - 1 others, and spinning warps make every trip longer.
 const LOCK: Entry = Entry {
     operation: "one addition under the lock by one thread per warp",
     definitions: |case| vec![kind_of(case)],
@@ -29,7 +29,7 @@ const LOCK: Entry = Entry {
     ..Entry::of(Kernel::of("lock.cu", ArgumentKind::Variable), Proof::Sum, FACTS)
 };
 
-/// Every warp waits for every other warp, a thousand times: more warps would take minutes.
+/// Every warp waits for every other warp a thousand times: more warps would take minutes.
 fn has_too_many_warps(case: &Case, limits: DeviceLimits) -> bool {
     let (blocks, threads) = shape_of(case);
     u64::from(blocks) * u64::from(threads / 32) > u64::from(limits.multiprocessors.max(32))

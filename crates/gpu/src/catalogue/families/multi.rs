@@ -11,25 +11,26 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::DeviceBarrier).waiting(Waits::Spins)
 };
 
-/// A barrier at which every block arrives at every device.
+/// A barrier in which every block arrives at every device.
 const DIRECT: &str = "direct";
 
 /// Numbers of devices; the laboratory removes cases with more devices than there are.
 const ALL: &[u32] = &[1, 2, 3, 4, 5, 6, 7, 8];
 const SOME: &[u32] = &[1, 2, 4, 8];
 
-/// The group of cases that one call of the driver launches on all devices, instead of one call for each.
+/// The group of cases in which one call of the driver launches the grids of all devices, instead of one call per device.
 pub(crate) const ONE_LAUNCH: &str = "driver_launch";
 
-/// The barriers of one design or several that can be relaxed, and launched by one call.
+/// The barriers that have a relaxed form, and those launched by one call.
 const DESIGNS: &[&str] = &["counter", "flags"];
 const FLAGS: &[&str] = &["flags"];
 const ONE_CALL: &[(&str, &[u32])] = &[(ONE_LAUNCH, &[])];
 const NEAR: &[(&str, &[u32])] = &[(NEAR_FLAGS, &[])];
 const ALL_ARRIVE: &[(&str, &[u32])] = &[(DIRECT, &[])];
 
-/// The heat map of one grid for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11), whole in paper plans; the smallest
-/// grids launched by one call, relaxed barriers, and the variants of the flags on one block for each multiprocessor.
+/// The heat map of the grid barriers for each number of devices (Zhang, Wahib, Matsuoka, figures 9 to 11), complete in paper
+/// plans; the smallest grids launched by one call, relaxed barriers, and the variants of the flags on one block per
+/// multiprocessor.
 const PLAN: &[PlanRow] = &[
     on(QUICK, Grids::Resident(ONE, FEW)).devices(SOME),
     on(QUICK, Grids::Resident(ONE, &[32])).devices(SOME).orders(RELAXED).only(FLAGS),
@@ -53,7 +54,7 @@ const BARRIER: Entry = Entry {
     ..Entry::of(Kernel::of("multi.cu", ArgumentKind::GridBarrier), Proof::Trial, FACTS)
 };
 
-/// The group: so many bytes from each device to each other one.
+/// The group: this many bytes from each device to every other one.
 const BYTES: &str = "# bytes";
 
 fn exchange(case: &Case, is_released: bool) -> Vec<String> {
@@ -80,8 +81,8 @@ const EXCHANGE: Entry = Entry {
 };
 
 entries! {
-    /// In theory: the barrier of a grid, then an addition over the link, reads over the link until all devices have arrived, and
-    /// the release of the device's blocks.
+    /// In theory: a grid barrier, then an addition over the link, reads over the link until all devices have arrived, and the
+    /// release of the device's blocks.
     "gpu.multi.counter" like BARRIER:
     "Barrier across the grids of several devices, with one counter in the first device's memory; the relaxed \
      form orders no memory accesses, so only arrivals are checked",
@@ -99,10 +100,10 @@ entries! {
     expected: |_| ExpectedInstructions::of(&["REDG.ADD.SYS", "RED.ADD.SYS"]),
     adds_across_devices: |_| true;
 
-    /// In theory: the first half of a grid's barrier, one way over the link, and a read of the device's own memory. Only writes
-    /// go over the link, and every block reads the flags itself. Variants: flags in both halves of each device's cache, relaxed
-    /// reads and one fence at the end; and no gathering (`direct`): every block adds to a counter of every device, so there is one
-    /// way instead of two, with as many additions over the link as there are blocks.
+    /// In theory: the first half of a grid barrier, one way over the link, and a read of the device's own memory. Only writes
+    /// go over the link, and every block reads the flags itself. Variants: flags in both halves of each device's cache, with
+    /// relaxed reads and one fence at the end; and `direct`, which gathers nothing: every block adds to a counter on every
+    /// device, which takes one way instead of two, with as many additions over the link as there are blocks.
     "gpu.multi.flags" like BARRIER:
     "Barrier across the grids of several devices, with flags in every device's memory (variants: flags in both halves of \
      each L2 cache, polled with relaxed loads before one acquire fence; or a counter on every device, at which all \
@@ -130,21 +131,23 @@ entries! {
     },
     adds_across_devices: |case| case.in_group(DIRECT);
 
-    /// In theory: one way over the link and a poll of the own memory, with no fence: a store of 16 bytes arrives as a whole.
+    /// In theory: one way over the link and a poll of the device's own memory, without a fence: a 16-byte store arrives as a
+    /// whole.
     "gpu.multi.exchange" like EXCHANGE:
     "Each device writes a few bytes to every other device, in 16-byte stores that each hold 8 bytes of data and the turn \
      number, and waits for the others' data",
     source: "PTX ISA, st.relaxed.sys.b128; NCCL, protocol LL128",
     expected: |_| ExpectedInstructions::of(&["LDG.128.STRONG.SYS", "LD.128.STRONG.SYS"]).times(POLLS);
 
-    /// In theory: the same behind a fence for the whole system.
+    /// In theory: the same exchange behind a system-wide fence.
     "gpu.multi.exchange_released" like EXCHANGE:
     "Each device writes a few bytes and then, with a release store, a flag to every other device, and waits for the others' flags",
     source: "PTX ISA, st.release.sys and ld.acquire.sys",
     definitions: |case| exchange(case, true),
     expected: |_| ExpectedInstructions::of(&["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"]).times(POLLS);
 
-    /// In theory: a launch, the wait for its end, and a barrier of as many host threads; some ten microseconds for any grid.
+    /// In theory: a launch, the wait for its end, and a barrier across one host thread per device; some ten microseconds for
+    /// any grid.
     "gpu.multi.host_barrier" like BARRIER:
     "One host thread per device launches a grid, waits for it to end, and then waits for the other threads",
     kernel: Kernel::of("host_barrier.cu", ArgumentKind::HostBarrier),

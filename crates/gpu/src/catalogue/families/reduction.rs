@@ -1,13 +1,13 @@
 //! Reductions of a vector with each kind of synchronization, on one device and on several.
 //!
-//! One operation is a whole reduction of `elements` integers, in a chain of them that the host times. Variants of one device
-//! read the vector by the same code on the same grid, so the difference of two of them is that of their synchronization. A
-//! [`Recipe`] says how a variant is queued, the macros of its kernel how its blocks join their results.
+//! One operation is a whole reduction of `elements` integers, in a chain of reductions that the host times. Variants on one
+//! device read the vector with the same code on the same grid, so two of them differ only by their synchronization. A
+//! [`Recipe`] says how a variant is queued; the macros of its kernel say how its blocks combine their results.
 
 use super::prelude::*;
 use crate::catalogue::recipe::{Grid, Joining, Operation, Queueing, Recipe};
 
-/// The front end of the device, as of launches.
+/// Runs differ by the device's front end, as for launches.
 const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::One,
     run_effect: |_| RunEffect::of_both(0.05),
@@ -28,14 +28,14 @@ fn definitions(case: &Case) -> Vec<String> {
     own.iter().copied().chain([operation]).map(str::to_owned).collect()
 }
 
-/// Sizes of standard plans, for the maximum: a vector of one block, one of a few blocks on each multiprocessor, and one that the second-level
-/// cache does not hold.
+/// Sizes in standard plans, for the maximum: a vector for one block, one for a few blocks on each multiprocessor, and one that
+/// does not fit into the L2 cache.
 const FEW: &[u32] = &[10, 18, 26];
 
-/// Those of the papers' figures: 2^10 to 2^28 elements.
+/// The sizes in the papers' figures: 2^10 to 2^28 elements.
 const ALL: &[u32] = &[10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
 
-/// Quick plans have no reductions: they are made of what quick plans measure.
+/// Quick plans have no reductions: a reduction consists of what quick plans measure.
 const PLAN: &[PlanRow] = &[
     on(STANDARD, Grids::By(vectors, FEW)).groups(&[(Operation::Max.as_str(), &[])]),
     on(PAPER, Grids::By(vectors, ALL)).groups(&[(Operation::Max.as_str(), &[])]),
@@ -46,7 +46,7 @@ fn has_no_sum(case: &Case, _: DeviceLimits) -> bool {
     recipe_of(case).is_none_or(|recipe| !recipe.has_sum)
 }
 
-/// Vectors of so many elements, as powers of two, on the grids of the recipe.
+/// Vectors of 2^power elements for each of `powers`, on the grids of the recipe.
 fn vectors(id: &str, powers: &[u32], limits: DeviceLimits) -> Sweep {
     let sweep = Sweep::of(id).dtypes(&[Dtype::I32]);
     let Some(recipe) = recipe_of(&Case::new(id)) else { return sweep.threads(&[]) };
@@ -84,7 +84,7 @@ const REDUCTION: Entry = Entry {
     ..Entry::of(Kernel::of("reduction.cu", ArgumentKind::Reduction), Proof::Trial, FACTS)
 };
 
-/// One entry for each line: name, recipe, instructions, source, summary; further fields of the entry.
+/// One entry per line: name, recipe, instructions, source, summary, and further fields of the entry.
 macro_rules! reductions {
     ($($name:literal, $recipe:expr, $expected:expr, $source:expr, $summary:literal $(, $field:ident: $value:expr)*;)+) => {
         /// The family: one device, then several.

@@ -15,39 +15,40 @@ const FACTS: Facts = Facts {
 /// One half of the warp.
 const PARTIAL: &str = "partial";
 
-/// Two halves of the warp on two paths.
+/// Two halves of the warp on two divergent paths.
 const DIVERGENT: &str = "divergent";
 
-/// Tiles of so many threads.
+/// Tiles of this many threads.
 const TILES: &str = "tile #";
 
-/// A coalesced group of so many threads, which are neighbours.
+/// A coalesced group of this many neighbouring threads.
 const NEIGHBOURS: &str = "coalesced #";
 
-/// A coalesced group of so many threads, each four lanes from the next.
+/// A coalesced group of this many threads, every fourth lane.
 const EVERY_FOURTH: &str = "every_fourth #";
 
-/// If the compiler or the code finds that all threads of the mask are converged, nothing is left to do. On Ampere and Ada
-/// the code tests that for each barrier whose mask is not a constant; on later architectures one test covers many barriers.
+/// If the compiler or the code finds all threads of the mask converged, nothing is left to do. On Ampere and Ada the code tests
+/// that for each barrier whose mask is not a constant; on later architectures one test covers many barriers.
 const NOTHING: &[&str] = &["MATCH.ANY", "NOP"];
 
 /// Why nothing is left of a barrier.
 const CONVERGED: &str = "the threads of the mask are converged, so there is nothing to wait for";
 
-/// A barrier that stands alone has its comparison on every device since Ampere.
+/// A barrier in the form `Alone` keeps its comparison on every device since Ampere.
 fn why_elided(case: &Case) -> fn((u32, u32)) -> Option<&'static str> {
     // On Turing the compiler compares nothing, whatever the mask.
     if case.form == Some(Form::Alone) {
         |capability| (capability < (8, 0)).then_some(CONVERGED)
     } else {
-        // On Ampere and Ada, a mask that is no constant is compared at each barrier: there something is left.
+        // On Ampere and Ada, a mask that is not a constant is compared at each barrier, so something is left.
         |capability| (capability.0 != 8).then_some(CONVERGED)
     }
 }
 
-/// Where nothing but NOPs is left, what is once in an iteration must not hide them. One comparison there covers all barriers of
-/// tiles: a multiprocessor compares the masks of 32 warps in some 2,048 cycles divided by the size of the tile, and issues a NOP of
-/// each in 8 (H100). With 32 barriers of `tile 4` it hid most of them, and with 64 warps the branch alone hid 6 % of a NOP.
+/// Where only NOPs are left, what an iteration does once must not hide them. One comparison there covers all barriers of tiles:
+/// a multiprocessor compares the masks of 32 warps in some 2,048 cycles divided by the tile size, and issues a NOP of each warp
+/// in 8 (H100). With 32 barriers of `tile 4` the comparison hid most of them, and with 64 warps the branch alone hid 6 % of a
+/// NOP.
 fn unroll(case: &Case) -> u32 {
     match case.group_number(TILES) {
         _ if case.form.is_some() || case.in_group(DIVERGENT) => UNROLL,
@@ -77,8 +78,8 @@ const fn up_to<const MOST: usize>() -> [u32; MOST] {
 }
 
 entries! {
-    /// In theory: nothing if the warp is converged. If it is not, each part reaches the barrier in its turn, and takes its own
-    /// issue slots.
+    /// In theory: nothing if the warp is converged. Otherwise each part reaches the barrier in turn and takes its own issue
+    /// slots.
     "gpu.warp.syncwarp" like BARRIER:
     "Warp barrier across a converged warp, across half a warp, or across a warp whose halves are on divergent paths",
     operation: "one barrier across the participating threads",
@@ -106,7 +107,7 @@ entries! {
     ],
     unroll: unroll;
 
-    /// In theory: the masks of the lanes are compared. If the whole warp is converged no tile has to wait, whatever its size.
+    /// In theory: the masks of the lanes are compared. If the whole warp is converged, no tile has to wait, whatever its size.
     "gpu.warp.tile" like BARRIER: "One barrier for each tile of a warp, all at the same time",
     operation: "one barrier across the threads of each tile",
     source: "CUDA C++ Programming Guide, Cooperative Groups, thread_block_tile::sync; PTX ISA, bar.warp.sync",

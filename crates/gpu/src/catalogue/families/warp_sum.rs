@@ -1,9 +1,9 @@
-//! Sums within a warp, by what moves the values from thread to thread.
+//! Sums within a warp, by the operation that moves the values between threads.
 
 use super::prelude::*;
 use crate::catalogue::recipe::Operation;
 
-/// Sums in one iteration of the baseline: fewer than other operations, because one has dozens of instructions.
+/// Sums in one iteration of the baseline: fewer than for other operations, because one sum has dozens of instructions.
 const SUMS: u32 = 4;
 
 /// One block: one warp for the latency and 32 for the throughput (Zhang, Wahib and Matsuoka, section 4.1).
@@ -15,7 +15,7 @@ const PLAN: &[PlanRow] = &[on(BEYOND_QUICK, Grids::Blocks(&[1]))
 const FACTS: Facts =
     Facts { mode: Mode::Latency, actor: ActorRule::Slowest, at_once: OperationsAtOnce::OfOneIn(32), ..WARP_COLLECTIVE };
 
-/// Each step of a figure reads one value of another thread.
+/// Each step of the figures' programs reads one value of another thread.
 const SUM: Entry = Entry {
     operation: "one sum reduction per warp",
     source: "Zhang, Wahib and Matsuoka, figures 3 and 4",

@@ -1,6 +1,6 @@
-//! What a compiler tells of a source: which of its words are functions that can be called with a thread, and what each of them
-//! uses. [`text::probe`] has a kernel for each, which is compiled to PTX and never run. What the thread gives to a function is
-//! marked there, and the marks that are left are what the generated code uses.
+//! Finds out, with a compiler, which words of a source are functions that can be called with a thread, and what each of them
+//! uses. [`text::probe`] has a kernel for each function, which is compiled to PTX and never run. The kernel marks what the
+//! thread gives to the function; the marks that remain in the generated code show what the function uses.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::launch::compilers::compiler_of_users;
 /// Names that the header gives to a source, unless it has its own.
 const NAMES: [&[&str]; 4] = [&[], &["T"], &["Thread"], &["T", "Thread"]];
 
-/// The compiler that is asked: that of the measurement, for the same architecture.
+/// Inspects sources with the compiler of the measurement, for the same architecture.
 #[derive(Debug)]
 pub struct Inspector {
     compiler: Compiler,
@@ -24,7 +24,7 @@ pub struct Inspector {
 }
 
 impl Inspector {
-    /// For an architecture such as `sm_90a`, or else for the first of these devices; for Hopper where there is none.
+    /// An inspector for an architecture such as `sm_90a`, or else for the first of these devices, or else for Hopper.
     ///
     /// # Errors
     /// If there is no NVRTC, or it does not know the architecture.
@@ -32,10 +32,10 @@ impl Inspector {
         Ok(Self { compiler: compiler_of_users(arch, devices)?, processes: CompilerProcesses::default() })
     }
 
-    /// What the source has. `candidates` are words of it that may be functions.
+    /// What the source contains. `candidates` are words of it that may be functions.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's error.
     pub fn inspect(
         &self,
         source: &OwnOperation,
@@ -44,7 +44,7 @@ impl Inspector {
     ) -> Result<Inspected, NvrtcError> {
         let mut failures: Vec<Box<CompileFailure>> = Vec::new();
         for names in NAMES {
-            // A message about a name has it in quotes.
+            // A message about a name quotes the name.
             let may_help = |first: &CompileFailure| names.iter().all(|name| first.names(name));
             if failures.first().is_some_and(|first| !may_help(first)) {
                 continue;
@@ -56,15 +56,15 @@ impl Inspector {
                 other => return other,
             }
         }
-        // The one about the user's own mistakes alone.
+        // The failure with the fewest errors is only about the user's own mistakes.
         let least = failures.into_iter().min_by_key(|failure| failure.errors());
         Err(least.map_or(NvrtcError::NotFound, NvrtcError::Compile))
     }
 
-    /// The PTX of functions of a source for a model of memory, with the names of their kernels.
+    /// The PTX of a source's functions, for a memory model, with the names of their kernels.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's error.
     pub fn ptx(&self, source: &OwnOperation, functions: &[String]) -> Result<(String, Vec<String>), NvrtcError> {
         let mut definitions = options(source, type_of(None), Span::Block);
         definitions.push("-lineinfo".to_owned());
@@ -76,12 +76,12 @@ impl Inspector {
     /// The PTX of a file with kernels.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's error.
     pub fn ptx_of_kernels(&self, source: &OwnOperation) -> Result<String, NvrtcError> {
         self.compiler.ptx(&self.processes, &launched::program(source), false)
     }
 
-    /// The same of a source that gets none of the names that it defines. Words that are no functions at all are left out.
+    /// Inspects a source under the assumption that it defines the names in `source.defines`. Drops words that are no functions.
     fn inspect_as(
         &self,
         source: &OwnOperation,
@@ -128,13 +128,13 @@ fn body_of<'a>(ptx: &'a str, kernel: &str) -> &'a str {
     &text[..text.find("\n}").unwrap_or(text.len())]
 }
 
-/// The texts of functions that stay functions, which a kernel may call.
+/// The texts of the functions that were not inlined, which a kernel may call.
 fn called(ptx: &str) -> String {
     let of = |(at, _): (usize, &str)| &ptx[at..][..ptx[at..].find("\n}").unwrap_or(0)];
     ptx.match_indices("\n.func ").chain(ptx.match_indices("\n.visible .func ")).map(of).collect()
 }
 
-/// Operations of more instructions in PTX are long.
+/// Operations with more PTX instructions than this are long.
 const LONG: usize = 100;
 
 fn uses_of(ptx: &str, keep: &str, drop: &str) -> Vec<OwnUse> {
@@ -184,7 +184,7 @@ fn is_of_clusters(instruction: &str) -> bool {
     names.iter().any(|name| instruction.starts_with(name)) || instruction.contains("%cluster")
 }
 
-/// Whether something branches back.
+/// Whether any instruction branches backwards.
 fn has_loop(text: &str) -> bool {
     let mut labels = BTreeSet::new();
     text.lines().map(instruction).any(|line| {
@@ -196,7 +196,7 @@ fn has_loop(text: &str) -> bool {
     })
 }
 
-/// Whether the value is another one afterwards, by the names of the registers.
+/// Whether the function changes the value, judged by the names of the registers.
 fn changes_value(keep: &str) -> bool {
     keep.lines()
         .filter_map(|line| line.trim().strip_prefix("// syncscope kept "))

@@ -1,4 +1,4 @@
-//! Whole kernels, their regions, and sequences of launches that a user wrote: what PTX says of a kernel, and what a launch needs.
+//! The user's whole kernels, their regions, and sequences of launches: what PTX says of a kernel, and what a launch needs.
 
 use syncscope_core::limits::MOST_BLOCKS;
 use syncscope_core::{Case, Facts, Group, OperationsAtOnce, OwnLaunch, OwnOperation, Primitive, Role, RunEffect};
@@ -10,39 +10,40 @@ use crate::cuda::compile::{OF_USER, Program};
 
 pub use crate::cuda::host_library::LIBRARY;
 
-/// How a line of PTX marks the begin or the end of a region; its name follows. In CUDA C++: `asm volatile("// syncscope begin");`.
+/// Marks the beginning or end of a region in a line of PTX; its name follows. In CUDA C++: `asm volatile("// syncscope
+/// begin");`.
 const MARK: &str = "// syncscope ";
 
-/// How files end that are PTX.
+/// The extension of PTX files.
 pub const PTX: &str = "ptx";
 
-/// How ids begin whose last word is a way to wait.
+/// The prefix of the ids whose last word is a way to wait.
 const LAUNCH: &str = "gpu.launch.";
 
-/// The most threads of a block and blocks of a grid in each dimension, on every device.
+/// Maximum number of blocks of a grid and of threads of a block in each dimension, on every device.
 const MOST: [[u32; 3]; 2] = [[i32::MAX as u32, 65_535, 65_535], [1024, 1024, 64]];
 
-/// The most threads of a block.
+/// Maximum number of threads per block.
 const MOST_THREADS: u64 = 1024;
 
-/// A kernel in a text of PTX.
+/// A kernel in PTX text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Kernel<'a> {
     name: &'a str,
     parameters: Vec<Parameter<'a>>,
-    /// What is between the parameters and the body.
+    /// The text between the parameters and the body.
     directives: &'a str,
     body: &'a str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Parameter<'a> {
-    /// `.u64`, `.b8`.
+    /// The type, such as `.u64` or `.b8`.
     kind: &'a str,
     bytes: usize,
 }
 
-/// The kernels of a text of PTX.
+/// The kernels in PTX text.
 fn kernels(ptx: &str) -> Vec<Kernel<'_>> {
     let entries = ptx.match_indices(".entry ").filter(|(at, _)| {
         let line = ptx[..*at].rsplit('\n').next().unwrap_or_default();
@@ -51,7 +52,7 @@ fn kernels(ptx: &str) -> Vec<Kernel<'_>> {
     entries.filter_map(|(at, word)| kernel(&ptx[at + word.len()..])).collect()
 }
 
-/// The kernel whose name begins a text.
+/// The kernel whose name is at the start of a text.
 fn kernel(text: &str) -> Option<Kernel<'_>> {
     let (head, body) = text.split_at(text.find('{')?);
     let (name, parameters, directives) = if let Some((name, rest)) = head.split_once('(') {
@@ -65,7 +66,7 @@ fn kernel(text: &str) -> Option<Kernel<'_>> {
     Some(Kernel { name: name.trim(), parameters, directives, body: &body[..length_of(body)] })
 }
 
-/// The length of a text in braces.
+/// The length of a text in braces, up to the closing brace.
 fn length_of(text: &str) -> usize {
     let (mut depth, mut length) = (0_i32, 0);
     for line in text.split_inclusive('\n') {
@@ -81,14 +82,14 @@ fn length_of(text: &str) -> usize {
     length
 }
 
-/// Whether a line begins a region or ends it, and the name of the region.
+/// Whether a line begins a region (`true`) or ends it, and the name of the region.
 fn mark_of(line: &str) -> Option<(bool, &str)> {
     let mark = line.split_once(MARK)?.1.trim();
     let (word, name) = mark.split_once(char::is_whitespace).unwrap_or((mark, ""));
     ["begin", "end"].contains(&word).then(|| (word == "begin", name.trim()))
 }
 
-/// A parameter such as `.param .u64 .ptr .global .align 16 name` or `.param .align 8 .b8 name[32]`.
+/// Parses a parameter such as `.param .u64 .ptr .global .align 16 name` or `.param .align 8 .b8 name[32]`.
 fn parameter(text: &str) -> Option<Parameter<'_>> {
     let bits = |word: &str| word.trim_start_matches(['.', 'b', 'u', 's', 'f']).parse::<usize>().ok();
     let is_kind = |word: &&str| word.starts_with(['.']) && word.get(1..2).is_some_and(|c| "busf".contains(c));
@@ -99,12 +100,12 @@ fn parameter(text: &str) -> Option<Parameter<'_>> {
 }
 
 impl Kernel<'_> {
-    /// Whether a user means it by this name: that of PTX, or that of the function in C++.
+    /// Whether `name` means this kernel: its name in PTX or that of the function in C++.
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.name.starts_with(&format!("_Z{}{name}", name.len()))
     }
 
-    /// The name to show and to choose by: without what C++ adds.
+    /// The name to show and to choose by, without the C++ mangling.
     fn short_name(&self) -> &str {
         let digits =
             self.name.strip_prefix("_Z").map_or(0, |rest| rest.len() - rest.trim_start_matches(char::is_numeric).len());
@@ -119,7 +120,7 @@ impl Kernel<'_> {
         Some([numbers.next()??, numbers.next().flatten().unwrap_or(1), numbers.next().flatten().unwrap_or(1)])
     }
 
-    /// Its regions, in the order in which they begin.
+    /// The kernel's regions, in the order in which they begin.
     fn regions(&self) -> Result<Vec<&str>, String> {
         let marks: Vec<(bool, &str)> = self.body.lines().filter_map(mark_of).collect();
         let is_word = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -144,10 +145,10 @@ impl Kernel<'_> {
     }
 }
 
-/// The operations of a launch whose kernel is in this PTX: the whole kernel, and each region that is marked in it.
+/// The operations of a launch whose kernel is in this PTX: the whole kernel, and each region marked in it.
 ///
 /// # Errors
-/// What the kernel is missing, or what it does not have.
+/// What the kernel lacks.
 pub fn operations(own: &OwnOperation, ptx: &str) -> Result<Vec<OwnOperation>, String> {
     let launch = own.launch.clone().unwrap_or_default();
     let (file, wanted) = (own.file.as_deref().unwrap_or_default(), launch.kernel.as_deref().unwrap_or_default());
@@ -240,12 +241,12 @@ fn check_arguments(kernel: &Kernel<'_>, given: &[String]) -> Result<(), String> 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Argument {
     bytes: Vec<u8>,
-    /// Where in it addresses of buffers stand, and how large those are.
+    /// Where the argument holds addresses of buffers, and the sizes of those buffers.
     buffers: Vec<(usize, usize)>,
 }
 
 impl Argument {
-    /// `buf:BYTES`, `i32:N`, or the fields of a structure: `buf:4096+i64:1024`.
+    /// Parses `buf:BYTES`, `i32:N`, or the fields of a structure, such as `buf:4096+i64:1024`.
     pub(crate) fn of(text: &str) -> Result<Self, String> {
         let expected = || {
             format!(
@@ -268,7 +269,7 @@ impl Argument {
         self.bytes.resize(self.bytes.len().next_multiple_of(to), 0);
     }
 
-    /// The bytes of a field, and what their place is a multiple of.
+    /// The bytes of a field, and its alignment.
     fn field(&mut self, kind: &str, value: &str) -> Option<(Vec<u8>, usize)> {
         let bytes = match kind {
             "zero" => return Some((vec![0; bytes_of(value).filter(|bytes| *bytes <= 1 << 12)?], 1)),
@@ -295,7 +296,7 @@ impl Argument {
         Some((bytes, align))
     }
 
-    /// In words, with buffers that `allocate` makes.
+    /// The argument as words, with buffers from `allocate`.
     pub(crate) fn words<E>(&self, mut allocate: impl FnMut(usize) -> Result<u64, E>) -> Result<Vec<u64>, E> {
         let mut bytes = self.bytes.clone();
         for (at, size) in &self.buffers {
@@ -318,12 +319,12 @@ fn bytes_of(text: &str) -> Option<usize> {
     number.parse::<usize>().ok().filter(|number| (1..=1 << (40 - shift)).contains(number)).map(|number| number << shift)
 }
 
-/// Names of what [`with_region`] adds.
+/// The prefix of the names that [`with_region`] adds.
 const NAMES: &str = "%syncscope";
 
-/// PTX in which the first lane of each warp adds up how long it is in a region of a kernel and how often it passes, and finds the
-/// least time that reading the clock takes: code that is executed for the first time has to be fetched. The words, of which the
-/// second is inverted, begin as 0; their address is a further argument of the kernel.
+/// PTX in which the first lane of each warp sums the time it spends in a region of a kernel, counts its passes, and finds the
+/// minimum time of reading the clock: code that is executed for the first time has to be fetched. The words begin as 0, and the
+/// second is stored inverted; their address is an additional argument of the kernel.
 pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<String> {
     let found = kernels(ptx).into_iter().find(|found| found.name == kernel)?;
     let at = found.body.as_ptr() as usize - ptx.as_ptr() as usize;
@@ -345,8 +346,8 @@ pub(crate) fn with_region(ptx: &str, kernel: &str, region: &str) -> Option<Strin
          ld.param.u64 {NAMES}_at, [syncscope_region];\ncvta.to.global.u64 {NAMES}_at, {NAMES}_at;\n\
          mov.u32 {NAMES}_lane, %laneid;\nsetp.eq.u32 {NAMES}_first, {NAMES}_lane, 0;\n"
     );
-    // Behind a barrier of the block a warp waits before its next instruction, unless that is a clock read (H200: 32 of them take
-    // 184 cycles, whenever the last warp comes). A branch waits. It is never taken, which the compiler does not know.
+    // Behind a block barrier, a warp waits before its next instruction unless that is a clock read (H200: 32 of them take 184
+    // cycles, whenever the last warp comes). A branch waits. It is never taken, but the compiler does not know that.
     let waited = |number: u32| {
         clock(number) + &format!("setp.eq.u64 {NAMES}_never, {NAMES}_{number}, 0;\n@{NAMES}_never trap;\n")
     };
@@ -379,7 +380,7 @@ pub(crate) fn program(own: &OwnOperation) -> Program {
     Program { file: file.leak(), text: text.leak(), definitions }
 }
 
-/// Words for how the host may wait after each call, and what they mean; `None`: once, behind all calls.
+/// How the host waits after each call, by its word; `None` for any other word, with which it waits once behind all calls.
 pub(crate) fn wait_of(word: &str) -> Option<HostWait> {
     let id = format!("{LAUNCH}{word}");
     FAMILIES.iter().flat_map(|family| family.iter()).find(|entry| entry.id == id).and_then(|entry| match entry.method {
@@ -397,7 +398,7 @@ pub fn waits() -> impl Iterator<Item = &'static str> {
     std::iter::once(NO_WAIT).chain(words.filter(|word| wait_of(word).is_some()))
 }
 
-/// Its cases: one, or one for each way to wait.
+/// The cases of a launch: one, or one for each way to wait.
 pub(super) fn cases(own: &OwnOperation, launch: &OwnLaunch) -> Vec<Case> {
     let product = |shape: [u32; 3]| shape.into_iter().try_fold(1, u32::checked_mul);
     let count = |shape| product(shape).filter(|count| *count > 0);
@@ -406,14 +407,14 @@ pub(super) fn cases(own: &OwnOperation, launch: &OwnLaunch) -> Vec<Case> {
     if launch.waits.is_empty() { vec![case] } else { launch.waits.iter().map(waiting).collect() }
 }
 
-/// Its primitive.
+/// The primitive of a launch.
 pub(super) fn primitive(own: &OwnOperation, launch: &OwnLaunch) -> Primitive {
     let operation = match (&launch.kernel, &launch.region) {
         (None, _) => "one call of `launch`, in a chain of calls",
         (_, None) => "one launch of the kernel, in a graph of launches one after the other",
         (_, Some(_)) => "one pass of a warp through the region, on average",
     };
-    // Contexts, which the passes change, show most of it; a host that launches varies as in the catalogue.
+    // Contexts show most of the effect, and the passes change them; a host that launches varies as in the catalogue.
     let run_effect = |case: &Case| RunEffect::of_both(if case.threads.is_some() { 0.01 } else { 0.05 });
     let facts = Facts { at_once: OperationsAtOnce::One, run_effect, ..Facts::of(Role::Own) };
     Primitive {

@@ -1,11 +1,11 @@
-//! Operations that a user wrote, as entries beside those of the catalogue: their text becomes that of a kernel of the harness.
+//! The user's operations, as entries like those of the catalogue: their text becomes the text of a harness kernel.
 //!
 //! | file | contents |
 //! |---|---|
-//! | this one | what an operation is as an entry, its cases, and the definitions of its kernels |
+//! | this one | an operation as an entry, its cases, and the definitions of its kernels |
 //! | `text` | the program around the source |
-//! | `inspection` | what a compiler tells of the source: its functions and what they use |
-//! | [`launched`] | whole kernels and sequences of launches, which are in no harness |
+//! | `inspection` | what a compiler reveals about the source: its functions and what they use |
+//! | [`launched`] | whole kernels and sequences of launches, which run outside the harness |
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ mod inspection;
 pub mod launched;
 mod text;
 
-/// Locks and barriers of the catalogue by their id, as a user would write them.
+/// Locks and barriers of the catalogue by id, as a user would write them.
 pub const FORMS: [(&str, &str); 9] = [
     ("gpu.lock.spin_cas", include_str!("forms/spin_cas.cuh")),
     ("gpu.lock.spin_exchange", include_str!("forms/spin_exchange.cuh")),
@@ -41,7 +41,7 @@ pub const FORMS: [(&str, &str); 9] = [
     ("gpu.multi.flags", include_str!("forms/flags.cuh")),
 ];
 
-/// Entries of the operations that are for GPUs. They live as long as the process, as those of the catalogue do.
+/// The entries of the operations for GPUs. Like the catalogue's entries, they live as long as the process.
 pub(super) fn entries(code: &OwnCode, limits: DeviceLimits) -> Vec<&'static Entry> {
     let (is_in_clusters, multiprocessors) = (!code.axes.clusters.is_empty(), limits.multiprocessors.max(1));
     let own = |source: &OwnOperation| OwnEntry { source: source.clone(), is_in_clusters, multiprocessors };
@@ -49,14 +49,14 @@ pub(super) fn entries(code: &OwnCode, limits: DeviceLimits) -> Vec<&'static Entr
     in_harness.map(|source| &*Box::leak(Box::new(entry(Box::leak(Box::new(own(source))))))).collect()
 }
 
-/// The primitives of all of them.
+/// The primitives of all the user's operations for GPUs.
 pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
     let none = DeviceLimits { multiprocessors: 1, max_threads: 1 };
     let launched = code.on(Domain::Gpu).filter_map(|own| Some(launched::primitive(own, own.launch.as_ref()?)));
     entries(code, none).into_iter().map(Entry::primitive).chain(launched).collect::<Vec<_>>().leak()
 }
 
-/// Which threads may wait for each other in an operation. `SYNCSCOPE_SPAN` is its number.
+/// Which threads may wait for each other in an operation; its number is `SYNCSCOPE_SPAN`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Span {
     Block,
@@ -64,7 +64,8 @@ enum Span {
     Grid,
 }
 
-/// By the function of a file and by what is checked; in clusters if that is asked for or the code has their instructions.
+/// The span of an operation, from the file's function and the check; clusters if requested or if the code has cluster
+/// instructions.
 fn span_of(source: &OwnOperation, in_clusters: bool) -> Span {
     match () {
         () if is_of_grid(source) => Span::Grid,
@@ -73,15 +74,15 @@ fn span_of(source: &OwnOperation, in_clusters: bool) -> Span {
     }
 }
 
-/// Whether the threads of the whole grid wait for each other: no clusters can be asked for.
+/// Whether the threads of the whole grid wait for each other, so that no clusters can be requested.
 pub fn is_of_grid(source: &OwnOperation) -> bool {
     source.is("grid_wait") || source.checked() == Some(OwnCheck::Message) || source.uses(OwnUse::Grids)
 }
 
-/// Blocks of a cluster that every device with clusters has.
+/// A cluster size that every device with clusters supports.
 const CLUSTER: u32 = 8;
 
-/// The cases of all of them.
+/// The cases of all the user's operations for GPUs.
 pub fn cases(code: &OwnCode, limits: DeviceLimits) -> Vec<Case> {
     let usual = |blocks| Axes {
         threads: limits.at_most(&[32, 1024]),
@@ -112,7 +113,7 @@ pub fn cases(code: &OwnCode, limits: DeviceLimits) -> Vec<Case> {
     code.on(Domain::Gpu).flat_map(of).collect()
 }
 
-/// A case in the largest usual clusters of which its grid is made.
+/// The case in the largest usual cluster size that divides its grid.
 fn in_clusters(case: Case) -> Case {
     let blocks = case.blocks.unwrap_or(1).max(1);
     let size = CLUSTER.min(1 << blocks.trailing_zeros().min(CLUSTER.ilog2()));
@@ -134,7 +135,7 @@ fn entry(own: &'static OwnEntry) -> Entry {
         actor,
         orders_memory: waits(source),
         mode: if waits(source) { Mode::Latency } else { Mode::Throughput },
-        // As the catalogue assumes of barriers of grids: a kernel's place in memory changes its cost by as much.
+        // As for the catalogue's grid barriers: a kernel's place in memory changes its cost by as much.
         run_effect: |_| RunEffect::of_both(0.004),
         at_once: if is_lock { OperationsAtOnce::OfOneIn(32) } else { OperationsAtOnce::OfEach },
         ..Facts::of(Role::Own)
@@ -149,10 +150,10 @@ fn entry(own: &'static OwnEntry) -> Entry {
         },
         source: "the user",
         arrays: if source.uses(OwnUse::Element) { 2 } else { 1 },
-        // As few as the catalogue has where operations take long.
+        // As few copies as in the catalogue for operations that take long.
         unroll: match method {
             Method::GridBarrier => |_| grid::UNROLL,
-            // With 64 copies of 32 exchanges in a loop, a warp took 2.6 times as long as in a program's loop (H200).
+            // With 64 copies of 32 exchanges in a loop, a warp took 2.6 times as long as in a program's own loop (H200).
             _ if source.uses(OwnUse::Long) => |_| 4,
             _ => |case| if case.actors() >= 4096 { 8 } else { UNROLL },
         },
@@ -164,14 +165,14 @@ fn entry(own: &'static OwnEntry) -> Entry {
     }
 }
 
-/// Whether the threads of a block may wait for each other, so that all of them must execute the operation equally often: in
-/// instructions that let them meet, or in a loop.
+/// Whether threads of a block may wait for each other, in instructions at which they meet or in a loop, so that all of them
+/// must execute the operation equally often.
 fn waits(source: &OwnOperation) -> bool {
     source.is_barrier() || source.is("acquire") || source.uses(OwnUse::Loops) || source.uses(OwnUse::Meeting)
 }
 
 impl OwnEntry {
-    /// Options and definitions of the compiler.
+    /// The compiler's options and definitions.
     pub(super) fn definitions(&self, case: &Case) -> Vec<String> {
         let source = &self.source;
         // As `own_kernels.cuh` numbers them.
@@ -198,17 +199,17 @@ impl OwnEntry {
         definitions
     }
 
-    /// Threads of a block and blocks of a multiprocessor that the registers must be enough for: up to 256 threads have the most that
-    /// a thread can have. Few different numbers, so that cases share programs.
+    /// Threads of a block and blocks of a multiprocessor that the registers must suffice for. Up to 256 threads get the maximum
+    /// per thread. Only a few different numbers occur, so that cases share programs.
     fn launch_bounds(&self, threads: u32, blocks: u32) -> (u32, u32) {
         const OF_ALL: u32 = 256;
         let together = blocks.div_ceil(self.multiprocessors);
         let threads = threads.next_multiple_of(OF_ALL);
-        // Registers are 2,048 threads' times 32 on every device, or half of that.
+        // A multiprocessor has registers for 2,048 threads with 32 each on every device, or for half of that.
         (threads, together.min(2048 / threads).max(1))
     }
 
-    /// The registers that a thread of a case can have at most.
+    /// The maximum number of registers per thread of a case.
     pub(crate) fn most_registers(&self, case: &Case) -> u32 {
         const OF_MULTIPROCESSOR: u32 = 65_536;
         const OF_THREAD: u32 = 255;
@@ -217,13 +218,13 @@ impl OwnEntry {
     }
 }
 
-/// How the evidence says that registers ran out.
+/// How evidence begins that says that registers ran out.
 pub const SPILLS: &str = "spills in the loop:";
 
-/// Registers are given out in such parts.
+/// Granularity in which registers are allocated.
 pub(crate) const REGISTERS_TOGETHER: u32 = 8;
 
-/// Options of every program that has the source.
+/// The options of every program that contains the source.
 fn options(source: &OwnOperation, dtype: &str, span: Span) -> Vec<String> {
     let mut options =
         vec![OF_USER.to_owned(), format!("SYNCSCOPE_TYPE={dtype}"), format!("SYNCSCOPE_SPAN={}", span as u32)];
@@ -232,7 +233,7 @@ fn options(source: &OwnOperation, dtype: &str, span: Span) -> Vec<String> {
     options
 }
 
-/// The folder of the source's headers, and what the user asks of the compiler.
+/// The options for the folder of the source's headers, and the user's compiler options.
 fn options_of_user(source: &OwnOperation) -> Vec<String> {
     let mut options = Vec::new();
     if let Some(folder) = source.file.as_ref().and_then(|file| Path::new(file).parent()) {
@@ -241,7 +242,7 @@ fn options_of_user(source: &OwnOperation) -> Vec<String> {
     } else if !source.includes.is_empty() {
         options.push("-I.".to_owned());
     }
-    // NVRTC has no level for the code of the device; macros come before the source, where the harness does not see them.
+    // NVRTC has no optimization level for device code; macros come before the source, where the harness does not see them.
     let is_ours = |option: &&String| option.starts_with("-O") || option.starts_with("-D");
     options.extend(source.options.iter().filter(|option| !is_ours(option)).cloned());
     options

@@ -1,22 +1,22 @@
-//! The program around what a user wrote: the harness in front, so that no macro of the user reaches it, and functions behind that
-//! call the user's. Messages about the user's lines have the user's line numbers.
+//! The program around a user's source: the harness comes first, so that no macro of the user reaches it; functions that call
+//! the user's come last. Messages about the user's lines have the user's line numbers.
 
 use syncscope_core::OwnOperation;
 
 use crate::cuda::compiler_process::HEAD_ENDS;
 use crate::launch::headers::flattened;
 
-/// What the source may use: printed by `syncscope measure --header gpu`.
+/// The declarations that a source may use, printed by `syncscope measure --header gpu`.
 pub const HEADER: &str = include_str!("own.cuh");
 
 const KERNELS: &str = include_str!("own_kernels.cuh");
 
 const PROBE: &str = include_str!("own_probe.cuh");
 
-/// The name of a statement in the compiler's messages.
+/// The file name of a statement in the compiler's messages.
 const STATEMENT: &str = "statement";
 
-/// The name of what comes after the user's lines.
+/// The file name of the lines behind the user's, in the compiler's messages.
 pub(super) const BEHIND: &str = "syncscope";
 
 const FUNCTION: &str = "__device__ __forceinline__ void";
@@ -57,12 +57,12 @@ pub(super) fn program(source: &OwnOperation) -> String {
     format!("{}#line 1 \"{BEHIND}\"\n{behind}", of_user(&kernels, source))
 }
 
-/// A program with kernels that are never run, a pair for each of these functions. The functions that statements become come first.
+/// A program with a pair of kernels for each of these functions, never run. Functions made of statements come first.
 pub(super) fn probe(source: &OwnOperation, functions: &[String]) -> String {
     let header = format!("{HEADER}\n{PROBE}");
     let mut text = format!("{}#line 1 \"{BEHIND}\"\n", of_user(&header, source));
     for (number, function) in functions.iter().enumerate() {
-        // One line for all, so that a message tells which it is about.
+        // One line number for all of a function's text, so that a message tells which function it is about.
         let line = format!("#line {} \"{BEHIND}\"\n", number + 1);
         let tried = format!("SYNCSCOPE_PROBE({number}, {function})\n");
         let any = format!("SYNCSCOPE_PROBE_ANY({number})\n");
@@ -71,7 +71,7 @@ pub(super) fn probe(source: &OwnOperation, functions: &[String]) -> String {
     text
 }
 
-/// A program with a kernel for each of these functions, which is never run: its PTX is for a model of memory.
+/// A program with a kernel for each of these functions, never run: its PTX is for a memory model.
 pub(super) fn model(source: &OwnOperation, functions: &[String]) -> String {
     let head = format!("#define SYNCSCOPE_MODEL 1\n{HEADER}");
     let kernel = |(number, function): (usize, &String)| {
@@ -86,19 +86,19 @@ pub(super) fn model(source: &OwnOperation, functions: &[String]) -> String {
     std::iter::once(head).chain(functions.iter().enumerate().map(kernel)).collect()
 }
 
-/// How the kernels of [`model`] begin.
+/// The prefix of the kernel names in [`model`].
 pub(super) const MODELLED: &str = "syncscope_model_";
 
-/// The functions of a source that are statements.
+/// The functions that a source's statements become.
 pub(super) fn statements(source: &OwnOperation) -> Vec<String> {
     let is_there = [source.file.is_none(), source.setup.is_some(), source.baseline.is_some()];
     STATEMENTS.into_iter().zip(is_there).filter(|(_, is_there)| *is_there).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Our header, and macros, headers and lines of the user. Headers of the toolkit are in the head, too: they take most of the time, and do
-/// nothing when they are included again.
+/// Our header, and the user's macros, headers and lines. The head also includes toolkit headers: they take most of the time,
+/// and do nothing when they are included again.
 fn of_user(header: &str, source: &OwnOperation) -> String {
-    // In angle brackets, for which the folders of the toolkit are searched, too.
+    // Angle brackets make the compiler search the toolkit's folders too.
     let includes = source.includes.replace("#include \"", "#include <").replace("\"\n", ">\n");
     let includes = if includes.is_empty() { includes } else { format!("#line 1 \"--include\"\n{includes}") };
     let macros = source.options.iter().filter_map(|option| option.strip_prefix("-D"));
@@ -118,10 +118,10 @@ fn of_user(header: &str, source: &OwnOperation) -> String {
     text
 }
 
-/// The head that a text has in common with its variants: headers of the toolkit that it includes before anything could change them.
-/// That one is missing is an error in the user's line.
+/// The head that a text shares with its variants: the toolkit headers that it includes before anything could change them. A
+/// missing header remains an error in the user's line.
 fn toolkit_headers(text: &str) -> String {
-    // Macros decide what a header says, and a user's header may have some.
+    // Macros decide what a header contains, and a user's header may define some.
     let changes_nothing = |line: &&str| {
         let is_one_of = |begin: &&str| line.starts_with(begin);
         !line.starts_with('#') || ["#pragma", "#line"].iter().any(is_one_of) || header_of_toolkit(line).is_some()
@@ -137,13 +137,13 @@ fn header_of_toolkit(line: &str) -> Option<&str> {
     ["cuda", "cub/", "cooperative_groups"].iter().any(|begin| name.starts_with(begin)).then_some(name)
 }
 
-/// A macro, which the harness in front of it does not see.
+/// A macro of the user; the harness in front of it does not see it.
 fn define(definition: &str) -> String {
     let (name, value) = definition.split_once('=').unwrap_or((definition, "1"));
     format!("#define {name} {value}\n")
 }
 
-/// A function with a statement that has its names in scope.
+/// A function that contains a statement, with the statement's names in scope.
 fn in_scope(function: &str, statement: &str) -> String {
     format!(
         "{FUNCTION} {function}(syncscope::Thread &me) {{ [[maybe_unused]] SYNCSCOPE_TYPE &x = me.x, &mine = me.mine, \
