@@ -1,4 +1,4 @@
-//! From the text of a kernel to machine code: from the cache, or by NVRTC on all cores at once.
+//! Turns the text of a kernel into machine code: from the cache, or with NVRTC on all cores at once.
 
 use crate::cuda::compiler_process::{CompilerProcesses, HEAD_ENDS};
 use crate::cuda::discovery::Surroundings;
@@ -27,11 +27,11 @@ pub struct Program {
     pub file: &'static str,
     /// Its text.
     pub text: &'static str,
-    /// Preprocessor definitions, such as `VALUE=int`; what begins with `-` is another option of NVRTC.
+    /// Preprocessor definitions, such as `VALUE=int`; an entry that begins with `-` is another option of NVRTC.
     pub definitions: Vec<String>,
 }
 
-/// By file and definitions, in which programs differ as a rule: texts are long.
+/// Hashes the file and the definitions, by which programs usually differ; hashing texts would be slow.
 impl Hash for Program {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.file, &self.definitions).hash(state);
@@ -39,36 +39,36 @@ impl Hash for Program {
 }
 
 impl Program {
-    /// The same with another definition.
+    /// Adds a definition.
     pub(crate) fn with(mut self, definition: String) -> Self {
         self.definitions.push(definition);
         self
     }
 
-    /// The same with another kernel, `third`; see `harness.cuh`.
+    /// Adds the kernel `third`; see `harness.cuh`.
     pub fn with_third_loop(self) -> Self {
         self.with("SYNCSCOPE_THIRD_LOOP=1".to_owned())
     }
 }
 
-/// The definition of programs with code of users: they get no headers of ours, of which they would take one for their own, and the
-/// instructions that the device alone has.
+/// The definition of programs with users' code: they get none of our headers, so that they cannot take one of ours for their
+/// own, and they may use the instructions that only the device has.
 pub(crate) const OF_USER: &str = "SYNCSCOPE_OWN=1";
 
-/// The definition of programs with instructions that only devices of exactly this compute capability are promised to have: `sm_100a`.
+/// The definition of programs whose instructions are guaranteed only on exactly this compute capability, such as `sm_100a`.
 pub(crate) const SPECIFIC: &str = "SYNCSCOPE_SPECIFIC=1";
 
-/// The definition that says how much shared memory the launches of a program give to a block.
+/// The definition that states how much shared memory per block the program's launches allocate.
 pub(crate) const LAUNCH_MEMORY: &str = "SYNCSCOPE_LAUNCH_MEMORY=";
 
 impl Program {
-    /// Shared memory that its launches give to a block, in bytes.
+    /// Shared memory per block that the program's launches allocate, in bytes.
     pub(crate) fn launch_memory(&self) -> u32 {
         let bytes = self.definitions.iter().find_map(|definition| definition.strip_prefix(LAUNCH_MEMORY));
         bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
     }
 
-    /// What decides what its head becomes, if it has one.
+    /// The head of the program and the definitions it is compiled with; `None` without a head.
     fn head(&self) -> Option<(&str, &[String])> {
         Some((self.text.split_once(HEAD_ENDS)?.0, &self.definitions))
     }
@@ -78,10 +78,10 @@ impl Program {
     }
 }
 
-/// How a CUBIN begins.
+/// The first bytes of a CUBIN.
 const ELF: &[u8] = b"\x7fELF";
 
-/// The compiler for one architecture, with the programs that it has compiled.
+/// The compiler for one architecture, with the programs it has compiled.
 #[derive(Debug)]
 pub struct Compiler {
     nvrtc: Nvrtc,
@@ -94,12 +94,12 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// A compiler for `arch`, such as `sm_90`, of kernels that include `headers`.
+    /// Creates a compiler for `arch`, such as `sm_90`, for kernels that include `headers`.
     pub fn new(nvrtc: Nvrtc, cache: Cache, arch: String, headers: Headers) -> Self {
         Self { nvrtc, cache, arch_of_users: arch.clone(), arch, headers, done: HashMap::new(), warning: None }
     }
 
-    /// The same, with another architecture for the code of users: `sm_90a`.
+    /// Sets another architecture for users' code, such as `sm_90a`.
     pub fn with_arch_of_users(self, arch_of_users: String) -> Self {
         Self { arch_of_users, ..self }
     }
@@ -114,7 +114,7 @@ impl Compiler {
         &self.arch
     }
 
-    /// The architecture that the code of users is compiled for.
+    /// The architecture that users' code is compiled for.
     pub(crate) fn arch_of_users(&self) -> &str {
         &self.arch_of_users
     }
@@ -124,7 +124,7 @@ impl Compiler {
         self.warning.as_deref()
     }
 
-    /// Compiles `programs` on all cores. `progress` gets the number of finished programs and the number of all.
+    /// Compiles `programs` on all cores. `progress` gets the number of finished programs and the total.
     pub fn prepare(&mut self, programs: &[Program], progress: &mut dyn FnMut(usize, usize)) {
         let mut seen = HashSet::new();
         let unknown = programs.iter().filter(|program| !self.done.contains_key(*program));
@@ -149,7 +149,7 @@ impl Compiler {
         }
     }
 
-    /// The machine code of a program. It is compiled now unless it was prepared.
+    /// The machine code of a program, compiled now if it was not prepared.
     ///
     /// # Errors
     /// The error of the compiler.
@@ -160,7 +160,7 @@ impl Compiler {
         self.done.get(program).cloned().unwrap_or(Err(NvrtcError::NotFound))
     }
 
-    /// The architecture of a program: for code of users with the instructions that no other device has.
+    /// The architecture of a program; for users' code, the one with the instructions that no other device has.
     fn arch_of(&self, program: &Program) -> Cow<'_, str> {
         let is_specific = program.definitions.iter().any(|definition| definition == SPECIFIC);
         match program.is_of_user() {
@@ -174,7 +174,7 @@ impl Compiler {
         if program.is_of_user() { &[] } else { self.headers }
     }
 
-    /// A program before it becomes machine code.
+    /// The PTX of a program.
     ///
     /// # Errors
     /// The error of the compiler.
@@ -191,7 +191,7 @@ impl Compiler {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// The machine code, and a warning for the user.
+    /// The machine code of a program, and a warning for the user.
     fn obtain(
         &self,
         processes: &CompilerProcesses,
@@ -203,10 +203,10 @@ impl Compiler {
         let (arch, headers) = (self.arch_of(program), self.headers_of(program));
         let version = self.nvrtc.version();
         let parts = headers.iter().map(|(_, text)| *text).chain([program.text, &*arch, &version]);
-        // The key of programs without further headers stays what it was.
+        // Programs without further headers keep the keys they have always had.
         let parts = parts.chain(options.iter().map(String::as_str)).chain(header_version.as_deref());
         let key = key_of(&parts.collect::<Vec<_>>());
-        // Headers of users may change.
+        // Users' headers may change.
         let has_headers = program.is_of_user() && program.text.contains("#include");
         let is_cached = !has_headers && !program.definitions.iter().any(|option| option.starts_with("-I"));
         if let Some(cubin) = self.cache.get(key).filter(|_| is_cached) {
@@ -214,15 +214,15 @@ impl Compiler {
         }
         let source = Source { file: program.file, text: program.text, headers };
         let cubin = processes.compile(&self.nvrtc, source, (&arch, &options), Code::Cubin, shares_head)?;
-        // What a broken compiler returns is no reason to fail with a compiler that works.
+        // A broken compiler's output must not break later runs with a working compiler, so only an ELF file is stored.
         let is_cubin = cubin.starts_with(ELF) && is_cached;
         let warning = is_cubin.then(|| self.cache.put(key, &cubin).err()).flatten();
         Ok((cubin.into(), warning))
     }
 }
 
-/// Where the headers of CUDA are that a program includes in angle brackets, and a text that changes where theirs does; nothing
-/// for a program that includes none.
+/// The folders of the CUDA headers that a program includes in angle brackets, and a text that changes when the headers change;
+/// nothing for a program that includes none.
 fn cuda_headers(program: &Program) -> Result<(Vec<PathBuf>, Option<String>), NvrtcError> {
     if !includes_cuda(program) {
         return Ok((Vec::new(), None));
@@ -232,7 +232,8 @@ fn cuda_headers(program: &Program) -> Result<(Vec<PathBuf>, Option<String>), Nvr
     Ok((folders, Some(version.ok_or(NvrtcError::NoHeaders)?)))
 }
 
-/// Whether a program includes a header in angle brackets. Those of ours that few programs of a file need are under an `#ifdef`.
+/// Whether a program includes a header in angle brackets. Headers that only some of a file's programs need are under an
+/// `#ifdef`.
 fn includes_cuda(program: &Program) -> bool {
     let is_defined = |name: &str| program.definitions.iter().any(|one| one.split('=').next() == Some(name));
     let mut before = "";
@@ -252,7 +253,7 @@ fn options(program: &Program, folders: &[PathBuf]) -> Vec<String> {
     standard.into_iter().chain(program.definitions.iter().map(option)).chain(folders).collect()
 }
 
-/// Does `count` pieces of work on as many threads as there are cores. The results are in the order in which they finish.
+/// Does `count` pieces of work on as many threads as there are cores. Returns the results in the order in which they finish.
 fn in_parallel<T: Send>(
     count: usize,
     work: impl Fn(usize) -> T + Sync,
@@ -265,7 +266,7 @@ fn in_parallel<T: Send>(
         for _ in 0..threads {
             let (sender, next, work) = (sender.clone(), &next, &work);
             scope.spawn(move || {
-                // Relaxed: the counter orders nothing but itself.
+                // Relaxed: the counter orders no other memory.
                 while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|index| *index < count) {
                     // The receiver lives until all senders are dropped.
                     let _ = sender.send((index, work(index)));
@@ -282,12 +283,12 @@ fn in_parallel<T: Send>(
     })
 }
 
-// Compiled kernels, kept from run to run in the user's cache folder.
+// The cache: compiled kernels, kept from run to run in the user's cache folder.
 
 /// Version of the file format, and of everything that no other part of the key contains.
 const FORMAT: &str = "syncscope kernel 1";
 
-/// What a kernel depends on, as a hash of these parts. The limits between the parts matter.
+/// The hash of everything a kernel depends on. The boundaries between the parts are part of the hash.
 fn key_of(parts: &[&str]) -> u128 {
     let lengths = parts.iter().map(|part| part.len().to_string()).collect::<Vec<_>>().join(",");
     hash([FORMAT, &lengths].iter().chain(parts).flat_map(|part| part.bytes()))
@@ -300,8 +301,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The user's cache: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`; none if the user has no
-    /// home.
+    /// The user's cache: `$SYNCSCOPE_CACHE`, `$XDG_CACHE_HOME/syncscope` or `~/.cache/syncscope`; none if the user has no home
+    /// folder.
     pub fn of_user() -> Self {
         Self { folder: syncscope_host::cache_folder().map(|folder| folder.join("kernels")) }
     }
@@ -315,14 +316,14 @@ impl Cache {
         Some(self.folder.as_ref()?.join(format!("{key:032x}.cubin")))
     }
 
-    /// The kernel with this key; `None` if there is none or it is damaged.
+    /// The kernel with this key; `None` if it is missing or damaged.
     fn get(&self, key: u128) -> Option<Vec<u8>> {
         let content = fs::read(trusted(&self.path(key)?, Origin::Named).ok()?).ok()?;
         let header = header(key, content.get(header(key, &[]).len()..)?);
         Some(content.strip_prefix(header.as_bytes())?.to_vec())
     }
 
-    /// Stores a kernel. The file appears complete or not at all, also if this process is killed.
+    /// Stores a kernel. The file appears complete or not at all, even if this process is killed.
     ///
     /// # Errors
     /// If the folder cannot be made or written to. The next run compiles again.
@@ -337,7 +338,7 @@ impl Cache {
     }
 }
 
-/// The header of a file, of the same length for all kernels. It detects damaged and misplaced files.
+/// The header of a cache file, equally long for all kernels. It detects damaged and misplaced files.
 fn header(key: u128, cubin: &[u8]) -> String {
     format!("{FORMAT}\n{:032x}\n{:032x}\n", key, hash(cubin.iter().copied()))
 }
@@ -346,7 +347,7 @@ fn header(key: u128, cubin: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// Headers of CUDA are not where NVRTC alone is.
+    /// The CUDA headers are missing where only NVRTC is installed.
     #[test]
     fn programs_need_the_headers_that_they_include() {
         let text = "#include \"harness.cuh\"\n#ifdef LIBRARY\n#include <cuda/atomic>\n#endif";

@@ -1,9 +1,9 @@
-//! NVRTC in processes of their own: a source on which the compiler crashes or never ends costs that source alone.
+//! Runs NVRTC in separate processes: a source that crashes the compiler, or on which it never ends, loses only that source.
 //!
-//! The program starts itself again: [`serve_if_asked`] is one of the first lines of `main`. The child loads the same
-//! library, compiles what it reads from its standard input, and answers over its standard output, both in JSON. A thread that
-//! waits for a compiler in the same process could not end it, and a crash would end the run. Programs that do not call
-//! [`serve_if_asked`], such as tests, compile in their own process.
+//! The program starts itself again as a child; [`serve_if_asked`] is one of the first lines of `main`. The child loads the same
+//! library, compiles what it reads from standard input, and answers on standard output, both in JSON. A compiler in the same
+//! process could not be stopped, and its crash would end the run. Programs that do not call [`serve_if_asked`], such as tests,
+//! compile in their own process.
 
 use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
@@ -24,22 +24,22 @@ use crate::cuda::error::{CompileFailure, NvrtcError};
 use crate::cuda::hash::hash;
 use crate::cuda::nvrtc::{Code, Nvrtc, Source};
 
-/// The argument that makes this program the child. No command has it.
+/// The argument that makes this program the child; no command uses it.
 const ARGUMENT: &str = "--compiler-process";
 
-/// A program takes 30 ms to some seconds. On a machine that is busy with all else it may take a hundred times as long.
+/// Limit for one program. A program takes 30 ms to some seconds; on a busy machine it may take a hundred times as long.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// The environment variable with another limit in seconds; see docs/GUIDE.md.
+/// The environment variable that sets another limit in seconds; see docs/GUIDE.md.
 const LIMIT_SECONDS: &str = "SYNCSCOPE_COMPILE_LIMIT";
 
-/// How often a wait for an answer looks whether it is still wanted.
+/// How often a wait for an answer checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Raised when nothing more is to be compiled.
+/// Raised when nothing more shall be compiled.
 static CANCEL: OnceLock<Cancel> = OnceLock::new();
 
-/// Lets compilers end when this is raised.
+/// Ends compilers once `cancel` is raised.
 pub fn compile_until(cancel: Cancel) {
     CANCEL.get_or_init(|| cancel);
 }
@@ -48,14 +48,14 @@ fn is_cancelled() -> bool {
     CANCEL.get().is_some_and(Cancel::is_cancelled)
 }
 
-/// Whether this program serves when it is started again.
+/// Whether this program calls [`serve_if_asked`], so that it can be started again as a compiler.
 static SERVES: AtomicBool = AtomicBool::new(false);
 
 /// Compiles for the parent if this process is the child, until the parent closes the pipe. `None` in any other process.
 pub fn serve_if_asked() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|word| word != ARGUMENT) {
-        // Relaxed: it is read by threads that are started later.
+        // Relaxed: only threads that start later read it.
         SERVES.store(true, Ordering::Relaxed);
         return None;
     }
@@ -65,7 +65,7 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     Some(if served.is_some_and(|served| served.is_ok()) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A parent that is killed cannot end a compiler that hangs.
+/// Ends the child when its parent is gone: a parent that is killed cannot end a hanging compiler.
 fn end_with_parent() {
     let parent = std::os::unix::process::parent_id();
     thread::spawn(move || {
@@ -77,16 +77,16 @@ fn end_with_parent() {
     });
 }
 
-/// A source to compile: to what, architecture, file, text, headers and options.
+/// A source to compile: kind of output, architecture, file, text, headers and options.
 type Compilation = (Code, String, String, String, Vec<(String, String)>, Vec<String>);
 
-/// What became of it.
+/// The outcome of a compilation.
 #[derive(Debug, Serialize, Deserialize)]
 enum Answer {
     Compiled(Vec<u8>),
-    /// What the compiler says is wrong.
+    /// The compiler's error messages.
     Log(String),
-    /// What else failed.
+    /// Any other failure.
     Failed(String),
 }
 
@@ -105,7 +105,7 @@ fn serve(library: &Path, input: impl Read, output: &mut impl Write) -> io::Resul
 fn compile(nvrtc: &Nvrtc, (code, arch, file, text, headers, options): &Compilation) -> Answer {
     let mut headers: Vec<(&str, &str)> = headers.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let kept = text.split_once(HEAD_ENDS).filter(|_| options.iter().any(|option| option == KEEPS_HEAD[0]));
-    // The compiler tells kept headers apart by their names, and not by their texts.
+    // The compiler distinguishes kept headers by name, not by text.
     let kept = kept.map(|(head, rest)| (format!("syncscope-{:032x}.cuh", hash(head.bytes())), head, rest));
     headers.extend(kept.as_ref().map(|(name, head, _)| (name.as_str(), *head)));
     let behind = kept.as_ref().map(|(name, _, rest)| format!("#include \"{name}\"\n#pragma nv_hdrstop\n{rest}"));
@@ -122,22 +122,22 @@ fn send(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     output.flush()
 }
 
-/// Ends the part of a text that programs have in common with others.
+/// Ends the head of a text, which programs may share.
 pub(crate) const HEAD_ENDS: &str = "// What is above is compiled once.\n";
 
-/// Options for a header that is kept in the process. The warning is that a header is no longer made behind its end.
+/// Options for keeping a header in the process. The suppressed warning says that no header is created behind the head's end.
 const KEEPS_HEAD: [&str; 3] = ["--pch", "--pch-messages=false", "--diag-suppress=20283"];
 
-/// Compilers of one library that wait for work. They end when this is dropped.
+/// Idle compiler processes of one library. They end when this is dropped.
 #[derive(Debug, Default)]
 pub(crate) struct CompilerProcesses {
     idle: Mutex<Vec<CompilerProcess>>,
 }
 
 impl CompilerProcesses {
-    /// Compiles a text: in a process of its own where this program serves, or else here. `shares_head` says that others with the same
-    /// head and options follow or came before: then the head is kept as a precompiled header. With `<cuda/atomic>` in it, the first
-    /// program takes 1.1 s in place of 0.8, and each other 0.15 (NVRTC 13.0).
+    /// Compiles a text in a separate process if this program serves as one, otherwise in this process. `shares_head` says that
+    /// other texts with the same head and options come before or after; the head is then kept as a precompiled header. With
+    /// `<cuda/atomic>` in the head, the first program takes 1.1 s instead of 0.8, and each further one 0.15 (NVRTC 13.0).
     pub(super) fn compile(
         &self,
         nvrtc: &Nvrtc,
@@ -156,7 +156,7 @@ impl CompilerProcesses {
         let mut process = idle.map_or_else(|| CompilerProcess::start(nvrtc), Ok)?;
         let keeps_head = shares_head && nvrtc.keeps_heads() && source.text.contains(HEAD_ENDS);
         let all = [options, &if keeps_head { process.keeps_heads() } else { Vec::new() }].concat();
-        // A process that failed to answer is dropped, which ends it.
+        // If the process fails to answer, it is dropped here, which ends it.
         let answer = process.answer(source, arch, &all, code)?;
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
         match answer {
@@ -175,13 +175,13 @@ fn failed(text: String) -> NvrtcError {
     NvrtcError::Call { call: "NVRTC", text }
 }
 
-/// This program, started again.
+/// This program, started again as a compiler.
 #[derive(Debug)]
 struct CompilerProcess {
     child: Child,
     input: Option<ChildStdin>,
     answers: Receiver<Answer>,
-    /// Where it keeps heads.
+    /// The folder for kept heads.
     folder: Option<TempDir>,
 }
 
@@ -199,9 +199,9 @@ impl CompilerProcess {
             .map_err(could_not)?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (sender, answers) = mpsc::channel();
-        // Dropped, it ends the child, too.
+        // Dropping it ends the child too.
         let process = Self { child, input, answers, folder: None };
-        // It ends with the pipe, which the end of the child closes.
+        // The thread ends with the pipe, which closes when the child ends.
         let reads = thread::Builder::new().spawn(move || {
             let Some(output) = output else { return };
             let answers = serde_json::Deserializer::from_reader(BufReader::new(output)).into_iter();
@@ -210,7 +210,7 @@ impl CompilerProcess {
         reads.map(|_| process).map_err(could_not)
     }
 
-    /// Options with which it keeps a head: none if it has no place for it.
+    /// The options that keep a head; none if there is no temporary folder.
     fn keeps_heads(&mut self) -> Vec<String> {
         self.folder = self.folder.take().or_else(|| temporary_folder().ok());
         let folder = self.folder.iter().map(|folder| format!("--pch-dir={}", folder.path().display()));
@@ -246,7 +246,7 @@ impl CompilerProcess {
         }
     }
 
-    /// How the child ended, or that it wrote something else than answers and goes on.
+    /// How the child ended, or that it still runs and wrote something other than an answer.
     fn fate(&mut self) -> String {
         match child_process::wait_within(&mut self.child, Duration::from_secs(5)) {
             Ok(Some(status)) => format!("ended ({status})"),
@@ -259,7 +259,7 @@ impl CompilerProcess {
 impl Drop for CompilerProcess {
     fn drop(&mut self) {
         drop(self.input.take());
-        // Both fail only for a child that has ended.
+        // Both calls fail only for a child that has ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! What the devices are, as in `run.json`: their properties, the links between them, and whether other processes share them.
+//! Describes the devices for `run.json`: their properties, the links between them, and whether other processes share them.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(crate) fn machine(device: Device, index: u32) -> Called<GpuMachine> {
     })
 }
 
-/// Major and minor.
+/// The compute capability, major and minor.
 pub(crate) fn compute_capability(device: Device) -> Called<(u32, u32)> {
     let major = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
     Ok((major, device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?))
@@ -52,7 +52,7 @@ pub(crate) fn kernel_module() -> Option<String> {
     version_in(&fs::read_to_string("/proc/driver/nvidia/version").ok()?)
 }
 
-/// The first word of numbers and dots in the first line.
+/// The first word in the first line that consists of digits and dots.
 fn version_in(text: &str) -> Option<String> {
     let is_version = |word: &&str| word.contains('.') && word.chars().all(|c| c.is_ascii_digit() || c == '.');
     text.lines().next()?.split_whitespace().find(is_version).map(str::to_owned)
@@ -90,14 +90,14 @@ fn kind(device: Device, other: Device, nvml: Option<&Nvml>) -> Option<String> {
     Some(if is_nvlink { "NVLink" } else { "PCIe" }.to_owned())
 }
 
-/// Its folder of pipes without `CUDA_MPS_PIPE_DIRECTORY`.
+/// The service's default folder for pipes, without `CUDA_MPS_PIPE_DIRECTORY`.
 const PIPE_FOLDER: &str = "/tmp/nvidia-mps";
 
-/// The beginning of the names of its processes, as long as Linux keeps it.
+/// The beginning of the service's process names, as long as Linux keeps it.
 const PROCESS: &str = "nvidia-cuda-mps";
 
-/// Whether the service seems active: one of its processes is there, or its control pipe, which a container may have
-/// without seeing the process. The pipe may be left over. `root` is `/` but in tests; `pipe_folder` is the value of
+/// Whether the Multi-Process Service seems active: one of its processes exists, or its control pipe, which a container may have
+/// without seeing the process. The pipe may be left over. `root` is `/` outside tests; `pipe_folder` is the value of
 /// `CUDA_MPS_PIPE_DIRECTORY`.
 pub(crate) fn seems_active(root: &Path, pipe_folder: Option<&Path>) -> bool {
     let folder = pipe_folder.unwrap_or(Path::new(PIPE_FOLDER));

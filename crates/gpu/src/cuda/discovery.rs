@@ -1,5 +1,5 @@
 //! Finds NVRTC and the CUDA headers: in a toolkit, through the dynamic loader, in the project's folder, or in a Python
-//! environment. What somebody else may have put there is refused, and the working folder is not searched.
+//! environment. Refuses files that another user may have put there, and never searches the working folder.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -9,15 +9,15 @@ use syncscope_host::trust::{Origin, trusted};
 /// Where `make nvrtc` installs the wheels, below the project's folder.
 const PROJECT_FOLDER: &str = ".syncscope/cuda";
 
-/// The project's folder is searched this many folders above the executable (`target/release/deps/` is three below).
+/// How many folders above the executable the project's folder is searched (`target/release/deps/` is three below).
 const FOLDERS_ABOVE: usize = 5;
 
-/// The parts of the process's environment that show where CUDA may be.
+/// The parts of the process's environment that show where CUDA may be installed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The values of CUDA_HOME and CUDA_PATH, if they are set.
     pub toolkits: Vec<PathBuf>,
-    /// Where toolkits are installed: `/usr/local`.
+    /// The folder where toolkits are installed: `/usr/local`.
     pub system: Option<PathBuf>,
     /// The executable.
     pub executable: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Surroundings {
     pub pythons: Vec<PathBuf>,
 }
 
-/// Whether this is a name that the dynamic loader may find, and no file: a name without a folder, as for `dlopen(3)`.
+/// Whether the dynamic loader looks up this path: a name without a folder, as for `dlopen(3)`.
 pub(super) fn is_for_loader(library: &Path) -> bool {
     library.parent() == Some(Path::new(""))
 }
@@ -41,13 +41,13 @@ impl Surroundings {
             toolkits: [variable("CUDA_HOME"), variable("CUDA_PATH")].into_iter().flatten().collect(),
             system: Some(PathBuf::from("/usr/local")),
             executable: env::current_exe().ok(),
-            // Debian's pip installs there, for any prefix of Python.
+            // Debian's pip installs there for every Python prefix.
             pythons: named.chain(on_path).chain([PathBuf::from("/usr/local")]).collect(),
         }
     }
 
-    /// Files that may be NVRTC, and names by which the dynamic loader may find it, in the order in which to try them; or why one
-    /// is not tried.
+    /// The files that may be NVRTC, and the names by which the dynamic loader may find it, in the order in which to try them;
+    /// for a file that is refused, the reason.
     pub fn nvrtc_libraries(&self) -> Vec<Result<PathBuf, String>> {
         self.nvrtc_places().into_iter().map(allowed).collect()
     }
@@ -65,7 +65,7 @@ impl Surroundings {
         toolkits.iter().flat_map(files).chain(loader).chain(others.iter().flat_map(files)).collect()
     }
 
-    /// The same for NCCL. `SYNCSCOPE_NCCL` names a file or a folder.
+    /// The same list for NCCL. `SYNCSCOPE_NCCL` names a file or a folder.
     pub fn nccl_libraries(&self) -> Vec<Result<PathBuf, String>> {
         const FILE: &str = "libnccl.so.2";
         let chosen = env::var_os("SYNCSCOPE_NCCL").filter(|chosen| !chosen.is_empty()).map(PathBuf::from);
@@ -77,7 +77,7 @@ impl Surroundings {
         std::iter::once(named(FILE)).chain(wheels.filter(|place| place.path.is_file())).map(allowed).collect()
     }
 
-    /// The include folders of the CUDA headers; empty if there are none. The kernels of this project do not need them.
+    /// The include folders of the CUDA headers; empty if there are none. This project's own kernels do not need them.
     pub fn include_folders(&self) -> Vec<PathBuf> {
         let toolkits = self.toolkits.iter().map(named).collect();
         let roots = [toolkits, self.system_toolkits(), self.project_folders(), self.site_packages()];
@@ -85,7 +85,7 @@ impl Surroundings {
         real.into_iter().find_map(|root| headers(&root)).unwrap_or_default()
     }
 
-    /// `/usr/local/cuda` and `/usr/local/cuda-13.0`, the newest first.
+    /// The toolkits such as `/usr/local/cuda` and `/usr/local/cuda-13.0`, newest first.
     fn system_toolkits(&self) -> Vec<Place> {
         let mut toolkits = self.system.as_deref().map(entries).unwrap_or_default();
         toolkits.retain(|path| begins(path, "cuda"));
@@ -93,7 +93,7 @@ impl Surroundings {
         toolkits.into_iter().map(named).collect()
     }
 
-    /// `.syncscope/cuda` in the folder of the executable and in the folders above.
+    /// `.syncscope/cuda` in the executable's folder and in the folders above it.
     fn project_folders(&self) -> Vec<Place> {
         let folder = self.executable.as_deref().and_then(Path::parent);
         let folders = folder.into_iter().flat_map(|start| start.ancestors().take(FOLDERS_ABOVE));
@@ -110,7 +110,7 @@ impl Surroundings {
     }
 }
 
-/// A file or a folder, or a name for the loader, and who points at it.
+/// A file, a folder or a name for the loader, and who chose it.
 #[derive(Debug, Clone)]
 struct Place {
     path: PathBuf,
@@ -121,12 +121,12 @@ fn named(path: impl Into<PathBuf>) -> Place {
     Place { path: path.into(), origin: Origin::Named }
 }
 
-/// A file that may be loaded, or why it may not. The loader has its own folders.
+/// A file that may be loaded, or why it is refused. The loader searches its own folders.
 fn allowed(place: Place) -> Result<PathBuf, String> {
     if is_for_loader(&place.path) { Ok(place.path) } else { trusted(&place.path, place.origin) }
 }
 
-/// The parents of the folders of `PATH` with a `python3`. Links are followed, to find the packages.
+/// The parents of the folders in `PATH` that have a `python3`. Links are followed, to find the packages.
 fn pythons_on_path(path: &std::ffi::OsStr) -> Vec<PathBuf> {
     let installed = |folder: PathBuf| {
         let python = folder.join("python3");
@@ -145,7 +145,7 @@ fn library_folders(root: &Path) -> Vec<PathBuf> {
     TOOLKIT.map(|folder| root.join(folder)).into_iter().chain(wheels.iter().map(|wheel| wheel.join("lib"))).collect()
 }
 
-/// The files of a folder that are NVRTC by name, the newest first. `libnvrtc-builtins` and `libnvrtc.alt` do not count.
+/// The files in a folder that are NVRTC by name, newest first. `libnvrtc-builtins` and `libnvrtc.alt` do not count.
 fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
     let version = |path: &PathBuf| {
         let name = path.file_name()?.to_str()?.strip_prefix("libnvrtc.so")?;
@@ -157,7 +157,7 @@ fn nvrtc_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The include folders of the CUDA headers below `root`, if it has them, and of CCCL, which they need.
+/// The include folders below `root` of the CUDA headers and of CCCL, which they need; `None` if `root` has no CUDA headers.
 fn headers(root: &Path) -> Option<Vec<PathBuf>> {
     let wheels = entries(&root.join("nvidia"));
     let folders =
@@ -168,7 +168,7 @@ fn headers(root: &Path) -> Option<Vec<PathBuf>> {
     Some(std::iter::once(main).chain(cccl.into_iter().filter(|folder| folder.is_dir())).collect())
 }
 
-/// Whether the last part of a path begins so.
+/// Whether the last part of a path begins with `word`.
 fn begins(path: &Path, word: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(word))
 }
@@ -181,7 +181,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The numbers in the last part of a path: `cuda-13.0` is newer than `cuda-9.2`.
+/// The numbers in the last part of a path, by which `cuda-13.0` is newer than `cuda-9.2`.
 fn numbers(path: &Path) -> Vec<u32> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     name.split(|character: char| !character.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
@@ -202,7 +202,7 @@ mod tests {
         root
     }
 
-    /// The files found, relative to `root`, without the names for the loader.
+    /// The files found, relative to `root`, except the loader's names.
     fn found(surroundings: &Surroundings, root: &Path) -> Vec<String> {
         let files = surroundings.nvrtc_places().into_iter().map(|place| place.path);
         let files = files.filter(|path| !is_for_loader(path));

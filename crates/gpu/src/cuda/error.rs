@@ -1,4 +1,4 @@
-//! Errors of the driver, the compiler and the devices, with what to do about them.
+//! Errors of the driver, the compiler and the devices, each with what to do about it.
 
 /// A call of the CUDA driver that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -6,31 +6,31 @@
 pub struct CudaError {
     /// The function called.
     pub call: &'static str,
-    /// The driver's number of the error.
+    /// The driver's number for the error.
     pub code: u32,
-    /// The driver's name of it, such as `CUDA_ERROR_OUT_OF_MEMORY`.
+    /// The driver's name for the error, such as `CUDA_ERROR_OUT_OF_MEMORY`.
     pub name: String,
     /// The driver's explanation.
     pub text: String,
 }
 
-/// What a call of the driver gives.
+/// The result of a driver call.
 pub(crate) type Called<T = ()> = Result<T, CudaError>;
 
 impl CudaError {
     /// `CUDA_ERROR_OUT_OF_MEMORY` of `cuda.h`.
     const OUT_OF_MEMORY: u32 = 2;
 
-    /// Whether the device has no memory left. Only one call has failed then.
+    /// Whether the device is out of memory; then only this one call has failed.
     pub(crate) const fn is_out_of_memory(&self) -> bool {
         self.code == Self::OUT_OF_MEMORY
     }
 
-    /// Whether the context cannot be used any more: a kernel made it unusable, or the device is lost. Numbers of `cuda.h`.
+    /// Whether the context can no longer be used: a kernel made it unusable, or the device is lost. Error numbers of `cuda.h`.
     pub(crate) const fn is_fatal(&self) -> bool {
         matches!(
             self.code,
-            // Not or no longer initialized; device unavailable, missing or invalid; context invalid.
+            // Not initialized or no longer; device unavailable, missing or invalid; context invalid.
             3 | 4 | 46 | 100 | 101 | 201
             // Uncorrectable errors of memory and links.
             | 214 | 220 | 226
@@ -52,7 +52,7 @@ pub enum NvrtcError {
          nvidia-cuda-nvrtc`, or set CUDA_HOME to a CUDA toolkit"
     )]
     NotFound,
-    /// Libraries were found, and none of them works.
+    /// Libraries were found, but none of them works.
     #[error("no NVRTC could be loaded; set CUDA_HOME to a CUDA toolkit that does: {}", .0.join("; "))]
     Unusable(Vec<String>),
     /// A kernel includes headers that are not part of this program.
@@ -68,7 +68,7 @@ pub enum NvrtcError {
         nvrtc: String,
         /// Compute capability of the device, as in `sm_90`.
         arch: u32,
-        /// The architectures that it can compile for.
+        /// The architectures that the library compiles for.
         known: String,
         /// CUDA version of the driver.
         driver: String,
@@ -80,7 +80,7 @@ pub enum NvrtcError {
         nvrtc: String,
         /// The requested architecture.
         arch: String,
-        /// The architectures that it can compile for.
+        /// The architectures that the library compiles for.
         known: String,
     },
     /// The compiler refused a kernel.
@@ -96,7 +96,7 @@ pub enum NvrtcError {
     },
 }
 
-/// What the compiler said of a kernel that it refused.
+/// The compiler's messages about a kernel that it refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.in_brief())]
 pub struct CompileFailure {
@@ -122,7 +122,7 @@ impl CompileFailure {
         })
     }
 
-    /// How many errors there are.
+    /// The number of errors.
     pub(crate) fn errors(&self) -> usize {
         self.lines().count()
     }
@@ -132,12 +132,12 @@ impl CompileFailure {
         self.log.contains(&format!("\"{name}\""))
     }
 
-    /// The lines of a file that errors are about.
+    /// The line numbers in a file that errors refer to.
     pub(crate) fn lines_in<'a>(&'a self, file: &'a str) -> impl Iterator<Item = usize> + 'a {
         self.lines().filter_map(move |line| line.strip_prefix(file)?.strip_prefix('(')?.split(')').next()?.parse().ok())
     }
 
-    /// The first error, how many others there are, and what else decides: the options of a user are known to the user.
+    /// The first error, the number of others, and the options that may matter; the user knows their own options.
     fn in_brief(&self) -> String {
         let first = self.lines().next().or_else(|| self.log.lines().find(|line| !line.trim().is_empty()));
         let first = first.unwrap_or("the compiler says nothing").trim();
@@ -150,14 +150,14 @@ impl CompileFailure {
     }
 }
 
-/// Options without those of every program.
+/// The options that are not part of every program.
 pub(super) fn telling(options: &[String]) -> String {
     let is_telling =
         |option: &&String| !["-I", "-DSYNCSCOPE_", "--gpu-arch"].iter().any(|known| option.starts_with(known));
     options.iter().filter(is_telling).map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// What a message means for what a user wrote, where it does not say so.
+/// What a message means for the user's code, where the message does not say so.
 fn advice(message: &str) -> Option<String> {
     const MEANINGS: [(&str, &str); 3] = [
         (
@@ -171,9 +171,9 @@ fn advice(message: &str) -> Option<String> {
     known.map(|(_, meaning)| (*meaning).to_owned()).or_else(|| about_header(message))
 }
 
-/// What to do about a header that the compiler does not find, if the message is about one.
+/// What to do about a header that the compiler does not find, if the message concerns one.
 fn about_header(message: &str) -> Option<String> {
-    /// Of the language's library, what the toolkit has for devices.
+    /// Headers of the C++ library that the toolkit has for devices.
     const ON_DEVICES: [&str; 27] = [
         "array",
         "atomic",
@@ -224,10 +224,10 @@ pub enum GpuError {
     /// GPUs were not requested.
     #[error("GPUs were not asked for")]
     NotAsked,
-    /// Opening them ended a process before this one, by a crash or because a call did not return.
+    /// A process before this one ended while it opened the devices, by a crash or because a call did not return.
     #[error("{0}; libcuda.so.1 or NVRTC may be broken, or the driver may hang; check that `nvidia-smi` answers")]
     EndedProcess(String),
-    /// There is no driver.
+    /// There is no NVIDIA driver.
     #[error("no NVIDIA driver (libcuda.so.1 cannot be loaded); install the driver to measure a GPU")]
     NoDriver,
     /// The driver lacks a function.
@@ -268,7 +268,7 @@ pub enum GpuError {
 }
 
 impl GpuError {
-    /// Whether the request was wrong, and not the machine.
+    /// Whether the request was wrong, rather than the machine.
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::NoSuchDevice { .. })
     }

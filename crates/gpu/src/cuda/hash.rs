@@ -1,4 +1,4 @@
-//! By what compiled texts are found again.
+//! The hash by which compiled texts are found again.
 
 /// The 128-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv): the same in every version, unlike the hash of the
 /// standard library. It detects accidents, not attacks: from a folder where everybody may write, nothing is taken.

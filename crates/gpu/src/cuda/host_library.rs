@@ -1,4 +1,4 @@
-//! A sequence of launches that a user wrote: `int launch(stream)` in a file for the host, compiled with nvcc, or in a library.
+//! A user's sequence of launches: `int launch(stream)` in a file for the host, compiled with nvcc, or in a library.
 
 use std::ffi::{OsString, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -17,23 +17,23 @@ use syncscope_host::loading::undisturbed;
 use crate::cuda::driver::Stream;
 use crate::cuda::error::{Called, CudaError};
 
-/// The longest that nvcc may take.
+/// The longest time that nvcc may take.
 const LIMIT: Duration = Duration::from_secs(100);
 
-/// The last place where nvcc may be.
+/// The last place to look for nvcc.
 const USUAL: &str = "/usr/local/cuda/bin/nvcc";
 
-/// How files end that are libraries.
+/// The extension of library files.
 pub const LIBRARY: &str = "so";
 
-/// See the module's description. It stays loaded: the CUDA runtime in it has handlers of its own.
+/// A loaded library with the user's `launch`. It stays loaded: the CUDA runtime in it has handlers of its own.
 #[derive(Debug)]
 pub(crate) struct HostLibrary {
     launch: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
 impl HostLibrary {
-    /// Compiles a source for devices such as `sm_90a`, or takes the library that the user named.
+    /// Compiles a source for devices such as `sm_90a`, or takes the library that the user names.
     pub(crate) fn of(own: &OwnOperation, arch: &str) -> Result<Self, String> {
         let file = Path::new(own.file.as_deref().unwrap_or_default());
         if file.extension().is_some_and(|end| end == LIBRARY) {
@@ -61,7 +61,7 @@ impl HostLibrary {
     }
 
     fn load(file: &Path) -> Result<Self, String> {
-        // A name without a folder is searched elsewhere.
+        // The loader would search elsewhere for a name without a folder.
         let file: PathBuf = fs::canonicalize(file).map_err(|error| format!("{}: {error}", file.display()))?;
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
         let loaded = undisturbed(|| unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_LOCAL) });
@@ -92,7 +92,7 @@ impl HostLibrary {
     }
 }
 
-/// Options of nvcc. Without an architecture it compiles for the oldest that it knows: the code of a device would be that of another.
+/// The options of nvcc. Without an architecture, nvcc compiles for the oldest it knows, which gives other device code.
 fn options(own: &OwnOperation, arch: &str) -> Vec<OsString> {
     let folder =
         own.file.as_deref().and_then(|file| Path::new(file).parent()).filter(|folder| *folder != Path::new(""));

@@ -1,4 +1,4 @@
-//! NCCL, NVIDIA's library for collectives of several devices, from where it is installed.
+//! NCCL, NVIDIA's library for collectives of several devices, loaded from where it is installed.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::discovery::Surroundings;
 use super::driver::{DevicePointer, Stream};
 use super::error::{Called, CudaError};
 
-/// The variable by which NCCL learns whether to use NVLink's multicast (NVLS).
+/// The variable that tells NCCL whether to use NVLink's multicast (NVLS).
 const MULTICAST: &str = "NCCL_NVLS_ENABLE";
 
 /// `ncclFloat32` and `ncclSum` of `nccl.h`.
@@ -23,7 +23,7 @@ type Status = c_int;
 type Handle = *mut c_void;
 
 syncscope_host::functions! {
-    /// The functions that are called, with the signatures of `nccl.h`.
+    /// The functions used, with the signatures of `nccl.h`.
     Functions {
         required version: unsafe extern "C" fn(*mut c_int) -> Status = "ncclGetVersion",
         required error_string: unsafe extern "C" fn(Status) -> *const c_char = "ncclGetErrorString",
@@ -48,7 +48,7 @@ pub(crate) struct Nccl(Functions);
 /// `NCCL_WIN_COLL_SYMMETRIC` of `nccl.h`.
 const SYMMETRIC: c_int = 1;
 
-/// Memory of the device that the library reads and writes in place.
+/// Device memory that the library reads and writes in place.
 #[derive(Debug)]
 pub(crate) struct Window {
     memory: Handle,
@@ -61,15 +61,15 @@ impl Window {
     }
 }
 
-/// A device's part in a group.
+/// A device's membership in a group.
 #[derive(Debug)]
 pub(crate) struct Communicator(Handle);
 
 /// Whether NCCL may choose multicast.
 static MAY_MULTICAST: AtomicBool = AtomicBool::new(false);
 
-/// Lets NCCL choose whether to use NVLink's multicast, as far as the environment does, or has this process use none: sets
-/// `NCCL_NVLS_ENABLE=0` where the user has set nothing. Call it while the process has one thread; later it sets nothing.
+/// Allows NCCL to choose NVLink's multicast, as far as the environment does, or forbids it for this process by setting
+/// `NCCL_NVLS_ENABLE=0` if the user has not set the variable. Call it while the process has one thread; later it sets nothing.
 pub fn decide_multicast(is_allowed: bool) {
     MAY_MULTICAST.store(is_allowed, Ordering::Relaxed);
     if !is_allowed && std::env::var_os(MULTICAST).is_none() && scheduling::threads_of_process() == Some(1) {
@@ -78,14 +78,14 @@ pub fn decide_multicast(is_allowed: bool) {
     }
 }
 
-/// Whether NCCL may use multicast, for the rows.
+/// The word in the rows for whether NCCL may use multicast.
 pub(crate) fn multicast() -> &'static str {
     let is_off = std::env::var(MULTICAST).is_ok_and(|value| value == "0");
     if is_off { "multicast off" } else { "multicast as NCCL chooses" }
 }
 
 impl Nccl {
-    /// The library that `SYNCSCOPE_NCCL` names. Where it cannot be used, the loader's or that of a Python environment.
+    /// Loads the library that `SYNCSCOPE_NCCL` names; without a usable one, the loader's or that of a Python environment.
     ///
     /// # Errors
     /// What is missing, and what to do about it.
@@ -111,7 +111,7 @@ impl Nccl {
         Some(Self(functions))
     }
 
-    /// `2.27.3`.
+    /// The version, such as `2.27.3`.
     pub(crate) fn version(&self) -> String {
         let mut number = 0;
         // SAFETY: the pointer is to a local.
@@ -129,7 +129,7 @@ impl Nccl {
         Err(CudaError { call, code: status.unsigned_abs(), name, text: "NCCL_DEBUG=WARN says more".to_owned() })
     }
 
-    /// A group of the devices with these numbers. It works in their primary contexts.
+    /// Makes a group of the devices with these numbers, in their primary contexts.
     pub(crate) fn group(&self, devices: &[u32]) -> Called<Vec<Communicator>> {
         let numbers: Vec<c_int> = devices.iter().map(|number| number.cast_signed()).collect();
         let mut handles = vec![std::ptr::null_mut(); numbers.len()];
@@ -140,19 +140,19 @@ impl Nccl {
         Ok(handles.into_iter().map(Communicator).collect())
     }
 
-    /// Begins a group of calls that belong together.
+    /// Begins a group of calls.
     pub(crate) fn begin(&self) -> Called {
         // SAFETY: no requirement.
         self.checked("ncclGroupStart", unsafe { (self.0.group_start)() })
     }
 
-    /// Queues what the group's calls asked for.
+    /// Queues the work of the group's calls.
     pub(crate) fn end(&self) -> Called {
         // SAFETY: no requirement.
         self.checked("ncclGroupEnd", unsafe { (self.0.group_end)() })
     }
 
-    /// Adds two floats of each device: the library's kernels for registered windows add no integers.
+    /// Sums two floats of each device: the library's kernels for registered windows do not add integers.
     ///
     /// # Safety
     /// Both addresses are of 8 bytes in the memory of the communicator's device, and stay until the stream is done.
@@ -169,12 +169,12 @@ impl Nccl {
         self.checked("ncclAllReduce", status)
     }
 
-    /// Whether it has windows.
+    /// Whether the library has windows.
     pub(crate) const fn has_windows(&self) -> bool {
         self.0.mem_alloc.is_some() && self.0.register.is_some()
     }
 
-    /// Memory for a window on the device whose context is current.
+    /// Allocates memory for a window on the device whose context is current.
     pub(crate) fn memory(&self, bytes: usize) -> Called<Window> {
         let mut memory = std::ptr::null_mut();
         if let Some(alloc) = self.0.mem_alloc {
@@ -184,10 +184,10 @@ impl Nccl {
         Ok(Window { memory, registered: std::ptr::null_mut() })
     }
 
-    /// Registers a window, which all devices of a group do together.
+    /// Registers a window; all devices of a group do this together.
     ///
     /// # Safety
-    /// It has so many bytes, and the context of its device is current.
+    /// The window must have `bytes` bytes, and the context of its device must be current.
     pub(crate) unsafe fn register(&self, window: &mut Window, bytes: usize, communicator: &Communicator) -> Called {
         let Some(register) = self.0.register else { return Ok(()) };
         // SAFETY: the caller's promise; the communicator is alive.
@@ -212,7 +212,7 @@ impl Nccl {
         }
     }
 
-    /// Ends a device's part. Nothing may be in its stream any more.
+    /// Ends a device's membership. Its stream must be empty.
     #[allow(clippy::needless_pass_by_value, reason = "nobody can use it any more")]
     pub(crate) fn destroy(&self, communicator: Communicator) {
         // There is no caller left for an error.
@@ -221,7 +221,7 @@ impl Nccl {
     }
 }
 
-/// Fails where NCCL might use multicast and the command does not allow it.
+/// Fails if NCCL might use multicast although the command does not allow it.
 fn check_multicast(is_allowed: bool, variable: Option<&str>) -> Result<(), String> {
     if is_allowed || variable == Some("0") {
         return Ok(());
@@ -230,7 +230,7 @@ fn check_multicast(is_allowed: bool, variable: Option<&str>) -> Result<(), Strin
     Err(format!("{MULTICAST} is {is}: set it to 0, or let NCCL choose with `syncscope run --nccl-multicast`"))
 }
 
-/// NCCL's number of a version: 10,000 major + 100 minor + patch (`nccl.h`, since 2.9).
+/// Formats NCCL's version number: 10,000 major + 100 minor + patch (`nccl.h`, since 2.9).
 fn version_of(number: u32) -> String {
     format!("{}.{}.{}", number / 10_000, number / 100 % 100, number % 100)
 }

@@ -1,4 +1,4 @@
-//! NVML, NVIDIA's management library: what becomes a warning or explains a figure. Without NVML only these are missing.
+//! NVML, NVIDIA's management library, for warnings and for what explains a figure. Without NVML only these are missing.
 
 use libloading::Library;
 use std::cell::Cell;
@@ -15,7 +15,7 @@ pub(super) type Device = *mut c_void;
 pub(super) const SUCCESS: Status = 0;
 const INSUFFICIENT_SIZE: Status = 7;
 
-/// `nvmlProcessInfo_t` of the functions `_v3`.
+/// `nvmlProcessInfo_t` of the `_v3` functions.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Process {
@@ -35,7 +35,7 @@ const SLOWDOWNS: [(u64, &str); 5] = [
 ];
 
 syncscope_host::functions! {
-    /// The functions that are called, with the signatures of `nvml.h`.
+    /// The functions used, with the signatures of `nvml.h`.
     Functions {
         required init: unsafe extern "C" fn() -> Status = "nvmlInit_v2",
         required shutdown: unsafe extern "C" fn() -> Status = "nvmlShutdown",
@@ -47,13 +47,13 @@ syncscope_host::functions! {
         required processes: unsafe extern "C" fn(Device, *mut c_uint, *mut Process) -> Status
             = "nvmlDeviceGetComputeRunningProcesses_v3",
         required ecc_mode: AskModes = "nvmlDeviceGetEccMode",
-        /// It came with driver 390.
+        /// Available since driver 390.
         optional peer_status: unsafe extern "C" fn(Device, Device, c_int, *mut c_int) -> Status
             = "nvmlDeviceGetP2PStatus",
     }
 }
 
-/// The library, initialized.
+/// The initialized library.
 #[derive(Debug)]
 pub(crate) struct Nvml {
     functions: Functions,
@@ -62,7 +62,7 @@ pub(crate) struct Nvml {
 }
 
 impl Nvml {
-    /// The driver's NVML, if it is there and works.
+    /// Loads the driver's NVML; `None` if it is missing or does not work.
     pub(crate) fn load() -> Option<Self> {
         // SAFETY: loading NVML runs its initializers, which is what every program that links to it does.
         let library = undisturbed(|| unsafe { Library::new("libnvidia-ml.so.1") }).ok()?;
@@ -88,7 +88,7 @@ impl Nvml {
         GpuState { pci_address: Some(address.to_owned()), index, ..state.unwrap_or_default() }
     }
 
-    /// Whether the devices compute confidentially.
+    /// Whether the devices use confidential computing.
     pub(crate) fn confidential_computing(&self) -> Option<bool> {
         self.state.confidential_computing()
     }
@@ -138,8 +138,8 @@ impl Nvml {
         answer(|reasons| unsafe { ask(device, reasons) })
     }
 
-    /// How many other processes compute on the device. In a container NVML may report all of them with numbers of another
-    /// namespace, or none.
+    /// How many other processes compute on the device. In a container, NVML may report all of them with numbers of another
+    /// namespace, or none of them.
     fn other_processes(&self, device: Device) -> Option<usize> {
         let mut processes = [Process { pid: 0, used_memory: 0, gpu_instance: 0, compute_instance: 0 }; 64];
         let mut count = processes.len() as c_uint;
@@ -158,7 +158,7 @@ impl Nvml {
 pub(crate) struct ClockState {
     /// The clock of the multiprocessors in hertz.
     clock: Option<f64>,
-    /// Why it is not higher: bits of `nvmlDeviceGetCurrentClocksEventReasons`.
+    /// Why the clock is not higher: bits of `nvmlDeviceGetCurrentClocksEventReasons`.
     reasons: Option<u64>,
 }
 
@@ -176,7 +176,7 @@ impl ClockState {
     }
 }
 
-/// Reads the clocks of one device, but not too often.
+/// Reads the clocks of one device at a bounded rate.
 #[derive(Debug)]
 pub(crate) struct Watch {
     nvml: Rc<Nvml>,
@@ -184,7 +184,7 @@ pub(crate) struct Watch {
     last: Cell<Option<Look>>,
 }
 
-/// What was read, when, and how long reading took.
+/// A reading, its time, and how long it took.
 #[derive(Debug, Clone, Copy)]
 struct Look {
     time: Instant,
@@ -193,7 +193,7 @@ struct Look {
 }
 
 impl Look {
-    /// Whether it is still valid. The driver itself reads the clocks a few times a second. A call takes 20 us to some
+    /// Whether the reading is still valid. The driver itself reads the clocks a few times a second. A call takes 20 us to some
     /// milliseconds, and calls should take no more than a hundredth of a run.
     fn is_fresh(&self, now: Instant) -> bool {
         const LONGEST: Duration = Duration::from_millis(20);
@@ -207,7 +207,7 @@ impl Watch {
         Some(Self { nvml: Rc::clone(nvml), device: nvml.device(address)?, last: Cell::new(None) })
     }
 
-    /// The state of the clocks, now or a short time ago.
+    /// The state of the clocks, read now or shortly before.
     pub(crate) fn state(&self) -> ClockState {
         let now = Instant::now();
         if let Some(look) = self.last.get().filter(|look| look.is_fresh(now)) {
@@ -219,7 +219,7 @@ impl Watch {
     }
 }
 
-/// Reads a mode: its current value, and its value after the next reset.
+/// Reads a mode: its current value and its value after the next reset.
 pub(super) type AskModes = unsafe extern "C" fn(Device, *mut c_uint, *mut c_uint) -> Status;
 
 pub(super) fn modes(device: Device, ask: AskModes) -> Option<(u32, u32)> {
@@ -234,7 +234,7 @@ impl Drop for Nvml {
     }
 }
 
-/// The number of listed processes without this one, which may be listed with a number of another namespace.
+/// The number of listed processes except this one, which may be listed with a number of another namespace.
 fn others(pids: &[u32]) -> usize {
     let own = process::id();
     if pids.contains(&own) { pids.iter().filter(|pid| **pid != own).count() } else { pids.len().saturating_sub(1) }
@@ -250,13 +250,13 @@ fn slowdown(reasons: u64) -> Option<String> {
     })
 }
 
-// The state of a device as NVML reports it. Everything is read, nothing is set. A driver may lack any of the functions.
+// The state of a device as NVML reports it. Everything is read, nothing is set. A driver may lack any of these functions.
 
 type AskText = unsafe extern "C" fn(Device, *mut c_char, c_uint) -> Status;
 type AskNumber = unsafe extern "C" fn(Device, *mut c_uint) -> Status;
-/// A number of one kind, such as the clock of the memory.
+/// Reads a number of one kind, such as the memory clock.
 type AskOneOf = unsafe extern "C" fn(Device, c_uint, *mut c_uint) -> Status;
-/// The lowest and highest clock of a kind in a performance state.
+/// Reads the lowest and highest clock of a kind in a performance state.
 type AskLimits = unsafe extern "C" fn(Device, c_uint, c_int, *mut c_uint, *mut c_uint) -> Status;
 type AskConfidential = unsafe extern "C" fn(*mut Confidential) -> Status;
 
@@ -277,7 +277,7 @@ const MULTIPROCESSORS: c_uint = 1;
 const MEMORY: c_uint = 2;
 
 syncscope_host::functions! {
-    /// The functions that are called, with the signatures of `nvml.h`. Clocks are in megahertz, power in milliwatts.
+    /// The functions used, with the signatures of `nvml.h`. Clocks are in megahertz, power in milliwatts.
     #[derive(Default)]
     StateFunctions {
         optional uuid: AskText = "nvmlDeviceGetUUID",
@@ -297,7 +297,7 @@ syncscope_host::functions! {
 }
 
 impl StateFunctions {
-    /// The state of a device, without its number and address. It is NVML's, of the library that the functions come from.
+    /// The state of a device, without its number and address. `device` must be of the library that the functions come from.
     pub(super) fn state(&self, device: Device) -> GpuState {
         let hertz = |ask| one_of(device, ask, MULTIPROCESSORS).map(from_megahertz);
         let (lowest, highest) = self.clock_limits(device).unzip();
@@ -347,13 +347,13 @@ fn from_megahertz(megahertz: u32) -> f64 {
     f64::from(megahertz) * 1e6
 }
 
-/// What a call writes, if it succeeds.
+/// The value that a call writes if it succeeds.
 fn answer<T: Default>(call: impl FnOnce(&mut T) -> Status) -> Option<T> {
     let mut value = T::default();
     (call(&mut value) == SUCCESS).then_some(value)
 }
 
-/// The text that a call writes to a buffer of this length and ends with a zero, if it succeeds.
+/// The zero-terminated text that a call writes to a buffer of this length if it succeeds.
 fn text(call: impl FnOnce(*mut c_char, c_uint) -> Status) -> Option<String> {
     let mut text = [0_u8; 96];
     let status = call(text.as_mut_ptr().cast(), text.len() as c_uint);
@@ -450,7 +450,7 @@ mod device_state_tests {
         SUCCESS
     }
 
-    /// Megahertz: 1000 and the kind.
+    /// A clock in megahertz: 1000 plus the kind.
     unsafe extern "C" fn clock(_: Device, kind: c_uint, value: *mut c_uint) -> Status {
         // SAFETY: the caller's pointer is valid.
         unsafe { *value = 1000 + kind };

@@ -1,7 +1,7 @@
 //! A binding of NVRTC, NVIDIA's run-time compiler.
 //!
-//! cudarc has a binding too, but it finds the library only in the path of the loader, where wheels are not, and panics if it
-//! is missing. This binding uses the library that it is given.
+//! cudarc has a binding too, but it finds the library only in the loader's path, where wheels are not, and panics if it is
+//! missing. This binding uses the library that it is given.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ const SUCCESS: Status = 0;
 const INVALID_OPTION: Status = 5;
 const COMPILATION: Status = 6;
 
-/// From Hopper on there are instructions that no later architecture has; `sm_90a` has them.
+/// From Hopper on, architectures have instructions that no later one has, such as those of `sm_90a`.
 const ARCH_WITH_VARIANTS: u32 = 90;
 
 syncscope_host::functions! {
-    /// The functions of `nvrtc.h`; their signatures are those of CUDA 11.1 and every later version.
+    /// The functions of `nvrtc.h`, with the signatures of CUDA 11.1 and every later version.
     Functions {
         required version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> Status = "nvrtcVersion",
         required arch_count: unsafe extern "C" fn(*mut c_int) -> Status = "nvrtcGetNumSupportedArchs",
@@ -42,7 +42,7 @@ syncscope_host::functions! {
     }
 }
 
-/// Text, name, and contents and names of as many headers.
+/// Program, text, name, number of headers, and the headers' contents and names.
 type Create = unsafe extern "C" fn(
     *mut Program,
     *const c_char,
@@ -57,23 +57,23 @@ type Create = unsafe extern "C" fn(
 pub struct Needs {
     /// Compute capability of the device, major and minor.
     pub capability: (u32, u32),
-    /// CUDA version of the driver, which loads no code of a later major version.
+    /// CUDA version of the driver; the driver loads no code of a later major version.
     pub driver: (u32, u32),
 }
 
-/// What a text is compiled to.
+/// The output of a compilation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Code {
     /// Machine code.
     Cubin,
-    /// The text before it becomes machine code.
+    /// PTX text.
     Ptx,
 }
 
 /// A text to compile, and the headers it may include.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
-    /// Its name, for messages.
+    /// The name of the text, for messages.
     pub file: &'a str,
     /// The text.
     pub text: &'a str,
@@ -81,7 +81,7 @@ pub struct Source<'a> {
     pub headers: &'a [(&'a str, &'a str)],
 }
 
-/// A loaded NVRTC. Threads may compile with it at the same time (NVRTC documentation, "Thread safety").
+/// A loaded NVRTC, which several threads may use at the same time (NVRTC documentation, "Thread safety").
 #[derive(Debug)]
 pub struct Nvrtc {
     functions: Functions,
@@ -94,7 +94,7 @@ impl Nvrtc {
     /// Loads the first NVRTC that meets the needs.
     ///
     /// # Errors
-    /// If there is none, with how to get one.
+    /// If there is none; the error says how to get one.
     pub fn find(surroundings: &Surroundings, needs: Option<Needs>) -> Result<Self, NvrtcError> {
         let mut unusable = Vec::new();
         let mut too_old = None;
@@ -111,7 +111,7 @@ impl Nvrtc {
                 Ok((Ok(()), nvrtc)) => return Ok(nvrtc),
                 Ok((Err(error @ NvrtcError::Architecture { .. }), _)) => too_old = too_old.or(Some(error)),
                 Ok((Err(error), _)) => unusable.push(format!("{}: {error}", candidate.display())),
-                // The loader finds no library with this name.
+                // The loader finds no library with this name, so another candidate may do.
                 Err(_) if is_for_loader(&candidate) => {}
                 Err(reason) => unusable.push(format!("{}: {reason}", candidate.display())),
             }
@@ -122,14 +122,14 @@ impl Nvrtc {
 
     pub(super) fn load(candidate: &Path) -> Result<Self, String> {
         let failed = |error: libloading::Error| error.to_string();
-        // The built-ins come first: NVRTC looks for them by name and not in its own folder.
+        // Load the built-ins first: NVRTC looks for them by name, not in its own folder.
         let builtins = load_builtins(candidate);
         // SAFETY: loading NVRTC runs its initializers, which is what every program that links to it does.
         let library = undisturbed(|| unsafe { Library::new(candidate) }).map_err(failed)?;
         let functions = Functions::of(&library).map_err(failed)?;
-        // They keep the functions valid, and another thread may be compiling with the same library.
+        // Leaked, because the functions must stay valid and another thread may be compiling with the same library.
         std::mem::forget((builtins, library));
-        // A name finds a library that this process has loaded before from a file. Another process needs that file.
+        // A name may refer to a library that this process loaded earlier from a file. Another process needs that file.
         let file = syncscope_host::file_of(functions.version as *const c_void).filter(|file| file.is_file());
         let found = file.unwrap_or_else(|| candidate.to_owned());
         let version = functions.read_version().map_err(|error| error.to_string())?;
@@ -147,45 +147,45 @@ impl Nvrtc {
         target.map(drop).ok_or_else(|| NvrtcError::Architecture { nvrtc, arch, known: self.known(), driver })
     }
 
-    /// Its version, such as `13.0`.
+    /// The version of the library, such as `13.0`.
     pub fn version(&self) -> String {
         dotted(self.version)
     }
 
-    /// Whether it can keep a precompiled header (NVRTC documentation, "Precompiled Headers").
+    /// Whether the library can keep a precompiled header (NVRTC documentation, "Precompiled Headers").
     pub(super) fn keeps_heads(&self) -> bool {
         self.version >= (12, 8)
     }
 
-    /// Where it was found: a file, or a name for the dynamic loader.
+    /// Where the library was found: a file, or a name for the dynamic loader.
     pub fn found(&self) -> &Path {
         &self.found
     }
 
-    /// The architecture to compile for, such as `sm_90`: the device's own, or the nearest below it of the same major
-    /// version, whose code it runs as well (CUDA C++ Programming Guide, "Binary Compatibility"). `None` if there is none.
+    /// The architecture to compile for, such as `sm_90`: the device's own, or the nearest lower one of the same major version,
+    /// whose code the device also runs (CUDA C++ Programming Guide, "Binary Compatibility"). `None` if there is none.
     pub fn target(&self, capability: (u32, u32)) -> Option<String> {
         let own = arch_number(capability);
         let nearest = self.archs.iter().filter(|arch| **arch / 10 == capability.0 && **arch <= own).max()?;
         Some(format!("sm_{nearest}"))
     }
 
-    /// The architecture with the instructions that no later device has, such as `sm_90a`: of the device's own architecture, if it
-    /// has them.
+    /// The architecture with the instructions that no later device has, such as `sm_90a`, if the device's own architecture has
+    /// such a variant.
     pub fn target_of_users(&self, capability: (u32, u32)) -> Option<String> {
         let target = self.target(capability)?;
         let is_own = self.archs.contains(&arch_number(capability)) && arch_number(capability) >= ARCH_WITH_VARIANTS;
         Some(if is_own { format!("{target}a") } else { target })
     }
 
-    /// Whether it compiles for an architecture, such as `sm_90` or `sm_100a`.
+    /// Whether the library compiles for an architecture, such as `sm_90` or `sm_100a`.
     pub fn knows(&self, arch: &str) -> bool {
         let Some(number) = arch.strip_prefix("sm_") else { return false };
         let (plain, least) = number.strip_suffix(['a', 'f']).map_or((number, 0), |plain| (plain, ARCH_WITH_VARIANTS));
         plain.parse().is_ok_and(|number: u32| self.archs.contains(&number) && number >= least)
     }
 
-    /// The architectures that it compiles for, in words.
+    /// The architectures that the library compiles for, in words.
     pub(crate) fn known(&self) -> String {
         self.archs.iter().map(|arch| format!("sm_{arch}")).collect::<Vec<_>>().join(", ")
     }
@@ -209,14 +209,14 @@ impl Nvrtc {
         arch: &str,
         options: &[String],
     ) -> Result<Vec<u8>, NvrtcError> {
-        // Of text that is no machine code, nothing is assembled: assemblers crash on some of what is compiled to be read.
+        // PTX is not assembled: assemblers crash on some sources that are compiled only to be read.
         let target = match code {
             Code::Cubin => arch.to_owned(),
             Code::Ptx => arch.replacen("sm_", "compute_", 1),
         };
         let architecture = format!("--gpu-architecture={target}");
         let options: Vec<String> = std::iter::once(architecture).chain(options.iter().cloned()).collect();
-        // All texts outlive the program, because the documentation does not say that the library copies them.
+        // All texts outlive the program: the documentation does not say that the library copies them.
         let (file, text) = (c_string(source.file)?, c_string(source.text)?);
         let (_kept_options, c_options) = c_strings(options.iter().map(String::as_str))?;
         let (_kept_names, names) = c_strings(source.headers.iter().map(|(name, _)| *name))?;
@@ -251,7 +251,7 @@ impl Nvrtc {
     }
 }
 
-/// Loads `libnvrtc-builtins.so.X.Y` from the folder of the library. Once it is loaded, NVRTC finds it by its name.
+/// Loads `libnvrtc-builtins.so.X.Y` from the library's folder, so that NVRTC finds it by name.
 fn load_builtins(library: &Path) -> Option<Library> {
     let entries = std::fs::read_dir(library.parent()?).ok()?;
     let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -275,7 +275,7 @@ fn c_string(text: &str) -> Result<CString, NvrtcError> {
     CString::new(text).map_err(|error| NvrtcError::Call { call: "nvrtcCreateProgram", text: error.to_string() })
 }
 
-/// Texts that are ended by zeros, and their addresses.
+/// Zero-terminated texts and their addresses.
 fn c_strings<'a>(texts: impl Iterator<Item = &'a str>) -> Result<(Vec<CString>, Vec<*const c_char>), NvrtcError> {
     let kept = texts.map(c_string).collect::<Result<Vec<_>, _>>()?;
     let addresses = kept.iter().map(|text| text.as_ptr()).collect();
@@ -326,7 +326,7 @@ struct Handle<'a> {
 }
 
 impl Handle<'_> {
-    /// Bytes that the library returns in two calls, one for the size and one for the bytes.
+    /// Fetches bytes in two calls of the library, one for the size and one for the bytes.
     fn bytes(
         &self,
         call: &'static str,
@@ -418,7 +418,7 @@ mod tests {
         let surroundings = Surroundings { toolkits: vec![folder.path().into()], ..Surroundings::default() };
         match Nvrtc::find(&surroundings, None) {
             Err(NvrtcError::Unusable(reasons)) => assert!(reasons[0].contains("libnvrtc.so.13"), "{reasons:?}"),
-            // The loader of this machine knows one.
+            // This machine's loader knows an NVRTC.
             Ok(nvrtc) => assert_ne!(nvrtc.found(), broken),
             Err(error) => panic!("{error}"),
         }

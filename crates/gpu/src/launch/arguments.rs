@@ -1,7 +1,7 @@
-//! What host and kernels share: the structures of `kernels/arguments.cuh`, field by field.
+//! The structures that host and kernels share, as in `kernels/arguments.cuh`, field by field.
 //!
-//! Each kind of kernel has a structure of its own. [`LAYOUTS`] describes all of them; the kernels assert at compile time that
-//! theirs are the same (see [`super::headers`]).
+//! Each kind of kernel has its own structure. [`LAYOUTS`] describes all of them; the kernels assert at compile time that theirs
+//! are the same (see [`super::headers`]).
 
 use std::mem::{offset_of, size_of};
 
@@ -10,16 +10,16 @@ use crate::cuda::driver::{Function, KernelArguments, Stream};
 use crate::cuda::error::Called;
 use crate::launch::offsets::Executed;
 
-/// Operations that occur once in the machine code of one iteration of the baseline. `UNROLL` in `harness.cuh`.
+/// Operations in the machine code of one iteration of the baseline: `UNROLL` in `harness.cuh`.
 pub const UNROLL: u32 = 32;
 
 /// Threads of a warp on every CUDA device.
 pub(crate) const WARP_THREADS: u32 = 32;
 
-/// Most threads of a block that the kernels are compiled for (`__launch_bounds__`).
+/// Maximum number of threads per block that the kernels are compiled for (`__launch_bounds__`).
 pub(crate) const MAX_BLOCK_THREADS: u32 = 1024;
 
-/// Size of a structure, and where its own fields begin, in bytes.
+/// Size of a structure, and offsets of its own fields, in bytes.
 pub(crate) struct Layout {
     pub(crate) name: &'static str,
     pub(crate) bytes: usize,
@@ -46,7 +46,7 @@ macro_rules! shared_structures {
                 $($(#[$field_attribute])* pub(crate) $field: $type,)+
             }
 
-            // SAFETY: `repr(C)`, numbers and device addresses alone; the kernels assert the same layout.
+            // SAFETY: `repr(C)`, only numbers and device addresses; the kernels assert the same layout.
             unsafe impl KernelArguments for $name {}
         )+
 
@@ -66,22 +66,22 @@ shared_structures! {
     Warp {
         slowest: u64,
         fastest: u64,
-        /// The fewest runs of the loop within the window that a thread had.
+        /// The smallest number of loop runs that a thread made within the window.
         chunks: u32,
-        /// How long after the beginning of the window the last thread began to work.
+        /// How long after the beginning of the window the last thread started.
         late: u32,
     }
 
-    /// Where the blocks of a grid wait until all of them run. Zero before the first launch.
+    /// The gate at which the blocks of a grid wait until all of them run. Zero before the first launch.
     Gate {
-        /// When it opened last, by the global timer.
+        /// When the gate last opened, by the global timer.
         opened: u64,
-        /// Blocks since then.
+        /// Blocks that arrived since then.
         arrived: u32,
         reserved: u32,
     }
 
-    /// The length of the same span by two clocks.
+    /// The length of one time span by two clocks.
     Rate {
         /// 0 if the global timer did not step within the bound of the search.
         nanoseconds: u64,
@@ -91,54 +91,54 @@ shared_structures! {
     /// What a check found.
     Finding {
         mismatches: u32,
-        /// One of the threads concerned.
+        /// One of the threads with a mismatch.
         thread: u32,
-        /// An integer, or the bits of a double; so is `found`.
+        /// An integer or the bits of a double, like `found`.
         expected: u64,
         found: u64,
     }
 
-    /// What every timed loop needs. The bench fills in the addresses.
+    /// The arguments that every timed loop needs. The bench fills in the addresses.
     LoopArguments {
-        /// The variables the operation works on, cleared before the first launch of a case.
+        /// The variables that the operation works on, cleared before the first launch of a case.
         memory: DevicePointer,
         /// One [`Warp`] for each warp of the grid at each memory offset.
         warps: DevicePointer,
         /// One [`Rate`] for the grid.
         rate: DevicePointer,
-        /// The [`Finding`] of the kernel `check`, cleared before.
+        /// The [`Finding`] of the kernel `check`, cleared before each check.
         finding: DevicePointer,
-        /// A word of host memory; set, it ends a spin that lasts too long.
+        /// A word of host memory; once set, it ends a spin that lasts too long.
         abort: DevicePointer,
         /// The [`Gate`].
         gate: DevicePointer,
         /// Bytes from one memory offset to the next.
         offset_distance: u64,
-        /// Memory offsets that one launch uses, one after the other; 0 is 1.
+        /// How many memory offsets one launch uses, one after the other; 0 means 1.
         offsets: u32,
         iterations: u32,
-        /// Without a window: 0: the loop runs once before it is timed; 1: it does not.
+        /// For launches without a window. 0: the loop runs once before it is timed; 1: it does not.
         skip_warm_up: u32,
-        /// Length in cycles of the window in which all threads run the loop again and again; 0: there is none.
+        /// Length in cycles of the window in which all threads repeat the loop; 0: no window.
         window: u32,
         /// Cycles between the gate and the window.
         run_in: u32,
-        /// Cycles after the window in which the threads go on.
+        /// Cycles after the window in which the threads continue.
         run_out: u32,
-        /// Of the multiprocessors' clock.
+        /// Rate of the multiprocessors' clock.
         cycles_per_1024_ns: u32,
     }
 
-    /// Operations with a value for each thread, mostly on variables in memory.
+    /// Operations with a value for each thread, usually on variables in memory.
     VariableArguments: LoopArguments {
-        /// For `check`: operations of each thread since the memory was cleared.
+        /// For `check`: operations per thread since the memory was cleared.
         total_operations: u64,
-        /// 0, as wide as the widest variable. The compiler of the kernels does not know the values of opaque fields: what
-        /// depends on them is not computed at compile time.
+        /// 0, as wide as the widest variable. The kernels' compiler does not know the values of opaque fields, so it cannot
+        /// compute at compile time what depends on them.
         opaque_zero: u64,
-        /// 1.
+        /// 1; opaque like `opaque_zero`.
         opaque_one: u32,
-        /// Elements between the variables of neighbouring threads; 0: one variable for all.
+        /// Elements between the variables of neighbouring threads; 0: one variable for all threads.
         stride: u32,
         /// A thread's value is `value_scale` * (its number in the grid) + `value_bias`.
         value_scale: u32,
@@ -147,7 +147,7 @@ shared_structures! {
 
     /// Operations on registers, and barriers of a warp, a block or a cluster.
     RegisterArguments: LoopArguments {
-        /// For `check`: operations of each thread in the last launch.
+        /// For `check`: operations per thread in the last launch.
         last_operations: u64,
         /// 1; see [`VariableArguments`].
         opaque_one: u32,
@@ -155,25 +155,25 @@ shared_structures! {
 
     /// Barriers of a grid and of the grids of several devices.
     GridBarrierArguments: LoopArguments {
-        /// By each thread at each memory offset of this launch, since the memory was cleared.
+        /// Barriers that each thread passed at each memory offset of this launch, since the memory was cleared.
         barriers_passed: u64,
-        /// Uses of memory offsets by all launches before; makes every value that is checked a new one.
+        /// How often earlier launches used memory offsets; makes every checked value new.
         generation: u32,
-        /// Number of the first memory offset.
+        /// Number of this launch's first memory offset.
         slot: u32,
-        /// From the number of one memory offset to that of the next.
+        /// Difference between the numbers of consecutive memory offsets.
         slot_distance: u32,
     }
 
     /// A flag that a CPU thread and a GPU thread pass to each other.
     HybridFlagArguments: LoopArguments {
-        /// For `check`: 1: round trips carry a question and its answer; 0: they are timed one by one.
+        /// For `check`: 1: round trips carry a question and its answer; 0: each round trip is timed.
         asks_questions: u32,
     }
 
     /// One launch between two barriers of the host.
     HostBarrierArguments {
-        /// Launches of this kernel before.
+        /// How often this kernel was launched before.
         phase: u32,
     }
 
@@ -181,30 +181,30 @@ shared_structures! {
     LaunchChainArguments {
         /// For `check`: two arrays with the last phase of each block.
         phases: DevicePointer,
-        /// For `check`: a [`Finding`], cleared before.
+        /// For `check`: a [`Finding`], cleared before each check.
         finding: DevicePointer,
-        /// In a loop of a graph: kernels, or for `check` blocks, that have ended; the state of a barrier.
+        /// In a loop of a graph: how many kernels have ended (for `check`: how many blocks); the state of a barrier.
         turn: DevicePointer,
-        /// In a conditional node: its handle.
+        /// In a conditional node: the condition's handle.
         condition: u64,
-        /// Two arrays of `words` for each block, which kernels sweep.
+        /// Two arrays that kernels sweep, with `words` words for each block.
         arrays: DevicePointer,
-        /// Of the work of a kernel.
+        /// Parts of a kernel's work.
         parts: u32,
         /// How long a part lasts.
         cycles: u32,
-        /// Number of the launch, from 1; 0 in a loop of a graph.
+        /// Number of the launch, counted from 1; 0 in a loop of a graph.
         phase: u32,
         /// In a loop: how many kernels or parts run.
         turns: u32,
-        /// Of each block in an array.
+        /// Words of each block in an array.
         words: u32,
-        /// Of a part over an array.
+        /// Sweeps over an array in each part.
         sweeps: u32,
     }
 }
 
-/// Of which kind the kernels of a program are: the structure they take.
+/// The kind of a program's kernels, which decides the structure they take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArgumentKind {
     Variable,
@@ -218,7 +218,7 @@ pub(crate) enum ArgumentKind {
 }
 
 impl ArgumentKind {
-    /// Bytes of the structure.
+    /// Size of the structure in bytes.
     pub(crate) const fn bytes(self) -> Option<usize> {
         match self {
             Self::Variable => Some(size_of::<VariableArguments>()),
@@ -241,7 +241,7 @@ pub(crate) enum BenchArguments {
 }
 
 impl BenchArguments {
-    /// What every timed loop needs.
+    /// The arguments that every timed loop needs.
     pub(crate) const fn common(&self) -> &LoopArguments {
         match self {
             Self::Variable(arguments) => &arguments.common,
@@ -250,7 +250,7 @@ impl BenchArguments {
         }
     }
 
-    /// The same, to be completed.
+    /// The same arguments, to be completed.
     pub(crate) const fn common_mut(&mut self) -> &mut LoopArguments {
         match self {
             Self::Variable(arguments) => &mut arguments.common,
@@ -259,14 +259,14 @@ impl BenchArguments {
         }
     }
 
-    /// Lets every thread use the value 1.
+    /// Makes every thread use the value 1.
     pub(crate) const fn use_ones(&mut self) {
         if let Self::Variable(arguments) = self {
             (arguments.value_scale, arguments.value_bias) = (0, 1);
         }
     }
 
-    /// The same, with what the kernel `check` must know of the launches before.
+    /// Adds what the kernel `check` must know of earlier launches.
     pub(crate) const fn after(mut self, executed: Executed) -> Self {
         match &mut self {
             Self::Variable(arguments) => arguments.total_operations = executed.total,
@@ -287,7 +287,7 @@ impl BenchArguments {
 }
 
 impl LoopArguments {
-    /// Memory offsets that a launch uses.
+    /// How many memory offsets a launch uses.
     pub(crate) const fn used_offsets(&self) -> usize {
         if self.offsets == 0 { 1 } else { self.offsets as usize }
     }

@@ -1,5 +1,5 @@
-//! The measuring bench: one device with everything that launches need, prepared before the first one; and the order in which
-//! the blocks of a launch are assigned to the multiprocessors.
+//! The measuring bench: one device with everything that launches need, prepared before the first launch; and the order in which
+//! the blocks of a launch are assigned to multiprocessors.
 
 use std::rc::Rc;
 
@@ -15,20 +15,20 @@ use crate::launch::samples::{HEAD_WORDS, Timing, WORDS_OF_RATE, WORDS_OF_WARP, f
 use syncscope_core::Shot;
 use syncscope_core::profile::{self, Phase};
 
-/// The largest grid that a batch of [`BATCH`] launches is prepared for has two full blocks on each multiprocessor.
+/// Launches per batch that a new bench has room for, with two full blocks on each multiprocessor.
 const BATCH: usize = 32;
 
 /// Memory of a new bench in bytes.
 const MEMORY: usize = 1 << 20;
 
-/// See the module's description.
+/// A device with everything that launches need; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct Bench {
-    /// The idle kernel of whichever program was loaded first.
+    /// The idle kernel of the first loaded program.
     idle: Option<Idle>,
-    /// Host memory that kernels work on instead of the device's.
+    /// Host memory that kernels use instead of the device's.
     mapped: Option<DevicePointer>,
-    /// Always of one device.
+    /// Always has exactly one device.
     pub(crate) runner: Runner<DeviceContext>,
 }
 
@@ -45,7 +45,7 @@ impl Bench {
         &self.runner.devices[0]
     }
 
-    /// The context, for launches that the bench does not make. It is now current on the calling thread.
+    /// The context, made current, for launches that the bench does not make.
     pub(crate) fn context(&self) -> Called<&Context> {
         self.device().make_current()?;
         Ok(&self.device().context)
@@ -56,7 +56,7 @@ impl Bench {
         self.device().launch_streams.clone()
     }
 
-    /// Lets kernels work on host memory during `run`.
+    /// Makes kernels work on host memory during `run`.
     pub(crate) fn on_memory_of_host<R>(
         &mut self,
         memory: &HostBuffer,
@@ -69,7 +69,7 @@ impl Bench {
         result
     }
 
-    /// Loads a program, once. The context is current afterwards.
+    /// Loads a program, once, and makes the context current.
     pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Called<Kernels> {
         let Self { idle, runner, .. } = self;
         runner.on_first(|context| {
@@ -82,7 +82,8 @@ impl Bench {
         })
     }
 
-    /// Loads a program with a third loop, once, and returns the kernel with it, in clusters of so many blocks.
+    /// Loads a program with a third loop, once, and returns the kernel with that loop, launched in clusters of this many
+    /// blocks.
     pub(crate) fn load_third_loop(&mut self, program: &Program, cubin: &[u8], cluster: u32) -> Called<Function> {
         let third = |device: &mut DeviceContext| device.load(program, cubin)?.function(c"syncscope_third");
         self.runner.on_first(|device| third(device)?.launched(Way::in_clusters(cluster)))
@@ -97,8 +98,7 @@ impl Bench {
         })
     }
 
-    /// Runs timed kernels one after the other and waits for all of them. They run in batches, each with one copy of its
-    /// results and one wait.
+    /// Runs timed kernels one after the other and waits for all of them. Each batch has one copy of its results and one wait.
     pub(crate) fn run(&mut self, shape: Shape, launches: &[Launch]) -> Result<Vec<Timing>, Outage> {
         self.runner.begin(1)?;
         let words = launches.iter().map(|launch| launch.words(shape)).max().unwrap_or(1);
@@ -109,7 +109,7 @@ impl Bench {
         let mut timings = Vec::with_capacity(launches.len());
         for batch in launches.chunks(room.min(BATCH)) {
             profile::time(Phase::Queue, || {
-                // A launch that was ended before all blocks had come left it half open.
+                // A launch that was ended before all blocks had arrived left the gate half open.
                 let cleared = self.device().clear_gate();
                 self.runner.launched(cleared)?;
                 for (at, launch) in batch.iter().enumerate() {
@@ -126,7 +126,7 @@ impl Bench {
         Ok(timings)
     }
 
-    /// Runs kernels `check` and waits for what they find.
+    /// Runs `check` kernels and returns what they find.
     pub(crate) fn check(&mut self, shape: Shape, launches: &[Launch]) -> Result<Finding, Outage> {
         self.runner.begin(1)?;
         let cleared = self.device().clear_head();
@@ -139,7 +139,7 @@ impl Bench {
         Ok(finding_of(self.device().found()))
     }
 
-    /// Queues a launch whose results start at `word`, after the launches that set its block order.
+    /// Queues a launch whose results start at `word`, preceded by the launches that set its block order.
     fn queue(&mut self, shape: Shape, launch: &Launch, word: usize) -> Result<(), Outage> {
         let device = self.device();
         let memory = self.mapped.unwrap_or(device.memory()) + launch.offset as u64;
@@ -153,22 +153,22 @@ impl Bench {
     }
 }
 
-/// Which block order a launch gets.
+/// The block order of a launch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum BlockOrder {
     /// Any order.
     #[default]
     Any,
-    /// A new order, in the variant of the launch before.
+    /// A new order, in the same variant as the previous launch.
     New,
-    /// A new order, in the other one of its two variants.
+    /// A new order, in the other of its two variants.
     Other,
-    /// The order of the launch before.
+    /// The order of the previous launch.
     Same,
 }
 
 impl BlockOrder {
-    /// The order for each shot. The shots of a pair have the same order.
+    /// The order for each shot; the shots of a pair have the same order.
     pub(crate) fn of(shots: &[Shot]) -> impl Iterator<Item = Self> {
         let before = std::iter::once(None).chain(shots.iter().map(|shot| Some(shot.pair)));
         shots.iter().zip(before).map(|(shot, before)| match before {
@@ -178,7 +178,7 @@ impl BlockOrder {
         })
     }
 
-    /// Queues grids of empty blocks, so that the next grid gets this order.
+    /// Queues grids of empty blocks that give the next grid this order.
     pub(crate) fn queue(self, stream: &Stream, idle: Idle) -> Called {
         match self {
             Self::Any => Ok(()),
@@ -197,25 +197,25 @@ pub(crate) struct Idle {
 }
 
 impl Idle {
-    /// The empty kernel of a module that is loaded on this device.
+    /// The empty kernel of a module loaded on this device.
     pub(crate) fn of(module: &Module, device: Device) -> Called<Self> {
         let multiprocessors = device.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         Ok(Self { kernel: module.function(c"syncscope_idle")?, multiprocessors })
     }
 
-    /// One launch, which changes the variant.
+    /// Queues one launch of one block, which changes the variant.
     fn one_block(self, stream: &Stream) -> Called {
         stream.launch(self.kernel, 1, 32, &())
     }
 
-    /// A grid that does not fit on the device, which changes the order. (On an H200, 240 such grids produced 14 of the 16
-    /// orders and variants. No multiprocessor holds more than 2,048 threads.)
+    /// Queues a grid that does not fit on the device, which changes the order. (On an H200, 240 such grids produced 14 of the
+    /// 16 orders and variants. No multiprocessor holds more than 2,048 threads.)
     fn more_than_fit(self, stream: &Stream) -> Called {
         stream.launch(self.kernel, 4 * self.multiprocessors, 1024, &())
     }
 }
 
-// What is launched: a kernel, its arguments and the shape of its grid.
+// Launches: a kernel, its arguments and the shape of its grid.
 
 /// The shape of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,14 +236,14 @@ impl Shape {
     }
 }
 
-/// One kernel to run. The bench fills in the addresses in the arguments.
+/// A launch of one kernel. The bench fills in the addresses in the arguments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Launch {
     pub(crate) function: Function,
     pub(crate) arguments: BenchArguments,
-    /// Where in the memory its variables begin, in bytes.
+    /// The offset in bytes at which its variables begin in the memory.
     pub(crate) offset: usize,
-    /// In which order its blocks are assigned to the multiprocessors.
+    /// The order in which its blocks are assigned to multiprocessors.
     pub(crate) order: BlockOrder,
 }
 
@@ -253,7 +253,7 @@ impl Launch {
         Self { function, arguments, offset: 0, order: BlockOrder::Any }
     }
 
-    /// Words of 8 bytes that it leaves.
+    /// Words of 8 bytes that the launch leaves.
     pub(crate) const fn words(&self, shape: Shape) -> usize {
         words_of(shape, self.arguments.common().used_offsets())
     }

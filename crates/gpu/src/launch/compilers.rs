@@ -1,4 +1,4 @@
-//! Which devices are meant, and the compilers for them.
+//! Which devices are requested, and the compilers for them.
 
 use crate::cuda::compile::{Cache, Compiler};
 use crate::cuda::describe;
@@ -31,9 +31,9 @@ pub(crate) fn compiler_for(capability: (u32, u32), driver: Driver) -> Result<Com
     Ok(Compiler::new(nvrtc, Cache::of_user(), arch, headers()).with_arch_of_users(of_users))
 }
 
-/// The compiler for code of users before the laboratory opens: for an architecture, or that of the first of these devices.
+/// The compiler for users' code before the laboratory opens: for an architecture, or that of the first of these devices.
 pub(crate) fn compiler_of_users(arch: Option<&str>, devices: Option<&[u32]>) -> Result<Compiler, NvrtcError> {
-    /// Where there is no device, nothing is measured.
+    /// Without a device, nothing is measured.
     const WITHOUT_DEVICE: (u32, u32) = (9, 0);
     let device = || -> Result<((u32, u32), Driver), GpuError> {
         let driver = driver::load()?;

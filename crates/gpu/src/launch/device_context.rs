@@ -24,7 +24,7 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// The kernel of a side. The third loop is the test of a program of its own.
+    /// The kernel of a side. The third loop is the test kernel of a separate program.
     pub(crate) const fn of(self, side: Side) -> Function {
         match side {
             Side::Baseline => self.baseline,
@@ -32,7 +32,7 @@ impl Kernels {
         }
     }
 
-    /// Those of a program with a timed loop.
+    /// The kernels of a program with a timed loop.
     pub(crate) fn in_module(module: &Module) -> Called<Self> {
         Ok(Self {
             baseline: module.function(c"syncscope_baseline")?,
@@ -47,7 +47,7 @@ impl Kernels {
         Ok(Self { baseline: baseline.launched(way)?, test: test.launched(way)?, check: check.launched(way)? })
     }
 
-    /// How many blocks of each of them run at the same time on a device with so many multiprocessors; 0 if no cluster does.
+    /// How many blocks of each kernel run at the same time on a device with this many multiprocessors; 0 if no cluster does.
     pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Called<u32> {
         let kernels = [self.baseline, self.test, self.check];
         let resident = kernels.map(|kernel| kernel.resident_blocks(threads, multiprocessors));
@@ -55,39 +55,40 @@ impl Kernels {
     }
 }
 
-/// Memory that a context of each later pass leaves unused before its own, in addition to that of the pass before. The driver
-/// gives out memory in blocks of 2 MiB, and often the same ones to the next context. So the buffers of each pass lie at other
-/// addresses.
+/// Memory that the context of each later pass leaves unused before its own, in addition to that of the previous pass. The
+/// driver hands out memory in 2 MiB blocks and often gives the next context the same ones. The padding gives the buffers of
+/// each pass other addresses.
 const PADDING_BYTES: usize = 3 * (2 << 20);
 
-/// One device. Its results begin with what kernels found ([`HEAD_WORDS`]), then follow those of each launch.
+/// One device. Its results begin with the kernels' findings ([`HEAD_WORDS`]), followed by the results of each launch.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     pub(crate) device: Device,
     modules: HashMap<Program, Module>,
     abort: HostBuffer,
-    /// Where the device sees `abort`.
+    /// The device's address of `abort`.
     pub(crate) abort_pointer: DevicePointer,
-    /// The copy of `results`.
+    /// The host's copy of `results`.
     host: HostBuffer,
     results: DeviceBuffer,
     memory: DeviceBuffer,
-    /// Of all launches: one [`Gate`].
+    /// One [`Gate`] for all launches.
     gate: DeviceBuffer,
-    /// What several devices write for each other, where they cannot access each other's memory.
+    /// Memory in which several devices write for each other, if they cannot access each other's memory.
     pub(crate) shared: Option<HostBuffer>,
-    /// Unused; see [`PADDING_BYTES`].
+    /// Unused memory; see [`PADDING_BYTES`].
     _padding: Option<DeviceBuffer>,
     pub(crate) stream: Stream,
-    /// For chains of launches, of which some go to both in turn. The streams that launch in a context decide the level of a launch: see
-    /// `docs/notes/launch-levels.md`.
+    /// Streams for chains of launches; some chains use both in turn. The streams that launch in a context decide the level of a
+    /// launch: see `docs/notes/launch-levels.md`.
     pub(crate) launch_streams: [Rc<Stream>; 2],
-    // The last field: it is dropped after all that lives in it.
+    // The last field: it is dropped after everything that lives in it.
     pub(crate) context: Context,
 }
 
 impl DeviceContext {
-    /// Opens a device for a pass, counted from 0, with room for so many words for the results of all launches and so much memory.
+    /// Opens a device for a pass, counted from 0, with room for `result_words` words of all launches' results and
+    /// `memory_bytes` of memory.
     pub(crate) fn new(device: Device, pass: u32, result_words: usize, memory_bytes: usize) -> Called<Self> {
         let context = Context::new(device)?;
         let padding = (pass > 0).then(|| DeviceBuffer::new(&context, pass as usize * PADDING_BYTES)).transpose()?;
@@ -108,27 +109,27 @@ impl DeviceContext {
             launch_streams: [Rc::new(Stream::new(&context)?), Rc::new(Stream::new(&context)?)],
             context,
         };
-        // Every copy of results begins with it, whether a kernel wrote there or not.
+        // Every copy of results begins with the head, whether a kernel wrote there or not.
         opened.clear_head()?;
         Ok(opened)
     }
 
-    /// Where its memory begins.
+    /// The address of its memory.
     pub(crate) const fn memory(&self) -> DevicePointer {
         self.memory.pointer()
     }
 
-    /// Where its results begin: what kernels found.
+    /// The address of its results, which begin with the kernels' findings.
     pub(crate) const fn head(&self) -> DevicePointer {
         self.results.pointer()
     }
 
-    /// Words that fit, for the results of all launches.
+    /// How many words fit, for the results of all launches.
     pub(crate) const fn result_words(&self) -> usize {
         self.results.bytes() / WORD - HEAD_WORDS
     }
 
-    /// Loads a program, once. The context is current afterwards, because the caller uses the kernels in it.
+    /// Loads a program, once, and makes the context current, because the caller uses the program's kernels.
     pub(crate) fn load(&mut self, program: &Program, cubin: &[u8]) -> Called<&Module> {
         self.context.make_current()?;
         match self.modules.entry(program.clone()) {
@@ -140,14 +141,14 @@ impl DeviceContext {
     /// Provides at least this much memory. The context must be current, as for the functions below.
     pub(crate) fn reserve_memory(&mut self, bytes: usize) -> Called {
         if bytes > self.memory.bytes() {
-            // Freed first: a device may not have room for both.
+            // Freed first, because a device may not have room for both.
             self.memory = DeviceBuffer::new(&self.context, 1)?;
             self.memory = DeviceBuffer::new(&self.context, bytes)?;
         }
         Ok(())
     }
 
-    /// Provides room for so many words for the results of all launches.
+    /// Provides room for `words` words, for the results of all launches.
     pub(crate) fn reserve_results(&mut self, words: usize) -> Called {
         if words > self.result_words() {
             self.results = DeviceBuffer::new(&self.context, (HEAD_WORDS + words) * WORD)?;
@@ -156,18 +157,18 @@ impl DeviceContext {
         Ok(())
     }
 
-    /// Provides host memory that all devices can access, new and all zero, and returns where it begins.
+    /// Provides host memory that all devices can access, new and all zero, and returns its address.
     pub(crate) fn provide_shared(&mut self, words: usize) -> Called<DevicePointer> {
         let shared = HostBuffer::for_all(&self.context, words)?;
         self.shared.insert(shared).device_pointer()
     }
 
-    /// Queues the clearing of what kernels found and of the first `words` of their results.
+    /// Queues the clearing of the kernels' findings and of the first `words` of their results.
     pub(crate) fn clear_results(&self, words: usize) -> Called {
         self.stream.clear(&self.results, 0..(HEAD_WORDS + words) * WORD)
     }
 
-    /// The results, as of the last copy that was waited for.
+    /// The results in the last copy that was waited for.
     pub(crate) fn results(&self) -> &[u64] {
         &self.host.values()[HEAD_WORDS..]
     }
@@ -177,7 +178,7 @@ impl DeviceContext {
         self.stream.clear(&self.memory, bytes)
     }
 
-    /// Queues the clearing of what kernels found.
+    /// Queues the clearing of the kernels' findings.
     pub(crate) fn clear_head(&self) -> Called {
         self.stream.clear(&self.results, 0..HEAD_WORDS * WORD)
     }
@@ -194,12 +195,12 @@ impl DeviceContext {
         LoopArguments { memory, rate, warps: rate + size_of::<Rate>() as u64, abort, gate, ..arguments }
     }
 
-    /// What kernels found, as of the last copy that was waited for.
+    /// The kernels' findings in the last copy that was waited for.
     pub(crate) fn found(&self) -> &[u64] {
         &self.host.values()[..HEAD_WORDS]
     }
 
-    /// What the launch left whose `words` begin at `word` after the head, as of the last copy that was waited for.
+    /// The results of the launch whose `words` begin at `word` after the head, in the last copy that was waited for.
     pub(crate) fn timing(&self, word: usize, words: usize, offsets: usize) -> Timing {
         Timing::of(&self.host.values()[HEAD_WORDS + word..][..words], offsets)
     }
@@ -219,14 +220,14 @@ impl DeviceQueue for DeviceContext {
     }
 
     fn set_abort(&mut self, stop: bool) {
-        // Relaxed: it orders nothing.
+        // Relaxed: the flag orders no other memory.
         self.abort.atomic_u32(0).store(u32::from(stop), Ordering::Relaxed);
     }
 }
 
 impl Drop for DeviceContext {
     fn drop(&mut self) {
-        // Its buffers are freed in its context.
+        // Its buffers have to be freed in its context.
         let _ = self.context.make_current();
     }
 }

@@ -1,7 +1,7 @@
-//! The kernels and the headers that they include: the files of `kernels/`, and a header that asserts the layout of shared
+//! The kernels and the headers they include: the files of `kernels/`, and a header that asserts the layout of shared
 //! structures.
 //!
-//! They are part of the program: a binary needs no other file.
+//! All of them are part of the program: a binary needs no other file.
 
 use std::fmt::Write as _;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use super::arguments::{LAYOUTS, Layout};
 /// Name and text of each file of `kernels/`, as `build.rs` packs them.
 static FILES: LazyLock<String> = LazyLock::new(|| {
     let mut files = String::new();
-    // It cannot fail: the build packed them.
+    // Cannot fail, because the build packed the files.
     let _ = GzDecoder::new(include_bytes!(concat!(env!("OUT_DIR"), "/kernels")).as_slice()).read_to_string(&mut files);
     files
 });
@@ -41,8 +41,8 @@ pub fn headers() -> &'static [(&'static str, &'static str)] {
     &HEADERS
 }
 
-/// A text with the headers of this program in the places where it includes them, each once: what a user includes by the same
-/// name is the user's.
+/// A text with this program's headers inserted where it includes them, each once, so that the user's own header may have the
+/// same name.
 pub(crate) fn flattened(text: &str) -> String {
     fn add(text: &str, known: &mut Vec<&'static str>, flat: &mut String) {
         for line in text.lines() {
@@ -66,7 +66,7 @@ pub(crate) fn flattened(text: &str) -> String {
     flat
 }
 
-/// Asserts in C++ that its structures have these layouts.
+/// The C++ text that asserts these layouts of its structures.
 fn layouts_text(layouts: &[Layout]) -> String {
     let mut text = String::new();
     for Layout { name, bytes, fields } in layouts {
@@ -82,7 +82,7 @@ fn layouts_text(layouts: &[Layout]) -> String {
     text
 }
 
-/// What a file of `kernels/` says that a constant is.
+/// The value of a constant in a file of `kernels/`.
 #[cfg(test)]
 pub(crate) fn constant_of(file: &str, name: &str) -> String {
     let text = std::fs::read_to_string(format!("{}/kernels/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap_or_default();
@@ -144,7 +144,7 @@ mod tests {
         assert!(grown.contains("size of RegisterArguments"), "{grown}");
     }
 
-    /// Structures of one header, which the others do not know.
+    /// Structures in one header, which the other headers do not know.
     #[test]
     fn the_structures_of_a_grid_barrier_are_those_of_the_host() {
         let program = |layouts: &[Layout]| format!("#include \"grid_barrier.cuh\"\n{}", layouts_text(layouts));

@@ -1,4 +1,4 @@
-//! The host's clock, for calls of the driver and for CPU threads.
+//! The host's clock, for driver calls and for CPU threads.
 
 use syncscope_core::sample::Disturbance;
 use syncscope_core::{Hertz, Ruler, Sample, Ticks};
@@ -6,7 +6,7 @@ use syncscope_host::scheduling;
 
 pub(crate) use syncscope_host::clock::raw_ns as now_ns;
 
-/// Readings that measure the ruler.
+/// How many readings measure the ruler.
 const READINGS: usize = 4096;
 
 /// Measures the clock, which counts nanoseconds.
@@ -15,7 +15,7 @@ pub(crate) fn measure() -> Ruler {
     ruler_of(&readings)
 }
 
-/// The sample of what this thread does in `work`, which waits for its end.
+/// The sample of what this thread does in `work`; `work` must wait for its own end.
 pub(crate) fn sample_of<E>(work: impl FnOnce() -> Result<(), E>) -> Result<Sample, E> {
     let (cpu, switches) = (scheduling::current_cpu(), scheduling::involuntary_switches());
     let started = now_ns();

@@ -1,49 +1,48 @@
 //! The memory offsets at which the variables of a case lie, one after the other.
 //!
-//! What an access costs depends on its address: which slice of the second-level cache holds it, in which half of the
-//! chip that is, and which other addresses share the slice. On an H200, 8,448 threads that add to neighbouring elements
-//! take 48 to 83 cycles, depending on where the elements begin; each offset repeats its own figure within 4 %. Whether
-//! the slice of one variable is in the near half of the chip or in the far one changes at random every 4 KiB: an atomic
-//! operation takes 350 or 570 cycles, 460 on average. A median over such offsets is one of the two values, or any value
-//! between them. So one sample uses a *set* of offsets that are far apart from each other. Each pair of samples uses
-//! another set, and the figure is the median over the means of the sets.
+//! The cost of an access depends on its address: which slice of the L2 cache holds it, in which half of the chip that slice is,
+//! and which other addresses share the slice. On an H200, 8,448 threads that add to neighbouring elements take 48 to 83 cycles,
+//! depending on where the elements begin; each offset repeats its own figure within 4 %. Whether the slice of one variable is
+//! in the near or the far half of the chip changes at random every 4 KiB: an atomic operation takes 350 or 570 cycles, 460 on
+//! average. A median over such offsets is one of the two values, or any value between them. Therefore one sample uses a *set*
+//! of offsets that are far apart, each pair of samples uses another set, and the figure is the median over the means of the
+//! sets.
 
 use syncscope_core::numbers::scattering_step;
 
-/// Memory that the offsets of one case may take together.
+/// Memory that all offsets of one case may occupy.
 pub(crate) const POOL_BYTES: usize = 1 << 30;
 
-/// More than the pairs of most cases use: an offset that came twice would count as two observations of one.
+/// More offsets than most cases have pairs: an offset used twice would count as two observations of the same thing.
 const ENOUGH_OFFSETS: usize = 512;
 
-/// Small variables get more offsets, so that these reach farther: neighbouring offsets are alike.
+/// Small variables get more offsets, which then reach farther; neighbouring offsets are alike.
 const MOST_OFFSETS: usize = 4096;
 
-/// As far as the offsets of small variables reach: what a second-level cache holds.
+/// How far the offsets of small variables reach: the capacity of an L2 cache.
 const REACH_BYTES: usize = 16 << 20;
 
-/// So many sets are worth more than long sets.
+/// Number of sets from which on longer sets are worth more than additional sets.
 const ENOUGH_SETS: usize = 16;
 
-/// Variables that take as much lie in all parts of the chip by themselves: more offsets for each sample take more time than
-/// they save. (H200: below 64 KiB the two samples of a pair differ together from those of other pairs, with a correlation
-/// of 0.99. Up to 1 MiB the correlation is 0.9, with half the difference; beyond it is below 0.4, and the offset no longer
-/// matters.)
+/// Variables of this size lie in all parts of the chip anyway, so more offsets per sample take more time than they save. (H200:
+/// below 64 KiB the two samples of a pair differ together from those of other pairs, with a correlation of 0.99. Up to 1 MiB
+/// the correlation is 0.9, with half the difference; beyond that it is below 0.4, and the offset no longer matters.)
 const EVEN_BYTES: usize = 1 << 19;
 
 /// The alignment of the driver's allocations; variables at different offsets share no sector and no line.
 pub(crate) const ALIGNMENT: usize = 512;
 
-/// Offsets at equal distances, and what was executed at each set of them.
+/// Offsets at equal distances, and what was executed at each set of offsets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemoryOffsets {
     /// Bytes from one offset to the next.
     size: usize,
-    /// Offsets of one set. Each lies as many offsets after the one before as there are sets.
+    /// Offsets in one set. Consecutive offsets of a set are as many offsets apart as there are sets.
     per_sample: usize,
-    /// Operations of each thread at each offset of a set.
+    /// Operations of each thread at each offset of a set, for each set.
     executed: Vec<Executed>,
-    /// From set to set, so that neighbouring offsets, which are alike, are used at different times.
+    /// Distance from one used set to the next, so that neighbouring offsets, which are alike, are used at different times.
     step: usize,
 }
 
@@ -56,20 +55,20 @@ pub(crate) struct Executed {
     pub(crate) last: u64,
 }
 
-/// One offset alone.
+/// An offset taken out of the sets, for launches of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OffsetApart {
-    /// Its number among all.
+    /// Its number among all offsets.
     pub(crate) number: usize,
-    /// Where it begins.
+    /// Where it begins, in bytes.
     pub(crate) bytes: usize,
     /// Operations of each thread since the memory was cleared.
     pub(crate) executed: u64,
 }
 
 impl MemoryOffsets {
-    /// As many offsets for variables of `bytes` as fit into `pool` bytes, at least one, in sets of `per_sample`; in smaller
-    /// sets where there are few offsets, or large variables.
+    /// Makes as many offsets for variables of `bytes` as fit into `pool` bytes, at least one, in sets of `per_sample`; sets are
+    /// smaller if there are few offsets or the variables are large.
     pub(crate) fn new(bytes: usize, pool: usize, per_sample: u32) -> Self {
         let size = bytes.max(1).next_multiple_of(ALIGNMENT);
         let wanted = (REACH_BYTES / size).clamp(ENOUGH_OFFSETS, MOST_OFFSETS);
@@ -83,7 +82,7 @@ impl MemoryOffsets {
         Self { size, per_sample, executed: vec![Executed::default(); sets], step: scattering_step(sets) }
     }
 
-    /// Half as many offsets; `None` if there is only one.
+    /// Returns half as many offsets; `None` if there is only one.
     pub(crate) fn halved(&self) -> Option<Self> {
         match (self.executed.len() / 2, self.per_sample / 2) {
             (0, 0) => None,
@@ -92,7 +91,7 @@ impl MemoryOffsets {
         }
     }
 
-    /// Takes one offset out of use, the last one, for launches of their own; `None` if there is one set only.
+    /// Takes the last offset out of use, for launches of its own; `None` if there is only one set.
     pub(crate) fn set_apart(&mut self) -> Option<OffsetApart> {
         let (number, sets) = (self.count() - 1, self.sets() - 1);
         (sets > 0).then(|| {
@@ -116,7 +115,7 @@ impl MemoryOffsets {
         self.sets() * self.size
     }
 
-    /// How many offsets there are.
+    /// The number of offsets.
     pub(crate) fn count(&self) -> usize {
         self.per_sample * self.sets()
     }
@@ -126,7 +125,7 @@ impl MemoryOffsets {
         self.per_sample as u32
     }
 
-    /// How many sets there are. The numbers of the offsets of a set are as far apart.
+    /// The number of sets, which is also the distance between the numbers of a set's offsets.
     pub(crate) fn sets(&self) -> usize {
         self.executed.len()
     }
@@ -136,7 +135,7 @@ impl MemoryOffsets {
         self.executed[self.index(pair)]
     }
 
-    /// Notes a launch with so many operations at each offset of its pair.
+    /// Notes a launch with this many operations at each offset of its pair.
     pub(crate) fn note(&mut self, pair: u64, operations: u64) {
         let index = self.index(pair);
         let executed = &mut self.executed[index];
@@ -225,7 +224,7 @@ mod tests {
     fn the_pairs_of_later_measurement_blocks_have_other_offsets() {
         for (bytes, per_sample) in [(4, 1), (4, 4), (4, 8), (34_000, 1)] {
             let offsets = MemoryOffsets::new(bytes, POOL_BYTES, per_sample);
-            // The pairs of the quick preset in three blocks. Their numbers go on.
+            // The pairs of the quick preset in three blocks, with consecutive numbers.
             let mut all: Vec<usize> = (0..400).map(|pair| offsets.offset(pair)).collect();
             all.sort_unstable();
             all.dedup();

@@ -11,29 +11,28 @@ use crate::launch::device_context::Kernels;
 use crate::launch::runner::Outage;
 use crate::launch::samples::ns_per_cycle;
 
-/// A device that was idle for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)
+/// A device idle for longer may have lowered its clock. (An idle H200 falls from 1,980 to 345 MHz.)
 const IDLE: Duration = Duration::from_millis(200);
 
-/// Shortest warm-up: a rising clock may stay at one frequency for a while before it rises further.
+/// Shortest warm-up: a rising clock may stay at one frequency for a while before it rises again.
 const SHORTEST: Duration = Duration::from_millis(50);
 
 /// Longest time to wait for a stable clock. If it does not become stable, pairs with a clock change are excluded later.
 const LONGEST: Duration = Duration::from_millis(500);
 
-/// A clock is stable when so many launches agree within this fraction.
+/// A clock is stable when this many launches agree within this fraction.
 const AGREEING: usize = 4;
 const AGREEMENT: f64 = 0.002;
 
-/// Iterations of a launch, which takes about half a millisecond.
+/// Iterations per launch; a launch takes about half a millisecond.
 const ITERATIONS: u32 = 1000;
 
-/// Whether a device that has been idle for so long still has the clock it had under load.
+/// Whether a device that has been idle for this long still has the clock it had under load.
 pub(crate) fn is_warm(idle: Option<Duration>) -> bool {
     idle.is_some_and(|idle| idle < IDLE)
 }
 
-/// Calls `run`, which runs a launch and returns the lengths of a cycle that it saw, until the clock is stable. Returns the
-/// last length.
+/// Calls `run`, which runs a launch and returns the cycle lengths it saw, until the clock is stable. Returns the last length.
 ///
 /// # Errors
 /// The first error of `run`.
@@ -49,7 +48,7 @@ pub fn run_until_stable(mut run: impl FnMut() -> Result<Vec<f64>, Outage>) -> Re
     Ok(lengths.last().copied())
 }
 
-/// Keeps the device busy until its clock is stable, if it was idle. Returns the frequency last seen.
+/// Keeps an idle device busy until its clock is stable. Returns the last frequency seen.
 pub(crate) fn warm_up(bench: &mut Bench, kernels: Kernels, multiprocessors: u32) -> Result<Option<Hertz>, Outage> {
     if is_warm(bench.runner.idle()) {
         return Ok(None);
@@ -72,7 +71,7 @@ fn is_stable(lengths: &[f64]) -> bool {
     high - low <= AGREEMENT * low
 }
 
-/// Measures the clock of a device that is warm.
+/// Measures the clock of a warm device.
 pub(crate) fn measure(bench: &mut Bench, kernels: Kernels, frequency: Hertz) -> Result<Ruler, Outage> {
     bench.clear_memory(size_of::<u64>())?;
     let shape = Shape { blocks: 1, threads: 1 };

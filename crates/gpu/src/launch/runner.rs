@@ -1,8 +1,7 @@
-//! Runs launches on one device or on several, waits for them with a limit, and decides what can run afterwards.
+//! Runs launches on one or several devices, waits for them with a limit, and decides what can run afterwards.
 //!
-//! One device is a group of one: the same code waits for both. The runner reaches a device through the trait
-//! [`DeviceQueue`], and reads the time through the trait [`Clock`]. Tests replace both (`testing.rs`), so
-//! they need no GPU and no sleep.
+//! One device is a group of one, so the same code waits for both. The runner reaches a device through the trait [`DeviceQueue`]
+//! and reads the time through the trait [`Clock`]. Tests replace both (`testing.rs`), so they need no GPU and no sleep.
 //!
 //! ```text
 //!            launch, fetch            done within the limit
@@ -17,7 +16,7 @@
 //!                                +--> not done: timed out, and the device is Occupied
 //! ```
 //!
-//! A poisoned context is destroyed and replaced. The contexts of an occupied device are never destroyed, as this would
+//! A poisoned context is destroyed and replaced. The contexts of an occupied device are never destroyed, because that would
 //! wait for a kernel that does not end: they are leaked until the process ends.
 
 use crate::cuda::error::{Called, CudaError, GpuError};
@@ -29,11 +28,11 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-/// Kernels are asked to stop when a batch takes longer. The longest correct one, two samples of some hundred million
-/// atomic additions to one variable, takes a second.
+/// Kernels are asked to stop when a batch takes longer than this. The longest correct batch, two samples of some hundred
+/// million atomic additions to one variable, takes a second.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// How long a kernel may take that was asked to stop.
+/// How long a kernel may take to stop when asked.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
 
 /// How long the runner polls without a pause, so that no time is lost between batches.
@@ -42,7 +41,7 @@ const EAGER: Duration = Duration::from_millis(2);
 /// The pause between two queries after that.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The contexts of one device or several, and whether they can be used. See the module's description.
+/// The contexts of one or several devices, and whether they can be used; see the module documentation.
 ///
 /// Callers use the first `count` devices: [`Self::begin`], then [`Self::on_each`] as often as needed, then
 /// [`Self::fetch`] and [`Self::wait`].
@@ -50,9 +49,9 @@ const PAUSE: Duration = Duration::from_micros(50);
 pub(crate) struct Runner<D: DeviceQueue, C: Clock = HostClock> {
     pub(crate) health: Health,
     limit: Duration,
-    /// For how long it queries without a pause.
+    /// How long it queries without a pause.
     pub(crate) eager: Duration,
-    /// Until when the devices were busy.
+    /// When the devices were last busy.
     last_use: Option<Instant>,
     clock: C,
     pub(crate) devices: Vec<D>,
@@ -69,8 +68,8 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         Self { health: Health::Usable, limit: LIMIT, eager: EAGER, last_use: None, clock, devices }
     }
 
-    /// Whether it can run the next launch. Stops what still runs in a poisoned context first, because nothing can be
-    /// measured in another context meanwhile.
+    /// Whether the runner can run the next launch. Stops work left in a poisoned context first, because nothing can be measured
+    /// in another context meanwhile.
     pub(crate) fn checked_health(&mut self) -> Health {
         if self.health == Health::Poisoned {
             self.stop();
@@ -78,7 +77,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         self.health
     }
 
-    /// Changes how long a batch may take; `None`: as long as usual.
+    /// Changes how long a batch may take; `None` restores the usual limit.
     pub(crate) fn set_limit(&mut self, limit: Option<Duration>) {
         self.limit = limit.unwrap_or(LIMIT);
     }
@@ -88,8 +87,8 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         self.last_use.map(|time| self.clock.now().saturating_duration_since(time))
     }
 
-    /// Prepares the calling thread for a batch on the first `count` devices. A single context stays current until the
-    /// batch is done. Of several, each becomes current again before its calls.
+    /// Prepares the calling thread for a batch on the first `count` devices. A single context stays current until the batch is
+    /// done; with several devices, each context becomes current again before its calls.
     pub(crate) fn begin(&mut self, count: usize) -> Result<(), Outage> {
         let made = match self.devices.first() {
             Some(device) if count == 1 => device.make_current(),
@@ -116,11 +115,11 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         self.launched(copied)
     }
 
-    /// Waits until everything queued on the first `count` devices is done, but not for ever.
+    /// Waits, for a limited time, until everything queued on the first `count` devices is done.
     ///
     /// # Errors
-    /// [`Outage::TimedOut`] if that takes longer than the limit. [`Self::checked_health`] then says whether the abort
-    /// flag helped.
+    /// [`Outage::TimedOut`] if that takes longer than the limit. [`Self::checked_health`] then tells whether the abort flag
+    /// helped.
     pub(crate) fn wait(&mut self, count: usize) -> Result<(), Outage> {
         let limit = self.limit;
         let done = self.wait_until(count, limit)?;
@@ -128,7 +127,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         if done { Ok(()) } else { self.abort(count, limit) }
     }
 
-    /// The same without a pause between two queries, for work that the host times.
+    /// Waits without a pause between two queries, for work that the host times.
     pub(crate) fn wait_without_pause(&mut self, count: usize) -> Result<(), Outage> {
         let usual = std::mem::replace(&mut self.eager, Duration::MAX);
         let waited = self.wait(count);
@@ -136,14 +135,15 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         waited
     }
 
-    /// Waits until the first `count` devices have cleared their memory. It does not count as use: devices are not warm after it.
+    /// Waits until the first `count` devices have cleared their memory. This does not count as use: devices are not warm after
+    /// it.
     pub(crate) fn settle(&mut self, count: usize) -> Result<(), Outage> {
         self.begin(count)?;
         if self.wait_until(count, GRACE)? { Ok(()) } else { self.abort(count, GRACE) }
     }
 
-    /// Ends kernels that have outlasted `limit`. Those that spin look at the flag. A kernel on one device may wait for
-    /// the kernels on the others, so the flag is set on all.
+    /// Ends kernels that have outlasted `limit`: spinning kernels check the flag. A kernel on one device may wait for kernels
+    /// on the others, so the flag is set on all.
     fn abort(&mut self, count: usize, limit: Duration) -> Result<(), Outage> {
         self.set_abort(true);
         let stopped = self.wait_until(count, GRACE);
@@ -158,7 +158,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         self.devices.iter_mut().for_each(|device| device.set_abort(stop));
     }
 
-    /// Waits until the first `count` devices are done; `false` if that takes longer than `limit` for all together.
+    /// Waits until the first `count` devices are done; `false` if all together take longer than `limit`.
     fn wait_until(&mut self, count: usize, limit: Duration) -> Result<bool, Outage> {
         let mut left = limit;
         for index in 0..count {
@@ -177,8 +177,8 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         poll(&self.clock, limit, self.eager, || device.is_done())
     }
 
-    /// Passes on the result of a call that launches nothing. Not every error of such a call means that a context is
-    /// unusable: the device may have no memory left.
+    /// Passes on the result of a call that launches nothing. Not every error of such a call makes a context unusable: the
+    /// device may just be out of memory.
     pub(crate) fn judged<T>(&mut self, result: Called<T>) -> Called<T> {
         if result.as_ref().is_err_and(CudaError::is_fatal) {
             self.health = Health::Poisoned;
@@ -186,14 +186,14 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         result
     }
 
-    /// The same of calls on the first device.
+    /// Makes a call on the first device and passes on its result like [`Self::judged`].
     pub(crate) fn on_first<T>(&mut self, call: impl FnOnce(&mut D) -> Called<T>) -> Called<T> {
         let result = call(&mut self.devices[0]);
         self.judged(result)
     }
 
-    /// Passes on the result of a call that queues work or waits for it. The error of a kernel makes its context unusable,
-    /// and whatever call comes next returns it.
+    /// Passes on the result of a call that queues work or waits for it. A kernel's error makes its context unusable, and the
+    /// next call, whichever it is, returns that error.
     pub(crate) fn launched<T>(&mut self, result: Called<T>) -> Result<T, Outage> {
         if result.is_err() {
             self.health = Health::Poisoned;
@@ -201,8 +201,8 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         Ok(result?)
     }
 
-    /// Passes on the result of work that was launched by other means, of which nothing runs any more if it succeeded. After a
-    /// failure something may still run, in a context that may be unusable.
+    /// Passes on the result of work launched by other means. After a success nothing of it runs any more; after a failure
+    /// something may still run, in a context that may be unusable.
     pub(crate) fn noted<T>(&mut self, result: Result<T, Outage>) -> Result<T, Outage> {
         self.last_use = Some(self.clock.now());
         if result.is_err() && self.health == Health::Usable {
@@ -222,7 +222,7 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
         }
     }
 
-    /// Whether nothing runs on any device after this time. A context that reports an error runs nothing.
+    /// Whether nothing runs on any device after at most this time. A context that reports an error runs nothing.
     fn is_over_within(&self, limit: Duration) -> bool {
         let started = self.clock.now();
         self.devices.iter().all(|device| {
@@ -232,8 +232,8 @@ impl<D: DeviceQueue, C: Clock> Runner<D, C> {
     }
 }
 
-/// Asks until something is done, and returns how long that took; `None` if it takes longer than `limit`. It asks without a pause
-/// for the time `eager`. Every wait of the host for a device is this loop.
+/// Polls until something is done, and returns how long that took; `None` if it takes longer than `limit`. The first `eager` of
+/// the time it polls without a pause. Every wait of the host for a device is this loop.
 pub(crate) fn poll<E>(
     clock: &impl Clock,
     limit: Duration,
@@ -256,14 +256,14 @@ pub(crate) fn poll<E>(
     Ok(Some(waited))
 }
 
-/// Makes one of several contexts current.
+/// Makes the device's context current if there are several.
 fn enter(device: &impl DeviceQueue, count: usize) -> Called {
     if count > 1 { device.make_current() } else { Ok(()) }
 }
 
 impl<D: DeviceQueue, C: Clock> Drop for Runner<D, C> {
-    /// Frees the contexts, unless a kernel still runs: to destroy its context would wait for it without a limit. Then the
-    /// end of the process frees them.
+    /// Frees the contexts, unless a kernel still runs: destroying its context would wait for it without a limit. The end of the
+    /// process then frees the contexts.
     fn drop(&mut self) {
         if self.health != Health::Occupied {
             self.stop();
@@ -284,7 +284,7 @@ pub(crate) trait DeviceQueue {
     /// Queues the copy of the first words of the results to the host.
     fn fetch(&mut self, words: usize) -> Called;
 
-    /// Whether everything queued is done. The errors of kernels appear here.
+    /// Whether everything queued is done. Returns errors of kernels.
     fn is_done(&self) -> Called<bool>;
 
     /// Sets or clears the flag that ends the waits inside kernels.
@@ -299,7 +299,7 @@ pub(crate) trait Clock {
     /// Pauses as briefly as possible and keeps the CPU.
     fn spin(&self);
 
-    /// Gives the CPU away for about this time.
+    /// Yields the CPU for about this time.
     fn sleep(&self, pause: Duration);
 }
 
@@ -321,14 +321,14 @@ impl Clock for HostClock {
     }
 }
 
-// Why a batch of launches gave no results, and whether the next one can run.
+// Why a batch of launches gave no results, and whether the next launch can run.
 
 /// Whether the next launch can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Health {
-    /// It can.
+    /// The next launch can run.
     Usable,
-    /// The error of a kernel made the context unusable: a new context is needed.
+    /// A kernel's error made the context unusable: a new context is needed.
     Poisoned,
     /// A kernel does not end. Nothing else can be measured, and destroying its context would wait for it.
     Occupied,
@@ -337,7 +337,7 @@ pub(crate) enum Health {
 /// Why a batch gave no results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Outage {
-    /// It lasted longer than the limit.
+    /// The batch lasted longer than the limit.
     #[error("not done after {0:?}")]
     TimedOut(Duration),
     /// A call or a kernel failed.

@@ -1,13 +1,13 @@
-//! What a launch leaves in device memory, read word by word, and the samples that are made of it.
+//! The results of a launch in device memory, read word by word, and the samples made of them.
 
 use syncscope_core::{Disturbance, Ruler, Sample, Shot, Side, Ticks};
 
 use crate::launch::arguments::{Finding, Rate, WARP_THREADS, Warp};
 
-/// Bytes of a word: what kernels leave is read in words.
+/// Bytes of a word, the unit in which results are read.
 pub(crate) const WORD: usize = size_of::<u64>();
 
-/// Words in front of the results of all launches: what kernels found while they were checked.
+/// Words in front of the results of all launches: the findings of the kernels' checks.
 pub(crate) const HEAD_WORDS: usize = 4;
 
 const _: () = assert!(size_of::<Finding>() <= HEAD_WORDS * WORD);
@@ -15,18 +15,18 @@ const _: () = assert!(size_of::<Finding>() <= HEAD_WORDS * WORD);
 pub(crate) const WORDS_OF_RATE: usize = size_of::<Rate>() / WORD;
 pub(crate) const WORDS_OF_WARP: usize = size_of::<Warp>() / WORD;
 
-/// What one launch of a timed kernel left.
+/// The results of one launch of a timed kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Timing {
     pub(crate) rate: Rate,
-    /// All at the first offset, then all at the next one.
+    /// All warps at the first offset, then all at the next one.
     pub(crate) warps: Vec<Warp>,
-    /// Memory offsets that were used.
+    /// How many memory offsets were used.
     pub(crate) offsets: usize,
 }
 
 impl Timing {
-    /// What a launch left that used so many offsets.
+    /// Parses the words of a launch that used this many offsets.
     pub(crate) fn of(words: &[u64], offsets: usize) -> Self {
         let (rate, warps) = words.split_at(WORDS_OF_RATE);
         Self {
@@ -42,20 +42,20 @@ impl Timing {
     }
 }
 
-/// The words of a warp; CUDA devices and their hosts are little-endian.
+/// The results of a warp; CUDA devices and their hosts are little-endian.
 fn warp_of(words: &[u64]) -> Warp {
     Warp { slowest: words[0], fastest: words[1], chunks: words[2] as u32, late: (words[2] >> 32) as u32 }
 }
 
-/// The words of a finding; likewise.
+/// The words of a finding, little-endian too.
 pub(crate) fn finding_of(words: &[u64]) -> Finding {
     Finding { mismatches: words[0] as u32, thread: (words[0] >> 32) as u32, expected: words[1], found: words[2] }
 }
 
-/// A pair is excluded if the clock frequencies of its two samples differ by more than this part.
+/// A pair is excluded if the clock frequencies of its two samples differ by more than this fraction.
 pub(crate) const CLOCK_CHANGE: f64 = 0.02;
 
-/// A thread's time in a window is that of so many runs of the loop: `CHUNKS_OF_SAMPLE` in `harness.cuh`.
+/// A thread's time in a window is that of this many runs of the loop: `CHUNKS_OF_SAMPLE` in `harness.cuh`.
 pub(crate) const CHUNKS_OF_SAMPLE: u64 = 16;
 
 /// Operations of the warm-up: `WARM_UP` in `harness.cuh`, or one iteration if it has more.
@@ -64,23 +64,23 @@ pub(crate) const fn warm_up_operations(side: Side, unroll: u32) -> u64 {
     if wanted < iteration { iteration } else { wanted / iteration * iteration }
 }
 
-/// What the threads of one launch of blocks of `threads` saw. `None` if there were none.
+/// What the threads of one launch saw, in blocks of `threads`. `None` if there were none.
 pub(crate) fn sample_of(timing: &Timing, threads: u32, ruler: &Ruler) -> Option<Sample> {
     let length = ns_per_cycle(timing.rate).unwrap_or(1e9 / ruler.frequency.value());
     timing.at_each_offset().map(|warps| sample_at(warps, threads, length)).reduce(joined)?
 }
 
-/// What they saw at one memory offset, where a cycle has this length in nanoseconds. The threads of a warp run together: its
-/// slowest stands for all of them.
+/// What the threads saw at one memory offset, with a cycle of this many nanoseconds. The threads of a warp run together, so its
+/// slowest thread represents them all.
 fn sample_at(warps: &[Warp], threads: u32, length: f64) -> Option<Sample> {
     let mut ends: Vec<Ticks> = by_threads(warps, threads).map(|warp| Ticks(warp.slowest)).collect();
     let fastest = Ticks(by_threads(warps, threads).map(|warp| warp.fastest).min()?);
     Some(Sample { fastest, cycles_per_tick: Some(1.0), ..Sample::of_actors(&mut ends, length)? })
 }
 
-/// The warps of blocks of `threads`, each as often as its threads demand: where the last warp of a block is a part of one, it
-/// counts for less in the median and in the mean rate. A warp without cycles is no part of what is timed: it has nothing to do, or
-/// the time of another one counts (`untimed` in `harness.cuh`).
+/// The warps of blocks of `threads` threads, each repeated in proportion to its threads: if the last warp of a block is
+/// partial, it counts for less in the median and in the mean rate. A warp without cycles is not part of what is timed: it has
+/// nothing to do, or the time of another warp counts (`untimed` in `harness.cuh`).
 pub(crate) fn by_threads(warps: &[Warp], threads: u32) -> impl Iterator<Item = &Warp> {
     let (per_block, rest) = (threads.div_ceil(WARP_THREADS).max(1) as usize, threads % WARP_THREADS);
     let (whole, part) = match rest {
@@ -97,8 +97,7 @@ pub(crate) fn by_threads(warps: &[Warp], threads: u32) -> impl Iterator<Item = &
     })
 }
 
-/// Two loops, one after the other, as one sample: the slowest, the fastest, the median and the time of the mean rate are each
-/// added up.
+/// Two consecutive loops as one sample: the slowest, the fastest, the median and the time of the mean rate are each added up.
 pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sample> {
     let (one, other) = (one?, other?);
     let sum = |of: fn(&Sample) -> Ticks| Ticks(of(&one).0 + of(&other).0);
@@ -113,7 +112,7 @@ pub(crate) fn joined(one: Option<Sample>, other: Option<Sample>) -> Option<Sampl
     })
 }
 
-/// Operations of each thread in one launch without a window, the harness's warm-up included.
+/// Operations of each thread in one launch without a window, including the harness's warm-up.
 pub(crate) const fn with_warm_up(side: Side, iterations: u64, unroll: u32) -> u64 {
     operations(side, iterations, unroll) + warm_up_operations(side, unroll)
 }
@@ -123,8 +122,9 @@ pub(crate) const fn operations(side: Side, iterations: u64, unroll: u32) -> u64 
     iterations * unroll as u64 * (1 + side.copies())
 }
 
-/// The length of a cycle; `None` if the global timer did not say, or said what no device's clock is. (Its two halves are
-/// read one after the other; when the lower one wraps in between, every 4.3 s, the reading is off by that much.)
+/// The length of a cycle; `None` if the global timer did not advance, or gave a frequency that no device's clock has. (The
+/// timer's two halves are read one after the other; when the lower one wraps in between, every 4.3 s, the reading is off by
+/// that much.)
 pub(crate) fn ns_per_cycle(rate: Rate) -> Option<f64> {
     const PLAUSIBLE_HERTZ: std::ops::Range<f64> = 5e7..1e10;
     let length = rate.nanoseconds as f64 / rate.cycles as f64;

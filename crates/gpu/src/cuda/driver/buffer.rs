@@ -13,12 +13,12 @@ use crate::cuda::error::Called;
 pub(crate) struct DeviceBuffer {
     pub(super) pointer: sys::CUdeviceptr,
     pub(super) bytes: usize,
-    /// Whether a library frees it.
+    /// Whether a library frees the memory.
     is_borrowed: bool,
 }
 
 impl DeviceBuffer {
-    /// At least one byte.
+    /// Allocates `bytes` bytes, at least one.
     pub(crate) fn new(_context: &Context, bytes: usize) -> Called<Self> {
         let bytes = bytes.max(1);
         // SAFETY: the pointer is valid for the call.
@@ -26,17 +26,17 @@ impl DeviceBuffer {
         Ok(Self { pointer, bytes, is_borrowed: false })
     }
 
-    /// Memory of a library, which frees it after this.
+    /// Wraps a library's memory, which the library frees later.
     pub(crate) const fn borrowed(pointer: DevicePointer, bytes: usize) -> Self {
         Self { pointer, bytes, is_borrowed: true }
     }
 
-    /// Its address on the device.
+    /// The address on the device.
     pub(crate) const fn pointer(&self) -> DevicePointer {
         self.pointer
     }
 
-    /// Its size.
+    /// The size in bytes.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
@@ -51,7 +51,7 @@ impl Drop for DeviceBuffer {
     }
 }
 
-/// Words of host memory that the device reads and writes. The host caches it.
+/// Words of host memory that the device reads and writes; the host caches them.
 #[derive(Debug)]
 pub(crate) struct HostBuffer {
     pub(super) pointer: *mut u64,
@@ -59,12 +59,12 @@ pub(crate) struct HostBuffer {
 }
 
 impl HostBuffer {
-    /// Room for `len` words, all bits zero.
+    /// Allocates `len` words, all zero.
     pub(crate) fn new(_context: &Context, len: usize) -> Called<Self> {
         Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP)
     }
 
-    /// The same for all contexts, at the same address in each (CUDA C++ Programming Guide, Unified Virtual
+    /// Allocates `len` words for all contexts, at the same address in each (CUDA C++ Programming Guide, Unified Virtual
     /// Addressing).
     pub(crate) fn for_all(_context: &Context, len: usize) -> Called<Self> {
         Self::with(len, sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE)
@@ -81,14 +81,14 @@ impl HostBuffer {
         Ok(Self { pointer, len })
     }
 
-    /// Its address for the device.
+    /// The address for the device.
     pub(crate) fn device_pointer(&self) -> Called<DevicePointer> {
         let host = self.pointer.cast();
         // SAFETY: the pointer is valid for the call; the memory was allocated to be mapped.
         written("cuMemHostGetDevicePointer", |to| unsafe { sys::cuMemHostGetDevicePointer_v2(to, host, 0) })
     }
 
-    /// The values. Only to be called when the stream that writes here is done.
+    /// The values. Only call this when the stream that writes to the buffer is done.
     pub(crate) const fn values(&self) -> &[u64] {
         // SAFETY: the memory is ours and initialized; any bits make a word. Whoever holds `&self` has waited for the
         // stream: `copy_to_host` needs `&mut`.

@@ -1,4 +1,4 @@
-//! The loaded driver, its devices, their properties, and the access of one to the memory of another.
+//! The loaded driver, its devices, their properties, their access to each other's memory, and contexts.
 
 use crate::cuda::driver::library::{self, Driver, checked, written};
 use crate::cuda::error::Called;
@@ -16,13 +16,13 @@ impl Driver {
     }
 }
 
-/// How many devices there are.
+/// The number of devices.
 pub(crate) fn device_count(_initialized: Driver) -> Called<u32> {
     // SAFETY: the pointer is valid for the call.
     written("cuDeviceGetCount", |count| unsafe { sys::cuDeviceGetCount(count) }).map(c_int::unsigned_abs)
 }
 
-/// An address in device memory, or one of host memory that the device can access.
+/// An address in device memory, or of host memory that the device can access.
 pub(crate) type DevicePointer = u64;
 
 /// A device.
@@ -39,7 +39,7 @@ pub(crate) use sys::CUdevice_attribute as Attribute;
 pub(crate) use sys::CUdevice_P2PAttribute as PeerAttribute;
 
 impl Device {
-    /// The name that the vendor gave it.
+    /// The device's name.
     pub(crate) fn name(self) -> Called<String> {
         const LENGTH: c_int = 256;
         let mut name = [0_u8; LENGTH as usize];
@@ -56,14 +56,14 @@ impl Device {
             .map(or_zero)
     }
 
-    /// The size of its memory in bytes.
+    /// The size of the device's memory in bytes.
     pub(crate) fn memory_bytes(self) -> Called<u64> {
         // SAFETY: the pointer is valid for the call.
         let bytes = written("cuDeviceTotalMem_v2", |bytes| unsafe { sys::cuDeviceTotalMem_v2(bytes, self.handle) })?;
         Ok(bytes as u64)
     }
 
-    /// Whether kernels of this device can access the memory of another one.
+    /// Whether kernels of this device can access another device's memory.
     pub(crate) fn can_reach(self, other: Self) -> Called<bool> {
         let (own, other) = (self.handle, other.handle);
         // SAFETY: the pointer is valid for the call.
@@ -81,20 +81,20 @@ impl Device {
     }
 }
 
-/// A number of the driver's that is not negative.
+/// A number from the driver, with negative values as 0.
 pub(super) fn or_zero(value: c_int) -> u32 {
     value.max(0).unsigned_abs()
 }
 
 // Contexts.
 
-/// A context of our own. An error that makes it unusable ends with it; an error in the primary context would not.
+/// A context of our own. An error that makes it unusable disappears with it; an error in the primary context would not.
 ///
 /// Everything made in it must be dropped before it. A structure that owns both declares the context last.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(super) handle: sys::CUcontext,
-    /// The device, where this is its primary context.
+    /// The device, if this is its primary context.
     primary: Option<sys::CUdevice>,
 }
 
@@ -109,8 +109,8 @@ impl Context {
         Ok(Self { handle, primary: None })
     }
 
-    /// The context of the device that libraries on top of the CUDA runtime use, made current. For such libraries alone: an
-    /// error that makes it unusable stays in the process.
+    /// The primary context of the device, made current; libraries on top of the CUDA runtime use it. Only for those libraries:
+    /// an error that makes it unusable stays in the process.
     pub(crate) fn primary(device: Device) -> Called<Self> {
         let device = device.handle;
         // SAFETY: the pointer is valid for the call.
@@ -120,7 +120,7 @@ impl Context {
         Ok(context)
     }
 
-    /// How the driver waits for work in this context, on behalf of the calling thread; by itself: as it likes.
+    /// Sets how the driver waits for work in this context on behalf of the calling thread; `None`: as the driver chooses.
     pub(crate) fn wait_by(&self, waits: Option<Waits>) -> Called {
         let scheduling = match waits {
             Some(Waits::Spins) => sys::CUctx_flags::CU_CTX_SCHED_SPIN,
@@ -134,13 +134,13 @@ impl Context {
         checked("cuCtxSetFlags", unsafe { sys::cuCtxSetFlags(flags) })
     }
 
-    /// Makes it current on the calling thread. Needed before other calls on a thread that did not make the context.
+    /// Makes the context current on the calling thread. Other calls need this on a thread that did not make the context.
     pub(crate) fn make_current(&self) -> Called {
         // SAFETY: the context is alive.
         checked("cuCtxSetCurrent", unsafe { sys::cuCtxSetCurrent(self.handle) })
     }
 
-    /// Lets kernels of this context access the memory of another one.
+    /// Allows kernels of this context to access another context's memory.
     pub(crate) fn reach(&self, other: &Self) -> Called {
         self.make_current()?;
         // SAFETY: both contexts are alive.
@@ -150,7 +150,7 @@ impl Context {
         }
     }
 
-    /// Copies a structure of numbers to the device, and waits for it.
+    /// Copies a structure of numbers to the device and waits for the copy.
     ///
     /// # Safety
     /// `to` must be memory of this context with room for a `T`, which no kernel is reading.
@@ -161,14 +161,14 @@ impl Context {
     }
 }
 
-/// Whether the loaded driver changes how it waits in a context that exists: from CUDA 12.1 on.
+/// Whether the loaded driver can change how it waits in an existing context: since CUDA 12.1.
 pub(crate) fn waits_as_asked() -> bool {
     library::has(&["cuCtxSetFlags"])
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // There is no caller left for an error. A context that a kernel made unusable reports that error here again.
+        // The error has no caller to go to. A context that a kernel made unusable reports that error here again.
         let _ = match self.primary {
             // SAFETY: the context was retained once for this value.
             Some(device) => unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) },

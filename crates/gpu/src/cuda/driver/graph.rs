@@ -1,5 +1,5 @@
-//! Graphs, also those that run again and again without the host (a conditional node, a graph that the device launches); events,
-//! and waits in the driver.
+//! Graphs, including those that run again without the host (a conditional node, a graph that the device launches); events, and
+//! waits in the driver.
 
 use std::ptr;
 
@@ -11,19 +11,19 @@ use crate::cuda::driver::stream::Stream;
 use crate::cuda::error::Called;
 
 impl Stream {
-    /// Waits in the driver until everything queued is done. Only for kernels that are known to end.
+    /// Waits in the driver until everything queued is done. Only for kernels known to end.
     pub(crate) fn synchronize(&self) -> Called {
         // SAFETY: the stream is alive.
         checked("cuStreamSynchronize", unsafe { sys::cuStreamSynchronize(self.0) })
     }
 
-    /// Makes a graph of what `queue` queues, instead of running it.
+    /// Makes a graph of the work that `queue` queues, instead of running it.
     pub(crate) fn capture(&self, queue: impl FnOnce(&Self) -> Called) -> Called<ExecutableGraph> {
         self.captured(queue)?.executable()
     }
 
-    /// Makes a graph of what `queue` queues, which runs once, and then again as long as a kernel sets the condition, whose
-    /// handle `queue` gets. The driver must have conditional nodes.
+    /// Makes a graph of the work that `queue` queues. The graph runs it once, and again as long as a kernel sets the condition,
+    /// whose handle `queue` gets. The driver must have conditional nodes.
     pub(crate) fn capture_loop(&self, queue: impl FnOnce(&Self, u64) -> Called) -> Called<ExecutableGraph> {
         // SAFETY: the pointer is valid for the call.
         let graph = CapturedGraph(written("cuGraphCreate", |graph| unsafe { sys::cuGraphCreate(graph, 0) })?);
@@ -43,30 +43,30 @@ impl Stream {
         graph.executable()
     }
 
-    /// Makes a graph of what `queue` queues, which its kernels may launch.
+    /// Makes a graph of the work that `queue` queues, which kernels of the graph may launch.
     pub(crate) fn capture_for_device(&self, queue: impl FnOnce(&Self) -> Called) -> Called<ExecutableGraph> {
         let flag = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH;
         self.captured(queue)?.executable_with(u64::from(flag.0))
     }
 
-    /// What `queue` queues.
+    /// Captures the work that `queue` queues.
     pub(super) fn captured(&self, queue: impl FnOnce(&Self) -> Called) -> Called<CapturedGraph> {
         self.begin_capture()?;
         let queued = queue(self);
         let captured = self.end_capture();
-        // A failed launch makes the capture fail too, and its error explains more.
+        // A failed launch makes the capture fail too, but the launch's error explains more.
         queued?;
         captured
     }
 
-    /// From here on, what this thread queues is captured instead of run. [`Self::end_capture`] has to follow.
+    /// Starts capturing what this thread queues, instead of running it. [`Self::end_capture`] has to follow.
     pub(crate) fn begin_capture(&self) -> Called {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream is alive; the driver refuses one that is being captured.
         checked("cuStreamBeginCapture", unsafe { sys::cuStreamBeginCapture_v2(self.0, mode) })
     }
 
-    /// What was captured.
+    /// Ends the capture and returns the captured work.
     pub(crate) fn end_capture(&self) -> Called<CapturedGraph> {
         // SAFETY: the pointer is valid for the call; the driver refuses a stream that is not being captured by this thread.
         written("cuStreamEndCapture", |graph| unsafe { sys::cuStreamEndCapture(self.0, graph) }).map(CapturedGraph)
@@ -90,24 +90,25 @@ impl Stream {
         checked("cuEventRecord", unsafe { sys::cuEventRecord(event.0, self.0) })
     }
 
-    /// Lets what is queued from now on wait until the last recording of the event is reached.
+    /// Makes later work wait until the event's last recording is reached.
     pub(crate) fn wait_for(&self, event: &Event) -> Called {
         // SAFETY: stream and event are alive; they may be of different contexts.
         checked("cuStreamWaitEvent", unsafe { sys::cuStreamWaitEvent(self.0, event.0, 0) })
     }
 }
 
-/// Captured or constructed work, of which an executable graph is made.
+/// Captured or constructed work, from which an executable graph is made.
 #[derive(Debug)]
 pub(crate) struct CapturedGraph(pub(super) sys::CUgraph);
 
 impl CapturedGraph {
-    /// The driver refuses this (`CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`) as long as the calling thread captures a stream.
+    /// Makes an executable graph. The driver refuses this (`CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`) while the calling thread
+    /// captures a stream.
     pub(crate) fn executable(&self) -> Called<ExecutableGraph> {
         self.executable_with(0)
     }
 
-    /// The same with flags of the driver's.
+    /// Makes an executable graph with the driver's flags.
     pub(super) fn executable_with(&self, flags: u64) -> Called<ExecutableGraph> {
         // SAFETY: the pointer is valid for the call, and the captured graph is alive.
         let make = |graph| unsafe { sys::cuGraphInstantiateWithFlags(graph, self.0, flags) };
@@ -133,7 +134,7 @@ impl Drop for ExecutableGraph {
     }
 }
 
-/// A point in a stream that the host can wait for. It takes no time stamp, and a thread that waits for it does not sleep.
+/// A point in a stream that the host can wait for. It takes no time stamp, and a waiting thread does not sleep.
 #[derive(Debug)]
 pub(crate) struct Event(pub(super) sys::CUevent);
 
@@ -142,7 +143,7 @@ impl Event {
         Self::with(context, 0)
     }
 
-    /// The same, for a thread that sleeps while it waits.
+    /// Makes an event whose waiting thread sleeps.
     pub(crate) fn blocking(context: &Context) -> Called<Self> {
         Self::with(context, sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32)
     }
@@ -153,7 +154,7 @@ impl Event {
         written("cuEventCreate", |event| unsafe { sys::cuEventCreate(event, flags) }).map(Self)
     }
 
-    /// Whether it is reached.
+    /// Whether the event is reached.
     pub(crate) fn is_reached(&self) -> Called<bool> {
         // SAFETY: the event is alive.
         match unsafe { sys::cuEventQuery(self.0) } {
@@ -162,7 +163,7 @@ impl Event {
         }
     }
 
-    /// Waits in the driver until the event is reached. Only for kernels that are known to end.
+    /// Waits in the driver until the event is reached. Only for kernels known to end.
     pub(crate) fn synchronize(&self) -> Called {
         // SAFETY: the event is alive.
         checked("cuEventSynchronize", unsafe { sys::cuEventSynchronize(self.0) })
@@ -176,7 +177,7 @@ impl Drop for Event {
     }
 }
 
-/// What CUDA 12.3 added.
+/// The functions that CUDA 12.3 added.
 const CONDITIONAL_NODES: [&str; 3] =
     ["cuGraphConditionalHandleCreate", "cuGraphAddNode_v2", "cuStreamBeginCaptureToGraph"];
 
@@ -185,8 +186,8 @@ pub(crate) fn has_conditional_nodes() -> bool {
     library::has(&CONDITIONAL_NODES)
 }
 
-/// Adds a node that runs its body while its condition is set, which it is at the beginning of every replay. Gives the handle
-/// of the condition and the body.
+/// Adds a node that runs its body while its condition is set; every replay begins with the condition set. Returns the
+/// condition's handle and the body.
 fn add_loop(graph: &CapturedGraph) -> Called<(u64, sys::CUgraph)> {
     // SAFETY: the pointer is valid for the call.
     let context = written("cuCtxGetCurrent", |context| unsafe { sys::cuCtxGetCurrent(context) })?;

@@ -1,4 +1,4 @@
-//! Loads the driver, and turns results of its calls into errors with their explanation.
+//! Loads the driver, and turns the results of its calls into errors with an explanation.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -9,11 +9,11 @@ use syncscope_host::loading::undisturbed;
 
 use crate::cuda::error::{Called, CudaError, GpuError};
 
-/// The same signature in every driver since CUDA 3.2. cudarc's bindings of CUDA 13 know only the call of CUDA 12.5 and
-/// later, with another signature.
+/// The call's signature in every driver since CUDA 3.2. cudarc's bindings of CUDA 13 know only the call of CUDA 12.5 and later,
+/// which has another signature.
 type CreateContext = unsafe extern "C" fn(*mut sys::CUcontext, u32, sys::CUdevice) -> sys::CUresult;
 
-/// A driver that is loaded and initialized.
+/// A loaded and initialized driver.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Driver {
     pub(super) create_context: CreateContext,
@@ -28,8 +28,8 @@ impl Driver {
     }
 }
 
-/// Every function that is called on every driver. The newest came with CUDA 11.8; a library without one of them is too old. Each kind
-/// begins a line.
+/// The functions that every supported driver must have. The newest came with CUDA 11.8; a library without one of them is too
+/// old. Each kind begins a line.
 #[rustfmt::skip]
 const FUNCTIONS: &[&str] = &[
     "cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
@@ -98,7 +98,7 @@ pub(crate) fn no_device() -> GpuError {
     GpuError::NoDevice { visible }
 }
 
-/// What a call writes through its pointer, which is valid for the call.
+/// The value that a call writes through its pointer, which is valid for the call.
 pub(super) fn written<T: Default>(call: &'static str, write: impl FnOnce(*mut T) -> sys::CUresult) -> Called<T> {
     let mut value = T::default();
     checked(call, write(&raw mut value))?;
@@ -108,7 +108,7 @@ pub(super) fn written<T: Default>(call: &'static str, write: impl FnOnce(*mut T)
 /// A function of the driver that explains a result.
 type Describe = unsafe fn(sys::CUresult, *mut *const c_char) -> sys::CUresult;
 
-/// The result of a call as an error with the name and the explanation of the driver.
+/// Turns a failed result into an error with the driver's name and explanation.
 pub(super) fn checked(call: &'static str, result: sys::CUresult) -> Called {
     if result == sys::CUresult::CUDA_SUCCESS {
         return Ok(());

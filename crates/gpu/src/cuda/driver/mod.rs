@@ -1,13 +1,13 @@
-//! The CUDA driver, as far as it is needed.
+//! The parts of the CUDA driver that this crate needs.
 //!
 //! cudarc loads the driver at run time and panics if the library or a function is missing, so [`load`] looks for them first.
-//! Every unsafe call of the driver is in this folder.
+//! Every unsafe driver call is in this folder.
 //!
 //! | file | contents |
 //! |---|---|
 //! | [`library`] | loads and initializes the driver; results of calls as errors |
 //! | [`device`] | the loaded driver, its devices, their properties and their access to each other; contexts |
-//! | [`module`], [`buffer`] | what is made in a context |
+//! | [`module`], [`buffer`] | kernels and memory in a context |
 //! | [`stream`], [`graph`] | launches, and waits for other work |
 //!
 //! Start with [`stream`].

@@ -10,13 +10,13 @@ use super::device::{Context, DevicePointer, or_zero};
 use crate::cuda::driver::library::{checked, written};
 use crate::cuda::error::{Called, CudaError};
 
-/// Loaded kernels. A module is unloaded with its context and never before, because kernels may still run.
+/// A module with loaded kernels. It is unloaded with its context and never before, because kernels may still run.
 #[derive(Debug)]
 pub(crate) struct Module {
     pub(super) handle: sys::CUmodule,
-    /// The size of the structure that each kernel takes, by name.
+    /// The size of the structure that each kernel takes, by kernel name.
     parameter_bytes: BTreeMap<String, usize>,
-    /// Shared memory of a block that the launches of its kernels give.
+    /// Shared memory per block that launches of the module's kernels allocate.
     shared_bytes: u32,
 }
 
@@ -31,7 +31,7 @@ pub(crate) unsafe trait KernelArguments: Sized {
         size_of::<Self>()
     }
 
-    /// Where the structure is.
+    /// The address of the structure.
     fn address(&self) -> *const c_void {
         ptr::from_ref(self).cast()
     }
@@ -44,36 +44,36 @@ unsafe impl KernelArguments for () {}
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Function {
     pub(super) handle: sys::CUfunction,
-    /// Size of the structure it takes.
+    /// Size of the structure that the kernel takes.
     pub(super) parameter_bytes: usize,
     pub(super) way: Way,
-    /// Shared memory of a block that the launch gives.
+    /// Shared memory per block that a launch allocates.
     pub(super) shared_bytes: u32,
 }
 
 /// How a kernel is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As any other.
+    /// Plain, without any guarantee.
     Plain,
-    /// All its blocks run at the same time, or the launch is an error.
+    /// All blocks run at the same time, or the launch fails.
     Cooperative,
-    /// In clusters of so many blocks.
+    /// In clusters of this many blocks.
     InClusters(u32),
-    /// It may start before the previous kernel of the stream has ended: its blocks wait for that themselves
+    /// The kernel may start before the previous kernel of the stream has ended; its blocks wait for that end themselves
     /// (`griddepcontrol.wait`).
     Programmatic,
 }
 
 impl Way {
-    /// In clusters of so many blocks; 0: none.
+    /// Launches in clusters of this many blocks; plainly for 0.
     pub(crate) const fn in_clusters(blocks: u32) -> Self {
         if blocks == 0 { Self::Plain } else { Self::InClusters(blocks) }
     }
 }
 
 impl Module {
-    /// Loads a CUBIN, whose launches give so much shared memory to a block, into the current context.
+    /// Loads a CUBIN into the current context; launches of its kernels allocate `shared_bytes` of shared memory per block.
     pub(crate) fn load(_context: &Context, cubin: &[u8], shared_bytes: u32) -> Called<Self> {
         // SAFETY: the pointer is valid for the call; a CUBIN is an ELF file, which says how long it is itself. The cache
         // hands out only what NVRTC made, by its checksum.
@@ -88,7 +88,7 @@ impl Module {
         Ok(Self { handle, parameter_bytes, shared_bytes })
     }
 
-    /// Loads what a user wrote, as CUBIN or as PTX, which the driver compiles.
+    /// Loads a user's code, as CUBIN or as PTX, which the driver compiles.
     pub(crate) fn load_own(_context: &Context, image: &[u8], shared_bytes: u32) -> Called<Self> {
         Ok(Self { handle: loaded_saying_why(image)?, parameter_bytes: BTreeMap::new(), shared_bytes })
     }
@@ -120,10 +120,10 @@ impl Module {
     }
 }
 
-/// Loads CUBIN or PTX into the current context. An error has what the driver's compiler says of the text.
+/// Loads CUBIN or PTX into the current context. An error contains the messages of the driver's compiler.
 fn loaded_saying_why(image: &[u8]) -> Called<sys::CUmodule> {
     const ROOM: usize = 4096;
-    // A text ends with a zero, an ELF file says how long it is itself.
+    // PTX must end with a zero; an ELF file states its own length.
     let (image, mut log) = ([image, &[0]].concat(), [0_u8; ROOM]);
     let mut options =
         [sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER, sys::CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
@@ -139,7 +139,7 @@ fn loaded_saying_why(image: &[u8]) -> Called<sys::CUmodule> {
 }
 
 impl Function {
-    /// The parameters of a launch: a pointer to `arguments`, if they have the size that the kernel takes.
+    /// The parameters of a launch: a pointer to `arguments`, which must have the size that the kernel takes.
     pub(super) fn parameters<A: KernelArguments>(self, arguments: &A) -> Called<[*mut c_void; 1]> {
         if arguments.bytes() == self.parameter_bytes {
             return Ok([arguments.address().cast_mut()]);
@@ -152,7 +152,7 @@ impl Function {
         })
     }
 
-    /// How many blocks of so many threads one multiprocessor runs at the same time.
+    /// How many blocks of `threads` threads one multiprocessor runs at the same time.
     pub(crate) fn blocks_per_multiprocessor(self, threads: u32) -> Called<u32> {
         let (kernel, threads, bytes) = (self.handle, threads.cast_signed(), self.shared_bytes as usize);
         // SAFETY: the pointer is valid for the call, the module is loaded.

@@ -16,19 +16,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct Stream(pub(super) sys::CUstream);
 
 impl Stream {
-    /// A stream that does not wait for the default stream.
+    /// Creates a stream that does not wait for the default stream.
     pub(crate) fn new(_context: &Context) -> Called<Self> {
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the pointer is valid for the call.
         written("cuStreamCreate", |stream| unsafe { sys::cuStreamCreate(stream, flags) }).map(Self)
     }
 
-    /// The stream for a library that queues work itself.
+    /// The stream's handle, for a library that queues work itself.
     pub(crate) const fn handle(&self) -> *mut c_void {
         self.0.cast()
     }
 
-    /// Whether everything queued is done. Errors of kernels are returned here.
+    /// Whether everything queued is done. Returns errors of kernels.
     pub(crate) fn is_done(&self) -> Called<bool> {
         // SAFETY: the stream is alive.
         match unsafe { sys::cuStreamQuery(self.0) } {
@@ -56,7 +56,7 @@ impl Stream {
         })
     }
 
-    /// Queues a kernel on a grid of `blocks` blocks, in its way.
+    /// Queues a kernel on a grid of `blocks` blocks, launched as the function says.
     pub(crate) fn launch<A: KernelArguments>(
         &self,
         function: Function,
@@ -68,7 +68,8 @@ impl Stream {
         self.launch_on(function, [[blocks, 1, 1], [threads, 1, 1]], &mut parameters)
     }
 
-    /// Queues a kernel that a user wrote, on a grid of several dimensions. Each argument has the bytes that the kernel's PTX asks for.
+    /// Queues a user's kernel on a grid of several dimensions. Each argument must have as many bytes as the kernel's PTX
+    /// declares.
     pub(crate) fn launch_own(&self, function: Function, shape: [[u32; 3]; 2], arguments: &[Vec<u64>]) -> Called {
         let mut parameters: Vec<*mut c_void> = arguments.iter().map(|words| words.as_ptr().cast_mut().cast()).collect();
         self.launch_on(function, shape, &mut parameters)
@@ -111,26 +112,26 @@ impl Stream {
         })
     }
 
-    /// Queues a function of the host that counts its calls; see [`host_calls`]. The driver calls it in a thread of its own.
+    /// Queues a host function that counts its calls; see [`host_calls`]. The driver calls it on a thread of its own.
     pub(crate) fn count_on_host(&self) -> Called {
         // SAFETY: the stream is alive; the function uses a static variable alone.
         checked("cuLaunchHostFunc", unsafe { sys::cuLaunchHostFunc(self.0, Some(count_call), ptr::null_mut()) })
     }
 
-    /// Queues the writing of a value to the first word of host memory that the device can access.
+    /// Queues a write of `value` to the first word of host memory that the device can access.
     pub(crate) fn write_to_host(&self, buffer: &HostBuffer, value: u32) -> Called {
         let pointer = buffer.device_pointer()?;
         // SAFETY: the stream is alive, and the buffer has a word.
         checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, pointer, value, 0) })
     }
 
-    /// Queues the writing of a value to the first word of a buffer.
+    /// Queues a write of `value` to the first word of a buffer.
     pub(crate) fn write_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
         // SAFETY: the stream is alive, and every buffer has a word (the driver's allocations are larger than one).
         checked("cuStreamWriteValue32", unsafe { sys::cuStreamWriteValue32_v2(self.0, buffer.pointer, value, 0) })
     }
 
-    /// Lets what is queued from now on wait until the first word of a buffer is at least `value`, modulo 2^32.
+    /// Makes later work wait until the first word of a buffer is at least `value`, modulo 2^32.
     pub(crate) fn wait_for_value(&self, buffer: &DeviceBuffer, value: u32) -> Called {
         let flags = sys::CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ as u32;
         // SAFETY: as for `write_value`.
@@ -144,7 +145,7 @@ extern "C" fn count_call(_: *mut c_void) {
     HOST_CALLS.fetch_add(1, Ordering::Release);
 }
 
-/// How often streams have called the function of [`Stream::count_on_host`] so far, modulo 2^32.
+/// How often streams have called the host function of [`Stream::count_on_host`] so far, modulo 2^32.
 pub(crate) fn host_calls() -> u32 {
     HOST_CALLS.load(Ordering::Acquire)
 }
@@ -164,7 +165,7 @@ unsafe impl Sync for Stream {}
 const PORTABLE_CLUSTER: u32 = 8;
 
 impl Function {
-    /// The same kernel, launched in this way.
+    /// Returns the same kernel, launched in this way.
     ///
     /// # Errors
     /// If the device does not allow clusters that are larger than portable ones.
@@ -177,7 +178,8 @@ impl Function {
         Ok(Self { way, ..self })
     }
 
-    /// How many of its blocks run at the same time on a device with so many multiprocessors; 0 if it cannot run one cluster.
+    /// How many blocks of the kernel run at the same time on a device with this many multiprocessors; 0 if not even one cluster
+    /// fits.
     pub(crate) fn resident_blocks(self, threads: u32, multiprocessors: u32) -> Called<u32> {
         Ok(match self.way {
             Way::InClusters(blocks) => self.active_clusters(blocks, threads)?.saturating_mul(blocks),
@@ -185,7 +187,7 @@ impl Function {
         })
     }
 
-    /// How many clusters of this size the device runs at the same time; 0 if it cannot run one.
+    /// How many clusters of this size the device runs at the same time; 0 if not even one fits.
     fn active_clusters(self, blocks: u32, threads: u32) -> Called<u32> {
         let mut attribute = cluster_attribute(blocks);
         let config =
@@ -193,7 +195,7 @@ impl Function {
         let mut clusters = 0;
         // SAFETY: the pointers are valid for the call, the module is loaded.
         let result = unsafe { sys::cuOccupancyMaxActiveClusters(&raw mut clusters, self.handle, &raw const config) };
-        // The results of the driver if no cluster fits.
+        // The driver's results if no cluster fits.
         if matches!(result, sys::CUresult::CUDA_ERROR_INVALID_CLUSTER_SIZE | sys::CUresult::CUDA_ERROR_INVALID_VALUE) {
             return Ok(0);
         }
@@ -202,7 +204,7 @@ impl Function {
     }
 }
 
-/// An attribute whose value `set` chooses.
+/// A launch attribute; `set` assigns its value.
 fn attribute(
     id: sys::CUlaunchAttributeID,
     set: impl FnOnce(&mut sys::CUlaunchAttributeValue),
@@ -242,10 +244,10 @@ fn configuration(
     }
 }
 
-/// One call for a grid on each of several devices: deprecated since CUDA 11.3, and missing in future drivers.
+/// One call that launches a grid on each of several devices: deprecated since CUDA 11.3, and missing in future drivers.
 const MULTI_DEVICE_LAUNCH: &str = "cuLaunchCooperativeKernelMultiDevice";
 
-/// The part of a launch on several devices that runs on one of them.
+/// One device's part of a launch on several devices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceLaunch<'a, A> {
     pub(crate) stream: &'a Stream,
@@ -253,12 +255,12 @@ pub(crate) struct DeviceLaunch<'a, A> {
     pub(crate) arguments: A,
 }
 
-/// Whether the driver still has the call that launches on several devices.
+/// Whether the driver still has the call for launches on several devices.
 pub(crate) fn launches_on_several_devices() -> bool {
     library::has(&[MULTI_DEVICE_LAUNCH])
 }
 
-/// Queues a kernel on each of several devices by one call, each grid with all its blocks at the same time. Only if
+/// Queues a kernel on each of several devices with one call; all blocks of each grid run at the same time. Only if
 /// [`launches_on_several_devices`].
 pub(crate) fn launch_together<A: KernelArguments>(parts: &[DeviceLaunch<'_, A>], blocks: u32, threads: u32) -> Called {
     let parameters: Called<Vec<[*mut c_void; 1]>> =
