@@ -1,5 +1,5 @@
-//! What holds for all statements, whatever their form: something is said as certain if and only if the intervals decide it, and the
-//! opposite of what is said of A and B is said of B and A.
+//! Checks every statement, whatever its form: it is called certain if and only if the intervals decide it, and exchanging A
+//! and B reverses it.
 
 use std::path::PathBuf;
 
@@ -91,7 +91,7 @@ fn within(name: &str, factor: f64) -> RunData {
     data
 }
 
-/// How many sentences compare costs as certain, how many needs are answered, and how many claims are decided.
+/// The numbers of sentences that compare costs as certain, of needs that are answered, and of claims that are decided.
 fn said(data: &RunData) -> [usize; 3] {
     let compares = |text: &str| [" times", "cheaper", "cheapest", "slower"].iter().any(|word| text.contains(word));
     let sentences = answers(data).certain.into_iter().filter(|answer| compares(&answer.outcome.sentence)).count();
@@ -101,8 +101,8 @@ fn said(data: &RunData) -> [usize; 3] {
     [sentences, taken, claims]
 }
 
-/// Each sentence of every stored run names what its answer depends on, where all of its rows agree in that; and launches are never
-/// called cheap without the length of the kernels and what these do.
+/// Each sentence of every stored run names the conditions of its answer on which all of its rows agree, and launches are
+/// never called cheap without the length of the kernels and what they do.
 #[test]
 fn every_sentence_of_a_stored_run_says_its_conditions() {
     let results: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results"].iter().collect();
@@ -130,7 +130,7 @@ fn every_sentence_of_a_stored_run_says_its_conditions() {
     assert!(said > 50, "{said}");
 }
 
-/// The heading of an answer is a figure of its sentence, but for that of pairs that cost the same, which joins two.
+/// The heading of an answer is a figure of its sentence, except that the heading for pairs of equal cost joins two.
 #[test]
 fn headlines_are_figures_of_their_sentences() {
     let results: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results"].iter().collect();
@@ -149,8 +149,8 @@ fn headlines_are_figures_of_their_sentences() {
     assert!(headed > 50, "{headed}");
 }
 
-/// Of every stored run and published table, no row is called resolved whose interval that is shown is wider than a resolved cost may
-/// be, or narrower than the one within the run.
+/// In every stored run and published table, no row is called resolved if its shown interval is wider than a resolved cost
+/// may be, or narrower than the interval within the run.
 #[test]
 fn no_stored_row_is_resolved_whose_shown_interval_is_wide() {
     let results: PathBuf = [env!("CARGO_MANIFEST_DIR"), "..", "..", "results"].iter().collect();

@@ -1,4 +1,4 @@
-//! A case of both runs, and what may become of it.
+//! A case that both runs have, and how its cost may change.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use crate::reading::has_cost_of_case;
 use crate::{figure, naming, reading};
 
 words! {
-    /// What became of the cost of a case.
+    /// How the cost of a case changed.
     pub enum Change ("change") {
         /// Certainly more expensive in B, by more than the threshold.
         Slower = "slower",
@@ -23,11 +23,11 @@ words! {
         Faster = "faster",
         /// Certainly within the threshold.
         Same = "same",
-        /// Certainly another cost, in another state of the machine.
+        /// Certainly another cost, but in another state of the machine.
         AnotherState = "another_state",
-        /// Neither is certain.
+        /// Neither a change nor sameness is certain.
         Undecided = "undecided",
-        /// One of the runs has no figure, or the two stand for something else.
+        /// One of the runs has no figure, or the two figures are of different things.
         NotComparable = "not_comparable",
     }
 }
@@ -35,37 +35,37 @@ words! {
 /// One case of both runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ComparedCase<'a> {
-    /// Its row in the first run.
+    /// The row of the case in the first run.
     pub a: &'a Row,
-    /// Its row in the second run.
+    /// The row of the case in the second run.
     pub b: &'a Row,
-    /// What became of it.
+    /// How the cost changed.
     pub change: Change,
-    /// The cost in B over the cost in A, without what its class has in common.
+    /// The cost in B over the cost in A, without the factor that its class has in common.
     pub ratio: Option<f64>,
-    /// That common factor; 1 where none is removed.
+    /// The factor that its class has in common; 1 if none is removed.
     pub common_factor: f64,
     /// Lower end of the 95 % interval of the ratio; `None`: no lower bound above zero.
     pub low: Option<f64>,
     /// Upper end; `None`: no upper bound.
     pub high: Option<f64>,
-    /// The ratio of the costs of equal work and its ends, where a window serves the threads of one of them unequally.
+    /// The ratio of the costs of equal work and its ends, if a window serves the threads of either row unequally.
     pub equal_work: Option<(f64, [Option<f64>; 2])>,
     /// The p-value, before the correction, of "changes by no more than the threshold".
     pub p_value: Option<f64>,
-    /// Of a case that is the same or undecided: the cost in B over the one in A from which on it would have been called slower, given
-    /// how uncertain both are and how many cases are tested. `None`: none, however large.
+    /// For a case that is the same or undecided: the ratio of B to A from which it would have been called slower, given how
+    /// uncertain both costs are and how many cases are tested. `None` if no ratio would be.
     pub least_change: Option<f64>,
 }
 
 impl ComparedCase<'_> {
-    /// Whether the evidence of both rows is known and names different instructions. Their numbers do not count.
+    /// Whether the evidence of both rows is known and names different instructions, whatever their counts.
     pub(crate) fn has_other_instructions(&self) -> bool {
         have_other_instructions(self.a, self.b)
     }
 
-    /// Why it is not comparable, or what to know about the comparison; empty if nothing. What it says of a row ends with its side, as
-    /// [`IN_RUNS`](super::IN_RUNS) does.
+    /// Why the case is not comparable, or what to know about the comparison; empty if nothing. Words about one row end with
+    /// its side, as in [`IN_RUNS`](super::IN_RUNS).
     pub fn remark(&self, sides: [&str; 2]) -> String {
         let rows = [self.a, self.b];
         if self.change == Change::NotComparable {
@@ -89,7 +89,7 @@ impl ComparedCase<'_> {
         joined(std::iter::once(instructions).chain(doubts).chain([equal_work]), "; ").unwrap_or_default()
     }
 
-    /// The factor by which the cost certainly changes: the end of the interval next to 1, as a factor above 1.
+    /// The factor by which the cost certainly changes: the end of the interval closest to 1, as a factor above 1.
     pub(crate) fn certain_factor(&self) -> f64 {
         let end = match self.change {
             Change::Slower => self.low,
@@ -104,18 +104,18 @@ fn have_other_instructions(a: &Row, b: &Row) -> bool {
     a.evidence.as_deref().zip(b.evidence.as_deref()).is_some_and(|(a, b)| instructions(a) != instructions(b))
 }
 
-/// Whether the loops of two rows are defined alike, as far as both say: the same instructions of one primitive, operations that
-/// follow each other alike, and the cost of the same kind of thread. Versions of syncscope differ in that.
+/// Whether the loops of two rows are defined alike, as far as both rows say: the same instructions of one primitive, the
+/// same mode, and the cost of the same actor. Versions of syncscope differ in these.
 pub fn is_one_definition(a: &Row, b: &Row) -> bool {
     let have_same_actor = a.case.has_one_thread() || b.case.has_one_thread() || a.actor == b.actor;
     let is_one = a.case.mode == b.case.mode && have_same_actor && !have_other_instructions(a, b);
     a.case.primitive != b.case.primitive || is_one
 }
 
-/// What is said of the rows of two runs ends with one of these.
+/// The endings of what is said about the rows of two runs.
 pub const IN_RUNS: [&str; 2] = [" in A", " in B"];
 
-/// Why two rows of a case cannot be compared, if so.
+/// Why two rows of a case cannot be compared; `None` if they can.
 pub(crate) fn not_comparable([a, b]: [&Row; 2], [in_a, in_b]: [&str; 2]) -> Option<String> {
     // A cost below the resolution has an upper bound, which a resolved cost can be above.
     let has_bound = |row: &Row| has_cost_of_case(row) || matches!(row.verdict, Verdict::BelowResolution(_));
@@ -133,7 +133,7 @@ pub(crate) fn not_comparable([a, b]: [&Row; 2], [in_a, in_b]: [&str; 2]) -> Opti
 
 /// The instructions that evidence names: `REDG` and `REDUX.SUM` in `REDG 32/64, aggregated by the compiler: REDUX.SUM 1/1`.
 pub fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
-    // What follows the name is a count: `lock add 16/32`, `NOP 32/64 for WARPSYNC`.
+    // The words after the name are a count: `lock add 16/32`, `NOP 32/64 for WARPSYNC`.
     let is_name = |word: &&str| !word.starts_with(|c: char| c.is_ascii_digit());
     let named = evidence.split(", ").map(|part| part.rsplit(": ").next().unwrap_or(part));
     named.map(|part| part.split_whitespace().take_while(is_name).collect()).collect()
@@ -144,16 +144,16 @@ pub fn instructions(evidence: &str) -> BTreeSet<Vec<&str>> {
 pub struct FamilyChange {
     /// `cpu.atomic`.
     pub family: String,
-    /// How many cases both runs have.
+    /// The number of cases in both runs.
     pub cases: usize,
     /// The median of the ratios; `None` where no case has one.
     pub median_ratio: Option<f64>,
-    /// How many cases became what; each change has a number.
+    /// The number of cases with each change.
     #[serde(flatten)]
     pub changes: BTreeMap<Change, usize>,
 }
 
-/// The cases by their families, in the order of reports.
+/// Groups the cases by family, in the order of reports.
 pub(super) fn by_family<'c, 'a>(cases: &'c [ComparedCase<'a>]) -> Vec<(String, Vec<&'c ComparedCase<'a>>)> {
     let with_key = |case: &'c ComparedCase<'a>| {
         let (domain, family) = case.a.case.domain_and_family();
@@ -163,7 +163,7 @@ pub(super) fn by_family<'c, 'a>(cases: &'c [ComparedCase<'a>]) -> Vec<(String, V
     families.map(|((_, domain, family), cases)| (format!("{domain}.{family}"), cases)).collect()
 }
 
-/// What became of the cases of each family, in the order of reports.
+/// The changes of each family, in the order of reports.
 pub(super) fn families(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
     let summary = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
         let ratios: Vec<f64> = cases.iter().filter_map(|case| case.ratio).collect();
@@ -173,7 +173,7 @@ pub(super) fn families(cases: &[ComparedCase<'_>]) -> Vec<FamilyChange> {
     by_family(cases).into_iter().map(summary).collect()
 }
 
-/// How many of these cases became what; each change has a number.
+/// The number of these cases with each change.
 pub(super) fn counts(cases: &[&ComparedCase<'_>]) -> BTreeMap<Change, usize> {
     let count = |change: Change| cases.iter().filter(|case| case.change == change).count();
     Change::ALL.iter().map(|change| (*change, count(*change))).collect()

@@ -1,4 +1,4 @@
-//! What differs between the machines of two runs and between their states.
+//! The differences between the machines of two runs and between their states.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::naming::generation::generation;
 /// One property that two runs do not share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What it is: `GPU`, `NVIDIA driver`.
+    /// The name of the property: `GPU`, `NVIDIA driver`.
     pub what: String,
     /// Its value in A.
     pub a: String,
@@ -21,7 +21,7 @@ pub struct Difference {
     pub b: String,
 }
 
-/// Measured clocks that are closer than this are the same.
+/// Measured clocks that differ by less than this are the same.
 const SAME_CLOCK: f64 = 0.01;
 
 /// The differences, hardware first. A property that one of the files is too old to record is left out.
@@ -33,13 +33,13 @@ pub fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     differences
 }
 
-/// All variables that decide the cost of library calls in one text; `None` where the run does not say.
+/// All variables that affect the cost of library calls, in one text; `None` if the run does not record them.
 pub fn variables_in_words(run: &Run) -> Option<Property> {
     let all = run.environment.variables.as_ref()?.iter().map(|(name, value)| format!("{name}={value}"));
     property("variables of libraries", Some(or_none(&all.collect::<Vec<_>>().join(" "))))
 }
 
-/// The variables that decide the cost of library calls and have other values, or are set in one run alone.
+/// The variables that affect the cost of library calls and have different values, or are set in only one run.
 fn variables(a: &Environment, b: &Environment) -> Vec<Difference> {
     let Some((a, b)) = a.variables.as_ref().zip(b.variables.as_ref()) else { return Vec::new() };
     let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -48,7 +48,7 @@ fn variables(a: &Environment, b: &Environment) -> Vec<Difference> {
     both.filter(|difference| difference.a != difference.b).collect()
 }
 
-/// What both record, and differently.
+/// The properties that both runs record with different values.
 fn changed(a: impl IntoIterator<Item = Property>, b: &BTreeMap<String, String>) -> Vec<Difference> {
     let difference = |(what, a): Property| {
         let b = b.get(&what).filter(|b| **b != a)?.clone();
@@ -57,16 +57,16 @@ fn changed(a: impl IntoIterator<Item = Property>, b: &BTreeMap<String, String>) 
     a.into_iter().filter_map(difference).collect()
 }
 
-/// What a property is called, and what it is.
+/// The name of a property, and its value.
 pub type Property = (String, String);
 
-/// What the machine and the environment of a run are; what is unknown is left out.
+/// The properties of a run's machine and environment; unknown ones are left out.
 pub fn properties(run: &Run) -> Vec<Property> {
     let states = run.environment.gpus.iter().flat_map(gpu_state);
     hardware(&run.machine).into_iter().chain(software(run)).chain(settings(run)).chain(states).flatten().collect()
 }
 
-/// A property by its name; none where its value is unknown.
+/// A property with its name; `None` if its value is unknown.
 fn property<T: ToString>(what: &str, value: Option<T>) -> Option<Property> {
     Some((what.to_owned(), value?.to_string()))
 }
@@ -109,7 +109,7 @@ fn hardware(machine: &Machine) -> Vec<Option<Property>> {
     ]
 }
 
-/// One value where all are the same, otherwise all of them; `None` for an empty list.
+/// One value if all are equal, otherwise all of them; `None` for an empty list.
 fn list(values: impl Iterator<Item = impl ToString>) -> Option<String> {
     let values: Vec<String> = values.map(|value| value.to_string()).collect();
     let first = values.first()?;
@@ -128,7 +128,7 @@ fn on_off(value: bool) -> &'static str {
     if value { "on" } else { "off" }
 }
 
-/// The OpenMP runtimes with their versions; `None` where there is none.
+/// The OpenMP runtimes with their versions; `None` if there are none.
 pub(crate) fn openmp_in_words(environment: &Environment) -> Option<String> {
     list(environment.openmp.iter().map(|library| {
         format!("{} {}", library.name, library.version.as_deref().or(library.hash.as_deref()).unwrap_or("?"))

@@ -1,4 +1,4 @@
-//! What becomes of the cost of a case.
+//! Decides how the cost of each case changed.
 //!
 //! For each case two hypotheses are tested: that the cost changes by no more than the threshold, and that it changes by at
 //! least as much. Rejecting the first makes a case slower or faster, rejecting the second makes it the same. Each set of
@@ -15,20 +15,20 @@ use super::ratio::UncertainCost;
 /// A case before its verdict, which depends on all cases.
 pub(super) struct Draft<'a> {
     pub(super) case: ComparedCase<'a>,
-    /// `None` where the two rows cannot be compared.
+    /// The tests; `None` if the two rows cannot be compared.
     tests: Option<Tests>,
 }
 
 /// The p-values of a case.
 #[derive(Debug, Clone, Copy)]
 struct Tests {
-    /// Of "changes by no more than the threshold".
+    /// The p-value of "changes by no more than the threshold".
     different: f64,
-    /// What it is if that is rejected.
+    /// The change if that hypothesis is rejected.
     if_different: Change,
-    /// Of "changes by at least the threshold".
+    /// The p-value of "changes by at least the threshold".
     same: f64,
-    /// Whether one run each cannot make the case the same, however long they take.
+    /// Whether runs differ so much that one run each cannot show that the case is the same, however long they take.
     runs_differ_more: bool,
     /// The costs in A and in B.
     costs: [UncertainCost; 2],
@@ -66,7 +66,7 @@ impl<'a> Draft<'a> {
         };
         let limit = 1.0 + threshold;
         let (slower, faster) = (ratio::p_at_most(&of_b, limit, &of_a), ratio::p_at_most(&of_a, limit, &of_b));
-        // "At least the threshold" consists of "at least so much above" and "at least so much below".
+        // "At least the threshold" consists of "at least that much above" and "at least that much below".
         let same = ratio::p_at_most(&of_a, 1.0 / limit, &of_b).max(ratio::p_at_most(&of_b, 1.0 / limit, &of_a));
         let different = (2.0 * slower.min(faster)).min(1.0);
         let of_runs = Level::P95.z * of_a.run_deviation().hypot(of_b.run_deviation());
@@ -87,19 +87,19 @@ impl<'a> Draft<'a> {
         Self { case, tests: Some(tests) }
     }
 
-    /// Whether the case is undecided, and one run each cannot decide that it is the same.
+    /// Whether the case is undecided and one run each cannot show that it is the same.
     pub(super) fn needs_repeats(&self) -> bool {
         self.case.change == Change::Undecided && self.tests.is_some_and(|tests| tests.runs_differ_more)
     }
 }
 
-/// Gives each case that can be compared its verdict.
+/// Gives each comparable case its verdict.
 pub(super) fn judge(drafts: &mut [Draft<'_>], threshold: f64) {
     let tested: Vec<(&mut ComparedCase<'_>, Tests)> =
         drafts.iter_mut().filter_map(|draft| Some((&mut draft.case, draft.tests?))).collect();
     let of = |p: fn(&Tests) -> f64| rejected(&tested.iter().map(|(_, tests)| p(tests)).collect::<Vec<_>>());
     let different = of(|tests| tests.different);
-    // As if one case more were different.
+    // Count as if one more case were different.
     let count = 1 + different.iter().filter(|different| **different).count();
     let level = FALSE_DISCOVERIES * count as f64 / different.len() as f64;
     let same = of(|tests| tests.same);
@@ -116,7 +116,7 @@ pub(super) fn judge(drafts: &mut [Draft<'_>], threshold: f64) {
     }
 }
 
-/// The ratio of what equal work costs in both, and its ends; `None` where it is the ratio of the means.
+/// The ratio of the costs of equal work, and its ends; `None` if it is the ratio of the means.
 fn equal_work(a: (&Row, f64), b: (&Row, f64)) -> Option<(f64, [Option<f64>; 2])> {
     let rows = [a, b].map(|(row, blocks)| (row.of_equal_work(), row, blocks));
     rows.iter().any(|(equal, ..)| equal.is_some()).then_some(())?;
@@ -126,14 +126,14 @@ fn equal_work(a: (&Row, f64), b: (&Row, f64)) -> Option<(f64, [Option<f64>; 2])>
     Some((of_b.ns / of_a.ns, ends))
 }
 
-/// The measurement blocks of a row. Where the run does not say: as many as its pairs make.
+/// The number of measurement blocks of a row; if the run does not record it, as many as its pairs make.
 pub(crate) fn measurement_blocks(row: &Row, details: Option<&Vec<Detail>>) -> f64 {
     let is_count = |detail: &&Detail| detail.name == Detail::MEASUREMENT_BLOCKS;
     let said = details.and_then(|details| details.iter().find(is_count)).map(|detail| detail.value);
     said.unwrap_or_else(|| row.pairs.unwrap_or(0).div_ceil(pairs_of_a_block(&row.case)) as f64)
 }
 
-/// The share of wrong ones among the rejections, on average over comparisons.
+/// The share of wrong rejections, on average over comparisons.
 const FALSE_DISCOVERIES: f64 = 0.05;
 
 /// For each p-value, whether its hypothesis is rejected (Benjamini and Hochberg, *Controlling the false discovery rate*,
@@ -147,10 +147,10 @@ pub fn rejected(p_values: &[f64]) -> Vec<bool> {
     p_values.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 
-/// The share of errors to allow in each of the intervals, so that those of the rejected hypotheses together are as often wrong
-/// as the rejections are (Benjamini and Yekutieli, *False discovery rate-adjusted multiple confidence intervals for selected
+/// The error to allow in each interval, so that the intervals of the rejected hypotheses are together as often wrong as the
+/// rejections are (Benjamini and Yekutieli, *False discovery rate-adjusted multiple confidence intervals for selected
 /// parameters*, Journal of the American Statistical Association 100, 2005). A hypothesis is rejected if and only if its
-/// p-value is at most this, unless none is rejected.
+/// p-value is at most this error, unless none is rejected.
 pub fn error_of_intervals(rejected: &[bool]) -> f64 {
     let count = rejected.iter().filter(|rejected| **rejected).count();
     FALSE_DISCOVERIES * count.max(1) as f64 / rejected.len().max(1) as f64

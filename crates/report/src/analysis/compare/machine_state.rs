@@ -1,5 +1,5 @@
-//! The states of the machine in two runs, and what the rows of each class have in common: said first and once, so that a row is
-//! judged by what it has of its own.
+//! The states of the machine in two runs, and what the rows of each class have in common. A comparison states both first and
+//! once, so that each row is judged by its own change.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::analysis::phrases::joined;
 use crate::reading::has_cost_of_case;
 use syncscope_core::sets::sets;
 
-/// Of fewer rows, what they have in common is not told from what each has of its own.
+/// The fewest rows that separate what they have in common from each row's own change.
 pub(super) const FEWEST: usize = 4;
 
 /// What the rows of a class have in common in two runs.
@@ -25,17 +25,17 @@ pub(super) const FEWEST: usize = 4;
 pub struct ClassChange {
     /// The class.
     pub class: Class,
-    /// The rows of both runs that say so.
+    /// The number of rows of both runs behind the change.
     pub cases: usize,
-    /// The cost in B over that in A, in nanoseconds: the median.
+    /// The median ratio of the cost in B to the cost in A, in nanoseconds.
     pub factor: f64,
-    /// The same in cycles, where rows of the class are compared by them: where they vary less than nanoseconds.
+    /// The median ratio in cycles, if rows of the class are compared by cycles because these vary less than nanoseconds.
     pub factor_of_cycles: Option<f64>,
-    /// By how much it differs between runs in one state: half of the 95 % interval of its logarithm.
+    /// How much the factor differs between runs in one state: half of the 95 % interval of its logarithm.
     pub between_runs: f64,
     /// Whether the machine was in another state.
     pub is_another_state: bool,
-    /// Whether it is removed from its rows before they are judged.
+    /// Whether the factor is removed from the rows of the class before they are judged.
     pub is_removed: bool,
 }
 
@@ -44,15 +44,15 @@ pub struct ClassChange {
 pub struct MachineStates {
     /// The classes.
     pub classes: Vec<ClassChange>,
-    /// What distinguishes the states, as it is in A and in B.
+    /// What distinguishes the states, in A and in B.
     pub causes: Vec<[String; 2]>,
 }
 
-/// A row in both runs, and how far each is from other runs.
+/// A row in both runs, each with its variance from run to run.
 type Pair<'a> = (&'a Row, RunToRun, &'a Row, RunToRun);
 
 impl MachineStates {
-    /// From all cases that both runs have. Different machines have no states in common.
+    /// Derives the states from all cases that both runs have. Different machines have no states in common.
     pub(super) fn of(a: &RunData, b: &RunData) -> Self {
         if !a.run.machine.may_be(&b.run.machine) {
             return Self::default();
@@ -70,9 +70,10 @@ impl MachineStates {
         let classes = of_class.into_iter().filter(|(_, pairs)| pairs.len() >= FEWEST);
         let mut classes: Vec<ClassChange> =
             classes.filter_map(|(class, pairs)| change(class, &pairs, is_one_program)).collect();
-        // Threads at other places, or another speed of what connects them: hand-offs show it, whatever the median of all rows is.
+        // Threads at other places, or another speed of the interconnect: hand-offs show either, whatever the median of all
+        // rows is.
         let lines = classes.iter().find(|change| change.class == Class::Lines).copied();
-        // That of all cases; where a run has none, that of the case of the fingerprint.
+        // The clock of all cases or, if a run has none, of the fingerprint's case.
         let of_run = |data: &RunData| data.run.shared.iter().find_map(|shared| shared.clock_hz);
         let clocks_hz = of_run(a).zip(of_run(b)).map(<[f64; 2]>::from).or_else(|| in_a.clocks_hz(&in_b));
         let clocks = clocks_hz.map_or(0.0, |[a, b]| (b / a).ln());
@@ -87,7 +88,7 @@ impl MachineStates {
         Self { classes, causes }
     }
 
-    /// Those of the classes that these cases belong to.
+    /// Keeps only the classes that these cases belong to.
     pub(super) fn of_cases(mut self, rows: &[(&Row, &Row)], catalogue: &Catalogue) -> Self {
         let by_facts = |row: &Row| Some(catalogue.facts(&row.case.primitive)?.class_of(&row.case));
         let measured = |row: &Row| Some(row.run_to_run?.class);
@@ -100,19 +101,19 @@ impl MachineStates {
         self
     }
 
-    /// Whether enough cases of a class are known to tell the machine from each of them.
+    /// Whether enough cases of a class are known to separate the machine's change from each case's own.
     pub(super) fn tell_of(&self, class: Class) -> bool {
         self.classes.iter().any(|change| change.class == class)
     }
 
     fn class_of(&self, a: &Row, b: &Row) -> Option<&ClassChange> {
-        // One of them may have been measured in too few processes for a figure of its own.
+        // Either row may have been measured in too few processes for a class of its own.
         let mut of_rows = [a, b].into_iter().filter_map(|row| Some(row.run_to_run?.class));
         let class = of_rows.next()?;
         self.classes.iter().find(|change| change.class == class && of_rows.all(|other| other == class))
     }
 
-    /// Whether the rows of a class are of two states of the machine, those that too few processes measured, too.
+    /// Whether the rows of a class are from two states of the machine, including rows that too few processes measured.
     pub(super) fn differ_for(&self, class: Option<Class>) -> bool {
         self.classes.iter().any(|change| Some(change.class) == class && change.is_another_state)
     }
@@ -122,8 +123,8 @@ impl MachineStates {
         self.classes.iter().any(|change| change.is_another_state)
     }
 
-    /// The costs of a row in both runs without what its class has in common, and that factor; `None` where nothing is known of
-    /// it.
+    /// The costs of a row in both runs without the factor that its class has in common, and that factor; `None` if the class
+    /// is unknown.
     pub(super) fn costs(&self, a: &Row, b: &Row) -> Option<(UncertainCost, UncertainCost, f64)> {
         let change = self.class_of(a, b).filter(|_| has_cost_of_case(a) && has_cost_of_case(b))?;
         let (of_a, of_b) = (a.run_to_run?, b.run_to_run?);
@@ -141,7 +142,7 @@ impl MachineStates {
         Some((of_a, of_b, ns_b / ns_a / (cost_b / factor / cost_a)))
     }
 
-    /// What is to be said first; nothing where it is not known.
+    /// What a comparison must say first; empty if nothing is known.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let others = self.classes.iter().filter(|change| change.is_another_state);
         let mut all = match joined(others.map(|change| Some(change.class.in_words().to_owned())), ", ") {
@@ -191,7 +192,8 @@ fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<Clas
     let (_, of_a, _, of_b) = pairs.first()?;
     let parts = |one: &RunToRun| if of_cycles.is_some() { one.cycles.unwrap_or(one.ns) } else { one.ns };
     let between_runs = between(parts(of_a), parts(of_b));
-    // What changes in nanoseconds alone is the clock of the cores, what changes in cycles alone what does not follow it.
+    // A change in nanoseconds only is the clock of the cores; a change in cycles only belongs to something that does not
+    // follow that clock.
     let in_both = match all_cycles {
         Some(cycles) if follow_the_clock => cycles.abs(),
         Some(cycles) => cycles.abs().min(of_ns.abs()),
@@ -205,13 +207,13 @@ fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<Clas
         factor_of_cycles: of_cycles.map(f64::exp),
         between_runs,
         is_another_state: is_certain && is_one_program,
-        // A change that the machine does not explain may be the program's, and is judged; so is one in cycles of what follows the
-        // clock.
+        // A change that the machine does not explain may come from the program, so it is judged. The same holds for a change
+        // in cycles where costs follow the clock.
         is_removed: !(is_certain || follow_the_clock && of_cycles.is_some()),
     })
 }
 
-/// Whether both runs know the costs of most rows better in cycles than in nanoseconds, less what the class has in common.
+/// Whether most rows vary less in cycles than in nanoseconds in both runs, apart from what the class has in common.
 fn vary_less_in_cycles(pairs: &[Pair<'_>]) -> bool {
     let of_both = |(_, a, _, b): &Pair<'_>, parts: fn(&RunToRun) -> Option<Parts>| {
         Some(parts(a)?.own.value + parts(b)?.own.value)
@@ -220,7 +222,7 @@ fn vary_less_in_cycles(pairs: &[Pair<'_>]) -> bool {
     median(&pairs.iter().filter_map(ratio).collect::<Vec<f64>>()).is_some_and(|ratio| ratio < 1.0)
 }
 
-/// Half of the interval of what a class has in common, between these two runs.
+/// Half of the interval of a class's common factor between these two runs.
 fn between(a: Parts, b: Parts) -> f64 {
     let value = f64::midpoint(a.shared.value, b.shared.value);
     half_width(Variance { value, degrees: a.shared.degrees.min(b.shared.degrees).max(1.0) })

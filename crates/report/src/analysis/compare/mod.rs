@@ -1,9 +1,10 @@
-//! Two runs, case by case: what is slower in the second, what is faster, what is the same, and what cannot be decided.
+//! Compares two runs case by case: what is slower in the second, what is faster, what is the same, and what cannot be
+//! decided.
 //!
-//! - `case`: a case of both runs, what may become of it, and the cases of a family together
-//! - `hypotheses`: what becomes of it, by two tests that are corrected for the number of cases
+//! - `case`: a case of both runs, how it may change, and the cases of a family together
+//! - `hypotheses`: the two tests that decide on a change, corrected for the number of cases
 //! - `machine_state`: the states of the machine, and what the rows of a class have in common
-//! - `ratio`: the ratio of two costs and how sure it is
+//! - `ratio`: the ratio of two costs and its uncertainty
 //! - `differences`: what differs between the machines and their states
 //! - `remarks`: what to know about the comparison as a whole
 //! - `summary`: what changed, in a few sentences
@@ -32,11 +33,11 @@ pub(crate) use self::hypotheses::measurement_blocks;
 pub use self::hypotheses::{error_of_intervals, rejected};
 pub use self::machine_state::{ClassChange, MachineStates};
 
-/// The relative change of a cost that counts where the user names no other: the default of `syncscope compare` and
-/// `syncscope fleet`, and what the page says of changes.
+/// The relative change of a cost that counts unless the user names another: the default of `syncscope compare` and
+/// `syncscope fleet`, and the threshold of the page.
 pub const USUAL_THRESHOLD: f64 = 0.05;
 
-/// Two runs side by side.
+/// The comparison of two runs.
 #[derive(Debug, Clone)]
 pub struct Comparison<'a> {
     /// The first run.
@@ -45,8 +46,8 @@ pub struct Comparison<'a> {
     pub b: &'a RunData,
     /// The relative change that counts, such as 0.05.
     pub threshold: f64,
-    /// The cases of both runs: certain changes first, by how much the cost certainly changes; then the others in the order of
-    /// A. Cases that execute other instructions in B come after those that execute the same, in this order, too.
+    /// The cases of both runs: certain changes first, by how much the cost certainly changes, then the others in the order
+    /// of A. Cases that execute other instructions in B follow in the same order.
     pub cases: Vec<ComparedCase<'a>>,
     /// The number of cases that only A has.
     pub only_a: usize,
@@ -56,7 +57,7 @@ pub struct Comparison<'a> {
     pub same_machine: bool,
     /// The states of the machine in both runs.
     pub states: MachineStates,
-    /// What else differs.
+    /// The properties in which the runs differ.
     pub differences: Vec<Difference>,
     /// The families, in the order of reports.
     pub families: Vec<FamilyChange>,
@@ -74,7 +75,7 @@ pub fn compare<'a>(a: &'a RunData, b: &'a RunData, threshold: f64) -> Comparison
     compare_in_turn(a, b, threshold, &BTreeMap::new())
 }
 
-/// Compares the cases that `selects` names. What the machine did between the runs shows in all of their cases.
+/// Compares the cases that `selects` names. The state of the machine is still judged from all cases of both runs.
 pub fn compare_selected<'a>(
     (a, b): (&'a mut RunData, &'a mut RunData),
     threshold: f64,
@@ -87,8 +88,8 @@ pub fn compare_selected<'a>(
     compare_in_state(a, b, threshold, &BTreeMap::new(), states)
 }
 
-/// The same for rows of one run that were measured in turn: of a case of A that has some, `ratios` are those of the cost in B to that
-/// in A, one of each pass.
+/// Compares like [`compare`], with rows of one run that were measured in turn: `ratios` holds, for a case of A, the ratio of
+/// the cost in B to the cost in A in each pass.
 pub fn compare_in_turn<'a>(
     a: &'a RunData,
     b: &'a RunData,
@@ -128,7 +129,7 @@ fn compare_in_state<'a>(
         remarks.extend(remarks::few_of_a_class(&cases, &states).into_iter().filter(|_| are_two_runs));
     }
     let (families, changes) = (case::families(&cases), summary::sentences(&cases, threshold));
-    // What executes other instructions has changed by itself, whatever the machine does.
+    // A case with other instructions has changed by itself, whatever the machine does.
     cases.sort_by(|one, other| {
         let factors = other.certain_factor().total_cmp(&one.certain_factor());
         one.has_other_instructions().cmp(&other.has_other_instructions()).then(factors)
@@ -155,7 +156,7 @@ impl Comparison<'_> {
         case::counts(&self.cases.iter().collect::<Vec<_>>())
     }
 
-    /// How many cases became `change`.
+    /// The number of cases with this change.
     pub fn count(&self, change: Change) -> usize {
         self.counts()[&change]
     }

@@ -1,13 +1,13 @@
-//! The ratio of two costs from two runs, and how sure it is.
+//! The ratio of two costs from two runs, and its uncertainty.
 //!
 //! # What is uncertain
 //!
-//! A row that several processes of its run measured has the variance of its figure (`run/another_run.rs` in core): what it has of
-//! its own, and what it shares with its class. A comparison removes what is shared first where it can, and counts the variance
-//! of its own of each run once.
+//! A row that several processes of its run measured has the variance of its figure (`run/another_run.rs` in core), divided
+//! into its own part and the part it shares with its class. A comparison removes the shared part first where it can, and
+//! counts each run's own variance once.
 //!
-//! Other rows have the half-width w within the run and q, with what is assumed of other runs: q² = w² + 2 s², where s = 1.96 ×
-//! the standard deviation of a run. Each run brings its own w and its own s, and the four are independent:
+//! Other rows have the half-width w within the run, and q including what is assumed about other runs: q² = w² + 2 s², where
+//! s = 1.96 × the standard deviation of a run. Each run brings its own w and its own s, and the four are independent:
 //!
 //! ```text
 //! w_a² + s_a² + w_b² + s_b²  =  (w_a² + q_a²) / 2  +  (w_b² + q_b²) / 2
@@ -18,26 +18,26 @@
 //!
 //! # The interval of the ratio
 //!
-//! It holds the ratios r that the data do not contradict: those for which b - r a is not certainly above or below zero
-//! (Fieller, *Some problems in interval estimation*, Journal of the Royal Statistical Society B 16, 1954). It needs no
-//! logarithm of a cost, so that it also stands for a cost that may be zero; then it has no upper end.
+//! The interval holds the ratios r that the data do not contradict: those for which b - r a is not certainly above or below
+//! zero (Fieller, *Some problems in interval estimation*, Journal of the Royal Statistical Society B 16, 1954). It needs no
+//! logarithm of a cost, so it works for a cost that may be zero; the interval then has no upper end.
 
 use crate::reading::has_cost_of_case;
 use syncscope_core::Row;
 use syncscope_core::run::row::Parts;
 use syncscope_core::stats::{Clustered, Interval, Level, student};
 
-/// The standard deviation of the cost of one code at several places in memory, relative to it: comparisons of an operation with itself
-/// gave ratios of 1.001 to 1.005, certainly above 1 where the noise was less.
+/// The relative standard deviation of one code's cost over its places in memory: comparisons of an operation with itself
+/// gave ratios of 1.001 to 1.005, certainly above 1 where the noise was smaller.
 const PLACE: f64 = 0.004;
 
-/// No ratio of two costs of one case is larger.
+/// The largest ratio of two costs of one case.
 const LARGEST_RATIO: f64 = 1e9;
 
-/// No change of a cost that might be missed is larger.
+/// The largest change of a cost that might be missed.
 const LARGEST_CHANGE: f64 = 1e3;
 
-/// A cost, and how uncertain it is to either side.
+/// A cost, and its uncertainty on either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct UncertainCost {
     pub(crate) ns: f64,
@@ -48,10 +48,10 @@ pub(crate) struct UncertainCost {
 /// Variances in ns².
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Uncertainty {
-    /// Of the measurement; estimated, with so many degrees of freedom.
+    /// The variance of the measurement, estimated with `degrees` degrees of freedom.
     measured: f64,
     degrees: f64,
-    /// Of the run: how far it is from other runs. Taken as known.
+    /// The variance between runs, taken as known.
     run: f64,
 }
 
@@ -85,21 +85,21 @@ impl UncertainCost {
         numbers.into_iter().all(f64::is_finite).then_some(Self { ns, below, above })
     }
 
-    /// A cost whose logarithm has these variances, with or without what its class shares.
-    /// `None` of a cost that has none.
+    /// A cost whose logarithm has these variances, with or without the part that its class shares. `None` for a cost of zero
+    /// or less.
     pub(super) fn of_parts(cost: f64, parts: Parts, with_shared: bool) -> Option<Self> {
         if cost <= 0.0 {
             return None;
         }
         let square = cost.powi(2);
-        // Taken as known, it must make up for the few degrees that it is estimated with.
+        // The shared variance is taken as known, so it must make up for the few degrees of freedom of its estimate.
         let tails = (student::quantile_95(parts.shared.degrees) / Level::P95.z).powi(2);
         let run = if with_shared { tails * parts.shared.value * square } else { 0.0 };
         let all = Uncertainty { measured: parts.own.value * square, degrees: parts.own.degrees, run };
         Self::finite(cost, all, all)
     }
 
-    /// A cost of which this interval says all that is uncertain, from so many measurement blocks.
+    /// A cost whose whole uncertainty is this interval, from this many measurement blocks.
     pub(in crate::analysis) fn of_interval(ns: f64, interval: Interval, blocks: f64) -> Option<Self> {
         let degrees = (blocks - 1.0).max(1.0);
         let error = |end: f64| (end - ns).abs() / student::quantile_95(degrees);
@@ -107,8 +107,9 @@ impl UncertainCost {
         Self::finite(ns, side(interval.low), side(interval.high))
     }
 
-    /// The ratio of two costs that were measured in turn, one ratio for each pass over the cases or each layout of the code, and the cost of one that it stands
-    /// beside. What both passes have in common, such as the state of the machine, cancels out. `None` of too few passes.
+    /// The ratio of two costs that were measured in turn, and the reference cost of 1 to compare it with. `ratios` has one
+    /// ratio for each pass over the cases or each layout of the code. Whatever both have in common in a pass, such as the
+    /// state of the machine, cancels out. `None` if there are too few passes.
     pub(super) fn in_turn(ratios: &[f64]) -> Option<[Self; 2]> {
         let logarithms: Vec<(u32, f64)> = (0..).zip(ratios.iter().map(|ratio| ratio.ln())).collect();
         let found = Clustered::of(&logarithms)?;
@@ -123,7 +124,7 @@ impl UncertainCost {
         Some([Self { ns: 1.0, below: none, above: none }, of_ratio])
     }
 
-    /// Another cost, as uncertain in proportion.
+    /// Another cost with the same relative uncertainty.
     fn moved_to(&self, ns: f64) -> Self {
         let square = (ns / self.ns).powi(2);
         let side = |of: Uncertainty| Uncertainty { measured: square * of.measured, run: square * of.run, ..of };
@@ -136,7 +137,7 @@ impl UncertainCost {
     }
 }
 
-/// The runs that a row joins; `None` for the row of a single run.
+/// The number of runs that a row joins; `None` for the row of a single run.
 fn runs_of_row(row: &Row) -> Option<f64> {
     row.runs.filter(|runs| *runs > 1).map(|runs| runs as f64)
 }
@@ -150,7 +151,7 @@ pub(crate) fn p_at_most(x: &UncertainCost, ratio: f64, y: &UncertainCost) -> f64
     if variance <= 0.0 {
         return if difference > 0.0 { 0.0 } else { 1.0 };
     }
-    // Welch and Satterthwaite; what is known has no share in the denominator.
+    // Welch and Satterthwaite; known variances do not enter the denominator.
     let denominator: f64 = measured.iter().map(|(variance, degrees)| variance.powi(2) / degrees).sum();
     let degrees = if denominator > 0.0 { variance.powi(2) / denominator } else { f64::INFINITY };
     student::upper_tail(difference / variance.sqrt(), degrees)
@@ -176,8 +177,8 @@ pub(in crate::analysis) fn lower_end(x: &UncertainCost, y: &UncertainCost) -> Op
     Some(low)
 }
 
-/// From how many times `y` on a cost as uncertain as `x`, relative to itself, is certainly above `limit` times `y`, at this level.
-/// `None` where no cost is.
+/// The smallest multiple of `y` from which a cost with the relative uncertainty of `x` is certainly above `limit` times `y`,
+/// at this level. `None` if no cost is.
 pub(super) fn least_seen(x: &UncertainCost, limit: f64, y: &UncertainCost, level: f64) -> Option<f64> {
     let is_seen = |factor: f64| p_at_most(&x.moved_to(factor * y.ns), limit, y) <= level;
     let is_cost = x.ns > 0.0 && y.ns > 0.0;
@@ -230,7 +231,7 @@ mod tests {
 
     #[test]
     fn each_run_counts_once() {
-        // Without noise inside the runs: two runs of the same cost differ by 1.96 √2 s in one of twenty comparisons.
+        // Without noise inside the runs, two runs of the same cost differ by 1.96 √2 s in one of twenty comparisons.
         let run = 0.02;
         let factor = 1.0 + Level::P95.z * 2.0_f64.sqrt() * run;
         let p = |ratio: f64| p_at_most(&cost(ratio, 0.0, run), 1.0, &cost(1.0, 0.0, run));
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_both_have_in_common_cancels_out() {
-        // A machine whose state changes the cost by half from pass to pass, and operations that differ by 2 % or not at all.
+        // The machine's state changes the cost by half from pass to pass; the operations differ by 2 % or not at all.
         let mut random = fastrand::Rng::with_seed(7);
         let ratios = |factor: f64, random: &mut fastrand::Rng| -> Vec<f64> {
             (0..100).map(|_| factor * (1.0 + 0.04 * (random.f64() - 0.5))).collect()
@@ -253,9 +254,9 @@ mod tests {
         assert_eq!(UncertainCost::in_turn(&[1.0; 3]), None, "too few");
     }
 
-    /// Runs of `measure` on a machine whose state changes from pass to pass and whose blocks have heavy tails, with a cost that the
-    /// layout changes by up to 17 %. Each library has an effect of its own besides. Different in how many of 100, with equal code
-    /// and with 2 % more.
+    /// Runs of `measure` on a machine whose state changes from pass to pass and whose blocks have heavy tails, with a cost
+    /// that the layout changes by up to 17 %. Each library also has its own effect. Counts how many of 100 are called
+    /// different, with equal code and with 2 % more.
     #[test]
     fn layouts_make_no_difference_and_hide_none() {
         const PASSES: u32 = 480;
@@ -333,7 +334,7 @@ mod tests {
         let seen = |within: f64, run: f64| least_seen(&cost(10.0, within, run), 1.05, &cost(8.0, within, run), 0.025);
         let of = [seen(0.0, 0.0), seen(0.1, 0.0), seen(0.1, 0.02), seen(0.1, 0.1)].map(Option::unwrap);
         assert!((of[0] - 1.05).abs() < 1e-6 && of.is_sorted() && of[3] > 1.3, "{of:?}");
-        // What is called one from there on, and not below.
+        // A change is found from this factor on, and not below it.
         let p = |factor: f64| p_at_most(&cost(10.0, 0.1, 0.02).moved_to(8.0 * factor), 1.05, &cost(8.0, 0.1, 0.02));
         assert!(p(of[2] * 1.001) <= 0.025 && p(of[2] * 0.999) > 0.025);
         assert_eq!(least_seen(&cost(1.0, 3.0, 0.0), 1.05, &cost(1.0, 0.1, 0.0), 0.025), None, "it may be zero");

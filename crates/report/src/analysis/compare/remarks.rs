@@ -10,7 +10,7 @@ use crate::figure::percent;
 use crate::naming::plural;
 use crate::{RunData, figure};
 
-/// What the two runs are.
+/// Remarks on what the two runs are.
 pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
     let are_copies = a.run.started == b.run.started && a.run.seed == b.run.seed && a.rows == b.rows;
     let populations = |data: &RunData| data.rows.iter().any(|row| row.population == Some(Population::Alone));
@@ -21,7 +21,7 @@ pub(super) fn of_runs(a: &RunData, b: &RunData) -> Vec<String> {
     remarks.into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// Where one placement has two names.
+/// Says where one placement has two names.
 pub(super) fn usual_teams(cases: &[ComparedCase<'_>]) -> Option<String> {
     let of = |case: &ComparedCase<'_>| Some((case.a.case.placement.clone()?, case.b.case.placement.clone()?));
     let named: Vec<_> = cases.iter().filter_map(of).filter(|(a, b)| a != b).collect();
@@ -29,7 +29,7 @@ pub(super) fn usual_teams(cases: &[ComparedCase<'_>]) -> Option<String> {
     Some(format!("{} cases have one thread on each core in both runs: `{a}` in A, `{b}` in B", named.len()))
 }
 
-/// How many cases more runs would decide.
+/// Says how many cases more runs would decide.
 pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
     let threshold = percent(threshold);
     let [cases, vary] = if count == 1 { ["case", "varies"] } else { ["cases", "vary"] };
@@ -40,7 +40,7 @@ pub(super) fn repeats(count: usize, threshold: f64) -> Option<String> {
     (count > 0).then_some(text)
 }
 
-/// The classes whose common cases are too few to show the state of the machine, though some of them are called slower or faster.
+/// The classes with too few common cases to show the state of the machine, although some cases are called slower or faster.
 pub(super) fn few_of_a_class(cases: &[ComparedCase<'_>], states: &MachineStates) -> Vec<String> {
     let of_class = sets(cases.iter().filter_map(|case| Some((case.a.run_to_run?.class, case))));
     let remark = |(class, cases): (Class, Vec<&ComparedCase<'_>>)| {
@@ -59,11 +59,11 @@ pub(super) fn few_of_a_class(cases: &[ComparedCase<'_>], states: &MachineStates)
     of_class.into_iter().filter_map(remark).collect()
 }
 
-/// Fewer cases do not show what they have in common.
+/// The fewest cases that show what they have in common.
 const FEWEST_IN_COMMON: usize = 5;
 
-/// The families of which all cases changed by about the same factor. That is more often the state of the machine, such as a
-/// clock outside the cores, than the primitives.
+/// The families whose cases all changed by about the same factor. The cause is more often the state of the machine, such as
+/// a clock outside the cores, than the primitives.
 pub(super) fn common_changes(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<String> {
     let remark = |(family, cases): (String, Vec<&ComparedCase<'_>>)| {
         let logarithms: Vec<f64> = cases.iter().filter_map(|case| Some(case.ratio?.ln())).collect();

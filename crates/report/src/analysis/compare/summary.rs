@@ -1,4 +1,5 @@
-//! What changed, in a few sentences: families and primitives that changed together, largest first, and what could not have been seen.
+//! Says what changed in a few sentences: families and primitives that changed together, largest first, and what could not
+//! have been seen.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +10,20 @@ use syncscope_core::sets::sets;
 use syncscope_core::stats::median;
 use syncscope_core::{Row, Verdict};
 
-/// So many groups are named of each direction; of more, the others are counted.
+/// The most groups to name in each direction; the others are counted.
 const MOST_GROUPS: usize = 5;
 
 /// Cases that changed alike.
 struct Group<'c> {
     name: String,
-    /// The median over those that changed.
+    /// The median ratio of the cases that changed.
     ratio: f64,
     changed: usize,
     of: usize,
     change: &'c Change,
 }
 
-/// What changed, for the head of a comparison.
+/// Says what changed, for the head of a comparison.
 pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<String> {
     let groups = groups(cases);
     let direction = |change: Change| {
@@ -55,7 +56,7 @@ pub(super) fn sentences(cases: &[ComparedCase<'_>], threshold: f64) -> Vec<Strin
         .collect()
 }
 
-/// Families of which several primitives changed, all in one direction; of others, their primitives.
+/// Groups changes by family if several of its primitives changed, all in one direction, and otherwise by primitive.
 fn groups<'c>(cases: &'c [ComparedCase<'_>]) -> Vec<Group<'c>> {
     let is_change = |case: &&&ComparedCase<'_>| matches!(case.change, Change::Slower | Change::Faster);
     let group = |name: &str, of: &[&'c ComparedCase<'_>], change: &'c Change| {
@@ -83,14 +84,15 @@ fn groups<'c>(cases: &'c [ComparedCase<'_>]) -> Vec<Group<'c>> {
     groups
 }
 
-/// `gpu.cluster costs 0.50 times as much (24 of 30 cases)`, after another one `gpu.cluster 0.50 times (24 of 30 cases)`.
+/// `gpu.cluster costs 0.50 times as much (24 of 30 cases)`, or after another group `gpu.cluster 0.50 times (24 of 30
+/// cases)`.
 fn in_words(group: &Group<'_>, is_first: bool) -> String {
     let Group { name, ratio, changed, of, .. } = group;
     let [verb, rest] = if is_first { [" costs", " as much"] } else { [""; 2] };
     format!("{name}{verb} {} times{rest} ({changed} of {})", figure::ratio(*ratio), plural(*of, "case"))
 }
 
-/// What these runs would have seen of what did not change for certain.
+/// The smallest changes that these runs would have seen in the cases without a certain change.
 fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     let is_open = |case: &&ComparedCase<'_>| matches!(case.change, Change::Same | Change::Undecided);
     let mut seen: Vec<f64> =
@@ -115,10 +117,10 @@ fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     Some(format!("in {whose} (same or undecided), these runs would have detected {shown}"))
 }
 
-/// Figures without an interval have ratios, and no verdict.
+/// Summarizes figures without intervals, which have ratios but no verdict.
 fn without_intervals(cases: &[ComparedCase<'_>]) -> Vec<String> {
     let of_family = |(family, of): (String, Vec<&ComparedCase<'_>>)| {
-        // Others that are not comparable have no ratio.
+        // Other cases that are not comparable have no ratio.
         let is_bound = |row: &Row| matches!(row.verdict, Verdict::BelowResolution(_));
         let is_open =
             |case: &ComparedCase<'_>| case.change == Change::NotComparable && !is_bound(case.a) && !is_bound(case.b);

@@ -16,20 +16,20 @@ use super::{Known, Ratio};
 /// Two costs that can be compared.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comparison<'a> {
-    /// What may be the cheaper one.
+    /// The cost that may be the lower one.
     pub(crate) less: Known<'a>,
     pub(crate) more: Known<'a>,
-    /// How many times as much the other one costs.
+    /// The ratio of `more` to `less`.
     pub(crate) ratio: Ratio,
 }
 
 impl Comparison<'_> {
-    /// Whether the one is certainly below the other.
+    /// Whether `less` is certainly below `more`.
     pub(crate) fn is_certain(&self) -> bool {
         self.less.is_below(&self.more)
     }
 
-    /// Whether one of the two certainly costs less, whichever it is.
+    /// Whether one of the two, no matter which, certainly costs less.
     pub(crate) fn differs(&self) -> bool {
         self.is_certain() || self.more.is_below(&self.less)
     }
@@ -40,17 +40,18 @@ impl Comparison<'_> {
 }
 
 impl<'a> Known<'a> {
-    /// This cost against one of the same form and width.
+    /// Compares this cost with one of the same form and width.
     pub(crate) fn against(self, more: Self) -> Option<Comparison<'a>> {
         is_alike(&self.row.case, &more.row.case).then(|| self.across(more))?
     }
 
-    /// The same where it is certainly the cheaper one.
+    /// Compares like [`against`](Self::against); `None` unless this cost is certainly lower.
     pub(crate) fn below(self, more: Self) -> Option<Comparison<'a>> {
         self.against(more).filter(Comparison::is_certain)
     }
 
-    /// This cost against one of the same form, by other threads: the statement is about their number, or about where they are.
+    /// Compares this cost with one of the same form but of other threads, for statements about the number of threads or
+    /// where they are.
     pub(crate) fn across(self, more: Self) -> Option<Comparison<'a>> {
         if form(&self.row.case) != form(&more.row.case) {
             return None;
@@ -59,29 +60,30 @@ impl<'a> Known<'a> {
         Some(Comparison { less, more, ratio: more.over(&less) })
     }
 
-    /// Another cost of the same row, as uncertain as that of the row.
+    /// Replaces the cost by another one of the same row, with the same relative interval.
     pub(crate) fn with_cost(self, ns: f64) -> Self {
         let Interval { low, high } = self.bounds;
         let factor = ns / self.ns;
         Self { ns, bounds: Interval { low: factor * low, high: factor * high }, ..self }
     }
 
-    /// This cost of another thread. `None` where one of both is not above zero: no factor relates their intervals.
+    /// Replaces the cost by another thread's. `None` if either is not above zero, since no factor then relates their
+    /// intervals.
     fn of_thread(self, cost: Option<Nanoseconds>) -> Option<Self> {
         positive(cost).filter(|_| self.ns > 0.0).map(|ns| self.with_cost(ns))
     }
 
-    /// The cost of its slowest thread, where the row has it.
+    /// The cost of the slowest thread, if the row has it.
     pub(crate) fn of_slowest(self) -> Self {
         self.of_thread(self.row.slowest_ns).unwrap_or(self)
     }
 
-    /// Whether it is the cost of another thread than that of its row.
+    /// Whether this is the cost of another thread than the row's own cost.
     pub(crate) fn is_of_another_actor(&self) -> bool {
         self.row.ns.map(Nanoseconds::value) != Some(self.ns)
     }
 
-    /// Of which thread, where that is another one than its row says.
+    /// The actor, if it is not the row's own.
     pub(crate) fn other_actor(&self) -> Option<Actor> {
         let is_median = positive(self.row.median_ns) == Some(self.ns);
         self.is_of_another_actor().then_some(if is_median { Actor::Median } else { Actor::Slowest })
@@ -93,21 +95,21 @@ pub(super) fn is_alike(one: &Case, other: &Case) -> bool {
     form(one) == form(other) && width(one) == width(other)
 }
 
-/// What is executed, and the work around it. A CPU's compiler sums no warp first, so there the form that forbids it is the
-/// default.
+/// What is executed, and the work around it. A CPU's compiler never sums over a warp first, so the form that forbids it is
+/// the default there.
 fn form(case: &Case) -> (Option<Form>, [Option<Work>; 2]) {
     (case.form.filter(|form| *form != Form::NotAggregated), [case.inside, case.outside])
 }
 
-/// Who takes part: the elements of a reduction, which chooses its threads itself; elsewhere threads, blocks and devices.
+/// Who takes part: for a reduction, which chooses its threads itself, its elements; otherwise threads, blocks and devices.
 fn width(case: &Case) -> (Option<u64>, [Option<u32>; 3]) {
     let threads = if case.elements.is_some() { [None; 3] } else { [case.threads, case.blocks, case.devices] };
     (case.elements, threads)
 }
 
-/// The costs of the same kind of thread in each row: its own, or those of the median threads over all samples, where the rows
-/// differ in whose cost they are. A row of one thread agrees
-/// with every other one, as does one that does not say it. `None` where a row lacks that cost.
+/// The costs of the same actor in each row: the rows' own costs or, where the rows differ in whose cost they hold, those of
+/// the median threads over all samples. A row with one thread, or without a recorded actor, agrees with every other. `None`
+/// if a row lacks the cost.
 pub(crate) fn of_one_actor(rows: Vec<Known<'_>>) -> Option<Vec<Known<'_>>> {
     if has_one_actor(&rows) {
         return Some(rows);
@@ -115,12 +117,12 @@ pub(crate) fn of_one_actor(rows: Vec<Known<'_>>) -> Option<Vec<Known<'_>>> {
     rows.into_iter().map(of_median).collect()
 }
 
-/// The cost of its median thread.
+/// The cost of the median thread.
 pub(super) fn of_median(known: Known<'_>) -> Option<Known<'_>> {
     known.of_thread(known.row.median_ns)
 }
 
-/// Whether the rows do not differ in whose cost they are.
+/// Whether all rows hold the cost of the same actor.
 pub(super) fn has_one_actor(rows: &[Known<'_>]) -> bool {
     let several = || rows.iter().map(|known| known.row).filter(|row| !row.case.has_one_thread());
     let actors: HashSet<Actor> = several().filter_map(|row| row.actor).collect();
@@ -128,8 +130,8 @@ pub(super) fn has_one_actor(rows: &[Known<'_>]) -> bool {
     actors.len() < 2 && populations.len() < 2
 }
 
-/// Whether the middle one of three neighbouring figures is a dip or a peak: both others are beyond this factor on one side of it. A
-/// figure without an interval that stands out so may be noise.
+/// Whether the middle one of three neighbouring figures is a dip or a peak: both others are beyond this factor on the same
+/// side. Without an interval, a dip or peak may be noise.
 pub(crate) fn stands_out([before, own, after]: [f64; 3]) -> bool {
     const FACTOR: f64 = 1.25;
     (before > FACTOR * own && after > FACTOR * own) || (own > FACTOR * before && own > FACTOR * after)
@@ -147,8 +149,8 @@ mod tests {
     use super::*;
     use crate::analysis::questions::testing::{case, data, on_blocks, row};
 
-    /// 16 threads: one variable costs its slowest thread 350 ns and its median one 300 ns; variables apart cost the median
-    /// undisturbed thread 6 ns, the median of all 6.5 ns.
+    /// 16 threads: one variable costs 350 ns for the slowest thread and 300 ns for the median one; separate variables cost 6
+    /// ns for the median undisturbed thread and 6.5 ns for the median of all.
     fn rows() -> Vec<Row> {
         let of = |ns, actor, population, median| Row {
             actor: Some(actor),

@@ -12,17 +12,17 @@ use crate::analysis::usual::short_name;
 use crate::figure;
 use crate::reading::{self, Reading, State, bounds};
 
-/// By which interval rows are compared.
+/// The interval by which rows are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Basis {
-    /// The one within the run: for rows that are measured in the same way.
+    /// The interval within the run, for rows that were measured in the same way.
     Run,
-    /// The one for another run, the one to quote: for a statement about the machine.
+    /// The interval for another run, which is the one to quote, for statements about the machine.
     Machine,
 }
 
 impl Basis {
-    /// What a sentence says of such intervals; nothing of those within the run.
+    /// The word for these intervals in a sentence; empty for those within the run.
     pub(super) const fn words(self) -> &'static str {
         match self {
             Self::Run => "",
@@ -38,12 +38,12 @@ pub(crate) struct Known<'a> {
     pub(crate) row: &'a Row,
     pub(crate) ns: f64,
     pub(crate) bounds: Interval,
-    /// Which interval that is.
+    /// The interval that the bounds are.
     pub(crate) basis: Basis,
 }
 
 impl<'a> Known<'a> {
-    /// `None` where the row has no cost, or no interval to compare it by.
+    /// Reads a row; `None` if it has no cost, or no interval to compare it by.
     pub(crate) fn of(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
         Self::of_row(data.rows.get(index)?, index, basis)
     }
@@ -57,22 +57,23 @@ impl<'a> Known<'a> {
         Some(Self { index, row, ns: row.ns?.value(), bounds, basis })
     }
 
-    /// The same for a row whose cost a sentence writes: `None` where it may not be written, too.
+    /// Reads a row whose cost a sentence writes; also `None` if the cost may not be written.
     pub(crate) fn written(data: &'a RunData, index: usize, basis: Basis) -> Option<Self> {
         Self::of(data, index, basis).filter(Self::is_written)
     }
 
-    /// Whether its cost may be written, as a number or as its interval, see [`reading::is_written`]. Any other can still be compared.
+    /// Whether the cost may be written as a number or as its interval, see [`reading::is_written`]. Other costs can still be
+    /// compared.
     pub(crate) fn is_written(&self) -> bool {
         reading::is_written(self.row)
     }
 
-    /// Whether its cost may be written as a number, see [`reading::has_figure`].
+    /// Whether the cost may be written as a number, see [`reading::has_figure`].
     pub(crate) fn has_figure(&self) -> bool {
         reading::has_figure(self.row)
     }
 
-    /// Its cycles, where they may be written, see [`Reading::cycles`]. A row has none of its other threads.
+    /// The cycles, if they may be written, see [`Reading::cycles`]. A row has no cycles for its other threads.
     pub(crate) fn cycles_figure(&self) -> Option<Cycles> {
         self.row.cycles.filter(|_| Reading::of(self.row).cycles.is_some() && !self.is_of_another_actor())
     }
@@ -84,8 +85,8 @@ impl<'a> Known<'a> {
         self.row.ns_with_allowance().map_or(self.bounds, scaled)
     }
 
-    /// Whether it certainly costs less than the other one, which is alike. Published figures without intervals may differ by chance
-    /// in all that is less than a factor.
+    /// Whether this cost is certainly lower than the other, which is alike. Published figures without intervals may differ
+    /// by chance by less than a factor.
     pub(crate) fn is_below(&self, other: &Self) -> bool {
         const BY_POINTS: f64 = 2.0;
         let ratio = other.over(self);
@@ -95,12 +96,12 @@ impl<'a> Known<'a> {
         ratio.is_above_one() && (ratio.point >= BY_POINTS || !is_point(self) && !is_point(other))
     }
 
-    /// The name of its primitive; the design of a rival is the name of its [`Entrant`].
+    /// The name of the primitive; the design of a rival is the name of its [`Entrant`].
     pub(crate) fn name(&self) -> String {
         short_name(&self.row.case.primitive).to_owned()
     }
 
-    /// Its cost over that of `other`, which is alike.
+    /// This cost over the cost of `other`, which is alike.
     pub(crate) fn over(&self, other: &Self) -> Ratio {
         match self.ratio_within_run(other) {
             Some(Interval { low, high }) => Ratio { point: self.ns / other.ns, low: Some(low), high: Some(high) },
@@ -108,13 +109,13 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Whether the interval of their ratio says which costs less, and not those of the costs.
+    /// Whether the interval of the ratio decides which costs less, rather than the intervals of the costs.
     pub(super) fn is_ordered_by_ratio(&self, other: &Self) -> bool {
         self.ratio_within_run(other).is_some()
     }
 
-    /// The interval of the ratio itself, where each process of the run measured both: it says more than the intervals of the
-    /// costs, which hold what slowed both alike.
+    /// The interval of the ratio itself, if each process of the run measured both. It says more than the intervals of the
+    /// costs, which include whatever slowed both alike.
     fn ratio_within_run(&self, other: &Self) -> Option<Interval> {
         let is_of_run = |known: &Self| known.basis == Basis::Run && !known.is_of_another_actor();
         if is_of_run(self) && is_of_run(other) { rivals::ratio(self.row, other.row) } else { None }
@@ -122,10 +123,10 @@ impl<'a> Known<'a> {
 }
 
 impl fmt::Display for Known<'_> {
-    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and a range or `no number` where it has no figure.
+    /// `1.20 µs`, `~1.20 µs` where the row is noisy, and a range or `no figure` where it has no figure.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Interval { low, high } = self.quoted();
-        // What decides is what is written: a figure whose interval for another run is wide is that interval.
+        // The text shows what decides: if the interval for another run is wide, it is written instead of the figure.
         let is_wide = self.basis == Basis::Machine && low > 0.0 && high - low > 2.0 * ROUGH_UP_TO * self.ns;
         match State::of(self.row) {
             state if is_wide && state.has_figure() => out.write_str(&figure::between(low, high)),
@@ -138,11 +139,11 @@ impl fmt::Display for Known<'_> {
     }
 }
 
-/// One cost over another one of the same run, with its interval.
+/// One cost over another of the same run, with its interval.
 ///
-/// Its ends are the least of the one over the most of the other, and the most over the least. So the interval lies above 1
-/// exactly where the intervals of the costs do not touch, which is what makes a comparison certain. Two independent intervals
-/// of 95 % make one of at least 95 %.
+/// The interval runs from the least of the one over the most of the other to the most over the least. It therefore lies
+/// above 1 exactly if the intervals of the costs do not touch, which is what makes a comparison certain. Two independent 95
+/// % intervals make one of at least 95 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     pub(crate) point: f64,
@@ -151,7 +152,7 @@ pub struct Ratio {
     pub(crate) high: Option<f64>,
 }
 
-/// A ratio is written as a figure if its interval is within this factor; of a wider one, the certain part is written.
+/// A ratio is written as a figure if its interval is within this factor; of a wider one, only the certain part is written.
 const NARROW: f64 = 1.5;
 
 impl Ratio {
@@ -176,7 +177,7 @@ impl fmt::Display for Ratio {
             ..9.95 => format!("{value:.1}"),
             _ => figure::grouped(format!("{value:.0}")),
         };
-        // Rounded down: it must stay certain.
+        // Round down, so that the statement stays certain.
         let floor = |value: f64, parts: f64| (value * parts).floor() / parts;
         let low = self.low.unwrap_or_default();
         match self.high {
@@ -214,7 +215,7 @@ mod tests {
         Known::of_row(row, 0, basis).unwrap()
     }
 
-    /// What slowed both alike in a process makes their costs less certain, and not their ratio.
+    /// Whatever slows both alike in a process makes their costs less certain, but not their ratio.
     #[test]
     fn costs_of_the_same_processes_have_the_interval_of_their_ratio() {
         let (less, more) = (in_processes("cpu.lock.mcs", 100.0), in_processes("cpu.lock.ttas", 130.0));
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!(written(&of(60.0, 160.0), Basis::Machine), "60 to 160 ns");
         assert_eq!(written(&of(60.0, 160.0), Basis::Run), "100 ns", "the interval within the run is narrow");
         assert_eq!(written(&of(0.0, 160.0), Basis::Machine), "100 ns", "zero is no end of a range");
-        // Of another thread, whose interval has the same factor.
+        // The cost of another thread, whose interval has the same relative width.
         let of_other = |row: Row| known(&row, Basis::Run).with_cost(10.0).to_string();
         let noisy = |row: Row| Row { verdict: Verdict::Noisy("wide".into()), ns_within: None, ..row };
         assert_eq!(of_other(of(60.0, 160.0)), "10.0 ns");

@@ -11,7 +11,7 @@ use crate::reading::interval_within_run;
 
 const GPU_ADD: &str = "gpu.atomic.add";
 const CAS_PASS: &str = "gpu.atomic.cas_pass";
-/// The throughput "drops": costs of shuffles repeat to a thousandth, and a step is at least this factor.
+/// The throughput "drops": a step of at least this factor. Costs of shuffles repeat to a thousandth.
 const DROP: f64 = 1.1;
 /// The strides of the figures.
 const NEAR: Layout = Layout::Private { stride: 1 };
@@ -145,7 +145,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         "With one block, additions to private elements follow the same trend at every stride",
         needs "atomic additions to private elements at the strides 1 and 32 by one block of 64 and of 1,024 threads" =>
         |data| {
-        // From two warps on: within one, the elements of stride 1 share cache lines and those of stride 32 do not.
+        // Start at two warps: within one warp, the elements of stride 1 share cache lines and those of stride 32 do not.
         let [near, far] = [NEAR, FAR].map(|layout| atomics(data, GPU_ADD, Dtype::I32, layout));
         Some(grows_alike(
             ("the cost at stride 1", &at(&near, (1, 1024))?, &at(&near, (1, 2 * WARP))?),
@@ -254,14 +254,14 @@ pub(super) fn converged(data: &RunData) -> Vec<Known<'_>> {
     blocks(data, "gpu.warp.syncwarp", |case| case.in_group("converged"))
 }
 
-/// `__syncthreads()` of one block of so many threads.
+/// `__syncthreads()` of one block with this many threads.
 pub(super) fn one_block(data: &RunData, threads: impl RangeBounds<u32>) -> Vec<Known<'_>> {
     let fits = |case: &Case| case.threads.is_some_and(|count| threads.contains(&count));
     of_blocks(&blocks(data, SYNCTHREADS, fits), 1)
 }
 
-/// Shuffles that depend on each other, as in the paper's programs: their distance is in a register. The default form of most kinds
-/// has it there, too.
+/// Shuffles that depend on each other, with their distance in a register, as in the paper's programs. The default form of
+/// most kinds has it there, too.
 fn shuffles<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let all = rows(data, primitive, |case| {
         matches!(case.form, None | Some(Form::Opaque))
@@ -278,7 +278,7 @@ fn votes<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     blocks(data, primitive, |case| !matches!(case.mode, Some(Mode::Throughput)))
 }
 
-/// The size at which the cost of a block first exceeds that of one warp by [`DROP`].
+/// The size at which the cost of a block first exceeds the cost of one warp by [`DROP`].
 fn first_drop<'a>(rows: &[Known<'a>]) -> Option<Result<Known<'a>, ()>> {
     let base = rows.iter().find(|row| row.row.case.threads == Some(WARP))?;
     let larger = rows.iter().filter(|row| row.row.case.threads > Some(WARP));
@@ -316,7 +316,7 @@ fn shuffle_wide(data: &RunData) -> Option<Outcome> {
     all([[Dtype::I32, Dtype::U64], [Dtype::F32, Dtype::F64]].into_iter().filter_map(part))
 }
 
-/// Operations on one variable by so many blocks of at most so many threads.
+/// Operations on one variable by this many blocks of at most this many threads.
 fn up_to<'a>(data: &'a RunData, primitive: &str, blocks: u32, threads: u32) -> Vec<Known<'a>> {
     let mut rows = of_blocks(&atomics(data, primitive, Dtype::I32, ONE), blocks);
     rows.retain(|row| row.row.case.threads <= Some(threads));
@@ -333,14 +333,14 @@ fn primitives<'a>(data: &'a RunData, one: &str, other: &str) -> Vec<Pair<'a>> {
     pairs(&atomics(data, one, Dtype::I32, ONE), &atomics(data, other, Dtype::I32, ONE))
 }
 
-/// Whether a case is an i32 one among ordinary accesses.
+/// Whether a case is of type i32, among ordinary accesses.
 fn is_usual(case: &Case) -> bool {
     case.dtype == Some(Dtype::I32) && case.form.is_none() && !matches!(case.mode, Some(Mode::Latency))
 }
 
 const BLOCK_FENCE: &str = "gpu.fence.block";
 
-/// The form of the paper, whose fence of a block comes after another one; the default one where a run lacks it.
+/// The paper's form, in which the block fence follows another fence; the default form if the run lacks it.
 fn block_fence_form(data: &RunData) -> Option<Form> {
     let fenced = Some(Form::Fenced);
     fenced.filter(|_| data.rows.iter().any(|row| row.case.form == fenced))
@@ -354,7 +354,7 @@ fn place(case: &Case) -> (Option<Layout>, Option<u32>, Option<u32>) {
     (case.layout, case.blocks, case.threads)
 }
 
-/// The share of cases that lie certainly beyond [`ALIKE`] of their median, for both fences.
+/// The share of cases certainly beyond [`ALIKE`] of their median, for both fences.
 fn system_varies(data: &RunData) -> Option<Outcome> {
     let erratic = |primitive| {
         let rows = fences(data, primitive);
@@ -394,12 +394,12 @@ fn block_fence_hidden(data: &RunData) -> Option<Outcome> {
         }
         let like = device.iter().find(|row| place(&row.row.case) == place(data.case(index)));
         let compared = Known::of(data, index, Basis::Run).zip(like);
-        // A figure at zero or below it, which no interval makes certain, is no visible cost.
+        // A figure of zero or less, which no interval makes certain, is not a visible cost.
         (compared.map_or(Truth::Open, |(fence, device)| Test::AtMost(NEAR_ZERO).of(&fence, device)), index)
     };
     let form = block_fence_form(data);
     let own = data.rows_where(|row| row.case.primitive == BLOCK_FENCE && row.case.form == form && wide(&row.case));
-    // The hidden ones first.
+    // Hidden fences first.
     let mut found: Vec<(Truth, usize)> = own.map(tested).collect();
     found.sort_unstable();
     found.first()?;

@@ -9,8 +9,8 @@ use super::cuda::{converged, one_block};
 use super::judge::GENERALLY;
 use super::prelude::*;
 
-/// "Not so different", "gap": an order of magnitude. The paper calls costs equal in kind that differ by up to 5 times (table 6: 108
-/// cycles for a coalesced group, 22 for a block).
+/// "Not so different", "gap": an order of magnitude. The paper calls costs similar in kind that differ by up to 5 times
+/// (table 6: 108 cycles for a coalesced group, 22 for a block).
 const GAP: f64 = 10.0;
 /// A barrier that has an effect cannot take fewer cycles than two dependent instructions.
 const SUSPICIOUS_CYCLES: f64 = 2.0;
@@ -18,10 +18,11 @@ const SUSPICIOUS_CYCLES: f64 = 2.0;
 const TILES: [&str; 2] = ["gpu.warp.tile", "tile #"];
 /// Groups of threads that are neighbours.
 const NEIGHBOURS: [&str; 2] = ["gpu.warp.coalesced", "coalesced #"];
-/// Warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
+/// The warps and blocks that a multiprocessor holds at once, as the paper gives them for both of its devices.
 const RESIDENT_WARPS: u32 = 64;
 const RESIDENT_BLOCKS: u32 = 32;
-/// The barriers of several devices that kernels can call. The vendor's own, which the paper measured, has been removed from CUDA.
+/// The barriers across devices that kernels can call. The vendor's own, which the paper measured, has been removed from
+/// CUDA.
 const DEVICE_BARRIERS: [&str; 2] = ["gpu.multi.flags", "gpu.multi.counter"];
 
 pub(super) const CLAIMS: &[Claim] = claims! {
@@ -68,7 +69,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         };
         let part = |name, group| Some(two(Test::Within(GAP), (name, &warp(group)?), ("a block,", &block)));
         let divergent = || part("a divergent warp", "divergent");
-        // The paper's warps were on one path; a divergent one is another operation.
+        // The paper's warps were converged; a divergent one is another operation.
         part("a converged warp", "converged").or_else(|| {
             let other = divergent()?;
             let sentence =
@@ -173,7 +174,7 @@ pub(super) const CLAIMS: &[Claim] = claims! {
     };
 };
 
-/// How many sizes lie close to the line of least squares through all of them.
+/// The number of sizes close to the least-squares line through all of them.
 fn block_warps(data: &RunData) -> Option<Outcome> {
     let all = resident(data);
     let points: Vec<(f64, f64)> = all.iter().map(|one| (f64::from(one.warps), one.row.ns)).collect();
@@ -186,7 +187,7 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
     let tally = Tally::of(all.iter().map(tested));
     let apart = |one: &&Resident<'_>| (one.row.ns / at(one)).ln().abs();
     let farthest = all.iter().max_by(|one, other| apart(one).total_cmp(&apart(other)))?;
-    // The line is one of times.
+    // The line fits times, not cycles.
     let (cost, of_line) = (Unit::Time.cost(&farthest.row), figure::time(at(farthest)));
     let worst = format!("; the worst fit is {}, where the line gives {of_line}", Unit::Time.sized(&farthest.row));
     let worst = if cost == of_line { String::new() } else { worst };
@@ -201,7 +202,7 @@ fn block_warps(data: &RunData) -> Option<Outcome> {
     Some(Outcome::of(tally.reaches(GENERALLY), sentence).on(rows))
 }
 
-/// The line of least squares through at least three points: where it begins, and its slope.
+/// The least-squares line through at least three points: its start and its slope.
 fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     let count = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / count;
@@ -211,8 +212,8 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     (points.len() > 2 && slope.is_finite()).then_some((y - slope * x, slope))
 }
 
-/// What the second device costs: the cheapest barrier that orders memory of two devices against that of one grid, then the same
-/// relaxed barrier on two devices and on one.
+/// The cost of the second device: the cheapest barrier of two devices that orders memory against the cheapest of one grid,
+/// then the same relaxed barrier on two devices and on one.
 fn first_gap(data: &RunData) -> Option<Outcome> {
     let count = multiprocessors(data)?;
     let cheapest = |role: Role, devices: u32| {
@@ -239,7 +240,7 @@ fn first_gap(data: &RunData) -> Option<Outcome> {
     all(std::iter::once(best).chain(generally(Test::AtLeast(ALIKE), words, &pairs)))
 }
 
-/// The paper's own figures, the least of them 1.28 times (grid, P100), are all beyond "alike".
+/// The paper's own ratios, of which the smallest is 1.28 (grid, P100), are all beyond "alike".
 fn full_block(rows: &[Known<'_>], blocks: u32) -> Option<Outcome> {
     shapes(Test::AtLeast(ALIKE), "", rows, (blocks, 1024), (blocks, WARP))
 }
@@ -256,7 +257,7 @@ fn in_groups<'a>(data: &'a RunData, [primitive, group]: [&str; 2]) -> Vec<Known<
 fn groups<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let one_warp = |case: &Case| case.blocks == Some(1) && case.threads == Some(WARP);
     let mut rows = blocks(data, primitive, |case| one_warp(case) && fits(case));
-    // What is compiled to nothing counts only where nothing else was measured.
+    // Barriers that compile to nothing count only if nothing else was measured.
     if !rows.iter().all(is_nop) {
         rows.retain(|row| !is_nop(row));
     }
@@ -270,7 +271,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
     let verdict = Truth::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
-    // Why a claim about a NOP cannot be tested names it.
+    // The reason why a claim about a NOP cannot be tested names the NOP already.
     let evidence = least.row.evidence.as_deref().filter(|_| !is_nop(&least));
     let evidence = evidence.map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group_number(NEIGHBOURS[1]).unwrap_or_default();
@@ -284,7 +285,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     Some(Outcome::of(verdict, sentence).on(unique(rows)))
 }
 
-/// A block barrier of blocks that are resident together, with the blocks and the warps of a multiprocessor.
+/// A block barrier of resident blocks, with the blocks and warps per multiprocessor.
 struct Resident<'a> {
     row: Known<'a>,
     blocks: u32,
@@ -301,7 +302,7 @@ fn resident(data: &RunData) -> Vec<Resident<'_>> {
     found.filter(|one| one.blocks <= RESIDENT_BLOCKS && one.warps <= RESIDENT_WARPS).collect()
 }
 
-/// The best rate of warps' block synchronizations in blocks of each size above 64 threads, on full multiprocessors.
+/// The best rate of block barriers per warp, for each block size above 64 threads on full multiprocessors.
 fn saturation(data: &RunData) -> Option<Outcome> {
     let is_full = |one: &Resident<'_>| one.row.row.case.threads > Some(2 * WARP) && one.warps == RESIDENT_WARPS;
     let warps = f64::from(RESIDENT_WARPS);
@@ -322,7 +323,7 @@ fn saturation(data: &RunData) -> Option<Outcome> {
     Some(Outcome::of(verdict, sentence).on(unique(rates.iter().map(|rate| rate.0.index))))
 }
 
-/// Barriers of so many devices that order memory, each launched by itself.
+/// Barriers of this many devices that order memory, each launched by itself.
 fn of_devices<'a>(data: &'a RunData, primitive: &str, devices: u32) -> Vec<Known<'a>> {
     let is_default = |case: &Case| case.form.is_none() && case.group.is_none() && case.order.is_none();
     rows(data, primitive, |case| is_default(case) && case.devices == Some(devices))
@@ -335,13 +336,13 @@ fn together<'a>(data: &'a RunData, primitive: &str) -> Vec<Known<'a>> {
     most.filter(|most| *most > 1).map(|most| of_devices(data, primitive, most)).unwrap_or_default()
 }
 
-/// Whether any barrier of devices is so, by its rows on all of them and the number of multiprocessors.
+/// Tests `part` on every barrier of devices, with its rows on all devices and the number of multiprocessors.
 fn of_each(data: &RunData, part: impl Fn(Vec<Known<'_>>, u32) -> Option<Outcome>) -> Option<Outcome> {
     let count = multiprocessors(data)?;
     all(DEVICE_BARRIERS.into_iter().filter_map(|primitive| part(together(data, primitive), count)))
 }
 
-/// Pairs of barriers of so many devices and of fewer ones, alike in all else.
+/// Pairs of barriers on this many devices and on fewer, alike in everything else.
 fn devices<'a>(data: &'a RunData, more: &[u32], fewer: u32) -> Vec<Pair<'a>> {
     let of = |primitive| {
         let rows: Vec<_> = more.iter().flat_map(|count| of_devices(data, primitive, *count)).collect();

@@ -1,4 +1,4 @@
-//! Comparisons that intervals make certain, and the sentences that say them.
+//! Compares costs where their intervals decide, and writes the sentences.
 
 use syncscope_core::Domain;
 use syncscope_core::sets::unique;
@@ -10,19 +10,19 @@ use crate::figure;
 use crate::naming;
 use crate::reading::{in_range, interval_within_run, lacks_number};
 
-/// "Constant", "identical", "no difference", "similar": costs within this factor. It is the factor within which the report
-/// takes costs for one level elsewhere (core-to-core matrix, end of false sharing).
+/// "Constant", "identical", "no difference", "similar": costs within this factor. Elsewhere the report also takes costs
+/// within it for one level (core-to-core matrix, end of false sharing).
 pub(crate) const ALIKE: f64 = 1.25;
 /// "Largely constant", "fairly constant": [`GENERALLY`] of the costs are within this factor of their median. The papers' charts
 /// with these words vary by up to about this much.
 pub(crate) const LARGELY: f64 = 2.0;
-/// "Much cheaper", "quite slow", "a great gap", "a large degrade": by this factor. Less would not change a choice in a program
-/// that spends half of its time elsewhere.
+/// "Much cheaper", "quite slow", "a great gap", "a large degrade": by this factor. Less would not change the choice in a
+/// program that spends half of its time elsewhere.
 pub(crate) const MUCH: f64 = 2.0;
 /// "In general", "generally", "most": in at least this share of the comparisons.
 pub(crate) const GENERALLY: f64 = 0.75;
 
-/// Of longer series a sentence names the powers of two alone.
+/// The longest series that a sentence names in full; of longer ones it names only the powers of two.
 const MOST_STEPS: usize = 8;
 
 /// Two costs that are compared.
@@ -31,13 +31,13 @@ pub(super) type Pair<'a> = (Known<'a>, Known<'a>);
 /// A statement about two costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::analysis) enum Test {
-    /// The first is at most so many times the second.
+    /// The first is at most this many times the second.
     AtMost(f64),
-    /// The first is at least so many times the second.
+    /// The first is at least this many times the second.
     AtLeast(f64),
     /// The first is below the second.
     Below,
-    /// Neither is above so many times the other.
+    /// Neither is above this many times the other.
     Within(f64),
 }
 
@@ -46,7 +46,7 @@ impl Test {
         self.between([a.bounds.low, a.bounds.high], [b.bounds.low, b.bounds.high])
     }
 
-    /// The same of the ends of two intervals.
+    /// Tests the ends of two intervals.
     pub(super) fn between(self, [al, ah]: [f64; 2], [bl, bh]: [f64; 2]) -> Truth {
         match self {
             Self::AtMost(factor) => Truth::of(ah <= factor * bl, al > factor * bh),
@@ -59,7 +59,7 @@ impl Test {
     }
 }
 
-/// How many of several statements are certain, and of how many the opposite is.
+/// How many of several statements certainly hold, and how many certainly do not.
 pub(super) struct Tally {
     pub(super) yes: usize,
     pub(super) no: usize,
@@ -73,7 +73,7 @@ impl Tally {
         Self { yes: count(Truth::Holds), no: count(Truth::Fails), all: tested.len() }
     }
 
-    /// Whether at least this share of them is true.
+    /// Whether at least this share of the statements is true.
     pub(super) fn reaches(&self, share: f64) -> Truth {
         let needed = share * self.all as f64;
         Truth::of(self.yes as f64 >= needed, ((self.all - self.no) as f64) < needed)
@@ -95,7 +95,7 @@ impl Tally {
         format!("{found}{rest}")
     }
 
-    /// Of how many pairs the words are true, and one that is shown, after words that begin its part.
+    /// Says for how many pairs the words are true, and shows one pair after the words in `begin`.
     fn sentence(&self, words: &str, noun: &str, begin: &str, shown: &str) -> String {
         match self.is_complete() {
             Truth::Holds if self.all == 1 => format!("{words} in the only {noun}: {shown}"),
@@ -109,13 +109,13 @@ impl Tally {
         }
     }
 
-    /// Whether all of them are true.
+    /// Whether all statements are true.
     const fn is_complete(&self) -> Truth {
         Truth::of(self.all > 0 && self.yes == self.all, self.no > 0)
     }
 }
 
-/// What the comparison of these rows gives. Where it is not certain, the doubt says why.
+/// The outcome of comparing these rows. If it is open, `doubt` says why.
 fn outcome(verdict: Truth, mut sentence: String, doubt: &str, rows: impl IntoIterator<Item = usize>) -> Outcome {
     if verdict == Truth::Open {
         sentence.push_str(doubt);
@@ -125,7 +125,7 @@ fn outcome(verdict: Truth, mut sentence: String, doubt: &str, rows: impl IntoIte
 
 const UNDECIDED: &str = "; the intervals are too wide to tell";
 
-/// The rows of the pair that is shown, then those of all.
+/// The rows of the shown pair, then those of all pairs.
 fn rows_of(shown: &Pair<'_>, pairs: &[Pair<'_>]) -> Vec<usize> {
     std::iter::once(shown).chain(pairs).flat_map(|(a, b)| [a.index, b.index]).collect()
 }
@@ -138,7 +138,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// Cycles where all rows are of a GPU and have cycles that are resolved, a time elsewhere.
+    /// Cycles if all rows are of a GPU and have resolved cycles, otherwise time.
     pub(super) fn of<'k, 'd: 'k>(rows: impl IntoIterator<Item = &'k Known<'d>>) -> Self {
         let has_cycles = |known: &Known<'_>| {
             let on_gpu = known.row.case.domain_and_family().0 == Domain::Gpu.as_str();
@@ -156,7 +156,8 @@ impl Unit {
         }
     }
 
-    /// The same with a dash where it is a range, between "from" and "to": `164–354 ns with 16 threads`.
+    /// Writes a cost with its size, and a range with a dash because the cost follows "from" or "to": `164–354 ns with 16
+    /// threads`.
     fn sized_as_end(self, known: &Known<'_>) -> String {
         format!("{} with {}", figure::dashed(&self.cost(known)), naming::size(&known.row.case))
     }
@@ -178,14 +179,14 @@ impl Unit {
         let [of_a, of_b] = naming::sizes([&a.row.case, &b.row.case]);
         let differ = of_a != of_b;
         if self.cost(a) != self.cost(b) {
-            // A size that follows one cost would seem to be of that one alone.
+            // A size after one cost would seem to apply to that one only.
             let shared = if differ { String::new() } else { format!("with {of_b}, ") };
             let [first, second] = [(name_a, a, &of_a), (name_b, b, &of_b)]
                 .map(|(name, known, size)| self.named(name, known, differ.then_some(&**size)));
             return format!("{shared}{first} against {second}");
         }
         let cost = self.cost(a);
-        // Names that a size follows may end with a comma.
+        // A name before a size may end with a comma.
         let bare = |name: &str| name.trim_end_matches(',').to_owned();
         match (name_a, name_b) {
             ("", "") if !differ => format!("both cost {cost} with {of_b}"),
@@ -197,15 +198,15 @@ impl Unit {
     }
 }
 
-/// The upper end of a ratio without a figure says nothing beyond this multiple of the lower one, or beyond this ratio where none is
-/// known: a thread may have been starved.
+/// The upper end of a ratio without a figure says nothing beyond this multiple of the lower end (or beyond this ratio if no
+/// lower end is known): a thread may have been starved.
 const WIDE: f64 = 10.0;
 
 const NO_RATIO: &str = "the ratio is unknown";
 
-/// The larger cost in units of the smaller one: `a factor of 3.55 (3.25 to 4.01)`; without intervals `a factor of 3.55`; where a
-/// cost has no figure `a factor of 2.10 to 9.30`, or only the certain end of more than [`WIDE`]; where the interval is narrower
-/// than the digits, without it.
+/// The larger cost in units of the smaller one: `a factor of 3.55 (3.25 to 4.01)`, or `a factor of 3.55` if there are no
+/// intervals or the interval is narrower than the digits. If a cost has no figure, `a factor of 2.10 to 9.30`, or only the
+/// certain end if the range exceeds [`WIDE`].
 fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     let (more, less) = if a.ns < b.ns { (b, a) } else { (a, b) };
     let ratio = more.over(less);
@@ -229,7 +230,7 @@ fn times(a: &Known<'_>, b: &Known<'_>) -> String {
     }
 }
 
-/// Costs are written as the same where their ratio is this close to 1 and the interval of the ratio is this close.
+/// Costs are written as equal if their ratio is within the first factor of 1 and its interval within the second.
 const SAME: [f64; 2] = [1.02, 1.05];
 
 fn are_same(a: &Known<'_>, b: &Known<'_>) -> bool {
@@ -238,7 +239,7 @@ fn are_same(a: &Known<'_>, b: &Known<'_>) -> bool {
     is_within(SAME[0], ratio.point) && [ratio.low, ratio.high].into_iter().flatten().all(|end| is_within(SAME[1], end))
 }
 
-/// A statement about two costs; the names say what they are.
+/// A statement about two costs, with their names.
 pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&str, &Known<'_>)) -> Outcome {
     let unit = Unit::of([a, b]);
     let (costs, ratio) = (unit.both((name_a, a), (name_b, b)), times(a, b));
@@ -250,12 +251,12 @@ pub(super) fn two(test: Test, (name_a, a): (&str, &Known<'_>), (name_b, b): (&st
     outcome(test.of(a, b), sentence, UNDECIDED, [a.index, b.index])
 }
 
-/// A statement that "in general" holds for pairs of costs: for [`GENERALLY`] of them. `words` say what is true of a pair
-/// that agrees: "is below the other".
+/// A statement that "in general" holds for pairs of costs, which is for [`GENERALLY`] of them. `words` say what is true of a
+/// pair that agrees: "is below the other".
 pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let tally = Tally::of(pairs.iter().map(|(a, b)| test.of(a, b)));
     let verdict = tally.reaches(GENERALLY);
-    // The pair that shows the verdict best: the last one of its kind, which has the most threads.
+    // The pair that shows the verdict best is the last with that verdict, which has the most threads.
     let pair = pairs.iter().rfind(|(a, b)| test.of(a, b) == verdict).or(pairs.last())?;
     let shows = match test.of(&pair.0, &pair.1) {
         Truth::Fails if tally.yes > 0 && tally.no == 1 => "the exception is".to_owned(),
@@ -273,14 +274,15 @@ pub(super) fn generally(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<O
     Some(outcome(verdict, sentence, doubt, rows_of(pair, pairs)))
 }
 
-/// Both of most pairs cost the same within [`ALIKE`].
+/// The two costs of most pairs are the same within [`ALIKE`].
 pub(super) fn alike(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     generally(Test::Within(ALIKE), &format!("{words} cost the same to within a factor of {ALIKE}"), pairs)
 }
 
-/// A recommendation of the first of each pair over the second: it is certainly cheaper by more than [`ALIKE`] in more than half of
-/// them, and certainly more expensive by that in so few that the opposite is [`GENERALLY`] the case. It fails where it is cheaper
-/// nowhere, or more expensive in too many. Cheaper in a few pairs alone leaves it open.
+/// A recommendation of the first of each pair over the second. It holds if the first is certainly cheaper by more than
+/// [`ALIKE`] in more than half of the pairs, and more expensive by that in so few that the opposite is [`GENERALLY`] the
+/// case. It fails if the first is cheaper nowhere, or more expensive in too many pairs. Being cheaper in only a few pairs
+/// leaves it open.
 pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let is_cheaper = |(a, b): &Pair<'_>| Test::AtLeast(ALIKE).of(b, a);
     let is_worse = |(a, b): &Pair<'_>| Test::AtLeast(ALIKE).of(a, b);
@@ -317,7 +319,7 @@ pub(super) fn preferred(words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     Some(outcome(verdict, sentence, "; too few to recommend it", rows_of(pair, pairs)))
 }
 
-/// Two costs, with what distinguishes their rows beside the size before them.
+/// Two costs, each after the names that distinguish its row, besides the size.
 fn with_different_names((a, b): &Pair<'_>) -> String {
     let words = |known: &Known<'_>| -> [Option<String>; 6] {
         let case = &known.row.case;
@@ -338,7 +340,7 @@ fn with_different_names((a, b): &Pair<'_>) -> String {
     Unit::of([a, b]).both((&name(&of_a, &of_b), a), (&name(&of_b, &of_a), b))
 }
 
-/// All costs lie within one factor of each other.
+/// A statement that all costs lie within one factor of each other.
 pub(super) fn flat(factor: f64, rows: &[Known<'_>]) -> Option<Outcome> {
     let highest = rows.iter().max_by(|a, b| a.bounds.low.total_cmp(&b.bounds.low))?;
     let lowest = rows.iter().min_by(|a, b| a.bounds.high.total_cmp(&b.bounds.high))?;
@@ -380,7 +382,7 @@ pub(super) fn largely_flat(rows: &[Known<'_>]) -> Option<Outcome> {
     Some(outcome(tally.reaches(GENERALLY), sentence, "", all))
 }
 
-/// Costs that rise from each size to the next: none certainly falls, and the last is certainly above the first.
+/// A statement that costs rise from each size to the next: none certainly falls, and the last is certainly above the first.
 pub(super) fn rising(rows: &[Known<'_>]) -> Option<Outcome> {
     let [first, _, .., last] = rows else { return None };
     let falls = |(a, b): &(&Known<'_>, &Known<'_>)| Test::Below.of(b, a) == Truth::Holds && b.ns < a.ns;
@@ -409,7 +411,7 @@ pub(super) fn grows_more(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     grown(Truth::of(low_a > high_b, high_a < low_b), a, b)
 }
 
-/// Whether two costs grow by alike factors.
+/// Whether two costs grow by similar factors.
 pub(super) fn grows_alike(a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     grown(Test::Within(ALIKE).between(growth(a), growth(b)), a, b)
 }
@@ -433,7 +435,7 @@ fn grown(certain: Truth, a: Growth<'_, '_>, b: Growth<'_, '_>) -> Outcome {
     outcome(certain, format!("{}; {}", grows(a), grows(b)), UNDECIDED, rows.map(|row| row.index))
 }
 
-/// A statement about all pairs: one that certainly contradicts it is enough.
+/// A statement about all pairs, which one pair refutes if it certainly contradicts it.
 pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outcome> {
     let tally = Tally::of(pairs.iter().map(|(a, b)| test.of(a, b)));
     let apart = |(a, b): &Pair<'_>| (a.ns / b.ns).max(b.ns / a.ns);
@@ -444,7 +446,7 @@ pub(super) fn every(test: Test, words: &str, pairs: &[Pair<'_>]) -> Option<Outco
     Some(outcome(tally.is_complete(), sentence, "", rows_of(worst, pairs)))
 }
 
-/// A claim of several parts, of those that a run has: it holds if all do, and does not if one does not.
+/// A claim of several parts, judged by the parts that a run has: it holds if all do, and fails if one does.
 pub(super) fn all(parts: impl IntoIterator<Item = Outcome>) -> Option<Outcome> {
     let parts: Vec<Outcome> = parts.into_iter().collect();
     let verdict = Tally::of(parts.iter().map(|part| part.verdict)).is_complete();
@@ -526,7 +528,7 @@ mod tests {
         assert_eq!(of(0, 1, 2), "it costs less in neither of the 2 pairs, with 1 undecided; for example, 1 ns");
     }
 
-    /// Within this run a cost without a figure for another run lies somewhere, and the words are those of such a range elsewhere.
+    /// Within a run, even a cost without a figure for another run has a range, and it is written as ranges are elsewhere.
     #[test]
     fn a_range_is_written_as_readings_are() {
         let mut data = data(&Verdict::Noisy("wide".to_owned()));

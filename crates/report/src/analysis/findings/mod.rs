@@ -40,22 +40,22 @@ use crate::reading::interval_within_run;
 /// A published claim that rows decide.
 #[derive(Debug)]
 struct Claim {
-    /// Its name in files: paper, subject, item.
+    /// The claim's name in files: paper, subject, item.
     id: &'static str,
     /// Section, figure, table or number of the recommendation.
     place: &'static str,
     /// What the paper says, quoted or closely paraphrased.
     text: &'static str,
-    /// The rows that decide it.
+    /// The rows that decide the claim.
     needs: &'static str,
-    /// `None` where the run lacks these rows.
+    /// Decides the claim; `None` if the run lacks these rows.
     decide: fn(&RunData) -> Option<Outcome>,
 }
 
 const CLAIMS: [(Paper, &[Claim]); 3] =
     [(Paper::Burtchell, openmp::CLAIMS), (Paper::Burtchell, cuda::CLAIMS), (Paper::Zhang, groups::CLAIMS)];
 
-/// All claims on a run: those that rows decide, and those that experiments of papers decided, in the order of the papers.
+/// All claims on a run, those that rows decide and those that experiments of papers decided, in the order of the papers.
 pub fn findings(data: &RunData, of_experiments: impl IntoIterator<Item = Finding>) -> Vec<Finding> {
     let of = |(paper, claims): (Paper, &'static [Claim])| claims.iter().map(move |claim| evaluate(paper, claim, data));
     let mut all: Vec<Finding> = CLAIMS.into_iter().flat_map(of).collect();
@@ -88,8 +88,8 @@ fn evaluate(paper: Paper, claim: &Claim, data: &RunData) -> Finding {
     Finding { id, paper, place, text, outcome, measured }
 }
 
-/// Published programs whose loops hold no such instruction, by the beginnings of their primitives, and why: nobody stored their
-/// machine code, so their rows have no evidence.
+/// Published programs whose loops lack the instruction they measure, by the start of their primitive's id, and why: nobody
+/// stored their machine code, so their rows have no evidence.
 const WITHOUT_EFFECT: [(&str, &str); 2] = [
     ("gpu.warp.syncwarp", "the published program's converged-warp barrier compiles to nothing"),
     ("gpu.vote.", "the published program repeats the addition of a vote's result, not the vote itself"),
@@ -101,7 +101,7 @@ fn without_effect(data: &RunData, row: &Row) -> Option<&'static str> {
     found.map(|(_, why)| *why)
 }
 
-/// The measured findings of each paper that has some.
+/// The measured findings of each paper; papers without any are left out.
 pub(crate) fn by_paper(findings: &[Finding]) -> impl Iterator<Item = (Paper, Vec<&Finding>)> {
     let of = |paper| findings.iter().filter(move |finding| finding.paper == paper && finding.measured).collect();
     Paper::ALL.iter().map(move |paper| (*paper, of(*paper))).filter(|(_, own): &(_, Vec<&Finding>)| !own.is_empty())

@@ -12,11 +12,11 @@ const BARRIER: &str = "cpu.barrier.openmp";
 const FEW: u32 = 2;
 /// "Beyond about 8 threads" (figure 1).
 const ABOUT: u32 = 8;
-/// A team this large says what is beyond.
+/// A team this large shows what happens beyond that.
 const FAR_BEYOND: u32 = 4 * ABOUT;
-/// Elements so far apart share no cache line of 64 bytes, whatever their type.
+/// Elements this far apart share no cache line of 64 bytes, whatever their type.
 const APART: u32 = 16;
-/// A core begins at least one load in each cycle: an operation of at most one cycle costs what a plain load does.
+/// A core starts at least one load per cycle, so an operation of at most one cycle costs no more than a plain load.
 const LOAD_CYCLES: f64 = 1.0;
 
 pub(super) const CLAIMS: &[Claim] = claims! {
@@ -188,7 +188,8 @@ pub(super) const CLAIMS: &[Claim] = claims! {
         |data| flat(MUCH, &teams(data, "cpu.atomic.read", shared(Dtype::I32)));
 };
 
-/// The cost of the largest team against that of a team of so many threads, or of the next larger one below twice as many.
+/// The cost of the largest team against the cost of a team of `few` threads, or of the next larger team of up to twice as
+/// many.
 fn ends(name: &str, teams: &[Known<'_>], few: u32, test: Test) -> Option<Outcome> {
     let is_few = |row: &&Known<'_>| (Some(few)..=Some(2 * few)).contains(&row.row.case.threads);
     let first = teams.iter().find(is_few)?;
@@ -201,7 +202,7 @@ fn last_pair<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Option<Pair<'a>> {
     by_threads(a, b).pop()
 }
 
-/// Flushes among elements so far apart, as the slowest thread sees them: the others may run with its line to themselves.
+/// Flushes among elements at this stride, as the slowest thread sees them: the others may run with their line to themselves.
 fn flushes(data: &RunData, stride: u32) -> Vec<Known<'_>> {
     teams(data, FLUSH, private(Dtype::I32, stride)).into_iter().map(Known::of_slowest).collect()
 }
@@ -213,7 +214,7 @@ fn critical(data: &RunData) -> Vec<Pair<'_>> {
     by_threads(&sections, &teams(data, CPU_ADD, shared(Dtype::I32)))
 }
 
-/// A kind of operation, as the claim on hyperthreads names it, with its primitive and the variables of its rows.
+/// A kind of operation: its name in the claim on hyperthreads, its primitive, and the variables of its rows.
 type Kind = (&'static str, &'static str, fn(&Case) -> bool);
 
 /// The operations of the paper that several threads execute.
@@ -227,9 +228,10 @@ const KINDS: [Kind; 7] = [
     ("a flush between updates of padded elements", FLUSH, |case| private(Dtype::I32, APART)(case)),
 ];
 
-/// The same CPUs with all their hardware threads and with one thread for each core: each operation costs at most [`MUCH`] as much.
-/// The paper's "not significantly" is read off charts on which the costs of contended operations grow with the threads anyway. Teams
-/// that are placed close fill the hardware threads of a core first, so they say nothing but for all.
+/// The same cores with all their hardware threads and with one thread per core: each operation costs at most [`MUCH`] as
+/// much. The paper's "not significantly" is read off charts on which the costs of contended operations grow with the threads
+/// anyway. Teams that are placed close fill the hardware threads of a core first, so only the team of all hardware threads
+/// counts.
 fn hyperthreads(data: &RunData) -> Option<Outcome> {
     let CpuMachine { cores, hardware_threads: threads, .. } = data.run.machine.cpu;
     if cores == 0 || threads <= cores {
@@ -256,7 +258,7 @@ fn hyperthreads(data: &RunData) -> Option<Outcome> {
     Some(Outcome { sentence: slowed + &outcome.sentence, ..outcome })
 }
 
-/// Of rows of several types, a pair of one.
+/// A pair of rows of one type, from rows of several.
 fn of_one_type<'a>(one: &[Known<'a>], other: &[Known<'a>]) -> Option<Pair<'a>> {
     pairs_by(one, other, |case| case.dtype).first().copied()
 }
@@ -266,14 +268,14 @@ fn between<'a>(data: &'a RunData, primitive: &str, one: Dtype, other: Dtype) -> 
     by_threads(&teams(data, primitive, shared(one)), &teams(data, primitive, shared(other)))
 }
 
-/// Updates of elements so far apart, by the largest team that has both.
+/// Updates of elements at two strides, by the largest team that has both.
 fn at_strides(data: &RunData, dtype: Dtype, one: u32, other: u32) -> Option<Pair<'_>> {
     let of = |stride| teams(data, CPU_ADD, private(dtype, stride));
     last_pair(&of(one), &of(other))
 }
 
-/// Atomic reads cost what a load does, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles. Noisy rows decide with
-/// their intervals, and have no figure.
+/// Atomic reads cost as much as a load, within [`ALIKE`] of [`LOAD_CYCLES`], by their interval in cycles. Noisy rows decide
+/// with their intervals, and have no figure.
 fn read_free(data: &RunData) -> Option<Outcome> {
     let reads = teams(data, "cpu.atomic.read", |case| !matches!(case.mode, Some(Mode::Latency)));
     let known: Vec<_> = reads.iter().filter_map(|row| Some((row, row.row.cycles_interval?))).collect();

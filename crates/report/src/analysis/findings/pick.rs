@@ -1,4 +1,4 @@
-//! The rows that a claim is about.
+//! Picks the rows that a claim is about.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,8 +31,8 @@ pub(super) fn rows<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) 
     rows
 }
 
-/// Leaves out figures without intervals that are a dip or a peak between the next smaller and the next larger team: a ratio would
-/// rest on noise.
+/// Leaves out figures without intervals that are a dip or a peak between the next smaller and the next larger team, because
+/// a ratio would rest on noise.
 fn drop_lone_points(rows: &mut Vec<Known<'_>>) {
     let without = |row: &&Known<'_>| row.row.ns_within.is_none() && row.row.case.is_on_cpus();
     let mut lines: BTreeMap<Case, Vec<(Option<u32>, f64, usize)>> = BTreeMap::new();
@@ -50,8 +50,8 @@ fn drop_lone_points(rows: &mut Vec<Known<'_>>) {
     rows.retain(|row| !lone.contains(&row.index));
 }
 
-/// Teams of two threads and more that fit the CPUs, in one placement: the one with the most sizes. Of several, left to the system
-/// as in the paper, or else the usual one.
+/// Teams of two or more threads that fit the CPUs, in one placement: the one with the most sizes or, among equals, the one
+/// left to the system as in the paper, then the usual one.
 pub(super) fn teams<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     let placements = [&[Placement::None][..], &placements::BY_RANK].concat();
     let placed = placements.iter().map(|placement| teams_in(data, primitive, placement, &fits));
@@ -84,7 +84,7 @@ pub(super) fn shared(dtype: Dtype) -> impl Fn(&Case) -> bool {
     move |case| on_cpu(case, dtype, Layout::Shared)
 }
 
-/// The same, on elements so far apart.
+/// Fits relaxed operations that do not depend on each other, on elements at this stride.
 pub(super) fn private(dtype: Dtype, stride: u32) -> impl Fn(&Case) -> bool {
     move |case| on_cpu(case, dtype, Layout::Private { stride })
 }
@@ -96,7 +96,7 @@ fn on_cpu(case: &Case, dtype: Dtype, layout: Layout) -> bool {
         && (case.primitive == FLUSH || !matches!(case.order, Some(MemoryOrder::SeqCst)))
 }
 
-/// Blocks on one device, the primitive as people write it or with its argument in a register as in the papers' programs.
+/// Blocks on one device, with the primitive in its default form.
 pub(super) fn blocks<'a>(data: &'a RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<Known<'a>> {
     rows(data, primitive, |case| {
         case.form.is_none() && case.devices.unwrap_or(1) == 1 && case.blocks.is_some() && fits(case)
@@ -117,12 +117,12 @@ pub(super) fn atomics<'a>(data: &'a RunData, primitive: &str, dtype: Dtype, layo
 /// One variable for all threads.
 pub(super) const ONE: Layout = Layout::Shared;
 
-/// The row of so many blocks and threads.
+/// The row with this many blocks and threads.
 pub(super) fn at<'a>(rows: &[Known<'a>], (blocks, threads): (u32, u32)) -> Option<Known<'a>> {
     rows.iter().find(|row| row.row.case.blocks == Some(blocks) && row.row.case.threads == Some(threads)).copied()
 }
 
-/// One operation in two shapes, each with its blocks and threads.
+/// Compares one operation in two shapes, each given as blocks and threads.
 pub(super) fn shapes(
     test: Test,
     name: &str,
@@ -133,7 +133,7 @@ pub(super) fn shapes(
     Some(two(test, (name, &at(rows, one)?), ("", &at(rows, other)?)))
 }
 
-/// The rows of so many blocks.
+/// The rows with this many blocks.
 pub(super) fn of_blocks<'a>(rows: &[Known<'a>], blocks: u32) -> Vec<Known<'a>> {
     rows.iter().filter(|row| row.row.case.blocks == Some(blocks)).copied().collect()
 }
@@ -153,7 +153,7 @@ pub(super) fn by_threads<'a>(a: &[Known<'a>], b: &[Known<'a>]) -> Vec<Pair<'a>> 
     pairs_by(a, b, |case| case.threads)
 }
 
-/// Pairs of rows that agree in this, by the costs of the same kind of thread.
+/// Pairs of rows with the same key, by the costs of the same actor.
 pub(super) fn pairs_by<'a, K: PartialEq>(a: &[Known<'a>], b: &[Known<'a>], key: fn(&Case) -> K) -> Vec<Pair<'a>> {
     let pair = |one: &Known<'a>| {
         let other = b.iter().find(|other| key(&other.row.case) == key(&one.row.case))?;

@@ -1,4 +1,4 @@
-//! What the claims of all papers use: rows, comparisons and what they give.
+//! Imports for the claims of all papers: rows, comparisons and their outcomes.
 
 pub(super) use syncscope_core::{Case, Dtype, Layout, Mode};
 

@@ -1,8 +1,8 @@
 //! Selects the one row of a run for a rung of the ladder, such as "what does the best grid barrier cost?".
 //!
-//! A rung says which primitives it is about, by role or by name, and which of their cases fit. Where several cases fit, it
-//! takes the usual one: an `i32` shared by all threads. So the selected case does not depend on the costs, except for the
-//! choices by cost, which the contest decides.
+//! A rung names its primitives, by role or by id, and which of their cases fit. Of several fitting cases it takes the usual
+//! one: an `i32` shared by all threads. The selected case therefore does not depend on the costs, except for the choices by
+//! cost, which the contest decides.
 
 use syncscope_core::{Case, Layout, Mode, Placement, Role, Space, Verdict};
 
@@ -14,24 +14,25 @@ use crate::naming::either;
 use crate::reading::bounds;
 use crate::reading::has_figure;
 
-/// Which of the rows that fit is selected.
+/// Which of the fitting rows a rung selects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
     /// The usual case of this primitive and this size.
     Usual(&'static str, Size),
-    /// The cheapest row of all primitives that can be taken for this, among the usual ones of this size.
+    /// The cheapest row of all primitives with this role, among the usual rows of this size.
     Cheapest(Role, Size),
     /// The row of this primitive with the median cost: one pair of CPUs represents its class.
     MedianCost(&'static str),
-    /// The median row of the pairs of the nearest cores: that share a cache, as far as is known, or whose costs are the least.
+    /// The median row of pairs of the nearest cores: those that share a cache, as far as is known, or whose costs are the
+    /// lowest.
     NearestCores(&'static str),
     /// The cheapest wake-up of a thread that was seen asleep. Without one, the row with the smallest median of single
     /// hand-offs that slept, see [`SLEEP_NS`].
     CheapestSleep,
 }
 
-/// A hand-off to a thread that sleeps needs two system calls and a switch of threads on the other CPU: more than a
-/// microsecond on every known machine (2 to 6 µs in the stored runs). A shorter one found its thread awake.
+/// A hand-off to a sleeping thread needs two system calls and a thread switch on the other CPU: more than a microsecond on
+/// every known machine (2 to 6 µs in the stored runs). A shorter one found its thread awake.
 const SLEEP_NS: f64 = 1000.0;
 
 /// The detail that holds the median of single hand-offs.
@@ -45,22 +46,22 @@ pub(super) enum Fit {
     MoreThan(u32),
     /// Several threads, placed by name, that fit the CPUs.
     Team,
-    /// Whether it is of two CPUs, of which it may be unknown what they share.
+    /// Whether the case is of two CPUs; what they share may be unknown.
     Pair(bool),
     NoGroup,
     Group(&'static str),
-    /// One block of so many threads whose latency is measured.
+    /// One block of this many threads whose latency is measured.
     OneBlock(u32),
     /// One warp that adds to one variable: independent additions, or additions that each wait for the one before.
     OneWarpAdds(Space, Mode),
     /// Independent additions of several blocks to one variable.
     AllAdd,
-    /// Clusters of so many blocks.
+    /// Clusters of this many blocks.
     Cluster(u32),
     /// One block on each multiprocessor.
     Filled,
     Devices(u32),
-    /// Processes on so many machines.
+    /// Processes on this many machines.
     Nodes(u32),
     SeveralNodes,
 }
@@ -101,20 +102,20 @@ const NODES: &str = "nodes #";
 /// One level of synchronization.
 #[derive(Debug)]
 pub struct Rung {
-    /// By which questions, drawings and stored figures name it. Titles are text.
+    /// The id by which questions, drawings and stored figures name the rung; titles are only text.
     pub id: &'static str,
     /// The part of the machine that synchronizes.
     pub level: &'static str,
     /// The operation.
     pub(crate) title: &'static str,
-    /// That it is the best of several designs; empty where there is one.
+    /// Words that say the rung is the best of several designs; empty if there is one.
     pub(super) of: &'static str,
     pub(super) choice: Choice,
     pub(super) fits: &'static [Fit],
 }
 
 impl Rung {
-    /// The operation, and whether it is the best of several designs.
+    /// The title with the operation, and whether it is the best of several designs.
     pub fn full_title(&self) -> String {
         format!("{}{}", self.title, self.of)
     }
@@ -123,12 +124,11 @@ impl Rung {
 /// The row that answers a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selected {
-    /// Its index among the rows of the run.
+    /// The index of the row in the run.
     pub row: usize,
-    /// What a title must add where the choice was made by cost: the names of the cheapest primitives, or that there is
-    /// none.
+    /// What a title must add to a choice by cost: the names of the cheapest primitives, or that none has a figure.
     pub note: Option<String>,
-    /// These names; empty where there is none.
+    /// The names in the note; empty if there are none.
     pub names: Vec<String>,
     /// The cost, where it is not the row's own: the median of single operations.
     pub median_ns: Option<f64>,
@@ -141,7 +141,7 @@ impl Selected {
 }
 
 impl Rung {
-    /// The selected row of a run; `None` where no row fits. Only the default forms of primitives count, and of barriers only
+    /// The selected row of a run; `None` if no row fits. Only the default forms of primitives count and, of barriers, only
     /// those that order memory accesses. A case that does not exist on the machine answers nothing.
     pub fn find(&self, data: &RunData) -> Option<Selected> {
         match self.choice {
@@ -155,7 +155,7 @@ impl Rung {
         }
     }
 
-    /// Whether a case of this run is among those from which it selects.
+    /// Whether the rung selects from cases like this one of the run.
     pub(super) fn is_about(&self, data: &RunData, case: &Case) -> bool {
         let is_meant = match self.choice {
             Choice::Usual(id, _) | Choice::MedianCost(id) | Choice::NearestCores(id) => case.primitive == id,
@@ -176,7 +176,7 @@ impl Rung {
         data.rows_where(|row| !matches!(row.verdict, Verdict::Skipped(_)) && self.is_about(data, &row.case))
     }
 
-    /// The most usual row, then the one of this size. Teams that fit the CPUs come before larger ones.
+    /// The most usual row and, among equals, the one of this size. Teams that fit the CPUs come before larger ones.
     fn usual(&self, data: &RunData, size: Size) -> Option<usize> {
         let machine = MachineSize::of(&data.run.machine);
         let key = |case: &'_ Case| (machine.is_oversubscribed_by(case), unusualness(case), size.rank(case));
@@ -215,8 +215,8 @@ impl Rung {
         Some(Selected { note: Some(note), names, ..Selected::usual(cost.index) })
     }
 
-    /// The hand-off with the smallest median of single ones, among those whose thread slept. The cost of a loop of hand-offs
-    /// is another figure: its threads may be awake.
+    /// The hand-off with the smallest median of single hand-offs, among those whose thread slept. The cost of a loop of
+    /// hand-offs is another figure, because its threads may be awake.
     fn cheapest_sleep(&self, data: &RunData) -> Option<Selected> {
         let slept = self.fitting(data).filter_map(|row| {
             let case = data.case(row);
@@ -228,7 +228,7 @@ impl Rung {
     }
 }
 
-/// The row with the median cost: of those with bounds, or where none has any, as in imported figures, of all.
+/// The row with the median cost, among rows with bounds or, if none has any (as in imported figures), among all.
 fn median(data: &RunData, mut rows: Vec<usize>) -> Option<usize> {
     let has_bounds = rows.iter().any(|index| bounds(&data.rows[*index]).is_some());
     rows.retain(|index| {
@@ -238,5 +238,5 @@ fn median(data: &RunData, mut rows: Vec<usize>) -> Option<usize> {
     data.median(rows)
 }
 
-/// The note of a choice by cost where the cheapest one has no figure.
+/// The note of a choice by cost if the cheapest row has no figure.
 const UNRESOLVED: &str = "best without a figure";

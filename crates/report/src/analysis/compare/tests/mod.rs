@@ -1,4 +1,4 @@
-//! Pairs of runs drawn from the model, where what is true is known, and pairs of rows made by hand.
+//! Tests on pairs of runs drawn from the model, where the truth is known, and on pairs of rows made by hand.
 
 mod processes;
 
@@ -14,9 +14,9 @@ fn data(name: &str, rows: Vec<Row>) -> RunData {
 /// A family in the simulation.
 struct Family {
     name: &'static str,
-    /// What runs differ by: standard deviation, relative.
+    /// The relative standard deviation between runs.
     run: f64,
-    /// The noise of a block, relative.
+    /// The relative noise of a block.
     noise: f64,
     blocks: u32,
     cases: u32,
@@ -32,7 +32,7 @@ const FAMILIES: [Family; 4] = [
 
 struct Machine {
     random: fastrand::Rng,
-    /// Whether all cases of a family are off by the same in a run: the worst case of their dependence.
+    /// Whether all cases of a family deviate by the same factor in a run: the worst case of their dependence.
     moves_together: bool,
 }
 
@@ -57,7 +57,7 @@ impl Machine {
         data(name, rows)
     }
 
-    /// The row as the engine makes it: Student's interval over blocks, widened by what two runs differ by.
+    /// The row as the engine makes it: Student's interval over blocks, widened by the difference between two runs.
     fn row(&mut self, family: &Family, number: u32, true_ns: f64) -> Row {
         let blocks: Vec<f64> = (0..family.blocks).map(|_| true_ns * (1.0 + family.noise * self.normal())).collect();
         let count = f64::from(family.blocks);
@@ -100,7 +100,8 @@ fn two_runs_of_one_machine_are_not_called_different() {
         }
         let share = called as f64 / cases as f64;
         assert!(share <= 0.01, "{share} of the cases, together: {moves_together}, threshold {threshold}");
-        // Where nothing differs, any is a false alarm: with a rate of 5 %, more than 5 of 25 happen once in a thousand times.
+        // Where nothing differs, any difference is a false alarm: at a rate of 5 %, more than 5 of 25 happen once in a
+        // thousand times.
         assert!(pairs_with_any <= 5, "{pairs_with_any} of {PAIRS} pairs, together: {moves_together}");
     }
 }
@@ -231,7 +232,7 @@ fn other_instructions_are_named() {
         remark.starts_with("different instructions: lock add 16/32 in A, lock xadd 16/32 in B; noisy in A"),
         "{remark}"
     );
-    // Of two operations, where words of the evidence are no names of runs.
+    // For two operations: words of the evidence are not names of runs.
     let (a, b) = (data("a", vec![with("call in A::f 1/2")]), data("b", vec![with("lock xadd 16/32")]));
     let of_operations = compare(&a, &b, 0.05).cases[0].remark([" (mine)", " (theirs)"]);
     let expected =

@@ -1,5 +1,6 @@
-//! Pairs of runs that several processes measured each, by laws that the comparison is not told: factors that a class shares in a
-//! process, heavy tails, cases that differ in how much processes differ. What is planted in the second run is known.
+//! Tests on pairs of runs measured by several processes each, by laws that the comparison is not told: factors that a class
+//! shares in a process, heavy tails, and cases that differ in how much processes differ. The changes planted in the second
+//! run are known.
 
 use std::collections::HashMap;
 
@@ -14,13 +15,13 @@ const CLOCK_GHZ: f64 = 3.0;
 /// A machine in one state, and a build of the program.
 #[derive(Clone, Copy)]
 struct Setting {
-    /// Of the cores; nanoseconds follow it, cycles do not.
+    /// The clock of the cores; nanoseconds follow it, cycles do not.
     clock_ghz: f64,
-    /// What hand-offs and locks cost more, and by how much more at most one costs than another.
+    /// The factor by which hand-offs and locks cost more, and the largest further factor between them.
     lines: (f64, f64),
-    /// Cycles of a thread that is alone.
+    /// The factor for the cycles of a single thread.
     cycles: f64,
-    /// What every fourth case costs more, where nothing is shared and where lines move.
+    /// The factor by which every fourth case costs more, where nothing is shared and where lines move.
     planted: (f64, f64),
     binary: &'static str,
 }
@@ -28,7 +29,7 @@ struct Setting {
 const USUAL: Setting =
     Setting { clock_ghz: CLOCK_GHZ, lines: (1.0, 1.0), cycles: 1.0, planted: (1.0, 1.0), binary: "one" };
 
-/// So many cases of each kind.
+/// The number of cases of each kind.
 const CASES: u32 = 40;
 
 fn is_planted(case: &Case) -> bool {
@@ -69,7 +70,7 @@ fn run(name: &str, setting: Setting, seed: u64) -> RunData {
         let is_handoff = case.primitive == "cpu.handoff.cas_pingpong";
         let planted = if is_alone { setting.planted.0 } else { setting.planted.1 };
         let planted = if is_planted(&case) && !is_handoff { planted } else { 1.0 };
-        // Where threads are elsewhere, each lock has its own factor.
+        // Where threads are placed elsewhere, each lock has its own factor.
         let spread = setting.lines.1.powf(f64::from(number as u32 % 7) / 6.0);
         let own = if is_alone { 0.002 } else { 0.004 * 1.05_f64.powf(f64::from(number as u32 % CASES)) };
         let of_process = |process: u32, random: &mut Random| {
@@ -111,7 +112,7 @@ fn run(name: &str, setting: Setting, seed: u64) -> RunData {
     data
 }
 
-/// The share of the cases that became each of these, over so many pairs of runs.
+/// The share of cases with one of these changes, over this many pairs of runs.
 fn shares(pairs: u64, of_b: Setting, threshold: f64, wanted: &[Change], counts: impl Fn(&Case) -> bool) -> f64 {
     let (mut found, mut all) = (0, 0);
     for seed in 0..pairs {
@@ -174,7 +175,8 @@ fn another_state_is_named_and_nothing_is_slower_because_of_it() {
 
 #[test]
 fn what_no_state_explains_is_judged() {
-    // All operations of one thread take a fifth more cycles in another build: its addition is no fingerprint of the machine.
+    // All single-thread operations take a fifth more cycles in another build, so its addition is not a fingerprint of the
+    // machine.
     let of_b = Setting { cycles: 1.2, binary: "another", ..USUAL };
     let slower = shares(10, of_b, 0.05, &[Change::Slower], |case| case.threads == Some(1));
     assert!(slower >= 0.95, "{slower}");
@@ -202,7 +204,7 @@ fn few_cases_do_not_tell_a_change_from_another_state() {
     assert!(!remarks(6).contains(warning), "{}", remarks(6));
 }
 
-/// The verdict of a case does not depend on which others are asked for.
+/// The verdict of a case does not depend on which other cases are selected.
 #[test]
 fn a_selection_of_cases_is_judged_in_the_state_of_the_whole_runs() {
     let is_one = |case: &Case| case.primitive == "cpu.lock.ttas" && case.threads == Some(2);

@@ -168,7 +168,7 @@ fn a_claim_about_what_is_compiled_to_nothing_cannot_be_tested() {
     assert_eq!((rest.verdict, rest.rows.len()), (Truth::Holds, 1), "{}", rest.sentence);
 }
 
-/// A line of times has no point in cycles.
+/// The farthest cost is written in the unit of the fitted line.
 #[test]
 fn the_farthest_cost_and_the_line_have_one_unit() {
     let example = EXAMPLES.iter().find(|example| example.claim == "zhang.block_warps").unwrap();

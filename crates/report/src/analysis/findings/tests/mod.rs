@@ -1,4 +1,4 @@
-//! Every predicate in each of its outcomes, on rows written as short texts.
+//! Tests every predicate in each of its outcomes, on rows written as short texts.
 
 mod cpu;
 mod gpu;
@@ -98,7 +98,7 @@ fn change(case: &mut Case, word: &str) {
 /// A machine of 8 cores with 2 hardware threads each, and devices of 10 multiprocessors.
 fn run(text: &str) -> RunData {
     let mut data = testing::data(rows(text));
-    // Only claims about larger teams see more of it.
+    // Only claims about larger teams get a larger machine.
     let hardware_threads = if text.starts_with("cpu.") && text.contains(" t32") { 32 } else { 16 };
     data.run.machine.cpu = CpuMachine { cores: 8, hardware_threads, ..CpuMachine::default() };
     data.run.machine.gpus = vec![GpuMachine { multiprocessors: 10, ..GpuMachine::default() }];
@@ -181,7 +181,7 @@ fn teams_placed_close_say_nothing_about_hyperthreads() {
     let claim = "burtchell.openmp.hyperthreads";
     assert!(!found(claim, &run("cpu.barrier.openmp close t8 =100; t16 =120")).measured);
     assert!(found(claim, &run("cpu.barrier.openmp spread t8 =100; t16 =120")).measured);
-    // The same CPUs: all of them are one set in every placement.
+    // All CPUs are the same set in every placement.
     let same = run(
         "cpu.barrier.openmp cores t8 =100; close t16 =120; cpu.lock.openmp_critical cores u64 one t8 =100; t16 =400",
     );
