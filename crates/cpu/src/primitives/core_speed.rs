@@ -1,5 +1,5 @@
-//! How fast each core is: a chain of additions, each of which takes one cycle of it. Firmware names kinds of cores, or does not; the
-//! time of the chain on each core is measured.
+//! Measures how fast each core is, by the time of a chain of additions, each of which takes one cycle: firmware may not name the
+//! kinds of cores.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +10,13 @@ use crate::primitives::prelude::*;
 use crate::timing::chains::{self, LONG_STEP};
 use syncscope_machine::studies::EachCore;
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[&ADDITION];
 
 /// The longest loop of a sample: some milliseconds.
 const MOST_ITERATIONS: u64 = 1 << 16;
 
-/// In theory: one cycle of the core, at the frequency that it runs at then.
+/// In theory: one cycle of the core, at its frequency at that moment.
 static ADDITION: Entry = Entry::of(
     Primitive {
         id: "cpu.core.addition",

@@ -25,7 +25,7 @@ pub(super) fn of_two(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// Makes a case ready to run.
 pub(super) type MakeWorkload = fn(&Case) -> Option<Workload>;
 
-/// Functions that make entries of a kind: the operation and the facts that these have in common. An entry of the kind has an id, a
+/// Defines functions that make entries of a kind, with the operation and the facts that these have in common. They take an id, a
 /// summary, a source, cases, and the workload of a case.
 macro_rules! kinds {
     ($($(#[$about:meta])* $kind:ident: $operation:expr, $facts:expr;)+) => {$(
@@ -46,9 +46,9 @@ pub(super) use kinds;
 
 /// A primitive and how it is measured.
 pub(crate) struct Entry {
-    /// Its description.
+    /// The description of the primitive.
     pub(crate) primitive: Primitive,
-    /// Its cases on the given axes.
+    /// Makes its cases on the given axes.
     pub(crate) cases: Cases,
     /// Makes a case ready to run; `None` for parameters that this primitive does not have.
     pub(crate) workload: MakeWorkload,
@@ -56,9 +56,9 @@ pub(crate) struct Entry {
     pub(crate) studies: &'static [Participation],
     /// What the quick preset plans of it.
     pub(crate) in_quick: InQuick,
-    /// The architecture whose instruction it is; others have no cases of it.
+    /// For an instruction of one architecture, which one; others have no cases of it.
     pub(super) instruction_of: Option<&'static str>,
-    /// What it needs of the system.
+    /// Checks what the primitive needs of the system.
     pub(super) requirement: fn() -> Result<(), String>,
     /// The architectures on which it is no instruction, each with why.
     pub(super) elided_by_nature: &'static [(&'static str, &'static str)],
@@ -73,8 +73,8 @@ pub(crate) enum InQuick {
 }
 
 impl Entry {
-    /// A primitive, its cases, and the workload of a case. Unit tests call the family's function for one, or are in `tests/`:
-    /// through the catalogue, every timed loop would be compiled once more.
+    /// An entry for a primitive, its cases, and the workload of a case. Unit tests call the family's function for a workload, or
+    /// are in `tests/`: through the catalogue, every timed loop would be compiled once more.
     pub(super) const fn of(primitive: Primitive, cases: Cases, workload: MakeWorkload) -> Self {
         Self {
             primitive,
@@ -92,66 +92,66 @@ impl Entry {
         }
     }
 
-    /// The same for a primitive whose threads wait in another way than others of its kind.
+    /// Sets how the threads wait, where others of the kind wait in another way.
     pub(super) const fn waiting(mut self, waits: Waits) -> Self {
         self.primitive.facts.waits = waits;
         self
     }
 
-    /// The same for a primitive with other cases than those of its kind.
+    /// Replaces the cases, where others of the kind have other ones.
     pub(super) const fn over(self, cases: Cases) -> Self {
         Self { cases, ..self }
     }
 
-    /// The same for a primitive whose groups are implementations of their own.
+    /// Marks a primitive whose groups are implementations of their own.
     pub(super) const fn with_designs(mut self) -> Self {
         self.primitive.facts.has_designs = true;
         self
     }
 
-    /// The same for an algorithm that a program has to bring along.
+    /// Marks an algorithm that a program has to bring along.
     pub(super) const fn algorithm(mut self) -> Self {
         self.primitive.facts.is_algorithm = true;
         self
     }
 
-    /// The same for a primitive that takes part in studies of the machine.
+    /// Lets the primitive take part in studies of the machine.
     pub(super) const fn in_studies(self, studies: &'static [Participation]) -> Self {
         Self { studies, ..self }
     }
 
-    /// The same for a primitive that few programs choose: the quick preset does not plan it.
+    /// Leaves a primitive that few programs choose out of the quick preset.
     pub(super) const fn beyond_quick(self) -> Self {
         Self { in_quick: InQuick::Nothing, ..self }
     }
 
-    /// The same for a primitive that the quick preset plans with its largest teams alone.
+    /// Lets the quick preset plan the primitive with its largest teams alone.
     pub(super) const fn with_most_threads_in_quick(self) -> Self {
         Self { in_quick: InQuick::MostThreads, ..self }
     }
 
-    /// The same for a primitive that not every system has. The error says what is missing and how to get it.
+    /// Sets a requirement, for a primitive that not every system has. Its error says what is missing and how to get it.
     pub(super) const fn requiring(self, requirement: fn() -> Result<(), String>) -> Self {
         Self { requirement, ..self }
     }
 
-    /// The same for an instruction of one architecture (`std::env::consts::ARCH`).
+    /// Restricts an instruction to one architecture (`std::env::consts::ARCH`).
     pub(super) const fn only_on(self, architecture: &'static str) -> Self {
         Self { instruction_of: Some(architecture), ..self }
     }
 
-    /// Whether processors of this architecture have cases of it. Of instructions that some lack, this machine's has those that it
-    /// has.
+    /// Whether the primitive has cases on this architecture. An instruction that some processors of this machine's architecture
+    /// lack has cases only if this processor has it.
     pub(crate) fn has_cases_on(&self, architecture: &str) -> bool {
         self.instruction_of.is_none_or(|own| own == architecture && (own != ARCH || self.unavailable().is_none()))
     }
 
-    /// The same for a primitive that is no instruction on these architectures (`std::env::consts::ARCH`), each with why.
+    /// Names the architectures (`std::env::consts::ARCH`) on which the primitive is no instruction, each with why.
     pub(super) const fn elided_by_nature(self, architectures: &'static [(&'static str, &'static str)]) -> Self {
         Self { elided_by_nature: architectures, ..self }
     }
 
-    /// Why it is no instruction on this architecture; `None` where it is one.
+    /// Why the primitive is no instruction on this architecture; `None` where it is one.
     pub(crate) fn why_elided(&self, architecture: &str) -> Option<&'static str> {
         self.elided_by_nature.iter().find(|(name, _)| *name == architecture).map(|(_, why)| *why)
     }

@@ -1,5 +1,5 @@
-//! Hints: what a thread that waits executes between two looks at what it waits for, and the calls that cost about as much.
-//! How long a waiter takes to go on, with one or the other of them, is `wake/spinning.rs`.
+//! Hints: what a waiting thread executes between two looks, and the calls that cost about as much. `wake/spinning.rs` measures
+//! how long a waiter takes to go on with each of them.
 //!
 //! An instruction that this processor lacks has no cases; `list` says why.
 
@@ -33,7 +33,7 @@ kinds! {
 const INTEL: &str = "Intel SDM volume 2, 4.3";
 const ARM: &str = "Arm Architecture Reference Manual, C6.2";
 
-/// One thread; what its sibling takes from it is the study of siblings.
+/// Cases of one thread; the study of siblings shows what its sibling takes from it.
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.in_usual_places(primitive, &[1]).cases()
 }
@@ -50,7 +50,7 @@ macro_rules! instruction_of {
     ($architecture:literal, $($assembly:tt)+) => {
         || {
             #[cfg(target_arch = $architecture)]
-            // SAFETY: it waits at most for a bounded time, and changes no memory and no register beyond those named.
+            // SAFETY: the instruction waits at most for a bounded time, and changes no memory and no register beyond those named.
             unsafe {
                 std::arch::asm!($($assembly)+, options(nostack));
             }
@@ -66,7 +66,7 @@ static PAUSE: Entry =
     })
     .only_on("x86_64");
 
-/// In theory: the core would enter a light sleep state until a deadline; as the deadline has passed, it is what the instruction
+/// In theory: the core would enter a light sleep state until a deadline; as the deadline has passed, this is what the instruction
 /// costs beyond its wait.
 static TPAUSE: Entry =
     instruction("cpu.wait.tpause", "TPAUSE into state C0.1 with a deadline in the past", INTEL, |_| {
@@ -97,7 +97,8 @@ static UMWAIT: Entry = instruction(
 fn waits_in_user_mode() -> Result<(), String> {
     #[cfg(target_arch = "x86_64")]
     #[allow(unused_unsafe, reason = "`__cpuid_count` became safe after the oldest supported compiler")]
-    // SAFETY: every x86-64 processor has CPUID; a leaf beyond the last one is answered with other bits, so it is asked first.
+    // SAFETY: every x86-64 processor has CPUID; a leaf beyond the last one is answered with other bits, so the number of the last
+    // leaf is asked first.
     let has =
         unsafe { std::arch::x86_64::__cpuid(0).eax >= 7 && std::arch::x86_64::__cpuid_count(7, 0).ecx & (1 << 5) != 0 };
     #[cfg(not(target_arch = "x86_64"))]
@@ -112,7 +113,7 @@ static YIELD: Entry =
     })
     .only_on("aarch64");
 
-/// In theory: the pipeline is flushed, some 20 to 60 cycles: a delay, though no hint, which is why runtimes took it for PAUSE.
+/// In theory: the pipeline is flushed, some 20 to 60 cycles: a delay, though not a hint, and runtimes use it in place of PAUSE.
 static ISB: Entry = instruction(
     "cpu.wait.isb",
     "ISB, which std::hint::spin_loop compiles to on AArch64",
@@ -126,7 +127,7 @@ static SB: Entry = instruction(
     "cpu.wait.sb",
     "SB, the speculation barrier",
     ARM,
-    // As a number: assemblers know the name for processors that have it.
+    // As a number: assemblers know the name only for processors that have it.
     |_| Some(bare(instruction_of!("aarch64", ".inst 0xd50330ff"), Expected::once(&[], &["sb"]))),
 )
 .only_on("aarch64")
@@ -155,11 +156,11 @@ static SCHED_YIELD: Entry = entry(
     |_| Some(bare(std::thread::yield_now, IN_THE_KERNEL)),
 );
 
-/// No thread writes it.
+/// A word that no thread writes.
 static WORD: AtomicU32 = AtomicU32::new(0);
 
-/// In theory: the way into the kernel and back, and a look at the word under the lock of a hash bucket. Whoever sleeps pays at
-/// least this.
+/// In theory: the way into the kernel and back, and a look at the word under the lock of a hash bucket. A thread that sleeps pays
+/// at least this.
 static FUTEX: Entry = entry(
     "cpu.wait.futex",
     "Futex wait that returns at once because the word does not have the expected value",

@@ -13,7 +13,7 @@ use crate::sync::BetweenProcesses;
 /// as the pair of lines that x86 prefetches).
 const ALIGNMENT: usize = 128;
 
-/// What the columns `layout` and `stride` describe: in each slot one element for all threads, or one for each. Slots
+/// Variables as the columns `layout` and `stride` describe them: in each slot one element for all threads, or one for each. Slots
 /// are aligned, and the elements share their pages with nothing else.
 pub(crate) struct Elements<T> {
     pages: Pages<T>,
@@ -22,13 +22,13 @@ pub(crate) struct Elements<T> {
     threads: u32,
 }
 
-/// So many bytes are not asked for.
+/// Up to this many bytes, nobody asks whether there is room.
 const ALWAYS_THERE: u64 = 64 << 20;
 
-/// Whether there is room for the elements of a case. What an allocator finds out later ends the process, or the machine.
+/// Whether there is room for the elements of a case. A lack of memory found only later ends the process, or the machine.
 ///
 /// # Errors
-/// Where they take more bytes than are free, if that is known: another time more may be.
+/// Where they take more bytes than are free, if that is known: another time more may be free.
 pub(crate) fn room_for(case: &Case, free: impl FnOnce() -> Option<u64>) -> Result<(), Refusal> {
     let (Some(Layout::Private { stride }), Some(threads)) = (case.layout, case.threads) else { return Ok(()) };
     let size = case.dtype.map_or(ALIGNMENT, Dtype::size_bytes) as u64;
@@ -50,7 +50,7 @@ impl<T: Default> Elements<T> {
         Self::on(case, |count| Some(Pages::filled(count, |_| T::default())))
     }
 
-    /// The same in memory that several processes map.
+    /// The elements of a case in memory that several processes map.
     pub(crate) fn between_processes(case: &Case) -> Option<Self>
     where
         T: BetweenProcesses,

@@ -95,7 +95,7 @@ pub(crate) fn find(id: &str) -> Option<&'static Entry> {
     entries().find(|entry| entry.primitive.id == id)
 }
 
-/// Whose cost the figure of a case is.
+/// The actor whose cost the figure of a case is.
 pub(crate) fn actor_of(case: &Case) -> Actor {
     find(&case.primitive).map_or(Actor::Slowest, |entry| entry.primitive.facts.actor_of(case))
 }
@@ -113,7 +113,7 @@ pub fn elided_by_nature(primitive: &str, architecture: &str) -> Option<&'static 
     find(primitive)?.why_elided(architecture)
 }
 
-/// A case made ready to run.
+/// Makes a case ready to run.
 ///
 /// # Errors
 /// [`Refusal::Skipped`] when there is no such primitive here, or no such variant of it.

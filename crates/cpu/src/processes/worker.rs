@@ -18,13 +18,13 @@ use crate::team::{Body, Executor as _, PEER_TIMEOUT, Purpose, Report, Stopped, T
 use crate::timing::clock::Clock;
 use syncscope_machine::system::System;
 
-/// The process that a worker is.
+/// The state of a worker process.
 struct Worker {
     thread: usize,
     workers: u32,
     clock: Clock,
     team_thread: TeamThread,
-    /// Those of a runtime's threads, and these.
+    /// The CPUs for the threads of an OpenMP runtime, and their team once a case has needed it.
     cpus: Vec<Option<u32>>,
     of_runtime: Option<Team>,
     inherited: &'static Inherited,
@@ -35,9 +35,9 @@ struct Worker {
 /// A case that is ready to run.
 struct Job {
     workload: Workload,
-    /// Its loop in windows, where the workers contend.
+    /// The loop in windows, for workers that contend.
     windowed: Option<Arc<dyn Body>>,
-    /// At which the workers of a team begin and end each shot.
+    /// The barrier at which the workers of a team begin and end each shot.
     barrier: Pages<SenseBarrier>,
     sense: LocalSense,
 }
@@ -49,7 +49,7 @@ pub(super) fn serve(start: &str) -> Result<(), String> {
     let socket = UnixStream::from(child_process::inherited(start.socket).map_err(in_words)?);
     let served = Worker::of(start).and_then(|worker| worker.serve(&socket));
     served.inspect_err(|reason| {
-        // Who does not read has ended.
+        // A parent that does not read has ended.
         let _ = send(&mut &socket, &Report::Err(Stopped::Failed(reason.clone())));
     })
 }
@@ -125,7 +125,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Runs shots of the case: their records, or what stopped them.
+    /// Runs shots of the case and returns their records, or what stopped them.
     fn run(&mut self, purpose: Purpose, shots: &[Shot]) -> Report {
         let failed = |reason: &str| Stopped::Failed(reason.to_owned());
         let Job { workload, windowed, barrier, sense } =

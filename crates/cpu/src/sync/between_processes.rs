@@ -1,4 +1,4 @@
-//! What may be in memory that several processes map.
+//! The types whose values may be in memory that several processes map.
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -8,8 +8,8 @@ use super::{CachePadded, FutexBarrier, Guarded, PthreadBarrier, PthreadMutex, Se
 ///
 /// # Safety
 /// It holds no address, no descriptor and nothing else of one process, and needs no drop. Its bytes mean the same in all
-/// processes that run one program. What it lets the threads of one process do, it lets those of several do, if it was
-/// made for them.
+/// processes that run one program. If it was made for several processes, their threads may do with it what the threads of one
+/// process may.
 pub(crate) unsafe trait BetweenProcesses: Sync + 'static {}
 
 // SAFETY: a number without an address.

@@ -6,7 +6,7 @@
 //! - [`WaitLimit`]: all of them wait with a time limit. A thread spins for a while and then yields the CPU at every
 //!   look, so that more threads than CPUs are slow but no deadlock. When one thread does not come, all waits end.
 //! - `pthread.rs`: the locks and the barrier of the C library.
-//! - `between_processes.rs`: what of it may be in memory that several processes map.
+//! - `between_processes.rs`: which of them may be in memory that several processes map.
 //! - `shim.rs`: the atomics and the futex they are made of; loom's under `--cfg loom`, where `weakened.rs` gives one use
 //!   of them a weaker ordering.
 //!

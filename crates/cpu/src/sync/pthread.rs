@@ -72,7 +72,7 @@ impl Default for PthreadRwLock {
 }
 
 impl PthreadRwLock {
-    /// Reads the count beside other readers.
+    /// Reads the count while other readers may, too.
     #[inline(always)]
     pub(crate) fn read(&self) -> u64 {
         // SAFETY: the lock is initialized and, being borrowed, stays where it is; while it is held for reading nobody writes.
@@ -84,7 +84,7 @@ impl PthreadRwLock {
         }
     }
 
-    /// Adds one, alone.
+    /// Adds one to the count, with the lock to itself.
     #[inline(always)]
     pub(crate) fn add_one(&self) {
         // SAFETY: as above; while it is held for writing nobody else has the count.
@@ -159,7 +159,7 @@ impl PthreadBarrier {
         Self::of(threads, libc::PTHREAD_PROCESS_PRIVATE)
     }
 
-    /// A barrier for one thread of each of so many processes.
+    /// A barrier for one thread in each of `processes` processes.
     pub fn between_processes(processes: u32) -> Self {
         Self::of(processes, libc::PTHREAD_PROCESS_SHARED)
     }

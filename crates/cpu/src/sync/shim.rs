@@ -38,7 +38,7 @@ mod cell {
     }
 }
 
-/// Adds one to a word that no other thread changes at this time, and orders nothing: what it is then.
+/// Adds one to a word that no other thread changes at this time, orders nothing, and returns the new value.
 #[inline(always)]
 pub(in crate::sync) fn count_up(word: &AtomicU32) -> u32 {
     let next = word.load(Ordering::Relaxed).wrapping_add(1);
@@ -46,7 +46,7 @@ pub(in crate::sync) fn count_up(word: &AtomicU32) -> u32 {
     next
 }
 
-/// Looks at least once and for so long whether it is `done`, with a pause after each look: whether it was.
+/// Looks for `time`, at least once, whether it is `done`, with a pause after each look. Returns whether it was.
 #[cfg(not(loom))]
 pub(in crate::sync) fn spin_for(time: Duration, mut done: impl FnMut() -> bool) -> bool {
     if time.is_zero() {
@@ -64,7 +64,7 @@ pub(in crate::sync) fn spin_for(time: Duration, mut done: impl FnMut() -> bool) 
     }
 }
 
-/// Loom has no time.
+/// Loom has no time: this looks once.
 #[cfg(loom)]
 pub(in crate::sync) fn spin_for(_: Duration, mut done: impl FnMut() -> bool) -> bool {
     done()
@@ -76,8 +76,8 @@ pub(in crate::sync) struct Futex {
     pub(in crate::sync) word: AtomicU32,
     #[cfg(not(loom))]
     scope: Scope,
-    /// What the kernel does: the comparison and the begin of the sleep are one step for every thread that wakes. A model
-    /// in which a wake-up is lost has a thread that sleeps for ever, which loom reports.
+    /// Models the kernel: the comparison and the start of the sleep are one step for every thread that wakes. A model in which a
+    /// wake-up is lost has a thread that sleeps for ever, which loom reports.
     #[cfg(loom)]
     sleepers: (loom::sync::Mutex<()>, loom::sync::Condvar),
 }
@@ -88,7 +88,7 @@ impl Futex {
         Self { word: AtomicU32::new(value), scope: Scope::Process }
     }
 
-    /// For threads of several processes that map the word.
+    /// A word for threads of several processes that map it.
     pub(in crate::sync) fn between_processes(value: u32) -> Self {
         Self { scope: Scope::System, ..Self::new(value) }
     }

@@ -15,7 +15,7 @@ pub struct WaitTimeout;
 pub struct WaitLimit {
     #[cfg_attr(loom, expect(dead_code, reason = "loom has no time: it fails where no thread can go on"))]
     limit: Duration,
-    /// Of the standard library even under loom: it publishes nothing.
+    /// The standard library's atomic even under loom: it publishes nothing.
     aborted: AtomicBool,
 }
 
@@ -54,7 +54,7 @@ impl WaitLimit {
         self.yield_until(&mut done)
     }
 
-    /// Waits while `look` gives this value: what it gives then.
+    /// Waits while `look` returns `value`, and returns what it returns then.
     ///
     /// # Errors
     /// As [`Self::wait`].

@@ -23,12 +23,12 @@ static SEEN: Mutex<BTreeSet<Use>> = Mutex::new(BTreeSet::new());
 /// The place whose ordering is weakened, and the ordering that it gets.
 static WEAKENED: Mutex<Option<(String, Ordering)>> = Mutex::new(None);
 
-/// The uses of this process so far, with an ordering that orders.
+/// The uses in this process so far whose ordering is not relaxed.
 pub fn seen() -> Vec<Use> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
 }
 
-/// From now on the use at `place` has this ordering.
+/// Gives the use at `place` this ordering from now on.
 pub fn weaken(place: &str, ordering: Ordering) {
     *WEAKENED.lock().unwrap_or_else(PoisonError::into_inner) = Some((place.to_owned(), ordering));
 }

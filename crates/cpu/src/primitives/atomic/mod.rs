@@ -38,7 +38,7 @@ const FACTS: Facts = Facts {
     ..Facts::of(Role::Update)
 };
 
-/// A read-modify-write operation: what one is, by each thread, besides what every entry has.
+/// The entry of a read-modify-write operation; `operation` says what one is, by each thread.
 const fn entry(
     id: &'static str,
     summary: &'static str,
@@ -67,8 +67,8 @@ trait Update: Send + Sync + 'static {
     /// The operation. `memory` is a number that the thread keeps; it begins with the value of the variable.
     fn execute<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N);
 
-    /// The same operation with an operand that depends on what the one before returned, which `memory` holds; of those that
-    /// have [`workload_and_chains`].
+    /// The same operation with an operand that depends on what the one before returned, which `memory` holds; only for operations
+    /// with [`workload_and_chains`].
     fn execute_dependent<N: Number>(variable: &N::Atomic, order: Ordering, memory: &mut N) {
         Self::execute(variable, order, memory);
     }
@@ -101,7 +101,7 @@ trait Update: Send + Sync + 'static {
     }
 }
 
-/// The instructions of an operation, one in each.
+/// The instructions of an operation, of which each execution has one.
 struct Instructions {
     x86_64: Beginnings,
     /// AArch64 has others where the operation orders memory.
@@ -109,7 +109,7 @@ struct Instructions {
     acquiring_and_releasing_aarch64: Beginnings,
 }
 
-/// Of the loop around an exclusive load and store, the load counts: a comparison that fails leaves the store out.
+/// In the loop around an exclusive load and store, the load counts: a comparison that fails leaves the store out.
 const COMPARE_AND_SWAP: Instructions = Instructions {
     x86_64: &["lock cmpxchg"],
     relaxed_aarch64: &["cas", "outline cas", "ldxr"],
@@ -129,7 +129,7 @@ impl Instructions {
 /// How the count in a variable grows with the operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Growth {
-    /// It does not.
+    /// It does not grow.
     None,
     /// With the operations of each thread.
     ByThread,
@@ -142,7 +142,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.cases_on_variables(primitive, &axes.other_atomics, axes.orders(Access::ReadModifyWrite))
 }
 
-/// The same, and those whose operations depend on each other.
+/// The cases of [`cases`], and those whose operations depend on each other.
 fn cases_and_chains(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let chains = axes.chains(primitive, &axes.chain_dtypes, axes.orders(Access::ReadModifyWrite));
     cases(primitive, axes).into_iter().chain(chains).collect()
@@ -153,7 +153,7 @@ fn workload<U: Update>(case: &Case) -> Option<Workload> {
     case.mode.is_none().then(|| of_mode::<U, false>(case))?
 }
 
-/// The same, and with operations that depend on each other.
+/// Like [`workload`], and also with operations that depend on each other.
 fn workload_and_chains<U: Update>(case: &Case) -> Option<Workload> {
     if case.mode == Some(Mode::Latency) { of_mode::<U, true>(case) } else { workload::<U>(case) }
 }

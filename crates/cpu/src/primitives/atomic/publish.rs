@@ -8,13 +8,13 @@ use crate::memory::Pages;
 use crate::primitives::prelude::*;
 use crate::primitives::{atomic, opaque};
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&RELEASE, &FENCED];
 
 /// How the ids begin.
 pub(crate) const PREFIX: &str = "cpu.atomic.publish_";
 
-/// The group: how many stores to lines of their own come before it.
+/// The group: how many stores to lines of their own come before the publishing store.
 const BEHIND: &str = "behind # stores";
 
 const fn entry(id: &'static str, summary: &'static str, source: &'static str, workload: MakeWorkload) -> Entry {
@@ -60,7 +60,7 @@ fn workload<const FENCED: bool>(case: &Case) -> Option<Workload> {
 }
 
 fn of<const FENCED: bool, const BEFORE: usize>() -> Workload {
-    // On x86-64 those before it are the same instruction.
+    // On x86-64 the stores before it are the same instruction.
     let same = if cfg!(target_arch = "x86_64") { BEFORE as u32 } else { 0 };
     let aarch64: Beginnings = if FENCED { &["dmb ish"] } else { &["stlr"] };
     let expected = Expected::Instructions { x86_64: &["mov"], aarch64, in_step: [same, same + 1] };
@@ -101,7 +101,7 @@ impl<const FENCED: bool, const BEFORE: usize> Operation for Publish<FENCED, BEFO
     #[inline(always)]
     fn before(lines: &mut &Lines<BEFORE>) {
         lines.before.iter().for_each(|line| line.0.store(1, Ordering::Relaxed));
-        // The loop stands where nothing is before the store, too.
+        // Keeps the loop even where no store comes before.
         opaque::separate();
     }
 
@@ -118,7 +118,7 @@ impl<const FENCED: bool, const BEFORE: usize> Operation for Publish<FENCED, BEFO
         before.iter().chain([flag]).for_each(|line| line.0.store(0, Ordering::Relaxed));
     }
 
-    /// A shot without the operation still has what comes before it.
+    /// A shot without the operation still has the stores before it.
     fn verify(&self, slot: usize, _: usize, executed: Executed) -> Result<(), String> {
         let Lines { flag, before } = &self.lines[slot];
         let [stored, others] = [&[flag][..], &before.each_ref()[..]]

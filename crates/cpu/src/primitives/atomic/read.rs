@@ -16,8 +16,8 @@ use crate::primitives::prelude::*;
 /// loops are the same and their difference is zero by construction. Here the plain read is in both loops and the
 /// atomic read is added in the test. The figure is the cost of a read, and the evidence counts both instructions.
 ///
-/// As a chain (mode `latency`), each read has its address from the value of the one before, as a list has. That is the
-/// time until a load has its value: 3 to 5 cycles.
+/// As a chain (mode `latency`), each read takes its address from the value of the one before, as in a linked list. The cost is
+/// then the time until a load has its value: 3 to 5 cycles.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.read",
@@ -39,7 +39,7 @@ pub(super) fn workload(case: &Case) -> Option<Workload> {
     let order = case.order.filter(|order| Access::Load.has(*order))?;
     match (case.mode, case.dtype?) {
         (None, dtype) => by_dtype!(dtype, N => by_order!(order, O => of_reads(Read::<N, O>::of(case)?, order, true))),
-        // Of a narrower number, the compiler would make an address with a second instruction.
+        // From a narrower number, the compiler would make an address with a second instruction.
         (Some(Mode::Latency), Dtype::U64) => by_order!(order, O => of_reads(Chain::<O>(Read::of(case)?), order, false)),
         (Some(_), _) => None,
     }
@@ -103,12 +103,12 @@ impl<N: Number, O: StaticOrdering> Operation for Read<N, O> {
     }
 }
 
-/// Reads of which each has its address from the value of the one before. The value is [`PRESENT`] at all times, so that
-/// all read one variable.
+/// Reads that each take their address from the value of the one before. The value is [`PRESENT`] at all times, so that all read
+/// one variable.
 struct Chain<O>(Read<u64, O>);
 
 impl<O: StaticOrdering> Operation for Chain<O> {
-    /// Where the variable begins less its value, and the value that was read last.
+    /// The address of the variable minus its value, and the value that was read last.
     type Local<'a> = (*const AtomicU64, usize);
 
     fn local(&self, slot: usize, thread: usize) -> Self::Local<'_> {

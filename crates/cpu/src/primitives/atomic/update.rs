@@ -33,7 +33,7 @@ fn shared(primitive: &Primitive, _: Preset) -> Vec<Case> {
     Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(&[Layout::Shared]).orders(&[MemoryOrder::Relaxed]).cases()
 }
 
-/// The same, and beyond the quick preset variables on lines of their own.
+/// A variable that all threads share and, beyond the quick preset, variables on lines of their own.
 fn shared_and_private(primitive: &Primitive, preset: Preset) -> Vec<Case> {
     let layouts: &[Layout] = if preset == Preset::Quick { &[Layout::Shared] } else { &[Layout::Shared, PRIVATE] };
     Sweep::of(primitive.id).dtypes(&[Dtype::U64]).layouts(layouts).orders(&[MemoryOrder::Relaxed]).cases()
@@ -45,7 +45,7 @@ fn shared_and_alone(primitive: &Primitive, preset: Preset) -> Vec<Case> {
     shared(primitive, preset).into_iter().chain(alone).collect()
 }
 
-/// Lines of their own, for one locked instruction and for a loop around one.
+/// Variables on lines of their own, for one locked instruction and for a loop around one.
 fn private(primitive: &Primitive, _: Preset) -> Vec<Case> {
     let dtypes = [Dtype::U64, Dtype::F64];
     Sweep::of(primitive.id).dtypes(&dtypes).layouts(&[PRIVATE]).orders(&[MemoryOrder::Relaxed]).cases()
@@ -182,8 +182,8 @@ pub(super) static CAS_PASS: Entry = atomic::entry(
 )
 .in_studies(&[Participation { study: &Smt, templates: private_integer, reports_missing: false }]);
 
-/// In theory: as one that succeeds. x86 takes the line in exclusive state and writes the old value back. An
-/// architecture with load-linked and store-conditional does not write, and the threads can share the line.
+/// In theory: as `cpu.atomic.cas_pass`. x86 takes the line in exclusive state and writes the old value back. An architecture with
+/// load-linked and store-conditional does not write, and the threads can share the line.
 pub(super) static CAS_FAIL: Entry = atomic::entry(
     "cpu.atomic.cas_fail",
     "Atomic compare-and-swap that always fails",

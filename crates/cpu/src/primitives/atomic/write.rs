@@ -15,13 +15,12 @@ use syncscope_core::{Form, Placement};
 /// store waits for an answer: less than an exchange. A sequentially consistent store is an exchange on x86, because only
 /// a locked instruction drains the store buffer.
 ///
-/// Both loops store to two variables on two lines in turn, the test twice as often. A store is cheap if the one before
-/// it in the store buffer is to the same line: a core that has the line completes both at once. A store to another line
-/// is not, because stores become visible in their order, and the second line has to come first. The papers' baseline
-/// stores to one line, their test to two in turn. Their difference is not one store, but all that changes when stores
-/// cannot be merged any more: three times an exchange. Here every store of both loops is to the line that the store
-/// before it was not to. The figure is the cost of such a store, as in a program that writes other memory in between.
-/// The form `published` has the papers' loops.
+/// Both loops store to two variables on two lines in turn, the test twice as often. A store is cheap if the one before it in the
+/// store buffer is to the same line: a core that has the line completes both at once. A store to another line is not, because
+/// stores become visible in their order, and the second line has to come first. The papers' baseline stores to one line, their
+/// test to two in turn. Their difference is not one store, but all that changes when stores cannot be merged any more: three
+/// times an exchange. Here every store of both loops goes to the line that the store before it did not go to. The figure is the
+/// cost of such a store, as in a program that writes other memory in between. The form `published` has the papers' loops.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.write",
@@ -36,7 +35,7 @@ pub(super) static ENTRY: Entry = Entry::of(
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let mut cases = axes.cases_on_variables(primitive, &axes.other_atomics.shared(), axes.orders(Access::Store));
-    // The preset that leaves the placement to the operating system, too, as papers do.
+    // Only the preset that also leaves the placement to the operating system, as papers do.
     if axes.threads.iter().any(|(placement, _)| *placement == Placement::None) {
         let of_paper =
             |case: &&Case| case.placement != Some(Placement::Cores) && case.order == Some(MemoryOrder::Relaxed);

@@ -10,7 +10,7 @@ use crate::primitives::prelude::*;
 use crate::sync::{Barrier, PthreadBarrier};
 use crate::team::openmp::{self, Runtime};
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&STD, &PTHREAD, &WAIT_GROUP, &OPENMP];
 
 /// In theory: a mutex and a condition variable. The threads arrive in one critical section after the other. One system
@@ -66,16 +66,16 @@ static WAIT_GROUP: Entry = barrier::sleeps(
 )
 .beyond_quick();
 
-/// What each thread has.
+/// The state of each thread.
 struct WaitGroups(Box<[CachePadded<OfThread>]>);
 
 #[derive(Default)]
 struct OfThread {
-    /// How many phases the thread has passed; its own.
+    /// How many phases the thread has passed; no other thread uses it.
     phases: AtomicUsize,
-    /// Its references to the groups of this phase and of the next one, by the phase's parity. Thread 0 writes that of the
-    /// next phase while the thread has that of this one: no thread takes a reference of the next phase before thread 0 has
-    /// come to this one's wait. The mutexes are always free.
+    /// The thread's references to the groups of this phase and of the next one, by the phase's parity. Thread 0 writes the next
+    /// phase's reference while the thread has this phase's: no thread takes a reference of the next phase before thread 0 has
+    /// come to the wait of this one. The mutexes are always free.
     references: [Mutex<Option<WaitGroup>>; 2],
 }
 
@@ -111,7 +111,7 @@ impl Barrier for WaitGroups {
     #[inline(always)]
     fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
         let own = &self.0[*thread];
-        // Relaxed: it is this thread's own.
+        // Relaxed: only this thread uses it.
         let phase = own.phases.fetch_add(1, Ordering::Relaxed);
         if *thread == 0 {
             self.make_phase(phase + 1);
@@ -122,9 +122,9 @@ impl Barrier for WaitGroups {
     }
 }
 
-/// In theory: that of libgomp is central, with one atomic operation of each thread on one line and a generation that
-/// all others read. That of libomp is a tree by default. Waiters spin as long as the runtime's environment says, then
-/// block on a futex. With more threads than CPUs libgomp hardly spins.
+/// In theory: libgomp's barrier is central, with one atomic operation of each thread on one line and a generation that all others
+/// read. libomp's is a tree by default. Waiters spin as long as the runtime's environment says, then block on a futex. With more
+/// threads than CPUs libgomp hardly spins.
 static OPENMP: Entry = barrier::of_openmp(
     "cpu.barrier.openmp",
     "#pragma omp barrier: the threads of a parallel region call GOMP_barrier",

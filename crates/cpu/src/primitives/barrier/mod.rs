@@ -21,7 +21,7 @@ use crate::sync::Barrier;
 const FACTS: Facts =
     Facts { run_effect: facts::between_threads, at_once: OperationsAtOnce::One, ..Facts::of(Role::ThreadBarrier) };
 
-/// What `ns` is the cost of, for every barrier.
+/// The operation whose cost is `ns`, for every barrier.
 const OPERATION: &str = "one barrier across all threads";
 
 kinds! {
@@ -37,7 +37,7 @@ kinds! {
 const PLAIN_STORES: Expected = Expected::Uncounted("a barrier made of plain stores has no instruction of its own");
 pub(super) const IN_A_LIBRARY: Expected = Expected::Uncounted("the barrier is a call into a library");
 
-/// What the central barriers hold.
+/// The instruction of the central barriers.
 pub(super) const ONE_DECREMENT: Expected =
     Expected::once(&["lock dec", "lock sub", "lock xadd", "lock add"], &["ldaddal", "outline ldaddal", "stlxr"]);
 
@@ -48,7 +48,7 @@ fn workload<B: Barrier>(case: &Case, make: impl Fn(u32) -> B, expected: Expected
     Some(loops_and_proof(threads, barriers, counts(threads)).expecting(expected))
 }
 
-/// The same for a barrier whose threads belong to several processes.
+/// The loops of a barrier whose threads belong to several processes.
 pub(super) fn workload_between_processes<B: Barrier + BetweenProcesses>(
     case: &Case,
     make: fn(u32) -> B,
@@ -65,7 +65,7 @@ fn loops_and_proof<B: Barrier>(threads: u32, barriers: Pages<CachePadded<B>>, re
     Workload::of(Wait(barriers)).with_proof(Arc::new(proof))
 }
 
-/// One for each thread.
+/// A count for each thread.
 type Counts = Pages<CachePadded<AtomicU64>>;
 
 fn counts(threads: u32) -> Counts {
@@ -106,7 +106,7 @@ impl<B: Barrier> Operation for Wait<B> {
 struct Phases<B> {
     barriers: Arc<Pages<CachePadded<B>>>,
     reached: Counts,
-    /// How often a thread found another one behind. Each looks at its own count alone.
+    /// How often a thread found another one behind. Each thread accesses only its own count.
     defects: Counts,
 }
 

@@ -7,7 +7,7 @@ use syncscope_machine::nearness::CpuGroups;
 use syncscope_machine::placement::{place, topology_of_teams};
 use syncscope_machine::topology::Topology;
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SENSE, &DISSEMINATION, &TREE, &FLAT, &FUTEX, &CLUSTERS];
 
 /// In theory: n atomic decrements of one line, one after the other, then n - 1 threads fetch one line. The cost is
@@ -56,8 +56,8 @@ static FLAT: Entry = barrier::spins(
 )
 .with_most_threads_in_quick();
 
-/// In theory: n atomic decrements of one line, a system call of each waiter to sleep and one of the last thread to wake
-/// all of them, who become runnable one after the other. No mutex, which `cpu.barrier.std` takes twice in each thread.
+/// In theory: n atomic decrements of one line, a system call of each waiter to sleep and one of the last thread to wake all of
+/// them, which become runnable one after the other. No mutex, which `cpu.barrier.std` takes twice in each thread.
 static FUTEX: Entry = barrier::sleeps(
     "cpu.barrier.futex",
     "Central barrier: one atomic decrement per thread; waiters sleep on a futex until the last thread wakes them",
@@ -74,8 +74,9 @@ static FUTEX: Entry = barrier::sleeps(
 .beyond_quick()
 .algorithm();
 
-/// In theory: log4(n / c) levels up in clusters of n / c threads, log2(c) rounds across, and one line that a cluster reads from its cache.
-/// Each signal across clusters is one of log2(c) of one thread, where the dissemination barrier sends all of its rounds anywhere.
+/// In theory: log4(n / c) levels up in clusters of n / c threads, log2(c) rounds across, and one line that a cluster reads from
+/// its cache. Only one thread of a cluster signals across clusters, log2(c) times, where the dissemination barrier sends the
+/// signals of all rounds anywhere.
 static CLUSTERS: Entry = barrier::spins(
     "cpu.barrier.clusters",
     "Hierarchical barrier: a tree within each NUMA node, cache group or set of four threads; dissemination between the \

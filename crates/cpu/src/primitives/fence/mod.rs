@@ -1,8 +1,8 @@
 //! Fences: `acquire`, `release`, `acq_rel` and `seq_cst` with no access to order, and OpenMP's flush between two
 //! updates.
 //!
-//! Start with [`SEQ_CST`], which is one instruction everywhere. [`Bare`] is the operation of the first four; `flush.rs` has
-//! the fifth. At the end of this file are those of which one side pays.
+//! Start with [`SEQ_CST`], which is one instruction everywhere. [`Bare`] is the operation of the first four; `flush.rs` has the
+//! fifth. At the end of this file are the asymmetric fences, of which one side pays.
 
 use crate::primitives::opaque;
 use crate::primitives::prelude::*;
@@ -29,24 +29,24 @@ kinds! {
     entry: "one fence per thread", FACTS;
 }
 
-/// Where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered with loads, nor
-/// stores with stores or older loads).
+/// Why a fence is no instruction where the processor keeps this order anyway (Intel SDM volume 3, 9.2.2: loads are not reordered
+/// with loads, nor stores with stores or older loads).
 const ORDER_IS_KEPT: &str =
     "no instruction on x86-64, which preserves this order anyway; the fence constrains only the compiler";
 
-/// What such a fence is: on AArch64 a barrier of this kind.
+/// What a fence is that takes no instruction on x86-64: on AArch64 a barrier of this kind.
 const fn for_the_compiler_or(aarch64: Beginnings) -> Expected {
     if cfg!(target_arch = "x86_64") { Expected::NoInstruction(ORDER_IS_KEPT) } else { Expected::once(&[], aarch64) }
 }
 
-/// Where such a fence is no instruction.
+/// Where such a fence is no instruction, and why.
 const ELIDED: &[(&str, &str)] = &[("x86_64", ORDER_IS_KEPT)];
 
 /// What a full fence is on x86-64: an instruction of its own or a locked one that changes nothing on top of the stack.
 /// Compilers choose the second where it is faster, as it is on most processors.
 const FULL_FENCE: Beginnings = &["mfence", "lock or"];
 
-/// The same on AArch64.
+/// What a full fence is on AArch64.
 const FULL_FENCE_OF_ARM: Beginnings = &["dmb ish"];
 
 /// A fence that is no instruction on x86-64, where one thread is enough.
@@ -68,7 +68,7 @@ fn cases_of_one_thread(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
 /// A fence or a hint and nothing else: there is no state.
 struct Bare<F>(F);
 
-/// Its loops.
+/// The loops of a bare fence or hint.
 pub(super) fn bare(instruction: impl Fn() + Copy + Send + Sync + 'static, expected: Expected) -> Workload {
     Workload::of(Bare(instruction)).expecting(expected)
 }
@@ -88,7 +88,7 @@ impl<F: Fn() + Copy + Send + Sync + 'static> Operation for Bare<F> {
 
     fn prepare(&self, _slot: usize, _thread: usize) {}
 
-    /// It leaves no trace in memory; the evidence has to prove it.
+    /// A fence leaves no trace in memory; the evidence has to prove it.
     fn verify(&self, _slot: usize, _thread: usize, _executed: Executed) -> Result<(), String> {
         Ok(())
     }

@@ -23,17 +23,18 @@ pub(super) static CHANNEL: Entry = handoff::entry::<Inboxes<Bounded<1>>>(
 
 /// A channel from which one thread receives.
 pub(super) trait Inbox: Default + Send + Sync + 'static {
-    /// Cannot fail: the inbox is empty, because its owner took the token out, and both ends live as long as this.
+    /// Sends the token. Cannot fail: the inbox is empty, because its owner took the token out, and both ends live as long as the
+    /// inbox.
     fn send(&self, token: u32);
 
-    /// What is there.
+    /// Takes the token if it is there.
     fn take(&self) -> Option<u32>;
 
-    /// What is there or comes. Tries without a clock first: only a thread that would block needs a deadline.
+    /// Takes the token or waits for it. Tries without a clock first: only a thread that would block needs a deadline.
     fn receive(&self) -> Result<u32, WaitTimeout>;
 }
 
-/// The inboxes of both threads. The token is in that of the thread whose turn it is.
+/// The inboxes of both threads. The token is in the inbox of the thread whose turn it is.
 #[derive(Default)]
 pub(super) struct Inboxes<I>([I; 2]);
 
@@ -87,8 +88,8 @@ impl<const CAPACITY: usize> Inbox for Bounded<CAPACITY> {
     }
 }
 
-/// In theory: as `cpu.handoff.channel`, which has room for one message. Of a larger buffer a token uses one place after
-/// the other, on several lines, but no sender ever waits for room: what more room costs where it is not needed.
+/// In theory: as `cpu.handoff.channel`, which has room for one message. In a larger buffer a token uses one place after the
+/// other, on several lines, but no sender ever waits for room. This shows what more room costs where it is not needed.
 pub(super) static BOUNDED: Entry = Entry {
     cases,
     workload: |case| match case.group_number(CAPACITY)? {
@@ -106,7 +107,7 @@ pub(super) static BOUNDED: Entry = Entry {
 .with_designs()
 .beyond_quick();
 
-/// The group: channels with room for so many messages.
+/// The group: channels with room for this many messages.
 const CAPACITY: &str = "capacity #";
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
@@ -123,8 +124,8 @@ pub(super) static RENDEZVOUS: Entry = handoff::entry::<Rendezvous>(
 )
 .beyond_quick();
 
-/// A channel to each thread. No channel can hold the token between two passes, so that a pass of thread 0 is the whole
-/// round trip: it gives the token away and takes it back. One of thread 1 takes it and gives it back.
+/// A channel to each thread. No channel can hold the token between two passes, so that a pass of thread 0 is the whole round
+/// trip: it gives the token away and takes it back. A pass of thread 1 takes it and gives it back.
 #[derive(Default)]
 pub(super) struct Rendezvous([Bounded<0>; 2]);
 
@@ -164,7 +165,8 @@ pub(super) static STD_MPSC: Entry = handoff::entry::<Inboxes<Std>>(
 )
 .beyond_quick();
 
-/// Only its thread receives from it; the mutex says so to the compiler and is always free: about ten nanoseconds.
+/// An inbox from which only its thread receives. The mutex tells the compiler so; it is always free and costs about ten
+/// nanoseconds.
 pub(super) struct Std(SyncSender<u32>, Mutex<mpsc::Receiver<u32>>);
 
 impl Default for Std {

@@ -12,12 +12,12 @@ use crate::memory::inherited;
 use crate::primitives::handoff::{self, Handoff, Token};
 use crate::primitives::prelude::*;
 
-/// Descriptors that two processes have from the one that started them.
+/// Descriptors that two processes inherit from the one that started them.
 #[derive(Default)]
 pub(in crate::primitives) struct Inherited;
 
-/// In theory: three system calls, write, poll and read, and the time until the operating system runs the waiter again: a
-/// futex hand-off has two. What a program pays that waits for threads, timers and sockets in one place.
+/// In theory: three system calls, write, poll and read, and the time until the operating system runs the waiter again: a futex
+/// hand-off has two. This is what a program pays that waits for threads, timers and sockets in one place.
 pub(super) static EVENTFD: Entry = handoff::entry::<Events>(
     "cpu.handoff.eventfd",
     "Two threads wake each other by writing to eventfds; the waiter sleeps in poll(2), then reads",
@@ -91,7 +91,7 @@ pub(super) static PIPE: Entry = handoff::entry::<Pipes>(
 )
 .beyond_quick();
 
-/// A pipe to each thread: `E` has them. The token is in that of the thread whose turn it is.
+/// A pipe to each thread: `E` has them. The token is in the pipe of the thread whose turn it is.
 #[derive(Default)]
 pub(in crate::primitives) struct Pipes<E = OpenedPipes>(E);
 
@@ -125,7 +125,7 @@ impl<E: BothPipes> Pipes<E> {
         or_fail((&self.0.pipes()[thread].1).write_all(&token.to_ne_bytes()), "the pipe could not be written");
     }
 
-    /// The token, once it is there.
+    /// Receives the token, once it is there.
     fn receive(&self, thread: usize, limit: Duration) -> Option<u32> {
         let mut reader = &self.0.pipes()[thread].0;
         let mut token = [0; 4];

@@ -1,7 +1,8 @@
 //! Hand-offs: two threads pass a token to each other, and the token counts how often.
 //!
-//! - This file: what a hand-off is, what those that spin have in common, the loops that pass tokens, and the cases of the
-//!   family. Start here, then read one of them in `spinning.rs`. `channels.rs`: messages. `sleeping.rs`: waiters sleep. `kernel.rs`: through file descriptors.
+//! - This file: what a hand-off is, what spinning hand-offs have in common, the loops that pass tokens, and the cases of the
+//!   family. Start here, then read one of them in `spinning.rs`. `channels.rs`: messages. `sleeping.rs`: waiters sleep.
+//!   `kernel.rs`: through file descriptors.
 //! - `round_trips.rs`: the percentiles of single round trips, a run after the samples.
 //!
 //! What a hand-off between spinning threads costs depends on the home of its cache line. On two CPUs some lines cost 64
@@ -51,13 +52,13 @@ const SPINNING: Facts =
 const SLEEPING: Facts = Facts { role: Role::SleepHandoff, ..SPINNING.waiting(Waits::Sleeps) };
 const CHANNEL: Facts = Facts { role: Role::Channel, ..SPINNING.waiting(Waits::SpinsThenSleeps) };
 
-/// What `ns` is the cost of, for every hand-off.
+/// The operation whose cost is `ns`, for every hand-off.
 const OPERATION: &str = "one hand-off from one thread to the other: half a round trip";
 
 /// Every hand-off is measured on each class of CPU pairs; the quick preset has those of the matrix.
 const ON_PAIRS_THAT_EXIST: Participation = Participation::beyond_quick(&CpuPairs);
 
-/// The same with a row for each class that this machine lacks.
+/// As [`ON_PAIRS_THAT_EXIST`], with a row for each class that this machine lacks.
 const ON_CPU_PAIRS: Participation = ON_PAIRS_THAT_EXIST.reporting();
 
 /// A hand-off between two threads.
@@ -74,7 +75,7 @@ fn workload<H: Handoff>(case: &Case) -> Option<Workload> {
     Some(Workload { follow_up: Some(follow_up), extents: vec![extent], ..passing(case, tokens)? })
 }
 
-/// The same for two threads that belong to two processes.
+/// The loops of a hand-off between two processes.
 pub(super) fn workload_between_processes<H: Handoff>(case: &Case) -> Option<Workload>
 where
     Token<H>: BetweenProcesses,
@@ -162,7 +163,7 @@ impl<H: Handoff> Operation for Passing<H> {
 
 // A token that two threads pass to each other.
 
-/// A token, and how often it was passed. Of a hand-off of spinning threads, nothing else on its line changes.
+/// A token, and how often it was passed. Between spinning threads, nothing else on its line changes.
 pub(in crate::primitives) struct Token<H> {
     turns: AtomicU32,
     wait_limit: WaitLimit,
@@ -170,7 +171,7 @@ pub(in crate::primitives) struct Token<H> {
 }
 
 impl<H: Handoff> Token<H> {
-    /// One that was never passed.
+    /// A token that was never passed.
     fn new(_: usize) -> CachePadded<Self> {
         CachePadded::new(Self { turns: AtomicU32::new(0), wait_limit: WaitLimit::new(LIMIT), way: H::default() })
     }
@@ -185,17 +186,17 @@ pub(in crate::primitives) trait Handoff: Default + Send + Sync + 'static {
     /// What the machine code of its loops must hold.
     const EXPECTED: Expected;
 
-    /// What is known of it: how its threads wait.
+    /// The facts of the catalogue, such as how the threads wait.
     const FACTS: Facts = SLEEPING;
 
     /// Called by both threads before they take part.
     fn join(&self, _thread: usize) {}
 
-    /// Makes the token one that was never passed, besides its count. Called by thread 0 before the threads take part.
+    /// Resets the token, apart from its count. Called by thread 0 before the threads take part.
     fn reset(&self) {}
 
-    /// Waits until the token was passed `turn` times, then passes it to the other thread. What that one wrote before it passed the
-    /// token is seen by this one.
+    /// Waits until the token was passed `turn` times, then passes it to the other thread. This thread then sees what the other
+    /// one wrote before it passed the token.
     ///
     /// # Errors
     /// [`WaitTimeout`] when the other thread does not pass it within the limit.
@@ -207,11 +208,11 @@ pub(in crate::primitives) trait Handoff: Default + Send + Sync + 'static {
     }
 }
 
-/// Tokens of a sample whose cost is that of moving a line. A sample of 40 us has an iteration for each of them if a
-/// hand-off takes 80 ns or less. Slower hand-offs use some of them.
+/// Tokens of a sample whose cost is the move of a line. A sample of 40 us has an iteration for each of them if a hand-off takes
+/// 80 ns or less. Slower hand-offs use some of them.
 const LINES: usize = 16;
 
-/// How often all of these tokens together were passed. For one thread at a time: reading a token may mean to take it.
+/// How often all of these tokens together were passed. Called by one thread at a time: reading a token may mean to take it.
 fn counted<H: Handoff>(tokens: &[CachePadded<Token<H>>]) -> u64 {
     tokens.iter().map(|token| u64::from(H::turns(token))).sum()
 }

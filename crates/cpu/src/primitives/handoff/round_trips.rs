@@ -38,7 +38,7 @@ struct Found {
     trips: Vec<u64>,
 }
 
-/// Every pass of one thread: its number, and the token and the turn of it.
+/// Every pass of one thread: its number, its token and its turn.
 fn passes(thread: u32) -> impl Iterator<Item = (u32, usize, u32)> {
     (0..TOKENS as u32 * PASSES).map(move |pass| (pass, (pass / PASSES) as usize, 2 * (pass % PASSES) + thread))
 }
@@ -84,9 +84,9 @@ impl<H: Handoff> RoundTrips<H> {
     }
 }
 
-/// The durations of the round trips that ended with these readings, one reading after each pass. No thread has a new
-/// token: the first pass of it waits for no one and ends no round trip. The round trip after it overlaps with the last
-/// one of the token before.
+/// The durations of the round trips that ended with these readings, one reading after each pass. No thread has a new token yet:
+/// its first pass waits for no one and ends no round trip. The round trip after it overlaps with the last one of the token
+/// before.
 fn trips(readings: &[u64]) -> Vec<u64> {
     let of_token = |readings: &[u64]| -> Vec<u64> {
         readings.windows(2).skip(1).map(|pair| pair[1].saturating_sub(pair[0])).collect()

@@ -162,9 +162,9 @@ impl Handoff for Parked {
     }
 }
 
-/// In theory: a mutex and a condition variable of the standard library behind an atomic state, where the standard
-/// library's own parking is a futex: more steps on both sides. An object of its own, so that no other part of a program
-/// can unpark the thread by accident.
+/// In theory: a mutex and a condition variable of the standard library behind an atomic state, where the standard library's own
+/// parking is a futex: more steps on both sides. A parker is an object of its own, so that no other part of a program can unpark
+/// the thread by accident.
 pub(super) static PARKER: Entry = handoff::entry::<Parkers>(
     "cpu.handoff.crossbeam_parker",
     "Two threads park in turn and unpark each other with crossbeam's Parker",
@@ -172,8 +172,8 @@ pub(super) static PARKER: Entry = handoff::entry::<Parkers>(
 )
 .beyond_quick();
 
-/// The parker of each thread. Only its thread uses it; the mutex says so to the compiler and is always free: about ten
-/// nanoseconds.
+/// The parker of each thread. Only its thread uses a parker. The mutex tells the compiler so; it is always free and costs about
+/// ten nanoseconds.
 pub(super) struct Parkers([(Mutex<Parker>, Unparker); 2]);
 
 impl Default for Parkers {

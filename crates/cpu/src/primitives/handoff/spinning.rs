@@ -81,9 +81,9 @@ impl Handoff for CasToken {
     }
 }
 
-/// In theory: `cpu.handoff.store_pingpong` and the delay until the waiter looks again. It pauses 1, 2, 4, ... 64 times
-/// between looks and then yields the CPU: the longer it waited, the later it sees the token, and the fewer looks disturb
-/// the other thread. What lock-free structures built on crossbeam do.
+/// In theory: `cpu.handoff.store_pingpong` and the delay until the waiter looks again. It pauses 1, 2, 4, ... 64 times between
+/// looks and then yields the CPU: the longer it waited, the later it sees the token, and the fewer looks disturb the other
+/// thread. Lock-free structures built on crossbeam wait in this way.
 pub(super) static BACKOFF: Entry = handoff::entry::<BackoffToken>(
     "cpu.handoff.crossbeam_backoff",
     "Two threads take turns writing one variable; each waits for its turn with crossbeam's Backoff::snooze",

@@ -10,14 +10,14 @@ use crate::primitives::number::Number;
 use crate::primitives::prelude::*;
 use crate::primitives::window::{HandoverRun, Windows};
 
-/// The locks of a case, each around the number of its last holder instead of a counter. It is another operation than the
-/// timed one, in windows of its own.
+/// The locks of a case, each around the number of its last holder instead of a counter. This is another operation than the timed
+/// one, in windows of its own.
 pub(super) struct Handovers<L> {
     locked: Arc<Locked<L>>,
     counts: Counts,
 }
 
-/// What is counted, of any lock.
+/// The counts, for any lock.
 struct Counts {
     /// How often each thread found in the last window that another one had held the lock.
     changes: Vec<CachePadded<AtomicU64>>,
@@ -30,7 +30,7 @@ impl Counts {
         Self { changes: (0..threads).map(|_| CachePadded::default()).collect(), found: Mutex::default() }
     }
 
-    /// Keeps what a window showed, in which all threads together acquired the lock so often.
+    /// Keeps the result of a window in which all threads together acquired the lock `acquisitions` times.
     fn end_window(&self, acquisitions: u64) {
         let changes: u64 = self.changes.iter().map(|of_thread| of_thread.load(Ordering::Relaxed)).sum();
         self.found().push(acquisitions as f64 / changes.max(1) as f64);

@@ -9,13 +9,13 @@ use crate::primitives::prelude::*;
 use crate::sync::{PthreadMutex, PthreadSpin};
 use crate::team::openmp::{self, Critical};
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] =
     &[&STD_MUTEX, &PARKING_LOT_MUTEX, &PARKING_LOT_FAIR, &PTHREAD_MUTEX, &PTHREAD_SPIN, &OPENMP_CRITICAL];
 
-/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks
-/// whether the thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter. It does not
-/// use the C library's mutex and has no cheaper way in a process of one thread.
+/// In theory: a compare-and-swap to take it, an exchange to give it back, both on the lock's line, and two checks whether the
+/// thread is panicking (poisoning). Contended: some 100 spins, then a futex call for each waiter. The mutex does not use the C
+/// library's and is no cheaper in a process of one thread.
 static STD_MUTEX: Entry = lock::spins_then_sleeps(
     "cpu.lock.std_mutex",
     "The standard library's mutex, which uses a futex and supports poisoning",
@@ -71,9 +71,9 @@ struct Fair<N>(parking_lot::Mutex<N>);
 /// In theory: a call into the C library, a compare-and-swap to take the lock, an exchange to give it back. Contended:
 /// there is no spinning, and every waiter costs a futex call to block and another one to be woken.
 ///
-/// glibc takes and gives back a lock with ordinary instructions while the process has had one thread alone
-/// (`SINGLE_THREAD_P`). All other cases are of a process that has had several, as programs with locks have. The form
-/// `one_thread_process` is the same lock in a process of its own with one thread.
+/// glibc takes and gives back a lock with ordinary instructions while the process has had one thread alone (`SINGLE_THREAD_P`).
+/// All other cases run in a process that has had several, as programs with locks have. The form `one_thread_process` is the same
+/// lock in a process of its own with one thread.
 static PTHREAD_MUTEX: Entry = lock::sleeps(
     "cpu.lock.pthread_mutex",
     "A default pthread_mutex_t, which uses a futex; waiters block without spinning",
@@ -116,9 +116,10 @@ fn pthread_mutex_workload(case: &Case) -> Option<Workload> {
 /// In theory: two calls, one atomic read-modify-write to take the lock and a plain store to give it back: the fastest
 /// lock here without contention. Contended: bursts of exclusive requests for one line, and no order among waiters.
 ///
-/// Alone, the calls count. Zen 5, a C loop: 2.2 to 2.8 ns from a shared library, which the loader maps beside the C library;
-/// 3.8 ns, or 5.0 to 5.3 through the linkage table, from a program, which stands terabytes away from it. So a line of
-/// `syncscope measure`, which is compiled to a shared library, costs 0.76 to 0.83 times as much as this program's own loop.
+/// Without contention, the calls count. Zen 5, a C loop: 2.2 to 2.8 ns from a shared library, which the loader maps next to the C
+/// library; 3.8 ns, or 5.0 to 5.3 through the linkage table, from a program, which lies terabytes away from it. A line of
+/// `syncscope measure`, which is compiled to a shared library, therefore costs 0.76 to 0.83 times as much as this program's own
+/// loop.
 static PTHREAD_SPIN: Entry = lock::spins(
     "cpu.lock.pthread_spin",
     "pthread_spinlock_t: waiters spin and never yield",

@@ -3,8 +3,9 @@
 //! Start with the ticket lock in `own.rs`; its algorithm is `sync/locks/ticket.rs`. This file holds the loops and their
 //! check. A lock is a [`LockKind`]: [`Raw`] makes one of a `sync::RawLock`, and `library_lock!` one of a library's.
 //!
-//! - `handovers.rs`: how often a lock passes to another thread. `own.rs`: locks written out in `sync/locks`. `library.rs`: mutexes of libraries. `readers_writer.rs`: locks that many
-//!   readers may hold together. `roles.rs`: the same, read and written at the same time.
+//! - `handovers.rs`: how often a lock passes to another thread. `own.rs`: locks written out in `sync/locks`. `library.rs`:
+//!   mutexes of libraries. `readers_writer.rs`: locks that many readers may hold together. `roles.rs`: those locks, read and
+//!   written at the same time.
 //!
 //! A new lock is a block in one of these files, and a name in its `ENTRIES`. An algorithm of our own comes first, in
 //! `sync/locks`.
@@ -40,7 +41,7 @@ fn can_have_work(case: &Case) -> bool {
 const READING: Facts = Facts { role: Role::ReadLock, ..FACTS.waiting(Waits::SpinsThenSleeps) };
 const WRITING: Facts = Facts { role: Role::WriteLock, ..READING };
 
-/// What `ns` is the cost of, for most locks.
+/// The operation whose cost is `ns`, for most locks.
 const OPERATION: &str = "every thread adds to a counter under the lock";
 
 kinds! {
@@ -69,10 +70,11 @@ trait Lock: Send + Sync + 'static {
     /// The state of a thread, counted from 0.
     fn thread_state(&self, thread: usize) -> Self::ThreadState;
 
-    /// Takes the lock, lets `critical` change the number, gives the lock back. What many may hold together gives a copy of it.
+    /// Takes the lock, lets `critical` change the number, gives the lock back. A lock that many may hold together gives a copy of
+    /// the number.
     fn with(&self, state: &mut Self::ThreadState, critical: impl FnOnce(&mut Self::Number));
 
-    /// What the threads do around it.
+    /// The work of the threads inside and outside of the lock.
     fn work(&self) -> Option<&LockWork> {
         None
     }
@@ -100,8 +102,8 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     sweeps.flat_map(|sweep| sweep.dtypes(&axes.lock_dtypes).layouts(&[Layout::Shared]).cases()).collect()
 }
 
-/// The same for one type of the counter. It changes the critical section, not the lock: the locks of the published
-/// experiments show that for all types.
+/// The cases of a lock for one type of the counter. The type changes the critical section, not the lock: the locks of the
+/// published experiments show that for all types.
 fn cases_of_one_type(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let mut cases = cases(primitive, axes);
     cases.retain(|case| case.dtype == Some(Dtype::U64));
@@ -123,7 +125,7 @@ fn workload<K: LockKind>(case: &Case, kind: &K, expected: Expected) -> Option<Wo
     })
 }
 
-/// The same for one type of the number.
+/// The loops of a kind of lock, for one type of the number.
 fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K, expected: Expected) -> Option<Workload> {
     let workload = match LockWork::of(case, K::READS).map(Arc::new) {
         _ if case.dtype? != Dtype::U64 => None,
@@ -231,7 +233,7 @@ impl<L: Lock> Operation for Locked<L> {
         if thread == 0 {
             self.with_counter(slot, thread, |counter| *counter = Number::of(0));
         }
-        // Last, as whoever takes the lock works.
+        // Last: taking the lock above has done work, too.
         if let Some(work) = self.slots[slot].work() {
             work.prepare(thread);
         }
@@ -249,9 +251,10 @@ impl<L: Lock> Operation for Locked<L> {
     }
 }
 
-/// A kind of lock in a library: the name of the kind, the lock around an `N`, the function that makes it, and how a thread comes to
-/// the number. What that gives holds the lock until it is dropped. A kind that all threads `read` gives a copy of the number.
-/// The third form is for what gives no such guard: whether it is read, and how a thread changes the number or its copy.
+/// A kind of lock in a library: the name of the kind, the lock around an `N`, the function that makes it, and how a thread comes
+/// to the number. The guard that this gives holds the lock until it is dropped. A kind that all threads `read` gives a copy of
+/// the number. The third form is for locks without such a guard: it says whether the lock is read, and how a thread changes the
+/// number or its copy.
 macro_rules! library_lock {
     ($kind:ident, $lock:ty, $new:expr, |$it:ident| $held:expr) => {
         library_lock!($kind, $lock, $new, false, |$it, critical| critical(&mut $held));

@@ -3,10 +3,10 @@
 //! The ways to join are in `joining.rs`, one type each. One operation is a whole reduction, with the barrier that ends a
 //! parallel region. The vector was read before, so small ones come from the caches.
 //!
-//! OpenMP's `reduction(max:)` has no entry of its own in the runtime. GCC compiles it to a parallel region in which every
-//! thread reduces its part and then joins it by an atomic compare-and-swap or, for other types and several variables, in a
-//! critical section; the region ends with a barrier. That is what `openmp_atomic` and `openmp_critical` do, on the runtime's
-//! threads. The start of the region is no part of the time.
+//! OpenMP's `reduction(max:)` has no entry of its own in the runtime. GCC compiles it to a parallel region in which every thread
+//! reduces its part and then joins it by an atomic compare-and-swap or, for other types and several variables, in a critical
+//! section; the region ends with a barrier. That is what `openmp_atomic` and `openmp_critical` do, on the runtime's threads. The
+//! start of the region is not timed.
 
 mod joining;
 
@@ -22,7 +22,7 @@ use crate::primitives::prelude::*;
 use crate::sync::{DisseminationBarrier, Guarded, SenseBarrier, TreeBarrier};
 use crate::team::openmp::{self, Critical, Runtime};
 
-/// One of all threads, which spin in the barrier that ends it.
+/// The facts of a reduction by all threads, which spin in the barrier that ends it.
 const FACTS: Facts = Facts {
     at_once: OperationsAtOnce::One,
     run_effect: between_threads,
@@ -32,10 +32,10 @@ const FACTS: Facts = Facts {
 /// Results of one shot: each of its reductions has its own.
 const MOST_REDUCTIONS: u64 = 255;
 
-/// With an atomic operation for each element, larger vectors take many milliseconds.
+/// The most elements with an atomic operation for each: larger vectors take many milliseconds.
 const MOST_ATOMICS: u64 = 1 << 16;
 
-/// One entry for each line: name, facts, cases, workload, summary; what it needs.
+/// One entry for each line: name, facts, cases, workload, summary and, if any, its requirement.
 macro_rules! reductions {
     ($($entry:ident: $name:literal, $facts:expr, $cases:expr, $workload:expr, $summary:literal $(, $requiring:expr)?;)+) => {
         $(static $entry: Entry = Entry::of(
@@ -145,7 +145,7 @@ fn on_runtime<J: Joining>(case: &Case, joining: fn(u32, &'static Runtime) -> J) 
     Some(Workload { runtime: Some(runtime), ..workload(case, |threads| joining(threads, runtime))? })
 }
 
-/// The largest element of the first one; all others but those planted at powers of two are at most 2^30.
+/// The value planted at the first element. Elements are planted at powers of two; all others are at most 2^30.
 const PLANTED: i32 = i32::MAX - 255;
 
 /// The largest of the first `elements`: the last of them that is planted.
@@ -153,8 +153,8 @@ fn largest_of(elements: usize) -> i32 {
     PLANTED + elements.max(1).ilog2().cast_signed()
 }
 
-/// A vector with at least so many elements. An element whose number, from 1, is a power of two is larger than all before. It is
-/// made once, because it takes longer than a measurement block.
+/// A vector with at least `elements` elements. An element whose number, from 1, is a power of two is larger than all before. The
+/// vector is made once, because making it takes longer than a measurement block.
 fn vector_of(elements: usize) -> Arc<[i32]> {
     static VECTOR: Mutex<Option<Arc<[i32]>>> = Mutex::new(None);
     let mut kept = VECTOR.lock().unwrap_or_else(PoisonError::into_inner);
@@ -282,7 +282,7 @@ mod tests {
                         Case { threads: Some(threads), elements: Some(elements), ..Case::new(entry.primitive.id) };
                     let group = openmp::runtimes().first().map(|runtime| runtime.name);
                     let case = Case { group: group.map(syncscope_core::Group::of_word), ..case };
-                    // Without an OpenMP runtime some have none.
+                    // Without an OpenMP runtime some entries have no workload.
                     let Some(workload) = make(&case) else { continue };
                     let mut team = team(&workload, threads as usize, &clock);
                     assert_eq!(defect(&mut team, &workload.body), None, "{case}");

@@ -6,9 +6,9 @@
 //! - `wake_pair.rs`: one wake-up: the waiter falls asleep, the waker sees it, reads the clock and wakes it.
 //! - This file: the samples, of one wake-up each, and the cases. `latencies.rs`: percentiles, a run after the samples.
 //!
-//! A sample of the test is one wake-up: from the reading of the clock right before the call that wakes to the waiter's
-//! reading right after its wait has returned. The baseline is the two readings without a wake-up. All threads report this
-//! time; what the call takes the waker is a detail (`wake_call_ns`).
+//! A sample of the test is one wake-up: from the reading of the clock right before the call that wakes to the waiter's reading
+//! right after its wait has returned. The baseline is the two readings without a wake-up. All threads report this time; how long
+//! the call takes the waker is a detail (`wake_call_ns`).
 //!
 //! A hand-off (`cpu.handoff`) may find its partner awake. Here no waker calls before the waiter has slept for as long as the group
 //! says, and CPUs are not kept awake: what a wake-up costs depends on how deeply the waiter's CPU sleeps.
@@ -45,7 +45,7 @@ pub(super) static ENTRIES: &[&Entry] = &[
 
 const FACTS: Facts = Facts { run_effect: facts::between_threads, ..Facts::of(Role::Wake).waiting(Waits::Sleeps) };
 
-/// What `ns` is the cost of, for every wake-up.
+/// The operation whose cost is `ns`, for every wake-up.
 const OPERATION: &str = "one wake-up, from the waker's call until the waiter runs; the waiter has slept for the set time \
                          (20 µs where the group names CPUs)";
 
@@ -125,7 +125,7 @@ fn one_by_one<W: Way + Default>(case: &Case, wake_pair: WakePair<W>) -> Option<W
 /// Thread 0 wakes the others, once in each iteration of the test, or as often as the side says.
 struct OneByOne<W> {
     wake_pair: Arc<WakePair<W>>,
-    /// Begin and end of the last sample.
+    /// Start and end of the last sample.
     interval: [AtomicU64; 2],
 }
 

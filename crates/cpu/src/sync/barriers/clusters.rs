@@ -6,10 +6,10 @@ use super::shim::{AtomicU32, Ordering, count_up};
 use super::signals::{DisseminationBarrier, children, has_reached};
 use super::{Barrier, CachePadded, WaitLimit, WaitTimeout};
 
-/// The threads of a cluster arrive up a tree with four children each; the first thread of each cluster meets those of the others in a
-/// dissemination barrier, and wakes its own by one line, which the cache of the cluster holds. Arrival within clusters first, across
-/// after, and waking by cluster are those of Gao et al., *Optimizing Barrier Synchronization on ARMv8 Many-Core Architectures*, IEEE
-/// CLUSTER 2021.
+/// A barrier that gathers and wakes threads by cluster. The threads of a cluster arrive up a tree with four children each; the
+/// first threads of the clusters meet in a dissemination barrier, and each wakes its cluster by one line, which the cache of the
+/// cluster holds. Arrival within clusters first, across them after, and waking by cluster are from Gao et al., *Optimizing
+/// Barrier Synchronization on ARMv8 Many-Core Architectures*, IEEE CLUSTER 2021.
 #[derive(Debug)]
 pub struct ClusterBarrier {
     threads: Box<[Member]>,

@@ -27,7 +27,7 @@ impl FutexBarrier {
         }
     }
 
-    /// The same for one thread of each of so many processes.
+    /// A barrier for one thread in each of `processes` processes.
     pub fn between_processes(processes: u32, limit: Duration) -> Self {
         Self { episode: CachePadded::new(Futex::between_processes(0)), ..Self::new(processes, limit) }
     }
@@ -40,7 +40,7 @@ impl Barrier for FutexBarrier {
 
     #[inline(always)]
     fn wait(&self, (): &mut ()) -> Result<(), WaitTimeout> {
-        // Relaxed: it changes only after this thread has arrived, and the wait acquires the new value.
+        // Relaxed: the episode changes only after this thread has arrived, and the wait acquires the new value.
         let episode = self.episode.word.load(Ordering::Relaxed);
         // Release: the last thread to arrive sees what this thread did before the barrier. Acquire: the last thread
         // passes all of it on with its store to the episode.

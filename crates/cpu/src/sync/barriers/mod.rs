@@ -25,8 +25,8 @@ pub trait Barrier: Send + Sync + 'static {
     /// What a thread remembers between two waits.
     type Local: Send + 'static;
 
-    /// The memory of a thread, counted from 0. Called while no thread waits, and no thread may pass the barrier without
-    /// this one from then on.
+    /// Returns the memory of `thread`, counted from 0. Called while no thread waits; from then on no thread may pass the barrier
+    /// without this one.
     fn join(&self, thread: usize) -> Self::Local;
 
     /// Waits for all threads.

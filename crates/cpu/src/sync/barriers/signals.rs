@@ -1,4 +1,4 @@
-//! Barriers of plain stores to flags that one thread each waits for: the dissemination barrier and the tree barrier of
+//! Barriers of plain stores to flags, each of which one thread waits for: the dissemination barrier and the tree barrier of
 //! Mellor-Crummey and Scott; and a flat one.
 
 use std::time::Duration;
@@ -100,9 +100,9 @@ impl Barrier for FlatBarrier {
     #[inline(always)]
     fn wait(&self, thread: &mut usize) -> Result<(), WaitTimeout> {
         let (own, others) = (&self.arrived[*thread], &self.arrived[1..]);
-        // Relaxed: no other thread writes it.
+        // Relaxed: no other thread writes this flag.
         let episode = own.load(Ordering::Relaxed).wrapping_add(1);
-        // Release: what this thread did before. Nobody reads that of thread 0.
+        // Release: what this thread did before. Nobody reads the flag of thread 0.
         own.store(episode, Ordering::Release);
         if *thread > 0 {
             return self.wait_limit.wait(|| has_reached(&self.left, episode));

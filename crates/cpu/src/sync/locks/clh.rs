@@ -6,8 +6,8 @@ use super::shim::{AtomicBool, AtomicU32, Ordering};
 use super::{CachePadded, RawLock, WaitLimit, WaitTimeout};
 
 /// A queue of waiting threads, each of which spins on the node of the thread before it (Craig, *Building FIFO and
-/// priority-queueing spin locks from atomic swap*, 1993; Magnusson, Landin and Hagersten, IPPS 1994). There is one node
-/// more than threads: the thread that takes the lock takes the node before its own over, because nobody else reads it.
+/// priority-queueing spin locks from atomic swap*, 1993; Magnusson, Landin and Hagersten, IPPS 1994). There is one node more than
+/// threads: the thread that takes the lock takes over the node before its own, because nobody else reads it.
 ///
 /// The nodes belong to the lock and are named by numbers, as in `queue.rs`. The lock remembers which node each thread owns
 /// between two acquisitions, as in the variant with a standard interface (Scott, *Shared-Memory Synchronization*, 2013,

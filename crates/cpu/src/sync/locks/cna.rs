@@ -6,10 +6,11 @@ use super::queue::{NONE, Node, Queue, number_of};
 use super::shim::{AtomicU32, Ordering, count_up};
 use super::{RawLock, WaitTimeout};
 
-/// An MCS lock whose holder passes it to the next thread of its own group, and moves those in between to a second queue, for which the
-/// first node of the main one stands (Dice and Kogan, *Compact NUMA-aware Locks*, EuroSys 2019, figures 2 to 4). One word for a lock.
+/// An MCS lock whose holder passes it to the next thread of its own group, and moves the threads in between to a second queue,
+/// for which the first node of the main one stands (Dice and Kogan, *Compact NUMA-aware Locks*, EuroSys 2019, figures 2 to 4). A
+/// lock is one word.
 ///
-/// A thread is granted the first thread of the second queue, or `EMPTY`.
+/// A grant names the first thread of the second queue, or `EMPTY`.
 #[derive(Debug)]
 pub struct CnaLock {
     queue: Queue<Node<Member>>,
@@ -22,13 +23,13 @@ pub struct CnaLock {
 #[derive(Debug, Default)]
 struct Member {
     group: AtomicU32,
-    /// Of the first thread of the second queue: the last one there.
+    /// In the first thread of the second queue: the last thread there.
     last: AtomicU32,
 }
 
 const EMPTY: u32 = u32::MAX;
 
-/// One pass of so many serves the second queue: the mean of the paper's coin.
+/// One pass in this many serves the second queue: the mean of the paper's coin.
 const PASSES: u32 = if cfg!(any(loom, test)) { 2 } else { 0x1_0000 };
 
 impl CnaLock {
@@ -38,8 +39,8 @@ impl CnaLock {
         Self { queue: Queue::new(threads, limit), passes: AtomicU32::default(), group_of }
     }
 
-    /// The next thread of the holder's group, if there is one. Those before it move behind the `last` one of the second queue, which then
-    /// begins with `first`.
+    /// The next thread of the holder's group, if there is one. The threads before it move behind the `last` one of the second
+    /// queue, which then begins with `first`.
     fn find_successor(&self, own: &Node<Member>, next: u32, first: u32, last: u32) -> Option<u32> {
         let group = |node: &Node<Member>| node.more.group.load(Ordering::Relaxed);
         let (before, local) = self.queue.cut(next, |node| group(node) == group(own))?;

@@ -7,7 +7,7 @@ use super::{CachePadded, RawLock, TicketLock, WaitTimeout};
 
 /// A ticket lock for each group of threads and one for the groups (Dice, Marathe and Shavit, *Lock cohorting*, PPoPP 2012:
 /// C-TKT-TKT). A holder passes the lock to a waiter of its own group, whose caches have what the lock protects. After
-/// `MAX_PASSES` of them the other groups are served.
+/// `MAX_PASSES` such passes the other groups are served.
 #[derive(Debug)]
 pub struct CohortLock {
     groups: Box<[CachePadded<Group>]>,
@@ -27,8 +27,8 @@ struct Group {
 }
 
 impl CohortLock {
-    /// A free lock for so many groups; `group_of` names the group of a thread, of the thread's number, and is called by
-    /// the thread itself. No thread waits longer than `limit`.
+    /// A free lock for `groups` groups; `group_of` maps a thread's number to its group and is called by the thread itself. No
+    /// thread waits longer than `limit`.
     pub fn new(groups: usize, group_of: fn(usize) -> usize, limit: Duration) -> Self {
         let group = |_| CachePadded::new(Group { own: TicketLock::new(limit), passes: AtomicU32::new(0) });
         let groups = (0..groups.max(1)).map(group).collect();

@@ -59,8 +59,8 @@ impl<L: RawLock, T> Guarded<L, T> {
     /// The state of a thread, counted from 0.
     ///
     /// # Safety
-    /// It is used for this lock only, and no other one of this number exists while it is in use. After a
-    /// [`WaitTimeout`], none of this number is made again.
+    /// The state is used for this lock only, and no other state of this number exists while it is in use. After a
+    /// [`WaitTimeout`], no state of this number is made again.
     #[inline(always)]
     pub unsafe fn thread_state(&self, thread: usize) -> ThreadState<L> {
         ThreadState(self.lock.thread_state(thread))

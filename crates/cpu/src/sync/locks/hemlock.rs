@@ -53,7 +53,7 @@ unsafe impl RawLock for HemLock {
         }
         let grant = &self.0[*number];
         grant.store(GRANTED, Ordering::Release);
-        // Relaxed: only that the word is free again.
+        // Relaxed: this reads only that the word is free again.
         self.0.wait_limit.wait(|| grant.fetch_add(0, Ordering::Relaxed) == EMPTY)
     }
 }

@@ -35,7 +35,7 @@ pub use self::spin_park::SpinParkLock;
 pub use self::ticket::TicketLock;
 pub use self::ttas::TtasLock;
 
-/// For each thread a node as it is at first, on lines of its own.
+/// A default node for each thread, on lines of its own.
 fn nodes<T: Default>(threads: u32) -> Box<[CachePadded<T>]> {
     (0..threads).map(|_| CachePadded::default()).collect()
 }

@@ -113,7 +113,7 @@ impl<T> Queue<Node<T>> {
         self[number].granted.store(value, Ordering::Release);
     }
 
-    /// Leaves the queue, whose last thread is then `last` if this one was it: the thread behind.
+    /// Leaves the queue and returns the thread behind. If this thread was the last one, `last` becomes the last.
     #[inline(always)]
     pub(super) fn leave(&self, own: u32, node: &Node<T>, last: u32) -> Result<u32, WaitTimeout> {
         let next = node.behind();
@@ -126,14 +126,14 @@ impl<T> Queue<Node<T>> {
         self.wait_for_next(node)
     }
 
-    /// A thread has exchanged the tail and may not yet have stored its number here.
+    /// Waits for the thread behind, which has exchanged the tail and may not yet have stored its number here.
     #[inline(always)]
     pub(super) fn wait_for_next(&self, node: &Node<T>) -> Result<u32, WaitTimeout> {
         self.wait_limit.wait_while(NONE, || node.behind())
     }
 
-    /// Cuts the queue that begins with `number` before its first thread that is `wanted`, if there is one: the last thread of the part
-    /// before, or [`NONE`], and that thread.
+    /// Cuts the queue that begins with `number` before its first thread that is `wanted`, if there is one. Returns the last
+    /// thread of the part before, or [`NONE`], and the wanted thread.
     #[inline(always)]
     pub(super) fn cut(&self, number: u32, wanted: impl Fn(&Node<T>) -> bool) -> Option<(u32, u32)> {
         let (mut before, mut found) = (NONE, number);
@@ -157,7 +157,7 @@ impl<T> Queue<Node<T>> {
         }
     }
 
-    /// Puts a thread behind one that no other thread is about to come behind.
+    /// Puts thread `next` behind `number`, behind which no other thread is about to queue.
     #[inline(always)]
     pub(super) fn put_behind(&self, number: u32, next: u32) {
         // Relaxed: the exchange of the tail or the grant releases it.

@@ -15,7 +15,7 @@ use super::{CachePadded, RawLock, WaitLimit, WaitTimeout, nodes};
 pub struct ReciprocatingLock {
     /// The last arrival; [`FREE`], or [`NO_ARRIVALS`] where the lock is held.
     arrivals: CachePadded<AtomicU32>,
-    /// For each thread, once it holds the lock, the end of its segment; [`WAITING`] before. The first one is of no thread.
+    /// For each thread, once it holds the lock, the end of its segment; [`WAITING`] before. The first gate belongs to no thread.
     gates: Box<[CachePadded<AtomicU32>]>,
     wait_limit: WaitLimit,
 }

@@ -20,10 +20,10 @@ impl TicketLock {
         Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), wait_limit: WaitLimit::new(limit) }
     }
 
-    /// Whether a thread waits behind the holder, who asks. A thread that takes its ticket now may be missed.
+    /// Whether a thread waits behind the holder, which calls this. A thread that takes its ticket now may be missed.
     #[inline(always)]
     pub(super) fn is_awaited(&self) -> bool {
-        // Relaxed: who asks can do without the answer.
+        // Relaxed: the caller can do without the answer.
         let (next, serving) = (self.next.load(Ordering::Relaxed), self.serving.load(Ordering::Relaxed));
         next.wrapping_sub(serving) > 1
     }
