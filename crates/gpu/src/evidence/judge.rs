@@ -1,4 +1,4 @@
-//! Whether the timed regions of baseline and test differ by the expected instructions.
+//! Judges whether the timed regions of baseline and test differ by the expected instructions.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use syncscope_sass::{Cubin, Instruction, Region, unawaited_results};
 use crate::catalogue::ExpectedInstructions;
 use crate::evidence::TIMED;
 
-/// Compares the timed regions of a baseline and its test, whose loops have so many operations in an iteration of the baseline, with
-/// what they should contain.
+/// Compares the timed regions of a baseline and its test with what they should contain. Their loops have `unroll` operations in
+/// an iteration of the baseline.
 pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, unroll: u32) -> Evidence {
     let listing = format!("baseline\n{}\ntest\n{}", baseline.listing(), test.listing());
     let counts = expected.counts(unroll);
@@ -26,8 +26,8 @@ pub fn judge(baseline: &Region, test: &Region, expected: &ExpectedInstructions, 
     Evidence::Elided { summary: missing(baseline, test, expected, counts), listing }
 }
 
-/// What the test has more than the baseline, where nothing is known of the operation: named by an instruction that other threads
-/// or the memory take part in, or else by the most frequent one.
+/// The evidence where nothing is known of the operation: what the test has more than the baseline, named by an instruction that
+/// other threads or the memory take part in, or else by the most frequent one.
 pub(super) fn difference(baseline: &Region, test: &Region, unroll: u32) -> Evidence {
     const FIRST: [&str; 18] = [
         "ATOM", "ATOMG", "ATOMS", "RED", "REDG", "SYNCS", "BAR", "MEMBAR", "WARPSYNC", "SHFL", "VOTE", "VOTEU",
@@ -47,9 +47,9 @@ pub(super) fn difference(baseline: &Region, test: &Region, unroll: u32) -> Evide
     Evidence::Present { summary: format!("{name} {in_baseline}/{in_test}"), listing, receipt }
 }
 
-/// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`, or several instructions that fit it
-/// with their own counts: both loops contain all instructions of their operations, and the test has more by exactly the added
-/// operations. Both may contain others of the same kind, from a context.
+/// The first pattern with the expected counts in both regions, as `REDG.E.ADD.STRONG.GPU 32/64`, or several instructions that
+/// match it, each with its own counts. Both loops must contain all instructions of their operations, and the test exactly the
+/// added operations more. Both may contain others of the same kind, from a context.
 fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'a str]) -> Option<(&'a str, String)> {
     patterns.iter().find_map(|&pattern| {
         let (in_baseline, in_test) = (baseline.count(pattern), test.count(pattern));
@@ -68,13 +68,14 @@ fn find<'a>(baseline: &Region, test: &Region, counts: [usize; 2], patterns: &[&'
     })
 }
 
-/// What a NOP costs is the stall that the compiler encodes in it, which differs between architectures: that of most of them.
+/// The stall of the NOPs, which is their cost. The compiler encodes it in each NOP, and it differs between architectures; most
+/// of the region's NOPs have this one.
 fn nop_stall(region: &Region, pattern: &str) -> Option<u8> {
     let nops = region.body().iter().filter(|one| pattern == "NOP" && one.matches(pattern));
     most_frequent(nops.map(|nop| nop.control.stall))
 }
 
-/// Every instruction of an operation, the expected ones by this pattern.
+/// Every instruction of an operation; `pattern` marks the expected ones.
 pub(super) fn receipt(baseline: &Region, test: &Region, pattern: &str, unroll: u32) -> Option<Receipt> {
     let named = |found: &Instruction| (found.opcode, found.matches(pattern));
     let is_straight = [baseline, test].iter().all(|region| region.is_straight());
@@ -93,7 +94,7 @@ fn missing(baseline: &Region, test: &Region, expected: &ExpectedInstructions, co
     }
 }
 
-/// The instructions of which the test has more, with their numbers in baseline and test.
+/// The instructions that the test has more of, with their counts in baseline and test.
 fn increases<'a>(baseline: &'a Region, test: &'a Region) -> impl Iterator<Item = (&'a str, usize, usize)> {
     let [before, after] =
         [baseline, test].map(|region| histogram(region.body().iter().map(|one| one.mnemonic.as_str())));
@@ -111,10 +112,10 @@ fn histogram<T: Ord>(items: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
     counts
 }
 
-/// Loads of constants and of special registers: they belong to the loop around an operation.
+/// Loads of constants and special registers, which belong to the loop around an operation.
 const CONSTANTS: [&str; 5] = ["LDC", "ULDC", "LDCU", "S2R", "S2UR"];
 
-/// Results that are outstanding when the clock is read at the end, by mnemonic: in the baseline and in the test.
+/// The results still outstanding at the closing clock read, by mnemonic: in the baseline and in the test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClosingRead {
     unawaited: BTreeMap<String, [usize; 2]>,
@@ -128,7 +129,7 @@ impl ClosingRead {
         Some(Self::between(&cubin, [&baseline, &test]))
     }
 
-    /// The same of the regions of a program.
+    /// What the closing reads of two regions do not wait for.
     pub(super) fn between(cubin: &Cubin, regions: [&Region; 2]) -> Self {
         let mut unawaited: BTreeMap<String, [usize; 2]> = BTreeMap::new();
         for (side, (name, region)) in TIMED.iter().zip(regions).enumerate() {
@@ -147,7 +148,7 @@ impl ClosingRead {
         self.unawaited.values().all(|[baseline, test]| baseline == test)
     }
 
-    /// The mnemonics of the results that are outstanding.
+    /// The mnemonics of the outstanding results.
     pub fn mnemonics(&self) -> impl Iterator<Item = &str> {
         self.unawaited.keys().map(String::as_str)
     }

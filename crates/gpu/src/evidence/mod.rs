@@ -1,7 +1,7 @@
-//! Evidence: which machine instructions a case executed.
+//! Finds out which machine instructions a case executed: its evidence.
 //!
-//! [`evidence_of`] knows which instructions the entry of a case expects, and where: in the timed region, out of line, or in
-//! the whole kernel. [`judge()`] compares the timed regions of baseline and test. The decoder is the crate `syncscope-sass`.
+//! [`evidence_of`] knows which instructions the entry of a case expects, and where: in the timed region, out of line, or in the
+//! whole kernel. [`judge()`] compares the timed regions of baseline and test. The crate `syncscope-sass` is the decoder.
 
 mod judge;
 
@@ -17,25 +17,25 @@ pub use crate::catalogue::ExpectedInstructions;
 use crate::catalogue::entry::Entry;
 use crate::catalogue::{Entries, Method, own};
 
-/// What evidence says where nothing is left to time.
+/// What evidence says if nothing is left to time.
 const LOOP_GONE: &str = "the loop is gone: the compiler removed the operation, because nothing uses its result";
 
 /// The kernels that a case times.
 const TIMED: [&str; 2] = ["syncscope_baseline", "syncscope_test"];
 
-/// Why there is no evidence for primitives without a loop in a kernel.
+/// Why primitives without a loop in a kernel have no evidence.
 pub(crate) const TIMED_BY_THE_HOST: &str = "timed by the host: no kernel instruction lies between the clock reads";
 
-/// What a reader of the cost must know where the compiler aggregates once for all operations of an iteration, in both loops.
+/// The remark for costs where the compiler aggregates once for all operations of an iteration, in both loops.
 pub(crate) const AGGREGATED_ONCE: &str = "cost of one more operation on the same variable; the compiler sums the warp's values once for all of them, and a \
      single operation also pays for that sum, see the form `varying`";
 
-/// What evidence says in words, for those who measure.
+/// Properties of the loops that the evidence gives only in words, for the code that measures.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Loops {
     /// Whether the compiler aggregates once for all operations of an iteration, in both loops.
     pub(crate) aggregates_once: bool,
-    /// Whether the closing clock reads leave more results outstanding in the one loop than in the other.
+    /// Whether the closing clock reads leave more results outstanding in one loop than in the other.
     pub(crate) are_of_rate: bool,
 }
 
@@ -50,7 +50,7 @@ impl Entries {
         self.inspected(case, cubin).0
     }
 
-    /// The same, and what else its loops show.
+    /// The evidence in the compiled program of a case, and what else its loops show.
     pub(crate) fn inspected(&self, case: &Case, cubin: &[u8]) -> (Evidence, Loops) {
         let mut loops = Loops::default();
         let entry =
@@ -60,7 +60,7 @@ impl Entries {
     }
 }
 
-/// The same of an entry, or why there is none.
+/// The evidence of an entry, or why there is none.
 fn found(entry: &Entry, case: &Case, cubin: &[u8], loops: &mut Loops) -> Result<Evidence, String> {
     if entry.method == Method::HostBarrier {
         return Err(TIMED_BY_THE_HOST.to_owned());
@@ -75,7 +75,7 @@ fn found(entry: &Entry, case: &Case, cubin: &[u8], loops: &mut Loops) -> Result<
     }
     let is_own = entry.own.is_some();
     let [baseline, test] = &match regions(&cubin) {
-        // The clock is read on both sides of nothing.
+        // Both clock reads are there, with nothing between them.
         Err(SassError::NoTimedLoop(_, 2)) => {
             let summary = LOOP_GONE.to_owned();
             return Ok(Evidence::Elided { summary, listing: String::new() });
@@ -125,8 +125,8 @@ fn found(entry: &Entry, case: &Case, cubin: &[u8], loops: &mut Loops) -> Result<
     Ok(evidence)
 }
 
-/// What the loop of a user's operation moves between registers and memory because the registers ran out: nothing if some are left,
-/// since a source may have arrays in such memory, too.
+/// The registers that the loop of a user's operation spills to memory because they ran out. Nothing if registers are left: a
+/// source may also have arrays in such memory.
 fn spills(most: u32, test: &Region, registers: Option<u32>) -> Option<String> {
     let registers = registers?;
     let [loads, stores] = ["LDL", "STL"].map(|opcode| test.count(opcode));
@@ -140,11 +140,11 @@ fn regions(cubin: &Cubin) -> Result<[Region; 2], SassError> {
     Ok([region(TIMED[0])?, region(TIMED[1])?])
 }
 
-/// With which instruction a compiler aggregated the operations of a warp: 32/64 for each operation, 1/1 once for all operations of
-/// an iteration, or only before the loop.
+/// The instruction with which a compiler aggregated the operations of a warp: 32/64 for each operation, 1/1 once for all
+/// operations of an iteration; or only before the loop.
 struct Aggregation<'a> {
     mnemonic: &'a str,
-    /// How often it is in the baseline and in the test.
+    /// How often the instruction is in the baseline and in the test.
     counts: [usize; 2],
 }
 
@@ -163,7 +163,7 @@ impl fmt::Display for Aggregation<'_> {
     }
 }
 
-/// How a compiler aggregated the operations of a warp, if it did.
+/// How a compiler aggregated the operations of a warp; `None` if it did not.
 fn aggregation<'a>(baseline: &Region, test: &'a Region, patterns: &[&str]) -> Option<Aggregation<'a>> {
     patterns.iter().find_map(|pattern| {
         let found = test.instructions().iter().find(|instruction| instruction.matches(pattern))?;
@@ -171,7 +171,7 @@ fn aggregation<'a>(baseline: &Region, test: &'a Region, patterns: &[&str]) -> Op
     })
 }
 
-/// A summary, if the slow paths of both kernels have the instruction once for each operation.
+/// A summary if the slow paths of both kernels have the instruction once for each operation.
 fn out_of_line(baseline: &Region, test: &Region, instruction: &str, times: usize, unroll: u32) -> Option<String> {
     let count =
         |region: &Region| region.out_of_line().iter().flatten().filter(|found| found.matches(instruction)).count();
@@ -180,8 +180,8 @@ fn out_of_line(baseline: &Region, test: &Region, instruction: &str, times: usize
         .then(|| format!("{instruction} {in_baseline}/{in_test} out of line"))
 }
 
-/// The evidence of launches. They have no region between two clock readings, so the whole kernel counts: it must contain
-/// the expected instructions and access no memory, unless its entry says so.
+/// The evidence of launches. They have no region between two clock readings, so the whole kernel counts: it must contain the
+/// expected instructions and access no memory, unless its entry says that it does.
 fn whole_kernels(cubin: &Cubin, expected: &ExpectedInstructions) -> Result<Evidence, String> {
     let [Some(baseline), Some(test)] = TIMED.map(|name| cubin.kernel(name)) else {
         return Err("the kernels are not in the program".to_owned());

@@ -1,4 +1,4 @@
-//! A barrier of a grid, or of the grids of several devices: launches on a group of devices become samples.
+//! Barriers of a grid, or of the grids of several devices: turns launches on a group of devices into samples.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use crate::multi::{DeviceGroup, GroupLaunch, LoadedProgram, PhaseCounts};
 /// Barriers of one check in the kernel (`check_once` in `grid_barrier.cuh`): one after the writes, one after the reads.
 const BARRIERS_OF_A_CHECK: u64 = 2;
 
-/// Checks by the kernel `check` at each memory offset, after the one that every kernel begins with.
+/// Checks of the kernel `check` at each memory offset, in addition to the one that every kernel begins with.
 const CHECKS: u32 = 32;
 
 /// Barriers that each thread passes in the kernel `check` at each memory offset.
@@ -25,12 +25,12 @@ const BARRIERS_OF_A_TRIAL: u64 = BARRIERS_OF_A_CHECK * (1 + CHECKS as u64);
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 24;
 
-/// What a case needs to run, in addition to the devices.
+/// What a case needs to run, besides the devices.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
     pub(crate) program: LoadedProgram,
     pub(crate) offsets: MemoryOffsets,
-    /// Where the barrier is proved; `None` where the offsets are too few.
+    /// The offset at which the barrier is proved; `None` if there are too few offsets.
     pub(crate) apart: Option<OffsetApart>,
     pub(crate) unroll: u32,
     pub(crate) evidence: Evidence,
@@ -38,18 +38,18 @@ pub(crate) struct Setup {
     pub(crate) remark: Option<String>,
 }
 
-/// A barrier of one grid or several, ready to run.
+/// Barriers of one or several grids, ready to run.
 #[derive(Debug)]
 pub struct GridBarrierExperiment<'a> {
     pub(crate) device_group: &'a mut DeviceGroup,
     pub(crate) setup: Setup,
     pub(crate) third: Option<ThirdLoop<'a, LoadedProgram>>,
-    /// Memory offsets used by all launches so far, from 1.
+    /// How often launches have used memory offsets so far, from 1.
     pub(crate) generation: u32,
 }
 
 impl GridBarrierExperiment<'_> {
-    /// Keeps the devices busy until the clock is stable, if they were idle.
+    /// Keeps idle devices busy until the clock is stable.
     pub(crate) fn warm_up(&mut self) -> Result<(), Outage> {
         if ruler::is_warm(self.device_group.runner.idle()) {
             return Ok(());
@@ -65,14 +65,14 @@ impl GridBarrierExperiment<'_> {
         Ok(())
     }
 
-    /// The launch of a shot. It must run: the next launch at the same memory offset continues its count of barriers.
+    /// The launch of a shot. It has to run: the next launch at the same memory offset continues its count of barriers.
     fn launch(&mut self, Shot { side, iterations, pair }: Shot) -> GroupLaunch {
         let iterations = iterations.min(MAX_ITERATIONS);
         let barriers = 2 * BARRIERS_OF_A_CHECK + with_warm_up(side, iterations, self.setup.unroll);
         self.counted(Some(side), iterations as u32, pair, barriers)
     }
 
-    /// A launch in which each thread passes so many barriers at each memory offset; without a side, of the kernel `check`.
+    /// A launch in which each thread passes this many barriers at each memory offset; without a side, of the kernel `check`.
     fn counted(&mut self, side: Option<Side>, iterations: u32, pair: u64, barriers: u64) -> GroupLaunch {
         let offsets = &mut self.setup.offsets;
         let common = LoopArguments {
@@ -98,7 +98,7 @@ impl GridBarrierExperiment<'_> {
         let nominal = 1e9 / self.setup.ruler.frequency.value();
         let length = |rate: Rate| ns_per_cycle(rate).unwrap_or(nominal);
         let first = length(devices.first()?.rate);
-        // Each multiprocessor counts the cycles of its own device. They are converted to cycles of the first device.
+        // Each multiprocessor counts cycles of its own device; convert them to cycles of the first device.
         let ticks = |timing: &Timing, cycles: u64| Ticks((cycles as f64 * length(timing.rate) / first).round() as u64);
         // The warps of all devices at one memory offset.
         let each = |offset: usize, pick: fn(&Warp) -> u64| {
@@ -116,7 +116,7 @@ impl GridBarrierExperiment<'_> {
         (0..devices.first()?.offsets).map(at).reduce(joined)?
     }
 
-    /// Loads the third loop, if these shots run it.
+    /// Loads the third loop if these shots run it.
     fn load_third_loop(&mut self, shots: &[Shot]) -> Result<(), ExperimentError> {
         if shots.iter().any(is_third) {
             let Self { device_group, setup, third, .. } = self;
@@ -126,7 +126,7 @@ impl GridBarrierExperiment<'_> {
         Ok(())
     }
 
-    /// Runs the launches of shots, which all run the third loop or none does.
+    /// Runs the launches of shots; either all of them run the third loop or none does.
     fn run(&mut self, shots: &[Shot], launches: &[GroupLaunch]) -> Result<Vec<Vec<Timing>>, ExperimentError> {
         let Self { device_group, setup, third, .. } = self;
         let program = match shots.first() {
@@ -136,7 +136,7 @@ impl GridBarrierExperiment<'_> {
         Ok(device_group.run(program, launches)?)
     }
 
-    /// One launch by both clocks: the host's time from before the launch until after its end, the slowest thread's ticks
+    /// Times one launch by both clocks: the host's time from before the launch until after its end, the slowest thread's ticks
     /// between the readings in the kernel, and the measured frequency.
     ///
     /// # Errors
@@ -152,14 +152,14 @@ impl GridBarrierExperiment<'_> {
         Ok(BothClocksOfLaunch { host_ns, device_cycles: sample.slowest, ns_per_cycle })
     }
 
-    /// Runs the kernel `check`, in which blocks arrive at different times, at the memory offsets of a pair.
+    /// Runs the kernel `check`, whose blocks arrive at different times, at the memory offsets of a pair.
     fn trial(&mut self, pair: u64) -> Result<Check, Outage> {
         let launch = self.counted(None, CHECKS, pair, BARRIERS_OF_A_TRIAL);
         self.device_group.run(&self.setup.program, &[launch])?;
         Ok(judged(self.device_group.counts(&self.setup.program)))
     }
 
-    /// The same at the offset apart, which takes a part of the time that all offsets of a set do.
+    /// Runs the kernel `check` at the offset that was set apart, which takes a fraction of the time of a whole set.
     fn trial_apart(&mut self) -> Option<Result<Check, Outage>> {
         let apart = self.setup.apart.as_mut()?;
         let common = LoopArguments { iterations: CHECKS, offsets: 1, ..LoopArguments::default() };
@@ -172,8 +172,8 @@ impl GridBarrierExperiment<'_> {
         Some(ran.map(|_| judged(self.device_group.counts(&self.setup.program))))
     }
 
-    /// Runs the kernel `check` at one set of memory offsets after the other, as long as `goes_on` says so of the barriers that each
-    /// thread has passed. Returns how many, and what all checks found.
+    /// Runs the kernel `check` at one set of memory offsets after the other while `goes_on` holds for the number of barriers
+    /// that each thread has passed. Returns that number, and what all checks found.
     pub(crate) fn stress_while(&mut self, goes_on: impl Fn(u64) -> bool) -> Result<(u64, Check), Outage> {
         let (mut pairs, mut passed, mut check) = (0.., 0, Check::Ok);
         while let Some(pair) = pairs.next().filter(|_| goes_on(passed) && check == Check::Ok) {
@@ -184,12 +184,12 @@ impl GridBarrierExperiment<'_> {
     }
 }
 
-/// What one launch took.
+/// The duration of one launch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BothClocksOfLaunch {
     /// From before the launch until after its end, by the host's clock.
     pub host_ns: u64,
-    /// Of the slowest thread, by the clock of the multiprocessors.
+    /// The slowest thread's ticks, by the clock of the multiprocessors.
     pub device_cycles: Ticks,
     /// The length of a cycle; `None` if the global timer did not step.
     pub ns_per_cycle: Option<f64>,
@@ -203,7 +203,7 @@ fn no_threads() -> ExperimentError {
     ExperimentError::Failed("a grid without threads".to_owned())
 }
 
-/// The result of the check that these counts mean.
+/// The result of a check with these counts.
 pub(crate) fn judged(counts: PhaseCounts) -> Check {
     if counts.timeouts > 0 {
         return Check::Failed(format!("{} waits outlasted their limit", counts.timeouts));
@@ -250,13 +250,13 @@ impl Experiment for GridBarrierExperiment<'_> {
         }
     }
 
-    /// Each launch has checked the barrier before it was timed and after.
+    /// Each launch has checked the barrier before and after it was timed.
     fn check(&mut self) -> Check {
         judged(self.device_group.counts(&self.setup.program))
     }
 
-    /// Under stress: with blocks that arrive at different times and writes that are late. At the eight offsets of a set that takes
-    /// 0.4 s on average over the barriers of four H200s, many times as long as the samples do.
+    /// Proves the barrier under stress: with blocks that arrive at different times and writes that are late. At the eight
+    /// offsets of a set that takes 0.4 s on average over the barriers of four H200s, many times as long as the samples do.
     fn prove(&mut self) -> Result<(), ExperimentError> {
         match self.trial_apart().unwrap_or_else(|| self.trial(0))? {
             Check::Failed(reason) => Err(ExperimentError::Failed(reason)),

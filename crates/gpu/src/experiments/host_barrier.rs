@@ -1,4 +1,4 @@
-//! A barrier of several devices in the host: one thread for each device launches a kernel, waits for its end, and waits for
+//! A barrier of several devices in the host: for each device, one thread launches a kernel, waits for its end, and waits for
 //! the other threads. One launch, its end and the barrier are a phase.
 
 use std::panic::resume_unwind;
@@ -17,14 +17,14 @@ use crate::launch::host_clock;
 use crate::launch::runner::Outage;
 use crate::multi::{DeviceGroup, LoadedProgram};
 
-/// A longer wait for the barrier of host threads or for the end of a kernel has failed.
+/// A wait for the barrier of host threads or for the end of a kernel that exceeds this limit has failed.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// A phase takes some ten microseconds, so no sample needs more.
 const MAX_ITERATIONS: u64 = 1 << 20;
 
-/// A barrier of host threads: one counter that only grows. The threads spin, because there is a core for each and the waits
-/// are short.
+/// A barrier of host threads with one counter that only grows. The threads spin, because each has a core and the waits are
+/// short.
 #[derive(Debug)]
 struct SpinBarrier {
     threads: u32,
@@ -39,7 +39,7 @@ impl SpinBarrier {
 
     /// Waits for all threads to arrive for the `phase`th time, from 1; `false` if they do not arrive within the limit.
     fn wait(&self, phase: u32) -> bool {
-        // Release and acquire: every thread sees after the barrier what the others did before it.
+        // Release and acquire: after the barrier every thread sees what the others did before it.
         self.arrived.fetch_add(1, Ordering::AcqRel);
         let target = phase.wrapping_mul(self.threads);
         let mut spins = 0_u32;
@@ -59,7 +59,7 @@ impl SpinBarrier {
     }
 }
 
-/// The barrier in the host, ready to run.
+/// The host barrier, ready to run.
 #[derive(Debug)]
 pub(crate) struct HostBarrierExperiment<'a> {
     device_group: &'a mut DeviceGroup,
@@ -74,7 +74,7 @@ impl<'a> HostBarrierExperiment<'a> {
         Self { device_group, program, remark, phases: 0 }
     }
 
-    /// Runs so many phases on all devices and returns how long each thread took.
+    /// Runs this many phases on all devices and returns how long each thread took.
     fn run(&mut self, phases: u64) -> Result<Vec<Ticks>, Outage> {
         let first = self.phases;
         self.phases += phases;
@@ -90,8 +90,8 @@ impl<'a> HostBarrierExperiment<'a> {
     }
 }
 
-/// The times of all threads, or why they stopped. A thread that waits for one whose call failed is out of time: the call is the
-/// cause.
+/// The times of all threads, or why they stopped. A thread that waits for one whose call failed runs out of time; the failed
+/// call is the cause to report.
 fn of_all(results: Vec<Result<Ticks, Outage>>) -> Result<Vec<Ticks>, Outage> {
     let failed =
         results.iter().find_map(|result| result.as_ref().err().filter(|outage| matches!(outage, Outage::Cuda(_))));
@@ -145,13 +145,13 @@ impl Experiment for HostBarrierExperiment<'_> {
             // Half a millisecond: the host disturbs the beginning and the end of a sample by tens of microseconds.
             min_iterations: 50,
             max_iterations: MAX_ITERATIONS,
-            // Three times as many phases: shows whether all phases cost the same.
+            // Three times as many phases show whether all phases cost the same.
             has_double: true,
             ..Protocol::of(1)
         }
     }
 
-    /// Each launch has compared what the launch before left, on its own device and on another one.
+    /// Each launch has compared what the previous launch left, on its own device and on another one.
     fn check(&mut self) -> Check {
         let counts = self.device_group.fetch_counts(&self.program);
         counts.map_or_else(|outage| Check::Failed(outage.to_string()), judged)

@@ -1,4 +1,4 @@
-//! How the host waits for what a stream has queued.
+//! The ways in which the host waits for the work queued in a stream.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -9,14 +9,14 @@ use crate::cuda::driver::{Context, Event, HostBuffer, Stream, host_calls};
 use crate::cuda::error::Called;
 use crate::launch::runner::{HostClock, poll};
 
-/// Kernels end by themselves. After this time the device does not run them.
+/// Kernels end by themselves; after this time the device is not running them.
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 
-/// What the ways to wait need.
+/// The objects that the ways to wait need.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     event: Event,
-    /// For a host that reads what the stream writes, and the last value that was written.
+    /// The word that the stream writes and the host reads, and the last value that was written.
     signal: HostBuffer,
     written: Cell<u32>,
 }
@@ -30,7 +30,7 @@ impl Waiter {
         Ok(Self { event, signal: HostBuffer::new(context, 1)?, written: Cell::new(0) })
     }
 
-    /// Waits for what is in the stream in this way. A kernel that is longer under way than the limit is found after the chain.
+    /// Waits for the work in the stream in this way. A kernel that exceeds the limit is found after the chain.
     pub(crate) fn wait(&self, wait: HostWait, stream: &Stream) -> Called {
         let next = self.written.get().wrapping_add(1);
         let until = |is_done: &dyn Fn() -> Called<bool>| poll(&HostClock, LIMIT, LIMIT, is_done).map(drop);

@@ -1,4 +1,4 @@
-//! A loop in one kernel on one device: shots become launches, launches become samples.
+//! Loops in one kernel on one device: turns shots into launches, and launches into samples.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,69 +27,71 @@ use crate::launch::samples::{
     with_warm_up,
 };
 
-/// The fewest runs of the loop that a window has room for, and the fewest iterations, for a thread of the mean rate.
+/// The fewest runs of the loop that a window has room for, for a thread of the mean rate.
 const CHUNKS_OF_WINDOW: f64 = 8.0;
 
-/// The same where some threads are served so many times as often as others. Those that get hardly anything do not advance evenly
-/// within a run of the loop: the part of it that lies in the window is too much by up to a third of a run for each. (H200: two
-/// blocks of 1,024 threads seemed to add to shared memory in 62.7 cycles, with 80 runs in a window in 63.7, and the unit needs 64.)
+/// A ratio between the most and the least served thread, from which a window has room for more runs. Threads that get hardly
+/// anything do not advance evenly within a run of the loop: the part of it that lies in the window is too much by up to a third
+/// of a run for each. (H200: two blocks of 1,024 threads seemed to add to shared memory in 62.7 cycles, with 80 runs in a
+/// window in 63.7, and the unit needs 64.)
 const STARVED: f64 = 8.0;
 const CHUNKS_OF_STARVED: f64 = 128.0;
 
-/// Their windows are not longer than this for it, in cycles.
+/// Upper limit in cycles to which starved threads extend their windows.
 const LONGEST_OF_STARVED: f64 = 1e6;
 const ITERATIONS_OF_WINDOW: f64 = 28.0;
 
-/// Threads with fewer iterations in a window were not in their steady state there. Of longer iterations fewer will do.
+/// Threads with fewer iterations in a window did not reach their steady state there. Fewer will do of longer iterations.
 const FEWEST_ITERATIONS: f64 = 20.0;
 
-/// The first guess at how long an iteration takes, in cycles, and the longest.
+/// The first guess at the length of an iteration, and the longest guess, in cycles.
 const ITERATION_CYCLES: (f64, f64) = (1000.0, 4e6);
 
-/// Longer windows are for those who wait for others most of the time.
+/// Longest window, for threads that wait for others most of the time.
 const LONGEST_WINDOW_CYCLES: f64 = 1e9;
 
-/// A chunk of so many cycles tells how long an iteration takes to a few per cent.
+/// A chunk of this many cycles gives the length of an iteration to a few per cent.
 const CHUNK_TO_TRUST: f64 = 3000.0;
 
-/// Threads that differ by less are served alike: a kernel of equal work then takes what the mean says.
+/// Threads that differ by less are served alike: a kernel of equal work then takes as long as the mean says.
 const UNEQUAL: f64 = 1.03;
 
-/// How long the loop of a kernel of equal work lasts at least, in seconds for all memory offsets of a sample together, and in
-/// iterations at each. What threads do before the others have begun, and after they have left, is a small part of that. (H200: with
-/// 30 us and 2 ms the same to 0.7 %, but for loops of less than 12 iterations.)
+/// Minimum length of the loop in a kernel of equal work: in seconds for all memory offsets of a sample together, and in
+/// iterations at each offset. What threads do before the others begin and after they leave is a small part of it. (H200: 30 us
+/// and 2 ms give the same to 0.7 %, except for loops of fewer than 12 iterations.)
 const EQUAL_WORK: (f64, u64) = (60e-6, 12);
 
-/// The part of a window that threads run in before it. The schedulers of a full multiprocessor may serve some warps first for
-/// so long that others have not begun by then; it is doubled, up to the longest, until they have.
+/// Length of the run-in before a window, as a fraction of the window. The schedulers of a full multiprocessor may serve some
+/// warps first for so long that others have not begun by the window; the run-in is doubled until they have, up to a limit.
 const RUN_IN: f64 = 0.125;
 const LONGEST_RUN_IN_DOUBLINGS: u32 = 4;
 
-/// After the window the threads go on for so many of the longest runs of the loop that one of them had, and at most for so many
-/// windows. Without it, 270,336 threads that add to neighbouring elements seemed to do 7 to 10 % more than they do (H100): those
+/// Length of the run-out after a window, in the longest runs of the loop that a thread had, and its maximum in windows. Without
+/// a run-out, 270,336 threads that add to neighbouring elements seemed to do 7 to 10 % more than they do (H100): the threads
 /// that are served last finish their run when the others have left.
 const RUN_OUT: f64 = 1.25;
 const LONGEST_RUN_OUT: f64 = 2.0;
 
-/// Between the gate and the window: all blocks see that the gate is open.
+/// Time between the gate and the window, in which all blocks see that the gate is open.
 const GATE_CYCLES: f64 = 4000.0;
 
 /// Far more than any sample needs; the kernels count in 32 bits.
 const MAX_ITERATIONS: u64 = 1 << 30;
 
-/// Floating-point sums of ones are exact below 2^24 (f32), so the launches that check them have no more blocks. 64 blocks * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
+/// Limit on the blocks of the launches that check a floating-point sum: sums of ones are exact only below 2^24 (f32). 64 blocks
+/// * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
 const EXACT_BLOCKS: u32 = 64;
 
 /// What a case asks for.
 #[derive(Debug)]
 pub(crate) struct KernelRequest {
     pub(crate) parameters: Parameters,
-    /// What all launches of the case have in common.
+    /// The arguments that all launches of the case share.
     pub(crate) arguments: BenchArguments,
     pub(crate) proof: Proof,
     /// The program with the third loop.
     pub(crate) third: Option<Program>,
-    /// From the measurement blocks before, and for those that follow.
+    /// State from earlier measurement blocks, and for later ones.
     pub(crate) carried: Rc<RefCell<Carried>>,
     /// Whether the context is the primitive itself.
     pub(crate) is_own_context: bool,
@@ -98,30 +100,30 @@ pub(crate) struct KernelRequest {
     pub(crate) sampling: SamplingPolicy,
     /// How long a batch may take; `None` for the usual limit.
     pub(crate) limit: Option<Duration>,
-    /// What the cost cannot be less than.
+    /// A lower limit of the cost.
     pub(crate) least: Option<Limit>,
 }
 
-/// What it runs with, in addition to the bench.
+/// What the experiment runs with, besides the bench.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     pub(crate) kernels: Kernels,
     pub(crate) evidence: Evidence,
     pub(crate) loops: Loops,
     pub(crate) ruler: Ruler,
-    /// Reports the clocks of the device, if NVML does.
+    /// Reports the clocks of the device, if NVML provides them.
     pub(crate) watch: Option<Rc<Watch>>,
     pub(crate) third: Option<ThirdLoop<'a, Function>>,
 }
 
-/// What a case carries from one measurement block to the next.
+/// The state that a case carries from one measurement block to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Carried {
     /// Cycles that an iteration takes for a thread of the mean rate, by the number of copies in the loop; 0: not known yet.
     iteration: [f64; 3],
-    /// The longest that it took a thread of late.
+    /// The longest iteration of a thread in recent launches.
     longest_iteration: [f64; 3],
-    /// How often threads were late: the run-in is so many times twice as long.
+    /// How often threads were late; each time doubles the run-in.
     late: u32,
     /// Whether some threads were served [`STARVED`] times as often as others.
     is_starved: bool,
@@ -165,7 +167,7 @@ impl<'a> KernelExperiment<'a> {
         u64::from(self.offsets.per_sample())
     }
 
-    /// The kernel of a side; that of the third loop is loaded now unless it was.
+    /// The kernel of a side; loads the third loop now if it is not loaded yet.
     fn function(&mut self, side: Side) -> Result<Function, ExperimentError> {
         let Self { bench, setup, request, .. } = self;
         if side != Side::Double {
@@ -192,8 +194,8 @@ impl<'a> KernelExperiment<'a> {
         Launch { offset: self.offsets.offset(pair), ..Launch::of(function, arguments) }
     }
 
-    /// Length in cycles of the window for a loop whose iterations take so long: as long as a sample should be, or longer where
-    /// threads would have too few runs of it.
+    /// Length in cycles of the window for a loop with iterations of this length: as long as a sample should be, or longer if
+    /// threads would have too few runs of the loop.
     fn window(&self, iteration: f64, iterations: u64) -> f64 {
         let chunk = iterations as f64 * iteration;
         let fewest = (CHUNKS_OF_WINDOW * chunk).max(ITERATIONS_OF_WINDOW * self.share_of_iterations() * iteration);
@@ -206,12 +208,13 @@ impl<'a> KernelExperiment<'a> {
         self.request.carried.borrow().is_starved
     }
 
-    /// Which share of the usual iterations has the usual operations, where one has more of these.
+    /// The share of the usual iterations that has the usual number of operations, if an iteration has more operations than
+    /// usual.
     fn share_of_iterations(&self) -> f64 {
         (f64::from(UNROLL) / f64::from(self.request.unroll)).min(1.0)
     }
 
-    /// The iterations of a chunk, which is an eighth of a window, or less of that where threads are starved.
+    /// The iterations of a chunk: an eighth of a window, or less if threads are starved.
     fn iterations_of_chunk(&mut self) -> Result<u64, ExperimentError> {
         // A fence takes a hundred times as long as the updates around it.
         let sides: &[Side] =
@@ -220,7 +223,7 @@ impl<'a> KernelExperiment<'a> {
         for &side in sides {
             let (function, copies) = (self.function(side)?, side.copies() as usize);
             let mut shot = Shot { side, iterations: 1, pair: 0 };
-            // What begins and ends a chunk makes short ones look longer than they are.
+            // The beginning and end of a chunk make short iterations look longer than they are.
             let cycles = loop {
                 self.time_iteration(function, shot)?;
                 let cycles = self.request.carried.borrow().iteration[copies];
@@ -237,7 +240,7 @@ impl<'a> KernelExperiment<'a> {
         Ok(((self.window(0.0, 0) / chunks / longest) as u64).clamp(1, MAX_ITERATIONS))
     }
 
-    /// Finds out how long an iteration takes, unless that is known.
+    /// Measures how long an iteration takes, unless that is known.
     fn time_iteration(&mut self, function: Function, shot: Shot) -> Result<(), ExperimentError> {
         let copies = shot.side.copies() as usize;
         let mut guess = ITERATION_CYCLES.0;
@@ -263,8 +266,8 @@ impl<'a> KernelExperiment<'a> {
         self.request.carried.borrow_mut().iteration[copies] = cycles;
     }
 
-    /// Notes how long the slowest thread of a launch took for an iteration, and whether it was starved. Of how long others took
-    /// before, half remains, so that an outlier is forgotten.
+    /// Notes how long the slowest thread of a launch took for an iteration, and whether a thread was starved. Earlier maxima
+    /// are halved, so that an outlier is forgotten.
     fn note_extremes(&self, timing: &Timing, Shot { side, iterations, .. }: Shot) {
         let slowest = timing.warps.iter().map(|warp| warp.slowest).max().unwrap_or(0);
         let fastest = timing.warps.iter().map(|warp| warp.fastest).min().unwrap_or(0);
@@ -274,7 +277,7 @@ impl<'a> KernelExperiment<'a> {
         *longest = (*longest / 2.0).max(slowest as f64 / (CHUNKS_OF_SAMPLE * iterations) as f64);
     }
 
-    /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are longer then, or begin
+    /// Whether the threads of a launch ran apart from each other, or hardly at all. The next windows are then longer, or begin
     /// later.
     fn ran_apart(&self, timing: &Timing, shot: Shot, window: f64) -> bool {
         self.note_extremes(timing, shot);
@@ -294,8 +297,8 @@ impl<'a> KernelExperiment<'a> {
         is_short || is_late
     }
 
-    /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop, with so many
-    /// iterations. Ones are added where floating-point sums would not be exact.
+    /// What the kernel `check` finds after two launches without a window, whose operations are known: one of each loop, with
+    /// this many iterations. Adds ones where floating-point sums would not be exact.
     fn finding(&mut self, iterations: u64) -> Result<Finding, Outage> {
         let Parameters { mut shape, .. } = self.request.parameters;
         let Kernels { baseline, test, .. } = self.setup.kernels;
@@ -319,8 +322,8 @@ impl<'a> KernelExperiment<'a> {
         self.bench.check(shape, &[Launch::of(self.setup.kernels.check, arguments)])
     }
 
-    /// The launches of a shot of equal work, one at each memory offset: blocks that are done would begin the next one early. Each
-    /// thread is timed from its first reading of the clock to its second one, and all begin with the kernel.
+    /// The launches of a shot of equal work, one at each memory offset: finished blocks would otherwise begin the next offset
+    /// early. Each thread is timed from its first reading of the clock to its second, and all begin with the kernel.
     fn launches_of_equal_work(&self, function: Function, shot: Shot) -> impl Iterator<Item = Launch> {
         let launch = self.launch(function, shot, 0.0);
         let distance = self.offsets.distance();
@@ -387,7 +390,7 @@ impl Experiment for KernelExperiment<'_> {
         Ok(samples)
     }
 
-    /// Threads that are served first leave the others behind, so the loops are long beside their beginning and their end.
+    /// Threads that are served first leave the others behind, so the loops are long compared with their beginning and end.
     fn equal_work(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError> {
         let Some(first) = shots.first().filter(|_| self.is_unequal) else { return Ok(Vec::new()) };
         let iteration = self.request.carried.borrow().iteration[0].max(1.0);
@@ -397,8 +400,8 @@ impl Experiment for KernelExperiment<'_> {
         let is_one_loop = self.request.is_own_context && self.setup.loops.are_of_rate;
         let mut launches = Vec::new();
         for (shot, order) in shots.iter().zip(BlockOrder::of(shots)) {
-            // Of results that nothing reads, a longer loop leaves more outstanding at its end than a shorter one does: up to one
-            // iteration's. One loop that runs twice as often leaves as many.
+            // If nothing reads the results, a longer loop leaves more of them outstanding at its end than a shorter one: up to
+            // one iteration's. One loop that runs twice as often leaves equally many.
             let times = if is_one_loop { 1 + shot.side.copies() } else { 1 };
             let function = self.function(if is_one_loop { Side::Baseline } else { shot.side })?;
             let of_shot = self.launches_of_equal_work(function, Shot { iterations: times * iterations, ..*shot });
@@ -447,7 +450,7 @@ impl Experiment for KernelExperiment<'_> {
         }
     }
 
-    /// After few operations and after many, as far as sums are exact.
+    /// Checks after few operations and after many, as far as sums are exact.
     fn stress(&mut self, time: Duration) -> Result<(u64, Check), ExperimentError> {
         let (started, mut uses) = (Instant::now(), 0);
         let longest = if self.request.parameters.is_floating() { 1 } else { 64 };
@@ -492,8 +495,8 @@ impl Experiment for KernelExperiment<'_> {
     }
 }
 
-/// Whether most samples of a loop served their threads unequally. Each loop is asked alone: where a fence is near to some threads'
-/// memory and far from others', the baseline without it serves all of them alike.
+/// Whether most samples of a loop served their threads unequally. Each loop is judged alone: if a fence is near the memory of
+/// some threads and far from that of others, the baseline without the fence serves all of them alike.
 fn is_unequal(shots: &[Shot], samples: &[Sample]) -> bool {
     let is_so = |sample: &Sample| sample.slowest.0 as f64 > UNEQUAL * sample.fastest.0 as f64;
     [Side::Baseline, Side::Test, Side::Double].into_iter().any(|side| {
@@ -515,7 +518,7 @@ pub(crate) struct Parameters {
     pub(crate) dtype: Option<Dtype>,
     /// Elements between the variables of neighbouring threads; 0: one variable for all.
     pub(crate) stride: u32,
-    /// Arrays of such variables.
+    /// How many arrays of such variables.
     pub(crate) arrays: usize,
     /// Blocks of a cluster; 0: no clusters.
     pub(crate) cluster: u32,
@@ -527,8 +530,8 @@ impl Parameters {
         self.arrays.saturating_sub(1) * self.array_distance() + self.array_bytes()
     }
 
-    /// Bytes from the beginning of one array to that of the next, as `array_distance` in `fence.cu`: as if the driver
-    /// allocated one after the other.
+    /// Bytes from the beginning of one array to the next, as `array_distance` in `fence.cu`: as if the driver allocated one
+    /// after the other.
     fn array_distance(self) -> usize {
         self.array_bytes().next_multiple_of(ALIGNMENT)
     }

@@ -1,9 +1,10 @@
 //! Kernel launches as barriers, timed by the host.
 //!
 //! The baseline is a chain of n launches. The test is a chain of 2 n launches, each of which does half the work (see
-//! `launch.cu`; of primitives that change the work of kernels the first n are plain). Both end in one wait. The wait, the first launch and the work drop out of the difference, and n additional
-//! launches remain: the method of Zhang, Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, formulas 1 and 2). There is no figure in
-//! cycles, because calls of the driver run on the host.
+//! `launch.cu`; for primitives that change the work of kernels, the first n launches are plain). Both end in one wait. The
+//! wait, the first launch and the work drop out of the difference, and n additional launches remain: the method of Zhang,
+//! Wahib, Matsuoka (*A Study of Synchronization Methods in Modern GPUs*, formulas 1 and 2). There is no figure in cycles,
+//! because driver calls run on the host.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -28,8 +29,8 @@ use crate::launch::samples::{finding_of, operations};
 use syncscope_host::clock::process_cpu_time;
 use syncscope_host::scheduling::AffinityGuard;
 
-/// Launches of the longest baseline. The test has twice as many, the third loop three times. A stream takes about 1,024 launches; then a launch must wait
-/// for the end of an earlier one, and that would be timed as well.
+/// Launches of the longest baseline. The test has twice as many, the third loop three times. A stream holds about 1,024
+/// launches; beyond that, a launch waits for the end of an earlier one, which would be timed too.
 const MOST_LAUNCHES: u64 = 256;
 
 /// Launches of the shortest baseline. The host must be ahead of the device, or behind it, for all but a small part of the
@@ -37,29 +38,30 @@ const MOST_LAUNCHES: u64 = 256;
 /// milliseconds, and the two samples of a pair agree only if they are close in time.
 const FEWEST_LAUNCHES: u64 = 64;
 
-/// The same, if the host waits for each launch.
+/// Launches of the shortest baseline if the host waits for each launch.
 const FEWEST_WAITS: u64 = 32;
 
-/// Launches of the check. An even number: with two streams the first one gets the next launch, and what the check found.
+/// Launches of the check. An even number: with two streams, the first stream then gets the next launch and the finding.
 const PHASES: u64 = 64;
 
-/// Launches, sweeps of each and repetitions that find how long one sweep takes. So long kernels hide the time in which the
-/// host launches them.
+/// Launches, and sweeps of each, that measure how long one sweep takes. Kernels this long hide the time in which the host
+/// launches them.
 const FITTED_LAUNCHES: u64 = 8;
 const FITTED_SWEEPS: u32 = 8;
 const FITS: usize = 3;
 
-/// Which part of the second-level cache both arrays take at most: what a device has in two halves is there twice.
+/// Divisor for the share of the L2 cache that both arrays may take: if the cache has two halves, data may be in both.
 const WORKING_SHARE: usize = 4;
 
 /// Words of a line of the second-level cache.
 const LINE_WORDS: u32 = 32;
 
-/// For how long untimed chains precede the first timed one. The first chain after a device stood idle takes 8 to 40 µs more (H200, 10 to
-/// 30 ms idle): over 64 launches that is 0.1 to 0.6 µs each, too much or too little as the pair began with the test or the baseline.
+/// How long untimed chains precede the first timed one. The first chain after an idle period takes 8 to 40 µs more (H200, 10 to
+/// 30 ms idle): over 64 launches that is 0.1 to 0.6 µs each, too much or too little depending on whether the pair began with
+/// the test or the baseline.
 const WARM_UP: Duration = Duration::from_millis(2);
 
-/// After so long a pause the device counts as idle. After 1 ms a chain takes 2 µs more.
+/// A device counts as idle after this pause. After 1 ms a chain takes 2 µs more.
 const IDLE: Duration = Duration::from_micros(200);
 
 /// What a case needs to run.
@@ -67,16 +69,16 @@ const IDLE: Duration = Duration::from_micros(200);
 pub(crate) struct Setup<'a> {
     pub(crate) bench: &'a mut Bench,
     pub(crate) kernels: Kernels,
-    /// The same without attributes of the launch.
+    /// The kernels launched without attributes.
     pub(crate) plain: Kernels,
     pub(crate) evidence: Evidence,
     pub(crate) launching: Launching,
     pub(crate) shape: Shape,
-    /// What a part of a kernel does.
+    /// The work of a part of a kernel.
     pub(crate) work: Work,
-    /// The frequency of the multiprocessors' clock, by which kernels last.
+    /// The frequency of the multiprocessors' clock, which sets how long kernels last.
     pub(crate) frequency: Hertz,
-    /// Size of the second-level cache.
+    /// Size of the L2 cache.
     pub(crate) cache_bytes: u64,
     /// The host's clock.
     pub(crate) ruler: Ruler,
@@ -84,30 +86,30 @@ pub(crate) struct Setup<'a> {
     pub(crate) cpu: Option<u32>,
 }
 
-/// A chain of launches, ready to run. See the module's description.
+/// A chain of launches, ready to run; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct LaunchChain<'a> {
     setup: Setup<'a>,
-    /// By side and number of launches.
+    /// Graphs by side and number of launches.
     graphs: HashMap<(Side, u64), ExecutableGraph>,
     event: Event,
-    /// Where the host waits in a way of its own.
+    /// The waiter, if the launching names a way to wait.
     waiter: Option<Waiter>,
     phases: DeviceBuffer,
     finding: DeviceBuffer,
     found: HostBuffer,
-    /// What kernels with traffic sweep, and how much of it.
+    /// The arrays that kernels with traffic sweep, and how much of them.
     arrays: DeviceBuffer,
     words: u32,
     sweeps: u32,
     stream: Rc<Stream>,
-    /// For chains that go to two streams in turn.
+    /// The second stream of chains that use two in turn.
     other: Rc<Stream>,
-    /// What these streams write for each other, and where loops count.
+    /// The word that these streams write for each other and in which loops count.
     word: DeviceBuffer,
-    /// The last value that was written there.
+    /// The last value written to the word.
     written: Cell<u32>,
-    /// Nanoseconds that all threads of the process spent on CPUs, and how long the samples were.
+    /// CPU time of all threads of the process in nanoseconds, and the length of the samples.
     busy: (u64, u64),
     /// When the last chain ended, by the host's clock.
     ended_ns: u64,
@@ -137,7 +139,7 @@ impl<'a> LaunchChain<'a> {
         let most = if words > LINE_WORDS { lines(u32::try_from(share).unwrap_or(u32::MAX)) } else { words };
         let arrays = DeviceBuffer::new(context, (2 * blocks as usize * most as usize * size_of::<u32>()).max(1))?;
         stream.clear(&arrays, 0..arrays.bytes())?;
-        // The other stream must not find an old value.
+        // The other stream must not find an old value in the word.
         stream.synchronize()?;
         let (graphs, written) = (HashMap::new(), Cell::new(0));
         let mut chain = Self {
@@ -162,7 +164,8 @@ impl<'a> LaunchChain<'a> {
             chain.fit(most)?;
         }
         if let (Launching::Waiting(HostWait::Function), Some(waiter)) = (chain.setup.launching, &chain.waiter) {
-            // The driver makes its thread for functions of the host now, while this thread may run on any CPU: later both would share one.
+            // Make the driver create its thread for host functions now, while this thread may run on any CPU: later both would
+            // share one.
             waiter.wait(HostWait::Function, &chain.stream)?;
         }
         Ok(chain)
@@ -180,7 +183,7 @@ impl<'a> LaunchChain<'a> {
         Ok(())
     }
 
-    /// How long one sweep takes: the median of differences between kernels that do twice as much and kernels that do not.
+    /// Measures one sweep: the median of differences between kernels that sweep twice as much and kernels that do not.
     fn sweep_ns(&mut self) -> Result<f64, Outage> {
         let mut lengths = [0.0; 5];
         for length in &mut lengths {
@@ -191,7 +194,7 @@ impl<'a> LaunchChain<'a> {
         Ok(lengths[lengths.len() / 2].max(1.0))
     }
 
-    /// How long a short chain lasts, without a graph.
+    /// Measures a short chain that is not a graph.
     fn queued_ns(&mut self, side: Side) -> Result<u64, Outage> {
         let started = host_clock::now_ns();
         self.queue(self.setup.plain.test, self.arguments(side), 0..FITTED_LAUNCHES)?;
@@ -215,7 +218,7 @@ impl<'a> LaunchChain<'a> {
                 own.record(&self.event)?;
                 next.wait_for(&self.event)
             }
-            // The write is queued before the wait for it, so no wait lasts for ever.
+            // The write is queued before the wait for it, so no wait lasts forever.
             Launching::WaitValue => {
                 let value = self.written.get().wrapping_add(1);
                 own.write_value(&self.word, value)?;
@@ -233,7 +236,7 @@ impl<'a> LaunchChain<'a> {
         }
     }
 
-    /// Makes the graphs of these shots, and keeps the device and the host as busy as they will be.
+    /// Makes the graphs of these shots, and keeps device and host as busy as they will be.
     fn warm_up(&mut self, shots: &[Shot]) -> Result<(), Outage> {
         for Shot { side, iterations, .. } in shots {
             if self.setup.launching.is_graph() {
@@ -248,7 +251,7 @@ impl<'a> LaunchChain<'a> {
         shots.iter().cycle().take_while(|_| now() < until).try_for_each(|shot| self.time(*shot).map(drop))
     }
 
-    /// What the samples take, in a context in which the driver waits as the case says, and how busy the CPUs are meanwhile.
+    /// Times the shots, in a context in which the driver waits as the case says, and measures how busy the CPUs are meanwhile.
     fn timed(&mut self, shots: &[Shot]) -> Result<Vec<Sample>, Outage> {
         let waits = match self.setup.launching {
             Launching::Waiting(HostWait::Stream(waits)) => Some(waits),
@@ -269,7 +272,7 @@ impl<'a> LaunchChain<'a> {
         samples
     }
 
-    /// The stream of a launch of a chain, and that of the next one.
+    /// The stream of a launch of a chain, and the stream of the next launch.
     fn streams(&self, number: u64) -> (&Stream, &Stream) {
         match (self.setup.launching.alternates(), number % 2) {
             (false, _) => (&self.stream, &self.stream),
@@ -286,8 +289,8 @@ impl<'a> LaunchChain<'a> {
         })
     }
 
-    /// Queues a chain. Where the primitive changes the work of kernels, the baseline and as many launches of the others are
-    /// plain.
+    /// Queues a chain. If the primitive changes the work of kernels, the baseline's launches, and equally many in the other
+    /// chains, are plain.
     fn queue_chain(&self, side: Side, count: u64) -> Called {
         let Setup { kernels, plain, launching, .. } = &self.setup;
         let first = match side {
@@ -300,7 +303,7 @@ impl<'a> LaunchChain<'a> {
         self.queue_rest(kernels.test, self.arguments(side), first..count)
     }
 
-    /// Queues kernels, or one with as many parts.
+    /// Queues kernels, or one kernel with equally many parts.
     fn queue_rest(&self, function: Function, any: LaunchChainArguments, numbers: Range<u64>) -> Called {
         if self.setup.launching != Launching::Within || numbers.is_empty() {
             return self.queue(function, any, numbers);
@@ -320,7 +323,7 @@ impl<'a> LaunchChain<'a> {
         Ok(())
     }
 
-    /// The graph of a chain: as many kernels, or one that runs as often.
+    /// The graph of a chain: `count` kernels, or one kernel that runs `count` times.
     fn graph_of(
         &self,
         function: Function,
@@ -338,7 +341,7 @@ impl<'a> LaunchChain<'a> {
         }
     }
 
-    /// A kernel of the baseline does two parts of the work, the same code one part where there are more kernels.
+    /// A kernel of the baseline does two parts of the work; in longer chains the same code does one part.
     fn arguments(&self, side: Side) -> LaunchChainArguments {
         let Setup { work, frequency, .. } = &self.setup;
         let cycles = (f64::from(work.ns) * 1e-9 * frequency.value()).round() as u32;
@@ -357,7 +360,7 @@ impl<'a> LaunchChain<'a> {
         self.wait()
     }
 
-    /// Waits by polling, the same way for both sides.
+    /// Waits by polling, in the same way for both sides.
     fn wait(&mut self) -> Result<(), Outage> {
         if poll(&HostClock, LIMIT, LIMIT, || self.is_done())?.is_none() {
             self.setup.bench.runner.health = Health::Occupied;
@@ -380,7 +383,7 @@ impl<'a> LaunchChain<'a> {
         host_clock::sample_of(|| self.run(side, count))
     }
 
-    /// Launches phases, each of which reads what the phase before wrote.
+    /// Launches phases, each of which reads what the previous one wrote.
     fn trial(&mut self) -> Result<Finding, Outage> {
         self.stream.clear(&self.phases, 0..self.phases.bytes())?;
         self.stream.clear(&self.finding, 0..self.finding.bytes())?;
@@ -403,17 +406,17 @@ impl<'a> LaunchChain<'a> {
         Ok(finding_of(self.found.values()))
     }
 
-    /// How many turns of the check's loop all blocks have ended. The next chain begins at 0 again.
+    /// How many turns of the check's loop all blocks have finished. The next chain begins at 0 again.
     fn turns(&mut self) -> Result<u64, Outage> {
         self.stream.copy_to_host(&self.word, &mut self.found, size_of::<u32>())?;
         self.stream.clear(&self.word, 0..self.word.bytes())?;
         self.wait()?;
-        // The upper half is of the finding that was read before.
+        // The upper half holds part of the finding that was read before.
         let ended = self.found.values().first().map_or(0, |value| *value & u64::from(u32::MAX));
         Ok(ended / u64::from(self.setup.shape.blocks.max(1)))
     }
 
-    /// Whether a loop ran as often as it should: its kernels decide that, and a loop that ends early finds nothing wrong.
+    /// Checks that a loop ran as often as it should: its kernels decide that, and a loop that ends early finds nothing wrong.
     fn check_turns(&mut self) -> Check {
         let turns = self.turns();
         match self.setup.bench.runner.noted(turns) {
@@ -424,7 +427,7 @@ impl<'a> LaunchChain<'a> {
     }
 }
 
-/// So many words or fewer, in whole lines: blocks share none.
+/// `words` rounded down to whole lines, at least one, so that blocks share no line.
 const fn lines(words: u32) -> u32 {
     if words < LINE_WORDS { LINE_WORDS } else { words - words % LINE_WORDS }
 }
@@ -448,8 +451,8 @@ impl Experiment for LaunchChain<'_> {
         Protocol {
             min_iterations: if self.setup.launching.waits_each_time() { FEWEST_WAITS } else { FEWEST_LAUNCHES },
             max_iterations: MOST_LAUNCHES,
-            // A chain of three times as many empty kernels: shows whether all launches cost the same. Kernels that last for
-            // a time would have to be shorter still to do the same work, and other launches would hide behind them.
+            // A chain of three times as many empty kernels shows whether all launches cost the same. Kernels that last for a
+            // time would have to be even shorter to do the same work, and other launches would hide behind them.
             has_double: self.setup.work.ns == 0,
             ..Protocol::of(1)
         }
@@ -472,7 +475,7 @@ impl Experiment for LaunchChain<'_> {
         self.setup.evidence.clone()
     }
 
-    /// How much of a CPU the host takes while it waits, and what fitted kernels sweep.
+    /// The share of a CPU that the host takes while it waits, and what fitted kernels sweep.
     fn details(&mut self) -> Result<Vec<Detail>, ExperimentError> {
         let (busy, length) = self.busy;
         let waits = self.setup.launching.waits_each_time() && length > 0;

@@ -1,7 +1,8 @@
-//! Kernels, their regions and sequences of launches that a user wrote.
+//! Chains of a user's kernels, regions of kernels, or sequences of launches.
 //!
-//! The baseline is a chain of n launches, the test one of 2 n: what the chain takes once drops out of the difference. Launches of a kernel
-//! are a graph, in which the host takes no part. A region adds up its own cycles; a chain of twice as many launches has twice as many.
+//! The baseline is a chain of n launches, the test one of 2 n: what the chain takes once drops out of the difference. Launches
+//! of a kernel are a graph, in which the host takes no part. A region sums its own cycles; a chain of twice as many launches
+//! has twice as many.
 
 use std::time::{Duration, Instant};
 
@@ -15,34 +16,34 @@ use crate::launch::host_clock;
 use crate::launch::samples::operations;
 use crate::own_device::{Kernel, Memory, Outage, OwnDevice};
 
-/// The longest baseline: as for chains of our own kernels. A region of a launch is as many passes as it makes.
+/// Launches of the longest baseline, as for our own kernels. In a region, a launch counts as many passes as it makes.
 const MOST_LAUNCHES: u64 = 256;
 
-/// A chain that takes longer is given up.
+/// Time limit for a chain.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// For how long untimed chains precede the first timed one, in which the clock of an idle device rises, and those after a pause.
+/// How long untimed chains run before the first timed one, while the clock of an idle device rises, and after a pause.
 const FIRST_WARM_UP: Duration = Duration::from_millis(200);
 const WARM_UP: Duration = Duration::from_millis(2);
 
-/// After so long a pause the device counts as idle.
+/// A device counts as idle after this pause.
 const IDLE: Duration = Duration::from_micros(200);
 
-/// What is launched.
+/// The work of one launch.
 #[derive(Debug)]
 pub(crate) enum Launched<'a> {
     /// A kernel on a grid of blocks.
     Kernel { kernel: Kernel, shape: [[u32; 3]; 2], arguments: Vec<Vec<u64>>, region: Option<Memory> },
-    /// A function of the host, after each call of which the host waits, or does not.
+    /// A host function; after each call the host waits in this way, or not at all.
     Sequence { library: &'a HostLibrary, wait: Option<HostWait> },
 }
 
-/// See the module's description.
+/// A chain of a user's launches; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct LaunchedExperiment<'a> {
     pub(crate) device: OwnDevice,
     pub(crate) launched: Launched<'a>,
-    /// The clock of the samples: that of the host, or of the multiprocessors for a region.
+    /// The clock of the samples: the host's, or for a region that of the multiprocessors.
     pub(crate) ruler: Ruler,
     /// The CPU of the launching thread.
     pub(crate) cpu: Option<u32>,
@@ -91,7 +92,7 @@ impl LaunchedExperiment<'_> {
             Some(_) => Duration::ZERO,
         };
         let started = Instant::now();
-        // Each once, so that no graph is made while it is timed.
+        // Run each once, so that no graph is made while it is timed.
         let counts: Vec<u64> = shots.iter().map(|shot| operations(shot.side, shot.iterations, 1)).collect();
         for (at, count) in counts.iter().cycle().enumerate() {
             let is_made = at >= counts.len() || counts[..at].contains(count);
@@ -106,10 +107,11 @@ impl LaunchedExperiment<'_> {
 
 const NO_PASS: &str = "the first lane of no warp passed the region";
 
-/// What a region leaves: the sum of its cycles with a reading of the clock, the least cycles of a reading, inverted, and its passes.
+/// Words that a region leaves: the sum of its cycles including clock readings, the least cycles of a reading (inverted), and
+/// its passes.
 pub(crate) const REGION_WORDS: usize = 3;
 
-/// The cycles of a pass, without reading the clock.
+/// The mean cycles of a pass, without reading the clock.
 fn mean_of_passes(words: &[u64]) -> Option<f64> {
     match words {
         [cycles, reading, passes] if *passes > 0 => Some((*cycles as f64 / *passes as f64 - !reading as f64).max(0.0)),
@@ -140,7 +142,7 @@ impl Experiment for LaunchedExperiment<'_> {
         Protocol { max_iterations: MOST_LAUNCHES, longest_sample: Some(LIMIT / 6), ..Protocol::of(1) }
     }
 
-    /// Nobody but the user knows what it should do; errors of its launches end the case.
+    /// Not applicable: only the user knows what the launches should do. Their errors end the case.
     fn check(&mut self) -> Check {
         Check::NotApplicable
     }

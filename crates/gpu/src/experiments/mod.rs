@@ -1,4 +1,4 @@
-//! Experiments on devices alone: what one case runs for one sample, and how it is checked.
+//! Experiments on devices without CPU threads: what one case runs for one sample, and how it is checked.
 //!
 //! Each type here implements [`syncscope_core::Experiment`]. Experiments with CPU threads are in `hybrid/`.
 //!
@@ -7,9 +7,9 @@
 //! | [`kernel`] | a loop in one grid on one device |
 //! | [`grid_barrier`] | a barrier of a whole grid, or of the grids of several devices |
 //! | [`host_barrier`] | launches on several devices with a barrier of host threads between them |
-//! | [`launch_chain`] | a chain of kernel launches, by the host's clock; [`host_wait`] is how the host waits |
-//! | [`launched`] | kernels, their regions and sequences of launches that a user wrote |
-//! | [`reduction`] | a chain of reductions of a vector on one device or several, by the host's clock |
+//! | [`launch_chain`] | a chain of kernel launches, by the host's clock; [`host_wait`] has the ways in which the host waits |
+//! | [`launched`] | a user's kernels, their regions and sequences of launches |
+//! | [`reduction`] | a chain of reductions of a vector on one or several devices, by the host's clock |
 //!
 //! [`ThirdLoop`] is the loop that shows whether costs add up.
 //!
@@ -30,13 +30,13 @@ pub(crate) mod launch_chain;
 pub(crate) mod launched;
 pub(crate) mod reduction;
 
-// The loop with two more copies of the primitive. It shows whether the second copy costs what the first one does. Few
-// cases of a run are asked for it, so it is compiled and loaded when it is first needed.
+// The loop with two more copies of the primitive shows whether the second copy costs as much as the first. Few cases of a run
+// need it, so it is compiled and loaded on first use.
 
-/// Makes machine code of a program.
+/// Compiles a program to machine code.
 type Compile<'a> = Box<dyn FnMut(&Program) -> Result<Arc<[u8]>, NvrtcError> + 'a>;
 
-/// The third loop of a case. `L` is what it is once it is loaded.
+/// The third loop of a case; `L` is its loaded form.
 pub(crate) struct ThirdLoop<'a, L> {
     program: Program,
     compile: Compile<'a>,
@@ -44,7 +44,7 @@ pub(crate) struct ThirdLoop<'a, L> {
 }
 
 impl<'a, L> ThirdLoop<'a, L> {
-    /// The loop in `program`, which `compile` makes machine code of.
+    /// The third loop in `program`, which `compile` turns into machine code.
     pub(crate) fn new(program: Program, compile: impl FnMut(&Program) -> Result<Arc<[u8]>, NvrtcError> + 'a) -> Self {
         Self { program, compile: Box::new(compile), loaded: None }
     }
@@ -64,7 +64,7 @@ impl<'a, L> ThirdLoop<'a, L> {
         }
     }
 
-    /// The loop, if it was loaded before.
+    /// The loop, if it has been loaded.
     pub(crate) const fn get(&self) -> Option<&L> {
         self.loaded.as_ref()
     }
@@ -77,7 +77,7 @@ impl<L: fmt::Debug> fmt::Debug for ThirdLoop<'_, L> {
     }
 }
 
-/// Why an experiment without a third loop cannot run one. The engine does not ask such an experiment.
+/// Why an experiment without a third loop cannot run one. The engine does not ask for it.
 pub(crate) fn no_third_loop() -> ExperimentError {
     ExperimentError::Failed("there is no third loop".to_owned())
 }

@@ -1,8 +1,8 @@
-//! Additions to one variable in host memory: by GPU threads, alone or while CPU threads add too, and by CPU threads alone.
+//! Additions to one variable in host memory: by GPU threads, alone or while CPU threads also add, and by CPU threads alone.
 //!
-//! Where the GPU takes part, the device is timed. The CPU threads begin before the kernel and end after it. The cost of their
-//! additions is the difference between the turns of the test and those of the baseline, so the time in which they are alone drops
-//! out. Of CPU threads alone the host is timed.
+//! If the GPU takes part, the device is timed. The CPU threads begin before the kernel and end after it. The cost of their
+//! additions is the difference between the turns of the test and those of the baseline, so the time in which they are alone
+//! drops out. CPU threads alone are timed by the host.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -16,19 +16,19 @@ use crate::launch::arguments::{BenchArguments, UNROLL, VariableArguments};
 use crate::launch::host_clock;
 use crate::launch::samples::{operations, with_warm_up};
 
-/// Additions of a CPU thread between two tests whether the turn has ended.
+/// How many additions a CPU thread makes between two tests of whether the turn has ended.
 const ROUND: u64 = 64;
 
-/// Additions of GPU threads, alone or while CPU threads add. See the module's description.
+/// Additions by GPU threads, alone or while CPU threads add; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct Addition {
     memory: HostBuffer,
     dtype: Dtype,
-    /// What is known of atomic operations on the link, for the message of a wrong sum.
+    /// What is known of atomic operations on the link, for the message about a wrong sum.
     link: String,
     /// Additions of both sides.
     additions: u64,
-    /// What CPU threads did during the baseline and during the test.
+    /// What the CPU threads did during the baseline and during the test.
     cpu: [Added; 2],
 }
 
@@ -96,15 +96,15 @@ fn add_until_over(variable: Variable, turn: &Turn) -> Added {
     Added { count, ns: host_clock::now_ns().saturating_sub(started) }
 }
 
-/// The cost of an addition in the time by which the turns of the test are longer than those of the baseline; `None` if no
-/// threads added, or the turns are not longer.
+/// The cost of an addition in the extra time that the test's turns take over the baseline's; `None` if no threads added, or the
+/// turns are not longer.
 fn ns_between([baseline, test]: [Added; 2]) -> Option<f64> {
     let count = test.count.checked_sub(baseline.count).filter(|count| *count > 0)?;
     let ns = test.ns.checked_sub(baseline.ns).filter(|ns| *ns > 0)?;
     Some(ns as f64 / count as f64)
 }
 
-/// Additions of CPU threads. See the module's description.
+/// Additions by CPU threads alone; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct CpuAddition {
     memory: HostBuffer,
@@ -125,7 +125,7 @@ impl Work for CpuAddition {
         let work = |turn: &Turn| elapsed(variable, quota.load(Ordering::Relaxed), turn);
         let samples = with_cpu_threads(cpus, work, |coordinator| {
             let sample = |shot: &Shot| {
-                // Relaxed: the begin of the turn orders it.
+                // Relaxed: the beginning of the turn orders it.
                 quota.store(operations(shot.side, shot.iterations, UNROLL), Ordering::Relaxed);
                 coordinator.begin()?;
                 sample_of(&coordinator.end()?)
@@ -156,7 +156,7 @@ fn sample_of(reports: &[Report<Ticks>]) -> Result<Sample, ExperimentError> {
     Ok(Sample { disturbance: disturbance(reports), ..sample })
 }
 
-/// The variable, in the width of its type.
+/// The variable, as wide as its type.
 #[derive(Debug, Clone, Copy)]
 enum Variable<'a> {
     Narrow(&'a AtomicU32),
@@ -164,7 +164,7 @@ enum Variable<'a> {
 }
 
 impl<'a> Variable<'a> {
-    /// The first variable of the memory. Signed and unsigned integers are added in the same way.
+    /// The first variable in the memory. Signed and unsigned integers are added in the same way.
     fn of(memory: &'a HostBuffer, dtype: Dtype) -> Self {
         match dtype.size_bytes() {
             8 => Self::Wide(memory.atomic_u64(0)),
@@ -172,7 +172,7 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// Adds one so many times. Relaxed: a counter orders nothing.
+    /// Adds one `count` times. Relaxed: a counter orders no other memory.
     fn add_ones(self, count: u64) {
         match self {
             Self::Narrow(variable) => (0..count).for_each(|_| _ = variable.fetch_add(1, Ordering::Relaxed)),
@@ -180,7 +180,7 @@ impl<'a> Variable<'a> {
         }
     }
 
-    /// Whether it holds so many ones, with wrap-around. `cause` is a possible reason if it does not.
+    /// Checks that the variable holds this many ones, with wrap-around. `cause` is a possible reason if it does not.
     fn check(self, additions: u64, cause: &str) -> Check {
         let (found, expected) = match self {
             Self::Narrow(variable) => (u64::from(variable.load(Ordering::Acquire)), additions & u64::from(u32::MAX)),

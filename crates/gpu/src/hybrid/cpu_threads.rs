@@ -1,5 +1,5 @@
-//! CPU threads that work while a kernel runs. Each is bound to its CPU. The threads work in turns, which the calling thread
-//! begins and ends.
+//! CPU threads that work while a kernel runs, each bound to its CPU. The threads work in turns, which the calling thread begins
+//! and ends.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,13 +12,13 @@ use syncscope_host::scheduling::{self, AffinityGuard, CpuSet};
 /// Longest wait for a thread, and of a thread for its next turn: some seconds more than a batch of launches may take.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The phase in which the threads end.
+/// The phase that tells the threads to end.
 const END: u32 = u32::MAX;
 
-/// What the threads share. Odd phases are turns, even phases are pauses.
+/// The state that the threads share. Odd phases are turns, even phases are pauses.
 struct Shared<T> {
     phase: AtomicU32,
-    /// How many threads have begun, in all turns together.
+    /// How many threads have begun, summed over all turns.
     begun: AtomicU32,
     reports: Mutex<Vec<Result<Report<T>, String>>>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Report<T> {
     pub(crate) was_interrupted: bool,
 }
 
-/// One turn, for the work of a thread.
+/// One turn, as a thread's work sees it.
 pub(crate) struct Turn<'a> {
     phase: &'a AtomicU32,
     begun: &'a AtomicU32,
@@ -42,7 +42,7 @@ pub(crate) struct Turn<'a> {
 impl Turn<'_> {
     /// Whether the turn has ended.
     pub(crate) fn is_over(&self) -> bool {
-        // Relaxed: it orders nothing; the result is passed on under the lock of the reports.
+        // Relaxed: it orders no other memory; the result is passed on under the lock of the reports.
         self.phase.load(Ordering::Relaxed) != self.this
     }
 
@@ -79,7 +79,7 @@ impl<T> Coordinator<'_, T> {
         }
     }
 
-    /// Ends the turn and returns the results of the threads, in no order.
+    /// Ends the turn and returns the threads' results, in no particular order.
     pub(crate) fn end(&mut self) -> Result<Vec<Report<T>>, ExperimentError> {
         self.shared.phase.store(2 * self.turns, Ordering::Release);
         let reports = wait_for(|| {
@@ -90,8 +90,8 @@ impl<T> Coordinator<'_, T> {
     }
 }
 
-/// Runs `coordinate` on this thread, with a thread on each of `cpus` that does `work` in each turn. The threads have ended
-/// when this returns, also after an error.
+/// Runs `coordinate` on this thread while a thread on each of `cpus` does `work` in each turn. The threads have ended when this
+/// returns, even after an error.
 pub(crate) fn with_cpu_threads<T: Send, R>(
     cpus: &[u32],
     work: impl Fn(&Turn) -> T + Sync,
@@ -112,7 +112,7 @@ pub(crate) fn with_cpu_threads<T: Send, R>(
     })
 }
 
-/// Lets the threads end.
+/// Makes the threads end.
 struct EndOnDrop<'a>(&'a AtomicU32);
 
 impl Drop for EndOnDrop<'_> {
@@ -121,7 +121,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// What one thread runs.
+/// The body of one thread.
 fn run_thread<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn) -> T + Sync)) {
     if let Err(error) = scheduling::bind_to_one(cpu) {
         lock(&shared.reports).push(Err(format!("CPU {cpu} cannot be used: {error}")));
@@ -136,7 +136,7 @@ fn run_thread<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn
         }
         if phase % 2 == 1 {
             let all_begun = phase.div_ceil(2) * count;
-            // One that was moved since the last turn returns. Where it cannot, the check after the turn finds it.
+            // A thread that was moved since the last turn returns to its CPU. If it cannot, the check after the turn finds it.
             let _ = cpus.as_ref().map(CpuSet::restore);
             let switches = scheduling::involuntary_switches();
             shared.begun.fetch_add(1, Ordering::AcqRel);
@@ -152,7 +152,7 @@ fn run_thread<T>(shared: &Shared<T>, count: u32, cpu: u32, work: &(impl Fn(&Turn
 fn next_phase(phase: &AtomicU32, seen: u32) -> Option<u32> {
     let started = Instant::now();
     loop {
-        // Reading the clock costs as much as some of these.
+        // Read the clock rarely: a reading costs as much as several of these loads.
         for _ in 0..1000 {
             let next = phase.load(Ordering::Acquire);
             if next != seen {
@@ -177,7 +177,7 @@ fn wait_for<T>(mut ready: impl FnMut() -> Option<T>) -> Result<T, ExperimentErro
     Err(ExperimentError::TimedOut(LIMIT))
 }
 
-/// The reports, also after a panic: a thread that panicked has left no report, and those of the others are complete.
+/// Locks the reports, even after a panic: a thread that panicked has left no report, and the others' are complete.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

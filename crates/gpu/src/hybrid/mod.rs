@@ -1,16 +1,16 @@
 //! CPU and GPU threads on one piece of the host's memory.
 //!
-//! The memory is mapped for the device, and the CPU caches it as any other memory. (Write-combined memory is faster to fill
-//! for a device, but it is not cached: a CPU that polls it would read from memory each time.) Memory of the device cannot
-//! be used by the CPU in this way.
+//! The memory is mapped for the device, and the CPU caches it like any other memory. (Write-combined memory is faster for a
+//! device to fill, but it is not cached: a CPU that polls it would read from memory each time.) The CPU cannot use device
+//! memory in this way.
 //!
 //! | file | contents |
 //! |---|---|
-//! | this one | what such a case needs to run, and what all such experiments have in common |
+//! | this one | what such a case needs to run, and what all these experiments share |
 //! | [`round_trip`] | a flag that a CPU thread and a GPU thread pass to each other |
 //! | [`addition`] | additions to one variable by both sides, or by the CPU alone |
 //! | [`cpu_threads`] | the CPU threads that take part |
-//! | [`nearby_cpus`] | which CPUs are near a device |
+//! | [`nearby_cpus`] | the CPUs near a device |
 //!
 //! Start with [`round_trip`].
 
@@ -40,7 +40,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) bench: &'a mut Bench,
     pub(crate) kernels: Kernels,
     pub(crate) evidence: Evidence,
-    /// The clock of the multiprocessor, or of the host if no kernel takes part.
+    /// The clock of the multiprocessor, or the host's if no kernel takes part.
     pub(crate) ruler: Ruler,
     pub(crate) shape: Shape,
     /// Whose cost the figure is.
@@ -58,14 +58,14 @@ impl Setup<'_> {
 
     /// Runs one loop on the device and waits for it.
     fn run(&mut self, memory: &HostBuffer, shot: Shot, arguments: BenchArguments) -> Result<Sample, ExperimentError> {
-        // There is no kernel with two more copies: `has_double` says so.
+        // No kernel with two more copies exists: `has_double` says so.
         let launch = Launch::of(self.kernels.of(shot.side), arguments);
         let shape = self.shape;
         let timings = self.bench.on_memory_of_host(memory, |bench| bench.run(shape, &[launch]))?;
         timings.first().and_then(|timing| sample_of(timing, shape.threads, &self.ruler)).ok_or_else(no_result)
     }
 
-    /// A sample of the device for each shot, during which CPU threads do `work`. `note` gets what they did.
+    /// Takes a sample of the device for each shot while CPU threads do `work`. `note` gets what the threads did.
     fn samples_during<T: Send>(
         &mut self,
         work: impl Fn(&Turn) -> T + Sync,
@@ -90,13 +90,13 @@ impl Setup<'_> {
     }
 }
 
-/// What one experiment does of its own. [`WithHost`] does what is the same for all.
+/// The part of an experiment that differs; [`WithHost`] does what all of them share.
 pub(crate) trait Work {
     fn samples(&mut self, setup: &mut Setup<'_>, shots: &[Shot]) -> Result<Vec<Sample>, ExperimentError>;
 
     fn check(&mut self, setup: &mut Setup<'_>) -> Check;
 
-    /// What a reader of the row must know, besides what the setup says.
+    /// A remark for the row, besides the setup's.
     fn remark(&self) -> Option<String> {
         None
     }
@@ -127,8 +127,8 @@ impl<W: Work> Experiment for WithHost<'_, W> {
     }
 
     fn protocol(&self) -> Protocol {
-        // As many iterations take many seconds: an operation over the link takes more than 100 ns. Turns are counted in
-        // 32 bits.
+        // This many iterations take many seconds: an operation over the link takes more than 100 ns. Turns are counted in 32
+        // bits.
         Protocol { max_iterations: 1 << 24, actor: self.setup.actor, ..Protocol::of(UNROLL) }
     }
 
@@ -150,7 +150,7 @@ impl<W: Work> Experiment for WithHost<'_, W> {
     }
 }
 
-/// The common arguments of a launch with so many iterations.
+/// The common arguments of a launch with this many iterations.
 fn common(iterations: u64) -> LoopArguments {
     let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
     LoopArguments { iterations, ..LoopArguments::default() }

@@ -1,4 +1,4 @@
-//! Which CPUs are near a device: those of the NUMA node of its PCI bus, as Linux reports it.
+//! The CPUs near a device: those of its PCI bus's NUMA node, as Linux reports it.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use syncscope_host::cpu_list;
 /// The CPUs this process may use, by their distance to a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NearbyCpus {
-    /// On the node of the device; all CPUs if the system does not report the node.
+    /// CPUs on the device's node; all CPUs if the system does not report the node.
     near: Vec<u32>,
-    /// On other nodes.
+    /// CPUs on other nodes.
     far: Vec<u32>,
     /// Whether the system reports the node.
     is_known: bool,
 }
 
 words! {
-    /// The distance from the device, which is the group of cases on CPUs there.
+    /// A distance from the device, used as the group of cases on CPUs there.
     pub(crate) enum Distance ("distance") {
         Near = "near",
         Far = "far",
@@ -25,13 +25,13 @@ words! {
 }
 
 impl NearbyCpus {
-    /// CPUs by their distance to the device at a PCI address such as `00000000:17:00.0`.
+    /// Sorts the allowed CPUs by their distance to the device at a PCI address such as `00000000:17:00.0`.
     pub(crate) fn of_device(pci_address: &str, allowed: &[u32]) -> Self {
         Self::read(Path::new("/sys"), pci_address, allowed)
     }
 
     fn read(sys: &Path, pci_address: &str, allowed: &[u32]) -> Self {
-        // Linux writes at least four digits of the domain, the driver writes eight.
+        // Linux writes at least four digits of the domain; the driver writes eight.
         let address = pci_address.strip_prefix("0000").filter(|rest| rest.len() >= 12).unwrap_or(pci_address);
         let file = sys.join("bus/pci/devices").join(address.to_lowercase()).join("local_cpulist");
         let local = fs::read_to_string(file).ok().and_then(|text| cpu_list::parse(text.trim()));
@@ -44,8 +44,8 @@ impl NearbyCpus {
         Self { near, far, is_known: local.is_some() }
     }
 
-    /// So many CPUs at this distance: the last ones, because the system itself mostly uses the first ones. `None` if there
-    /// are fewer.
+    /// Returns `count` CPUs at this distance: the last ones, because the system itself mostly uses the first ones. `None` if
+    /// there are fewer.
     pub(crate) fn some(&self, distance: Distance, count: usize) -> Option<Vec<u32>> {
         let there = match distance {
             Distance::Near => &self.near,
@@ -54,12 +54,12 @@ impl NearbyCpus {
         there.len().checked_sub(count).and_then(|first| there.get(first..)).map(<[u32]>::to_vec)
     }
 
-    /// One CPU, near if there is a near one, for threads that may run anywhere.
+    /// One CPU, near if possible, for threads that may run anywhere.
     pub(crate) fn any(&self) -> Option<u32> {
         self.near.last().or(self.far.last()).copied()
     }
 
-    /// Why there are not so many CPUs at a distance.
+    /// Why a distance lacks this many CPUs.
     pub(crate) fn lacks(&self, distance: Distance, count: usize) -> String {
         let all = self.near.len() + self.far.len();
         let fewer = format!("this process may use fewer than {count} CPUs that are");

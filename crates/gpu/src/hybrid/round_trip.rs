@@ -1,7 +1,7 @@
 //! A flag that a CPU thread and a GPU thread pass to each other.
 //!
 //! The device is timed: cycles of the multiprocessor, and its global timer in the same kernel. The host's clock is read every
-//! few turns as well, to see whether both clocks agree.
+//! few turns too, to see whether both clocks agree.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,7 @@ use crate::launch::samples::with_warm_up;
 /// Bytes between the words: two cache lines, as in `hybrid_flag.cu`.
 const FAR_APART: usize = 256;
 
-// Where the words are, in the order of `Word` in `hybrid_flag.cu`.
+// The offsets of the words, in the order of `Word` in `hybrid_flag.cu`.
 const GPU_TURN: usize = 0;
 const CPU_TURN: usize = FAR_APART;
 const QUESTION: usize = 2 * FAR_APART;
@@ -30,19 +30,19 @@ const LENGTHS: usize = 4 * FAR_APART;
 /// Round trips that the kernel `check` times one by one: `TRIPS` in `hybrid_flag.cu`.
 const TRIPS: usize = 1024;
 
-/// The host's clock is read once for so many turns.
+/// The host's clock is read once in this many turns.
 const TURNS_PER_READING: u64 = 32;
 
 /// What the CPU thread does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuThread {
-    /// It answers.
+    /// The thread answers.
     Answers,
-    /// It runs and does not answer, to test that the kernel gives up.
+    /// The thread runs without answering, to test that the kernel gives up.
     Silent,
 }
 
-/// A flag passed between CPU and GPU, ready to run. See the module's description.
+/// A flag passed between CPU and GPU, ready to run; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct RoundTrip {
     words: HostBuffer,
@@ -54,7 +54,7 @@ pub(crate) struct RoundTrip {
     details: Vec<Detail>,
 }
 
-/// Arguments of a launch with so many iterations; of the kernel `check`, whether it asks questions.
+/// Arguments of a launch with this many iterations; for the kernel `check`, whether it asks questions.
 fn arguments(iterations: u64, asks: bool) -> BenchArguments {
     let (common, asks_questions) = (common(iterations), u32::from(asks));
     BenchArguments::HybridFlag(HybridFlagArguments { common, asks_questions })
@@ -66,7 +66,7 @@ struct Answers {
     count: u64,
     /// Answers to anything but the next number.
     out_of_order: u64,
-    /// From one answer to the next, by the host's clock.
+    /// Time from one answer to the next, by the host's clock.
     ns_each: Option<f64>,
 }
 
@@ -117,7 +117,7 @@ impl RoundTrip {
             let cycles = lengths.get((TRIPS - 1) * percent / 100).copied()?;
             Some(Detail::of_case(name, f64::from(cycles) * self.ns_per_cycle))
         };
-        // The same round trips by both clocks, from one to the next.
+        // The same round trips by both clocks: time from one to the next.
         let by_device = f64::from(length(TRIPS)) / TRIPS as f64 * self.ns_per_cycle;
         let by_device = Some(Detail::of_case("device_clock_ns", by_device));
         let by_host = host.ns_each.map(|ns| Detail::of_case("host_clock_ns", ns));
@@ -167,7 +167,7 @@ impl Work for RoundTrip {
 /// The device of GDRCopy's driver, which maps memory of a GPU into a process.
 const GDRCOPY: &str = "/dev/gdrdrv";
 
-/// What a program with this driver has and this row does not: one crossing of the link less each way.
+/// The remark about GDRCopy: a program with this driver crosses the link once less in each direction than this row does.
 fn without_bar1(is_there: bool) -> String {
     let lacks = if is_there { "which is loaded here and not used" } else { "which is not loaded here" };
     format!(
@@ -175,7 +175,7 @@ fn without_bar1(is_there: bool) -> String {
     )
 }
 
-/// The words, as the CPU thread uses them.
+/// The words in memory, as the CPU thread uses them.
 #[derive(Debug, Clone, Copy)]
 struct Mailbox<'a> {
     gpu_turn: &'a AtomicU32,
@@ -208,7 +208,7 @@ impl<'a> Mailbox<'a> {
                 continue;
             }
             if asked {
-                // Relaxed: the turn orders it.
+                // Relaxed: the store to `cpu_turn` orders it.
                 self.answer.store(!self.question.load(Ordering::Relaxed), Ordering::Relaxed);
             }
             // Release: the GPU sees what was written before the answer.
@@ -242,7 +242,7 @@ mod tests {
     use std::time::{Duration, Instant};
     use syncscope_host::scheduling;
 
-    /// Does what a kernel does, on a CPU thread. Whether all answers were right.
+    /// Does on a CPU thread what a kernel does. Returns whether all answers were right.
     fn ask(mailbox: Mailbox, count: u32) -> bool {
         let started = Instant::now();
         (1..=count).all(|turn| {

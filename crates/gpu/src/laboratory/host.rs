@@ -1,4 +1,4 @@
-//! Cases in which the host takes part: it launches, answers or adds.
+//! Cases in which the host takes part: launches, answers or additions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,12 +16,12 @@ use crate::hybrid::{self, Addition, CpuAddition, CpuThread, RoundTrip, WithHost}
 use crate::launch::device_context::Kernels;
 use crate::launch::ruler;
 
-/// CPU threads of cases with several of them.
+/// Number of CPU threads in cases with several.
 const SEVERAL: usize = 4;
 
 impl GpuLaboratory {
-    /// Adds CPUs of this machine to the cases in which CPU threads take part. A case for which there is no CPU stays as it
-    /// is, and is skipped later with the reason.
+    /// Adds CPUs of this machine to the cases in which CPU threads take part. A case without a suitable CPU stays as it is, and
+    /// is skipped later with the reason.
     pub(super) fn place(&self, cases: Vec<Case>) -> Vec<Case> {
         cases.into_iter().flat_map(|case| placed(case, &self.nearby_cpus)).collect()
     }
@@ -45,7 +45,7 @@ impl GpuLaboratory {
                 return Err(Refusal::Skipped(format!("{blocks} blocks cannot run at the same time: {most} can")));
             }
         }
-        // The same version brought both.
+        // CUDA 12.3 brought both.
         if matches!(launching, Launching::Conditional | Launching::ProgrammaticGraph) && !has_conditional_nodes() {
             let needs = "conditional nodes and programmatic edges need a driver of CUDA 12.3 or later";
             return Err(Refusal::Skipped(needs.to_owned()));
@@ -78,10 +78,10 @@ impl GpuLaboratory {
         Ok(Box::new(WithHost { setup, work }))
     }
 
-    /// A round trip whose CPU thread does not answer, with its own limit for a batch.
+    /// A round trip whose CPU thread never answers, with its own limit for a batch.
     ///
     /// # Errors
-    /// As [`syncscope_core::Laboratory::experiment`].
+    /// The errors of [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
     pub fn silent_round_trip(&mut self, case: &Case, limit: Duration) -> Made<'_> {
         let program = program_of(case).ok_or_else(|| Refusal::Skipped(format!("{case} has no kernel")))?;
@@ -91,7 +91,7 @@ impl GpuLaboratory {
         Ok(Box::new(WithHost { setup, work }))
     }
 
-    /// Additions to one variable by one side or both.
+    /// Additions to one variable by one or both sides.
     pub(super) fn addition(&mut self, case: &Case, program: &Program) -> Made<'_> {
         let Ok(sides) = case.group_word().parse::<Sides>() else {
             return Err(Refusal::Skipped("the group is none of `both`, `gpu_alone` and `cpu_alone`".to_owned()));
@@ -134,7 +134,7 @@ impl GpuLaboratory {
         Ok(hybrid::Setup { bench, kernels, evidence, ruler, shape, actor, cpus, remark })
     }
 
-    /// Warms the device up if it was idle, and loads a program.
+    /// Warms up an idle device, and loads a program.
     fn warmed_up(&mut self, case: &Case, program: &Program) -> Result<(Kernels, Evidence), Refusal> {
         let cubin: Arc<[u8]> = self.compiler.cubin(program).map_err(failed)?;
         let multiprocessors = self.limits.multiprocessors;
@@ -155,8 +155,8 @@ const fn link(carries_atomics: bool) -> &'static str {
     }
 }
 
-/// Refuses additions of both sides where the link carries no atomic operations. They lose updates on such a machine, which
-/// is a property of the machine and no failure; whether a short trial loses one depends on chance, so none is made.
+/// Refuses additions by both sides if the link carries no atomic operations. Such a machine loses updates, which is a property
+/// of the machine and no failure. Whether a short trial loses one depends on chance, so none is made.
 fn no_lost_updates(sides: Sides, native: bool) -> Result<(), Refusal> {
     if native || sides != Sides::Both {
         return Ok(());
@@ -164,7 +164,7 @@ fn no_lost_updates(sides: Sides, native: bool) -> Result<(), Refusal> {
     Err(Refusal::Skipped(format!("simultaneous additions by CPU and GPU lose updates here: {}", link(native))))
 }
 
-/// The case with CPUs, once for each number of them; the case itself if there are no CPUs to add.
+/// The case with CPUs, once for each number of CPUs; the case itself if there are no CPUs to add.
 fn placed(case: Case, nearby_cpus: &NearbyCpus) -> Vec<Case> {
     let on = |cpus: Vec<u32>| Case { placement: Some(Placement::List(cpus)), ..case.clone() };
     let wanted = match entry_of(&case).map_or(CpuThreads::None, |entry| (entry.cpu_threads)(&case)) {

@@ -28,7 +28,7 @@ impl GpuLaboratory {
     /// An experiment that fails on purpose, with its own limit for a batch.
     ///
     /// # Errors
-    /// As [`syncscope_core::Laboratory::experiment`].
+    /// The errors of [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
     pub fn faulty(&mut self, fault: Fault, limit: Duration) -> Made<'_> {
         let parameters =
@@ -72,7 +72,7 @@ impl GpuLaboratory {
             proof: entry.proof,
             third: self.entries.third_loop_of(case),
             carried: self.carried.entry(case.clone()).or_default().clone(),
-            // Fences are between updates.
+            // The context of fences is updates, not fences.
             is_own_context: case.domain_and_family().1 != syncscope_core::Family::Fence.as_str(),
             unroll: (entry.unroll)(case),
             sampling: (entry.sampling)(case),
@@ -93,11 +93,11 @@ impl GpuLaboratory {
         let cubin = self.compiler.cubin(program).map_err(failed)?;
         let limits = self.limits;
         let clock_kernels = self.clock_kernels()?;
-        // An eighth of the memory of a small device leaves enough for other processes.
+        // An eighth of a small device's memory leaves enough for other processes.
         let memory = self.machines.first().map_or(u64::MAX, |machine| machine.memory_bytes);
         let pool = POOL_BYTES.min(usize::try_from(memory / 8).unwrap_or(usize::MAX));
         let (ruler, watch) = (self.ruler.clone(), self.watch.clone());
-        // The experiment has the compiler as well, for the third loop.
+        // The experiment needs the compiler too, for the third loop.
         let Self { bench, compiler, device, pass, .. } = self;
         let mut load = || {
             let open = || Bench::new(*device, limits.multiprocessors, *pass);
@@ -107,8 +107,8 @@ impl GpuLaboratory {
             profile::time(Phase::Wake, warm_up).map_err(failed)?;
             profile::time(Phase::Load, || bench.load(program, &cubin)).map_err(failed)
         };
-        // The fault of a kernel can outlive its context: the first program in the next context fails to load with the same
-        // error, which says nothing of this program.
+        // A kernel's fault can outlive its context: the first program in the next context fails to load with the same error,
+        // which says nothing about this program.
         let kernels = load().or_else(|_| load())?;
         let Some(bench) = bench else { return Err(Refusal::Failed("the context is gone".to_owned())) };
         let kernels = kernels.launched(Way::in_clusters(parameters.cluster));
@@ -125,7 +125,7 @@ impl GpuLaboratory {
         Ok(Box::new(KernelExperiment::new(bench, setup, request, offsets)))
     }
 
-    /// The evidence in the machine code of a case, and what else its loops show.
+    /// The evidence in a case's machine code, and what else its loops show.
     pub(super) fn inspected(&mut self, case: &Case, program: &Program) -> Result<(Evidence, Loops), Refusal> {
         if let Some(known) = self.inspected.get(program) {
             return Ok(known.clone());
@@ -136,7 +136,7 @@ impl GpuLaboratory {
         Ok(found)
     }
 
-    /// Why the device does not have a primitive, or `None`.
+    /// Why the device does not have a primitive; `None` if it has.
     pub(super) fn unavailable(&self, id: &str) -> Option<String> {
         self.without_nccl(id).or_else(|| self.entries.unavailable(id, self.machines.first()?.compute_capability))
     }
@@ -147,7 +147,7 @@ impl GpuLaboratory {
         self.bench()?.load(&program, &cubin).map_err(failed)
     }
 
-    /// The bench; a new one if a kernel poisoned the context of the last.
+    /// The bench; a new one if a kernel poisoned the last one's context.
     pub(super) fn bench(&mut self) -> Result<&mut Bench, Refusal> {
         let open = || Bench::new(self.device, self.limits.multiprocessors, self.pass);
         usable(&mut self.bench, |bench| bench.runner.checked_health(), open)
@@ -173,8 +173,8 @@ impl GpuLaboratory {
     }
 }
 
-/// Memory offsets for variables of `bytes`, in cleared memory: as many as fit into `pool` bytes, or into the free memory of
-/// the device. `clear` clears so many bytes.
+/// Memory offsets for variables of `bytes`, in cleared memory: as many as fit into `pool` bytes, or into the device's free
+/// memory. `clear` clears the given number of bytes.
 fn cleared_offsets(
     mut clear: impl FnMut(usize) -> Called,
     bytes: usize,

@@ -1,4 +1,4 @@
-//! What is launched outside of the catalogue: programs of papers; whole kernels, their regions and sequences of launches that a user wrote.
+//! Launches outside the catalogue: the papers' programs; a user's whole kernels, their regions and sequences of launches.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +18,7 @@ use crate::cuda::host_library::HostLibrary;
 use crate::experiments::launched::{Launched, LaunchedExperiment, REGION_WORDS};
 use crate::own_device::OwnDevice;
 
-/// What was compiled or loaded, by the id of its operation.
+/// What was compiled or loaded, by the operation's id.
 #[derive(Debug, Default)]
 pub(super) struct LaunchedState {
     images: HashMap<String, Arc<[u8]>>,
@@ -34,12 +34,12 @@ impl GpuLaboratory {
         Ok(OwnDevice::in_context(Context::new(self.device)?)?)
     }
 
-    /// Compiles programs on all CPUs, those that were not compiled before.
+    /// Compiles the programs that are not compiled yet, on all CPUs.
     pub fn prepare_programs(&mut self, programs: &[Program]) {
         self.compiler.prepare(programs, &mut |_, _| {});
     }
 
-    /// The machine code of a program, compiled now unless it was before.
+    /// The machine code of a program, compiled now if it was not before.
     ///
     /// # Errors
     /// The error of the compiler.
@@ -75,7 +75,7 @@ impl GpuLaboratory {
         Ok(Box::new(LaunchedExperiment { device, launched, ruler, cpu: self.nearby_cpus.any(), ended: None }))
     }
 
-    /// CUBIN of a CUDA file, or PTX: the user's, and that of a region.
+    /// The image to load: the CUBIN of a CUDA file or the user's PTX, and the image of a region.
     fn image(&mut self, own: &OwnOperation, launch: &OwnLaunch, kernel: &str) -> Result<Arc<[u8]>, Refusal> {
         if let Some(image) = self.launched.images.get(&own.id) {
             return Ok(Arc::clone(image));
@@ -98,7 +98,8 @@ impl GpuLaboratory {
         Ok(image)
     }
 
-    /// In the context that the CUDA runtime uses, where what the file keeps from call to call stays valid.
+    /// A sequence of launches in the context that the CUDA runtime uses, in which what the file keeps from call to call stays
+    /// valid.
     fn launch_sequence(&mut self, case: &Case, own: &OwnOperation) -> Made<'_> {
         let wait = launched::wait_of(case.group_word());
         if matches!(wait, Some(HostWait::Stream(_))) && !waits_as_asked() {
@@ -106,7 +107,8 @@ impl GpuLaboratory {
         }
         let mut device = OwnDevice::in_context(Context::primary(self.device).map_err(failed)?).map_err(failed)?;
         if wait == Some(HostWait::Function) {
-            // The driver makes its thread for functions of the host now, while this thread may run on any CPU: later both would share one.
+            // Make the driver create its thread for host functions now, while this thread may run on any CPU: later both would
+            // share one.
             device.call_own(1, |_| Ok(()), wait).map_err(failed)?;
         }
         let arch = self.compiler.arch_of_users();

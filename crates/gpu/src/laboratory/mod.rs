@@ -1,14 +1,14 @@
-//! The GPUs of this machine as a laboratory: it says what they can measure, and makes the experiments.
+//! The GPUs of this machine as a laboratory: states what they can measure, and makes the experiments.
 //!
 //! | file | contents |
 //! |---|---|
-//! | this one | the laboratory, which experiment measures a case, and what replaces contexts that a kernel poisoned |
+//! | this one | the laboratory, the choice of experiment for a case, and the replacement of contexts that a kernel poisoned |
 //! | [`opening`] | opens the devices, describes them, and warns |
 //! | [`kernels`] | cases that one kernel on one device measures |
 //! | [`multi`] | barriers of a grid or of several devices, reductions of a vector |
 //! | [`nccl`] | sums by NCCL |
 //! | [`host`] | cases in which the host takes part |
-//! | [`launched`] | kernels and sequences of launches that a user wrote |
+//! | [`launched`] | a user's kernels and sequences of launches |
 //!
 //! Start with [`GpuLaboratory`].
 
@@ -44,19 +44,19 @@ mod multi;
 mod nccl;
 mod opening;
 
-/// An experiment that is ready to run, or why there is none.
+/// An experiment ready to run, or why there is none.
 type Made<'a> = Result<Box<dyn Experiment + 'a>, Refusal>;
 
 /// The CUDA devices of this machine, opened for measuring. Cases without a number of devices are measured on the first one.
 #[derive(Debug)]
 pub struct GpuLaboratory {
     pub(crate) driver: Driver,
-    /// The device that is measured where one is enough.
+    /// The device used by cases for which one is enough.
     pub(crate) device: Device,
     pub(crate) machines: Vec<GpuMachine>,
     limits: DeviceLimits,
     pub(crate) entries: Entries,
-    /// What a user wrote.
+    /// The user's operations.
     own: OwnCode,
     own_primitives: &'static [Primitive],
     pub(crate) compiler: Compiler,
@@ -64,30 +64,31 @@ pub struct GpuLaboratory {
     watch: Option<Rc<Watch>>,
     pub(crate) ruler: Ruler,
     host_ruler: Ruler,
-    /// The CPUs of this process, by their distance to the first device.
+    /// The CPUs of this process by their distance to the first device.
     nearby_cpus: NearbyCpus,
     /// The current pass over the cases, from 0.
     pass: u32,
     bench: Option<Bench>,
-    /// For barriers of a grid and of several devices.
+    /// The group for barriers of a grid and of several devices.
     pub(crate) device_group: Option<DeviceGroup>,
     /// NCCL and its groups of devices.
     nccl: NcclState,
     launched: LaunchedState,
-    /// Evidence by case without its grid: the machine code is the same for all grids.
+    /// Evidence by program, as the machine code of a case is the same for all grids.
     inspected: HashMap<Program, (Evidence, Loops)>,
-    /// What each case carries from one measurement block to the next.
+    /// The state that each case carries from one measurement block to the next.
     carried: HashMap<Case, Rc<RefCell<Carried>>>,
 }
 
 impl GpuLaboratory {
-    /// What matters of the first device for grids.
+    /// The first device's properties that limit grids.
     pub const fn limits(&self) -> DeviceLimits {
         self.limits
     }
 }
 
-/// The programs of these cases, with the third loops of those that will run one: compiled on all CPUs, not later one by one.
+/// The programs of these cases, and the third loops of those that will run one: compiled on all CPUs now instead of one by one
+/// later.
 fn programs_for(entries: &Entries, cases: &[Case]) -> Vec<Program> {
     let sample = additivity_sample(cases);
     let sampled = cases.iter().filter(|case| sample.contains(&case.id()));
@@ -97,7 +98,7 @@ fn programs_for(entries: &Entries, cases: &[Case]) -> Vec<Program> {
 
 impl Drop for GpuLaboratory {
     fn drop(&mut self) {
-        // Contexts first, as long as the libraries are loaded. Those of occupied devices are leaked.
+        // Drop contexts while the libraries are still loaded. Contexts of occupied devices are leaked.
         let contexts = (self.bench.take(), self.device_group.take(), self.nccl.take());
         if own_device::is_occupied() {
             std::mem::forget(contexts);
@@ -143,10 +144,10 @@ impl Laboratory for GpuLaboratory {
         self.compiler.prepare(&programs_for(&self.entries, &here.cloned().collect::<Vec<_>>()), progress);
     }
 
-    /// The first passes have contexts of their own, with other allocations: what a case costs there is one of several
-    /// figures, and the interval covers them. Machine code and evidence stay. Contexts open again with the next case.
+    /// Gives the first passes new contexts, with other allocations: a case has one of several possible costs in each context,
+    /// and the interval covers them. Machine code and evidence stay. Contexts open again with the next case.
     fn begin_pass(&mut self, pass: u32) {
-        // Later passes are those of few and noisy cases: other contexts would cost more than they show.
+        // Later passes repeat few and noisy cases: other contexts would cost more than they show.
         self.pass = pass.min(GPU_CONTEXTS - 1);
         if (1..GPU_CONTEXTS).contains(&pass) {
             give_up(
@@ -193,7 +194,7 @@ impl Laboratory for GpuLaboratory {
 // Contexts of a laboratory: a poisoned one is replaced, and an occupied device ends the run. Each pass has new ones. Errors of
 // the device become reasons why there is no experiment.
 
-/// What can run launches. If a kernel poisoned its context, the old one is dropped before `open` makes a new one.
+/// Returns a runner of launches. If a kernel poisoned its context, the old one is dropped before `open` makes a new one.
 fn usable<R>(
     slot: &mut Option<R>,
     health: impl FnOnce(&mut R) -> Health,
@@ -210,7 +211,7 @@ fn usable<R>(
     }
 }
 
-/// Destroys what can run launches on the devices, with modules and memory, so that [`usable`] opens others. If a kernel
+/// Destroys the runners of launches on the devices, with modules and memory, so that [`usable`] opens others. If a kernel
 /// occupies a device, nothing is touched: calls might wait for it, and nothing can be measured any more.
 fn give_up<A, B>(
     (one, health_of_one): (&mut Option<A>, impl FnOnce(&mut A) -> Health),
@@ -223,7 +224,7 @@ fn give_up<A, B>(
     (*one, *other) = (None, None);
 }
 
-/// The driver gives this process no context any more.
+/// The driver gives this process no further context.
 fn lost(error: CudaError) -> Refusal {
     Refusal::Lost(GpuError::Lost(error).to_string())
 }
@@ -266,7 +267,7 @@ mod tests {
 
     type Slot = Option<Runner<FakeDevice, FakeClock>>;
 
-    /// As at the beginning of a pass.
+    /// Does what the beginning of a pass does.
     fn begin(one: &mut Slot, other: &mut Slot) {
         give_up((one, Runner::checked_health), (other, Runner::checked_health));
     }

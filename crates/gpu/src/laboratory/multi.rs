@@ -1,4 +1,4 @@
-//! Barriers of a grid or of several devices, and reductions of a vector: sets them up on a group of devices.
+//! Barriers of a grid or of several devices, and reductions of a vector, set up on a group of devices.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use crate::multi::{DeviceGroup, LIMIT, LaunchCall, LoadedProgram, MOST_DEVICES};
 
 const NO_ACCESS: &str = "the devices have no access to each other's memory";
 
-/// More memory offsets than most cases use; each is as large as the flags of its barrier.
+/// Maximum number of memory offsets, more than most cases use; each is as large as the flags of its barrier.
 const MOST_OFFSETS: usize = 2048;
 
-/// The barriers of users may have an element for each thread of the grid.
+/// Maximum memory of all offsets; a user's barrier may have an element for each thread of the grid.
 const MOST_BYTES: usize = 1 << 28;
 
 /// Memory offsets that one sample uses. (On an H200 the lock-free barrier takes 2,960 to 3,770 cycles, depending on the
@@ -33,15 +33,15 @@ const MOST_BYTES: usize = 1 << 28;
 pub(super) const OFFSETS_PER_SAMPLE: u32 = 8;
 
 impl GpuLaboratory {
-    /// A barrier of a grid by both clocks, each launch at one memory offset: its repetitions are those asked for.
+    /// A grid barrier by both clocks; each launch uses one memory offset, so it repeats exactly as often as asked.
     ///
     /// # Errors
-    /// As [`syncscope_core::Laboratory::experiment`].
+    /// The errors of [`syncscope_core::Laboratory::experiment`].
     pub fn grid_barrier_by_both_clocks(&mut self, case: &Case) -> Result<GridBarrierExperiment<'_>, Refusal> {
         self.grid_barrier(case, program_of(case), LIMIT, 1)
     }
 
-    /// A barrier of one grid or of several, each launch at this many memory offsets.
+    /// A barrier of one or several grids; each launch uses this many memory offsets.
     pub(super) fn grid_barrier(
         &mut self,
         case: &Case,
@@ -72,28 +72,28 @@ impl GpuLaboratory {
         Ok(experiment)
     }
 
-    /// A barrier of several devices in the host.
+    /// A host barrier of several devices.
     pub(crate) fn host_barrier(&mut self, case: &Case, program: &Program) -> Made<'_> {
         let OnDevices { device_group, program, remark, .. } =
             self.set_up_on_devices(case, program, &MemoryOffsets::new(1, 1, 1), LIMIT)?;
         Ok(Box::new(HostBarrierExperiment::new(device_group, program, remark)))
     }
 
-    /// A barrier of a grid that the last block does not reach.
+    /// A grid barrier that the last block never reaches.
     ///
     /// # Errors
-    /// As [`syncscope_core::Laboratory::experiment`].
+    /// The errors of [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
     pub fn without_last_block(&mut self, case: &Case, limit: Duration) -> Made<'_> {
         Ok(Box::new(self.grid_barrier(case, absent_block_program(case), limit, OFFSETS_PER_SAMPLE)?))
     }
 
-    /// Passes a barrier at least so many times, with blocks that arrive late, and checks each time that all have arrived
-    /// and, unless it is relaxed, that their writes are visible. Returns the barriers passed and what was found. `weakened`:
-    /// the number from 1 of one of its [`orderings`](crate::orderings), which the barrier does without.
+    /// Passes a barrier at least `barriers` times, with blocks that arrive late, and checks each time that all have arrived
+    /// and, unless it is relaxed, that their writes are visible. Returns the barriers passed and what was found. `weakened` is
+    /// the number, from 1, of one of its [`orderings`](crate::orderings) that the barrier omits.
     ///
     /// # Errors
-    /// As [`syncscope_core::Laboratory::experiment`].
+    /// The errors of [`syncscope_core::Laboratory::experiment`].
     #[doc(hidden)]
     pub fn stress(&mut self, case: &Case, weakened: Option<u32>, barriers: u64) -> Result<(u64, Check), Refusal> {
         let program = weakened.map_or_else(|| program_of(case), |ordering| weakened_program(case, ordering));
@@ -114,7 +114,7 @@ impl GpuLaboratory {
             return Err(Refusal::Skipped(format!("{} has no variant on {count} devices", case.primitive)));
         }
         let devices = self.first_devices(count)?;
-        // Its kernels fill the vector and join partial results.
+        // Its kernels fill the vector and combine partial results.
         let simplest = Case { group: Some(Group::named(operation.as_str())), ..Case::new("gpu.reduction.atomic") };
         let helper = program_of(&simplest).ok_or_else(|| Refusal::Failed("the vector has no kernel".to_owned()))?;
         let helper_cubin = self.compiler.cubin(&helper).map_err(failed)?;
@@ -155,7 +155,7 @@ impl GpuLaboratory {
         Ok(Box::new(experiment))
     }
 
-    /// Of the first devices, the one with the fewest has so many.
+    /// The smallest number of multiprocessors among the first `count` devices.
     fn fewest_multiprocessors(&self, count: usize) -> u32 {
         self.machines[..count].iter().map(|machine| machine.multiprocessors).min().unwrap_or(1)
     }
@@ -204,17 +204,17 @@ impl GpuLaboratory {
     }
 }
 
-/// A program that is set up on the devices of a case.
+/// A program set up on the devices of a case.
 struct OnDevices<'a> {
     device_group: &'a mut DeviceGroup,
-    /// For the third loop.
+    /// Compiles the third loop.
     compiler: &'a mut Compiler,
     program: LoadedProgram,
-    /// For the row.
+    /// A remark for the row.
     remark: Option<String>,
 }
 
-/// The group, a new one if a kernel broke the last, with these devices.
+/// The group with these devices open; a new group if a kernel broke the last one.
 fn opened_group<'a>(
     slot: &'a mut Option<DeviceGroup>,
     pass: u32,
@@ -225,7 +225,7 @@ fn opened_group<'a>(
     Ok(device_group)
 }
 
-/// Refuses a grid that is not resident as a whole: its blocks wait for each other.
+/// Refuses a grid that is not resident as a whole, since its blocks wait for each other.
 fn fits(shape: Shape, resident: u32) -> Result<(), Refusal> {
     if shape.blocks <= resident {
         return Ok(());
@@ -246,7 +246,7 @@ fn launching(case: &Case) -> Result<LaunchCall, Refusal> {
     Err(Refusal::Skipped("this driver no longer launches on several devices".to_owned()))
 }
 
-/// Refuses a counter of several devices if their additions would be lost.
+/// Refuses a counter shared by several devices if their additions would be lost.
 fn adds_everywhere(devices: &[Device], connected: bool) -> Result<(), Refusal> {
     if devices.len() > 1 && !connected {
         return Err(Refusal::Skipped(NO_ACCESS.to_owned()));

@@ -1,4 +1,4 @@
-//! Sums by NCCL: the library, loaded when it is first asked for, and its groups of devices.
+//! Sums by NCCL: the library, loaded on first use, and its groups of devices.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -14,12 +14,13 @@ use crate::cuda::error::{Called, GpuError};
 use crate::cuda::nccl::Nccl;
 use crate::nccl::{Launching, NcclExperiment, NcclGroup, PRIMITIVES, WINDOW, cases};
 
-/// NCCL as far as it was used.
+/// The state of NCCL, which is loaded and opened on demand.
 #[derive(Debug, Default)]
 pub(super) struct NcclState {
     /// The library, or why there is none.
     library: OnceCell<Result<Rc<Nccl>, String>>,
-    /// By the number of devices and whether values are in windows. To open one takes a second, so they stay for the whole run.
+    /// Groups by number of devices and whether values are in windows. Opening one takes a second, so they stay for the whole
+    /// run.
     groups: HashMap<(u32, bool), NcclGroup>,
 }
 
@@ -29,19 +30,19 @@ impl NcclState {
         library.as_ref().map_err(Clone::clone)
     }
 
-    /// Refuses every case once a sum did not end: it occupies its devices.
+    /// Refuses every case once a sum did not end, because that sum occupies its devices.
     pub(super) fn checked_health(&self) -> Result<(), Refusal> {
         let is_hung = self.groups.values().any(|group| group.is_hung);
         if is_hung { Err(Refusal::Lost(GpuError::Occupied.to_string())) } else { Ok(()) }
     }
 
-    /// Its groups, to be dropped or leaked.
+    /// Takes the groups, to be dropped or leaked.
     pub(super) fn take(&mut self) -> HashMap<(u32, bool), NcclGroup> {
         std::mem::take(&mut self.groups)
     }
 }
 
-/// NCCL occupies memory and threads of its own on every device, so nobody gets it unasked.
+/// NCCL occupies memory and threads on every device, so it is used only on request.
 const NOT_ASKED: &str = "measured where SYNCSCOPE_NCCL names the folder of libnccl.so.2";
 
 impl GpuLaboratory {
@@ -57,7 +58,7 @@ impl GpuLaboratory {
         self.nccl.library().err()
     }
 
-    /// The cases on the devices that are there; none without NCCL.
+    /// The cases for the devices that exist; none without NCCL.
     pub(super) fn nccl_cases(&self) -> Vec<Case> {
         let devices = u32::try_from(self.machines.len()).unwrap_or(u32::MAX);
         cases(devices).into_iter().filter(|case| self.without_nccl(&case.primitive).is_none()).collect()

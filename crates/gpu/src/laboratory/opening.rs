@@ -1,5 +1,5 @@
-//! Opens the devices: which ones, with which compiler, and how fast their clock is; and describes them, with what may disturb
-//! the figures.
+//! Opens the devices: chooses them and their compiler, measures the clock, describes them, and warns of what may disturb the
+//! figures.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -29,8 +29,8 @@ use crate::launch::compilers::{chosen, compiler_for};
 use crate::launch::{host_clock, ruler};
 
 impl GpuLaboratory {
-    /// Opens the devices with the driver's numbers `devices`; all devices if none are named. Warms up the first one and
-    /// measures its clock, in about a second. Meanwhile it compiles `programs` and what a user wrote.
+    /// Opens the devices with the driver's numbers `devices`, or all devices. Warms up the first one and measures its clock, in
+    /// about a second. Meanwhile it compiles `programs` and the user's code.
     ///
     /// # Errors
     /// What is missing and how to get it: a driver, a device, the device named, NVRTC.
@@ -101,7 +101,7 @@ impl GpuLaboratory {
         devices.and_then(|devices| describe::links(&devices, self.nvml.as_deref())).unwrap_or_default()
     }
 
-    /// Adds versions and clocks of the GPU side.
+    /// Adds the versions and clocks of the GPU side.
     pub fn describe(&self, environment: &mut Environment) {
         let (major, minor) = self.driver.cuda_version();
         environment.nvidia_driver =
@@ -123,7 +123,7 @@ impl GpuLaboratory {
         }
     }
 
-    /// The state of a device; without NVML little of it is known.
+    /// The state of a device; little of it is known without NVML.
     fn state(&self, index: u32) -> GpuState {
         let address = self.driver.device(index).and_then(describe::pci_address).ok();
         let state = self.nvml.as_ref().zip(address.as_deref()).map(|(nvml, address)| nvml.state(address, index));

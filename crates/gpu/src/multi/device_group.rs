@@ -16,19 +16,19 @@ use crate::multi::loaded_program::{
     DeviceTable, GroupLaunch, LaunchCall, Layout, LoadedProgram, Member, PhaseCounts, counts_of, joined,
 };
 
-/// Launches that are queued before the host waits.
+/// Launches queued before the host waits.
 const BATCH: usize = 16;
 
-/// See the module's description.
+/// A group of devices that run kernels together; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct DeviceGroup {
-    /// Also for launches that the group does not make itself, such as those on [`Self::tests`].
+    /// The runner, used also for launches that the group does not make itself, such as those on [`Self::tests`].
     pub(crate) runner: Runner<DeviceContext>,
     pass: u32,
 }
 
 impl DeviceGroup {
-    /// A group for a pass, counted from 0, of no devices yet.
+    /// An empty group for a pass, counted from 0.
     pub(crate) fn new(pass: u32) -> Self {
         Self { runner: Runner::new(Vec::new()), pass }
     }
@@ -48,7 +48,7 @@ impl DeviceGroup {
         Ok(())
     }
 
-    /// Whether each of the first `count` devices can access the memory of every other.
+    /// Whether each of the first `count` devices can access every other one's memory.
     pub(crate) fn is_connected(&self, count: usize) -> Called<bool> {
         let mut later = self.runner.devices.iter().take(count).map(|device| device.device);
         while let Some(one) = later.next() {
@@ -78,7 +78,7 @@ impl DeviceGroup {
         Ok(least)
     }
 
-    /// Sets a program up on the first `count` devices: memory and counts are zero, waits have a limit.
+    /// Sets a program up on the first `count` devices, with zeroed memory and counts and a limit for waits.
     pub(crate) fn set_up(
         &mut self,
         program: &Program,
@@ -99,7 +99,7 @@ impl DeviceGroup {
         Ok(loaded)
     }
 
-    /// The third loop of a program that is set up: in the same memory, as the kernel `test` of a program of its own.
+    /// Loads the third loop of a program that is set up: in the same memory, as the kernel `test` of a separate program.
     pub(crate) fn load_third_loop(
         &mut self,
         program: &LoadedProgram,
@@ -113,7 +113,7 @@ impl DeviceGroup {
         Ok(loaded)
     }
 
-    /// Loads a program on the first devices. A kernel named in `test` takes the place of the test.
+    /// Loads a program on the first devices. `test` may name a kernel that replaces the test.
     fn members(
         &mut self,
         program: &Program,
@@ -135,9 +135,9 @@ impl DeviceGroup {
         self.runner.devices[..count].iter_mut().map(member).collect()
     }
 
-    /// Loads a program on the first devices, with memory of this layout, all zero, empty counts, and room for the results of a batch
-    /// of launches that leave so many words each. Also returns where the flags of each begin, which all devices access: in its
-    /// own memory, or in host memory.
+    /// Loads a program on the first devices, with zeroed memory of this layout, empty counts, and room for the results of a
+    /// batch of launches that leave this many words each. Also returns the address of each device's flags, which all devices
+    /// access: in the device's own memory, or in host memory.
     fn prepare(
         &mut self,
         program: &Program,
@@ -164,7 +164,7 @@ impl DeviceGroup {
         Ok((members, (0..count).map(|index| host + (index * words * WORD) as u64).collect()))
     }
 
-    /// Writes what each device knows of itself and of the others. The devices have nothing to do.
+    /// Writes to each device what it must know of itself and of the others. The devices must be idle.
     fn write_tables(&self, program: &LoadedProgram) -> Called {
         let LoadedProgram { layout, shared, .. } = program;
         let mut table = DeviceTable {
@@ -179,18 +179,17 @@ impl DeviceGroup {
         }
         for (number, (device, member)) in (0..).zip(self.runner.devices.iter().zip(&program.members)) {
             let table = DeviceTable { device: number, counts: device.head(), phases: device.memory(), ..table };
-            // SAFETY: `table` is the module's variable of this type (sizes are asserted on both sides), and the device has
-            // nothing to do.
+            // SAFETY: `table` is the module's variable of this type (both sides assert its size), and the device is idle.
             unsafe { device.context.write(member.device_table, &table)? };
         }
         Ok(())
     }
 
-    /// Runs launches one after the other, each on all devices, and waits for all of them. The result is what they leave, for
-    /// each launch and each device.
+    /// Runs launches one after the other, each on all devices, and waits for all of them. Returns their results for each launch
+    /// and each device.
     ///
     /// # Errors
-    /// [`Outage::TimedOut`] also when a wait inside a kernel lasted longer than its limit; the devices can go on then.
+    /// [`Outage::TimedOut`] also if a wait inside a kernel exceeded its limit; the devices can continue then.
     pub(crate) fn run(
         &mut self,
         program: &LoadedProgram,
@@ -216,8 +215,8 @@ impl DeviceGroup {
         Ok(timings)
     }
 
-    /// Queues a launch on every device of a program, with results that start at `word`, after the launches that set its block
-    /// order on all of them.
+    /// Queues a launch on every device of a program, preceded by the launches that set its block order on all of them; its
+    /// results start at `word`.
     fn queue(&mut self, program: &LoadedProgram, launch: &GroupLaunch, word: usize) -> Result<(), Outage> {
         let (members, Shape { blocks, threads }) = (&program.members, program.shape);
         self.runner.on_each(members.len(), |at, device| launch.order.queue(&device.stream, members[at].idle))?;
@@ -233,7 +232,7 @@ impl DeviceGroup {
         })
     }
 
-    /// The counts of all devices together, as of the last [`Self::run`].
+    /// The counts of all devices together, from the last [`Self::run`].
     pub(crate) fn counts(&self, program: &LoadedProgram) -> PhaseCounts {
         joined(self.runner.devices[..program.members.len()].iter().map(|device| counts_of(device.found())))
     }

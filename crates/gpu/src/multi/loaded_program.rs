@@ -1,4 +1,4 @@
-//! A program that is loaded on the devices of a group: its launches on all of them, and the phases of its barrier.
+//! A program loaded on the devices of a group: its launches on all of them, and the phases of its barrier.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const EXCHANGE_BYTES: usize = 256;
 /// `EXCHANGE_COPIES` in `grid_barrier.cuh`.
 const EXCHANGE_COPIES: usize = 9;
 
-/// Exchanges of a page of memory, which is in one half of a second-level cache: copies are in pages of their own.
+/// Exchanges in a page of memory; a page lies in one half of an L2 cache, and each copy has pages of its own.
 const EXCHANGES_PER_PAGE: usize = 4096 / EXCHANGE_BYTES;
 
 /// `DeviceTable` in `grid_barrier.cuh`.
@@ -66,20 +66,20 @@ pub(crate) const LAYOUTS: &[crate::launch::arguments::Layout] = {
 pub(super) struct Member {
     pub(super) kernels: Kernels,
     pub(super) idle: Idle,
-    /// Where the kernels read their [`DeviceTable`].
+    /// The address where the kernels read their [`DeviceTable`].
     pub(super) device_table: DevicePointer,
 }
 
 /// A program set up on a number of devices.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedProgram {
-    /// One for each device.
+    /// One member for each device.
     pub(super) members: Vec<Member>,
     pub(crate) shape: Shape,
     pub(super) layout: Layout,
-    /// Memory offsets that one launch uses.
+    /// How many memory offsets one launch uses.
     pub(super) offsets_per_sample: u32,
-    /// Where the flags of each device begin, for all devices.
+    /// The address of each device's flags, for all devices.
     pub(super) shared: Vec<DevicePointer>,
     pub(super) call: LaunchCall,
     pub(super) limit: Duration,
@@ -90,14 +90,14 @@ pub(crate) struct LoadedProgram {
 pub(super) struct Layout {
     pub(super) flags: usize,
     pub(super) exchanges: usize,
-    /// In exchanges, from one copy of all of them to the next.
+    /// Distance from one copy of all exchanges to the next, in exchanges.
     pub(super) copy_distance: usize,
     pub(super) offsets: usize,
     pub(super) bytes: usize,
 }
 
 impl Layout {
-    /// A phase for each thread, a flag for each block, the copies of an exchange for each offset, then the offsets.
+    /// The layout: a phase for each thread, a flag for each block, the copies of an exchange for each offset, then the offsets.
     pub(super) fn of(shape: Shape, offsets: &MemoryOffsets) -> Self {
         const LINE: usize = 512;
         let flags = (shape.grid_threads() * size_of::<u32>()).next_multiple_of(LINE);
@@ -107,13 +107,13 @@ impl Layout {
         Self { flags, exchanges, copy_distance, offsets: first, bytes: first + offsets.bytes() }
     }
 
-    /// What other devices must be able to access.
+    /// Size of the part that other devices must be able to access.
     pub(super) const fn shared_bytes(self) -> usize {
         self.offsets - self.flags
     }
 }
 
-/// A wait inside a kernel that lasts longer has failed. The limit is longer than the devices need to begin, even if one
+/// Limit of a wait inside a kernel; a longer wait has failed. The limit is longer than the devices need to begin, even if one
 /// has to load its kernel first.
 pub(crate) const LIMIT: Duration = Duration::from_secs(1);
 

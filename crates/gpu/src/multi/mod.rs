@@ -1,14 +1,13 @@
-//! Devices that work together: the same kernel on each of them, all running at the same time, in memory that all can
-//! reach.
+//! Devices that work together: each runs the same kernel, all at the same time, in memory that all can reach.
 //!
-//! Each device has a context, a stream and memory of its own. What the devices write for each other is in the memory of
-//! the device that reads it, if all can access each other's memory; otherwise it is in host memory.
+//! Each device has its own context, stream and memory. What devices write for each other lies in the memory of the device that
+//! reads it, if all can access each other's memory; otherwise it is in host memory.
 //!
 //! | file | contents |
 //! |---|---|
 //! | [`device_group`] | the devices, opened once: sets programs up, launches on all, waits for all |
 //! | [`device_context`](crate::launch::device_context) | one of the devices: its context, stream, memory and loaded modules |
-//! | [`loaded_program`] | a program on some devices: the layout of their memory, a launch on every device, the phases counted |
+//! | [`loaded_program`] | a program on some devices: the layout of their memory, a launch on every device, the count of phases |
 //!
 //! Start with [`device_group`]. The other side is the header of the barrier kernels in `kernels/`.
 

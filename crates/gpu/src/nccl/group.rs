@@ -1,4 +1,4 @@
-//! The devices of a case: a communicator, a stream and a value of each.
+//! The devices of a case, each with a communicator, a stream and a value.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,13 +10,13 @@ use crate::cuda::nccl::{Communicator, Nccl, Window};
 use crate::launch::runner::{HostClock, Outage, poll};
 use crate::nccl::Launching;
 
-/// A chain takes milliseconds. After this time the devices do not answer.
+/// Time limit for a chain, which takes milliseconds; after this time the devices do not answer.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Sums of a graph that is replayed again and again.
+/// Sums in a graph that is replayed repeatedly.
 pub(crate) const SUMS_OF_GRAPH: u64 = 20;
 
-/// The sums of a graph, and its replays, for a chain of so many sums.
+/// The number of sums in a graph and of its replays, for a chain of `count` sums.
 const fn replays(count: u64) -> (u64, u64) {
     if count.is_multiple_of(SUMS_OF_GRAPH) { (SUMS_OF_GRAPH, count / SUMS_OF_GRAPH) } else { (count, 1) }
 }
@@ -29,7 +29,7 @@ struct Member {
     own: DeviceBuffer,
     sum: DeviceBuffer,
     found: HostBuffer,
-    /// Where the values are, if the library reads and writes them in place.
+    /// The memory of the values, if the library reads and writes them in place.
     windows: Vec<Window>,
     context: Context,
 }
@@ -58,15 +58,15 @@ impl Member {
 pub(crate) struct NcclGroup {
     nccl: Rc<Nccl>,
     members: Vec<Member>,
-    /// The graphs of all devices, by the sums of each.
+    /// The graphs of all devices, by the number of sums in each.
     graphs: HashMap<u64, Vec<ExecutableGraph>>,
     pub(crate) is_hung: bool,
-    /// A capture failed, and what the communicators then wait for is unknown.
+    /// Whether a capture failed, after which it is unknown what the communicators wait for.
     is_broken: bool,
 }
 
 impl NcclGroup {
-    /// The devices with these numbers, in this order, with their values in windows or in memory that the library copies.
+    /// Opens the devices with these numbers, in this order, with their values in windows or in memory that the library copies.
     pub(crate) fn open(nccl: &Rc<Nccl>, devices: &[(u32, Device)], has_windows: bool) -> Result<Self, Outage> {
         let numbers: Vec<u32> = devices.iter().map(|(number, _)| *number).collect();
         let communicators = nccl.group(&numbers)?;
@@ -80,7 +80,7 @@ impl NcclGroup {
         Ok(opened)
     }
 
-    /// Registers the window of this number of all devices.
+    /// Registers the window with this number on all devices.
     fn register(&mut self, at: usize) -> Called {
         self.nccl.begin()?;
         for Member { communicator, windows, context, .. } in &mut self.members {
@@ -98,13 +98,13 @@ impl NcclGroup {
         self.nccl.version()
     }
 
-    /// Makes the graphs for chains of so many sums, and runs them once.
+    /// Makes the graphs for chains of this many sums, and runs them once.
     pub(crate) fn prepare(&mut self, launching: Launching, count: u64) -> Result<(), Outage> {
         let (sums, _) = replays(count);
         if launching == Launching::Eager || self.graphs.contains_key(&sums) {
             return Ok(());
         }
-        // Set until the graphs are there: nothing is called for a group whose capture failed, not even its end.
+        // Set until the graphs exist: nothing is called for a group whose capture failed, not even its end.
         self.is_broken = true;
         let graphs = self.capture(sums)?;
         self.is_broken = false;
@@ -117,19 +117,20 @@ impl NcclGroup {
         self.wait()
     }
 
-    /// All streams are captured at the same time, because a sum is queued on all of them at once. The graphs are made when
-    /// no stream is being captured any more: the driver refuses to make one as long as this thread captures another.
+    /// Captures graphs of `count` sums. All streams are captured at the same time, because a sum is queued on all of them at
+    /// once. The graphs are made after all captures have ended: the driver refuses to make one while this thread captures
+    /// another stream.
     fn capture(&self, count: u64) -> Result<Vec<ExecutableGraph>, Outage> {
         let begun = self.of_each(|member| member.stream.begin_capture());
         let queued = begun.map_err(Outage::from).and_then(|_| self.queue(count));
         let captured = self.of_each(|member| member.stream.end_capture());
-        // A failed call makes the captures fail too, and its error explains more.
+        // A failed call makes the captures fail too, but the call's error explains more.
         queued?;
         let graphs: Called<Vec<ExecutableGraph>> = captured?.iter().map(CapturedGraph::executable).collect();
         Ok(graphs?)
     }
 
-    /// Does the same for each device, in its context: for all of them, also if it fails for one.
+    /// Does the same for each device in its context: for all of them, even if it fails for one.
     fn of_each<T>(&self, work: impl Fn(&Member) -> Called<T>) -> Called<Vec<T>> {
         let of = |member: &Member| member.context.make_current().and_then(|()| work(member));
         self.members.iter().map(of).collect::<Vec<_>>().into_iter().collect()
@@ -151,7 +152,7 @@ impl NcclGroup {
         Ok(())
     }
 
-    /// Launches a chain of so many sums, which [`Self::prepare`] has prepared.
+    /// Launches a chain of this many sums, which [`Self::prepare`] has prepared.
     pub(crate) fn launch(&self, launching: Launching, count: u64) -> Result<(), Outage> {
         if launching == Launching::Eager {
             return self.queue(count);
@@ -181,7 +182,7 @@ impl NcclGroup {
         Ok(())
     }
 
-    /// One sum of these pairs of floats, one of each device. The result is what each device got.
+    /// One sum of these pairs of floats, one pair per device. Returns what each device got.
     pub(crate) fn sum_of(&mut self, launching: Launching, values: &[u64]) -> Result<Vec<u64>, Outage> {
         self.prepare(launching, 1)?;
         for (member, value) in self.members.iter().zip(values) {
@@ -209,7 +210,7 @@ impl Drop for NcclGroup {
         }
         self.graphs.clear();
         for mut member in self.members.drain(..) {
-            // The member's buffers are freed in their own context; there is no caller left for an error.
+            // The member's buffers are freed in their own context; an error has no caller to go to.
             let _ = member.context.make_current();
             if let Some(communicator) = member.communicator.take() {
                 member.windows.iter().for_each(|window| self.nccl.deregister(window, &communicator));

@@ -1,16 +1,16 @@
-//! The sum of two floats of each device by NCCL, as a barrier of several devices: the primitives, their cases, and chains of sums
-//! that become samples, timed by the host.
+//! Sums of two floats per device by NCCL, as a barrier of several devices: the primitives, their cases, and chains of sums that
+//! become samples, timed by the host.
 //!
 //! The baseline is a chain of n sums, the test one of 2 n. The first call and the wait drop out of the difference, and n
 //! sums remain. (`all_reduce_perf` of nccl-tests divides the time of a chain by its length.) There is no figure in cycles,
 //! because the host takes part.
 //!
-//! A chain in graphs is replays of one short graph, not one long one: the launch of a graph takes longer the longer it is, and
-//! the first device waits for the launch on the last. With one graph a sum took 6.8 us on two H200,
-//! with replays 5.6.
+//! A chain in graphs consists of replays of one short graph instead of one long graph: launching a graph takes longer the
+//! longer it is, and the first device waits for the launch on the last. With one graph a sum took 6.8 us on two H200, with
+//! replays 5.6.
 //!
-//! [`group`] are the devices of a case: it queues sums on all of them, and waits. The library is bound in `cuda/nccl.rs`. It works in
-//! the primary contexts of the devices, which nothing else here uses.
+//! [`group`] has the devices of a case, queues sums on all of them, and waits. The library is bound in `cuda/nccl.rs`. It works
+//! in the primary contexts of the devices, which nothing else here uses.
 
 mod group;
 
@@ -34,14 +34,14 @@ pub(crate) use crate::nccl::group::NcclGroup;
 pub(crate) enum Launching {
     /// One call for each device and sum.
     Eager,
-    /// As graphs, one of each device, that were captured before.
+    /// As graphs captured beforehand, one for each device.
     Graph,
 }
 
 const SOURCE: &str = "NCCL User Guide, ncclAllReduce, Using NCCL with CUDA Graphs and Window Registration; \
                       nccl-tests, all_reduce_perf -b 8 -e 8";
 
-/// The host queues the sums, and there is no grid of ours.
+/// The host queues the sums, and the grids are NCCL's.
 const FACTS: Facts = Facts {
     run_effect: |_| WITH_HOST,
     at_once: OperationsAtOnce::One,
@@ -75,7 +75,7 @@ pub(crate) fn launching_of(case: &Case) -> Option<Launching> {
 /// The group of sums whose values are in registered windows, which NCCL reads and writes in place.
 pub(crate) const WINDOW: &str = "registered window";
 
-/// The cases on so many devices: 2, 4, 8 and all of them, each with plain memory and with windows.
+/// The cases for `devices` devices: on 2, 4, 8 and all of them, each with plain memory and with windows.
 pub(crate) fn cases(devices: u32) -> Vec<Case> {
     let mut counts: Vec<u32> = [2, 4, 8].into_iter().filter(|count| *count < devices).collect();
     counts.extend(Some(devices).filter(|devices| *devices > 1));
@@ -90,10 +90,10 @@ const MOST_STEPS: u64 = 10;
 /// The shortest baseline: half of a chain of `all_reduce_perf -n 200`.
 const FEWEST_STEPS: u64 = 5;
 
-/// Sums of the check.
+/// Number of sums in the check.
 const TRIALS: u64 = 8;
 
-/// A case, ready to run.
+/// A case ready to run.
 #[derive(Debug)]
 pub(crate) struct NcclExperiment<'a> {
     pub(crate) group: &'a mut NcclGroup,
@@ -108,18 +108,18 @@ const fn sums(side: Side, iterations: u64) -> u64 {
     (1 + side.copies()) * iterations * SUMS_OF_GRAPH
 }
 
-/// The value of a device in a trial: another one each time.
+/// The value of a device in a trial; every trial uses other values.
 const fn value(trial: u64, device: u64) -> u64 {
     1000 * (trial + 1) + device + 1
 }
 
-/// Twice this value as a float, as it lies in memory. Values of a check are small enough to be exact.
+/// Two copies of this value as floats, as they lie in memory. Values of a check are small enough to be exact.
 fn floats(value: u64) -> u64 {
     let bits = u64::from((value as f32).to_bits());
     bits << 32 | bits
 }
 
-/// What is wrong with what the devices got, if something is.
+/// What is wrong with the values that the devices got; `None` if nothing is.
 fn defect(trial: u64, found: &[u64], devices: u32) -> Option<String> {
     let expected: u64 = (0..u64::from(devices)).map(|device| value(trial, device)).sum();
     let all = found.len() == devices as usize;
@@ -175,7 +175,7 @@ impl Experiment for NcclExperiment<'_> {
         Check::Ok
     }
 
-    /// The function is called once for each sum and device; the library's kernels are its own.
+    /// The function is called once for each sum and device; it launches the library's own kernels.
     fn evidence(&mut self) -> Evidence {
         let summary = format!("library call ncclAllReduce (NCCL {}, {})", self.group.version(), multicast());
         Evidence::Present { listing: format!("{summary}\n"), summary, receipt: None }

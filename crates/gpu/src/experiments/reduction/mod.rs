@@ -1,10 +1,10 @@
-//! Reductions of a vector on one device or several, timed by the host.
+//! Reductions of a vector on one or several devices, timed by the host.
 //!
-//! The baseline is a chain of n reductions, the test one of 2 n, and both end in one wait; the wait and the way to the device
+//! The baseline is a chain of n reductions, the test one of 2 n, and both end in one wait. The wait and the way to the device
 //! drop out of the difference, and n reductions remain (Zhang, Wahib, Matsuoka, formulas 1 and 2). The result of every
 //! reduction of every chain is compared with the known answer. There is no figure in cycles, because the host launches.
 //!
-//! [`queue`] has the devices with their parts of the vector, and queues one reduction.
+//! [`queue`] holds the devices with their parts of the vector, and queues one reduction.
 
 mod queue;
 
@@ -25,38 +25,38 @@ use crate::multi::LIMIT;
 
 pub(crate) use self::queue::{Queue, ReductionRequest};
 
-/// Reductions of the longest chain; each has a line for its result. A stream takes about 1,024 launches before one must wait
-/// for the end of an earlier one, and a reduction has two kernels at most.
+/// Reductions of the longest chain; each has a line for its result. A stream holds about 1,024 launches before one must wait
+/// for the end of an earlier one, and a reduction has at most two kernels.
 const MOST_RESULTS: u64 = 480;
 const _: () = assert!(2 * MOST_RESULTS < 1024);
 
-/// The same behind a closed gate. Nothing behind it ends, so a launch that found the queue full would wait until the kernel at
-/// the gate gives up: half of the queue stays free.
+/// Reductions of the longest chain behind a closed gate. Nothing behind it ends, so a launch that found the queue full would
+/// wait until the kernel at the gate gives up: half of the queue stays free.
 const MOST_QUEUED: u64 = MOST_RESULTS / 2;
 
 /// A chain that is not queued within this time is not timed: the kernel at the gate may have given up.
 const QUEUED_WITHIN: Duration = Duration::from_millis(500);
 const _: () = assert!(QUEUED_WITHIN.as_millis() < LIMIT.as_millis());
 
-/// Reductions of the shortest baseline, as for launches: the host must be ahead of the device, or behind it, for all but a small
-/// part of the chain. Long reductions hide the host whatever their number.
+/// Reductions of the shortest baseline. As for launches, the host must be ahead of the device, or behind it, for all but a
+/// small part of the chain. Long reductions hide the host whatever their number.
 const FEWEST: u64 = 64;
 const FEWEST_WAITS: u64 = 16;
 
-/// A vector of this many elements is reduced in about as long as the host needs for a launch.
+/// Reducing a vector of this many elements takes about as long as the host needs for a launch.
 const SHORT: u64 = 1 << 20;
 
-/// Sizes at which a variant must be right as well: fewer elements than a warp, a block or a quad, and numbers that are no
-/// multiple of any of them.
+/// Sizes at which a variant must also be right: fewer elements than a warp, a block or a quad, and numbers that are no multiple
+/// of any of them.
 const ODD_SIZES: [u64; 6] = [1, 31, 1000, 4099, 100_003, (1 << 20) + 3];
 
-/// Room for vectors of these sizes is always there.
+/// Vectors up to these sizes always fit.
 pub(crate) const LEAST_ROOM: u64 = (1 << 20) + 4;
 
 /// How long an idle device is kept busy before the first sample.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// A chain of reductions, ready to run. See the module's description.
+/// A chain of reductions, ready to run; see the module documentation.
 #[derive(Debug)]
 pub(crate) struct ReductionExperiment<'a> {
     queue: Queue<'a>,
@@ -65,15 +65,15 @@ pub(crate) struct ReductionExperiment<'a> {
     ruler: Ruler,
     /// The CPU of the launching thread.
     cpu: Option<u32>,
-    /// By number of reductions.
+    /// Graphs by number of reductions.
     graphs: HashMap<u64, ExecutableGraph>,
-    /// Whether its kernels have run. A first launch may load its kernel, and wait for the device to do so.
+    /// Whether its kernels have run. A first launch may load its kernel and wait for the device to do so.
     has_run: bool,
     /// The first wrong result.
     wrong: Option<String>,
 }
 
-/// The host was too slow. The device can still be used.
+/// The error of a host that was too slow. The device can still be used.
 fn late(took: Duration) -> CudaError {
     let (took, limit) = (took.as_millis(), QUEUED_WITHIN.as_millis());
     let text = format!("the host took {took} ms to queue a chain, and at most {limit} ms are allowed");
@@ -85,7 +85,7 @@ impl<'a> ReductionExperiment<'a> {
         Self { queue, evidence, ruler, cpu, graphs: HashMap::new(), has_run: false, wrong: None }
     }
 
-    /// Keeps devices that were idle busy until their clocks have risen.
+    /// Keeps idle devices busy until their clocks have risen.
     pub(crate) fn warm_up(&mut self) -> Result<(), Outage> {
         if is_warm(self.queue.group.runner.idle()) {
             return Ok(());
@@ -125,7 +125,7 @@ impl<'a> ReductionExperiment<'a> {
             host_clock::sample_of(|| self.run(count))?
         };
         self.queue.passed += count;
-        // A graph that is replayed writes the same result again.
+        // A replayed graph writes the same result again.
         let results = if queueing == Queueing::GraphEach { 1 } else { count };
         let wrong = self.queue.wrong_result(results)?;
         self.note(wrong);
@@ -160,7 +160,7 @@ impl<'a> ReductionExperiment<'a> {
         self.queue.wait()
     }
 
-    /// Makes the graph of so many reductions, unless it exists.
+    /// Makes the graph of this many reductions, unless it exists.
     fn capture(&mut self, count: u64) -> Called {
         if !self.graphs.contains_key(&count) {
             let graph = self.queue.capture(count)?;
@@ -223,13 +223,13 @@ impl Experiment for ReductionExperiment<'_> {
         Protocol {
             min_iterations: (fewest * SHORT / self.queue.elements.max(SHORT)).max(1),
             max_iterations: longest / operations(Side::Double, 1, 1),
-            // A chain of three times as many reductions: shows whether all of them cost the same.
+            // A chain of three times as many reductions shows whether all of them cost the same.
             has_double: true,
             ..Protocol::of(1)
         }
     }
 
-    /// Every result of the samples, and one at each odd size.
+    /// Checks every result of the samples, and one at each odd size.
     fn check(&mut self) -> Check {
         let trial = self.trial();
         match (self.queue.group.runner.noted(trial), self.wrong.take()) {

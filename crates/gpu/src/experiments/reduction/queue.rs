@@ -1,4 +1,4 @@
-//! The devices of a reduction with their parts of the vector, and what is queued for one reduction.
+//! The devices of a reduction with their parts of the vector, and the queueing of one reduction.
 
 use crate::catalogue::recipe::{CUB_TILE, Joining, Operation, PLANTED, Recipe, THREADS};
 use crate::cuda::compile::Program;
@@ -18,10 +18,10 @@ const MOST_MEMBERS: usize = 8;
 const LINE: usize = 128;
 const LINE_WORDS: usize = LINE / WORD;
 
-/// Blocks of the largest grid whose blocks write partial results or wait for each other.
+/// Maximum blocks of a grid whose blocks write partial results or wait for each other.
 const MOST_PARTIALS: usize = 1 << 16;
 
-/// What the host writes for the kernel `hold`.
+/// The value that the host writes for the kernel `hold`.
 const OPEN: u32 = 1;
 
 /// `ReductionArguments` in `kernels/reduction.cu`, field by field.
@@ -29,18 +29,18 @@ const OPEN: u32 = 1;
 #[derive(Debug, Clone, Copy, Default)]
 struct ReductionArguments {
     data: DevicePointer,
-    /// One for each block.
+    /// One partial result for each block.
     partials: DevicePointer,
-    /// 0 before.
+    /// 0 before the reduction.
     result: DevicePointer,
     /// State of the barrier, or the counter of the last block.
     barrier: DevicePointer,
-    /// A word of host memory; set, it ends a wait that lasts too long.
+    /// A word of host memory; once set, it ends a wait that lasts too long.
     abort: DevicePointer,
     elements: u64,
-    /// By earlier launches.
+    /// Barriers that earlier launches passed.
     barriers_passed: u64,
-    /// `combine`: partial results; `plant`: the value; CUB's `reduce`: blocks that the grid may have.
+    /// `combine`: number of partial results; `plant`: the value; CUB's `reduce`: blocks that the grid may have.
     count: u32,
     unused: u32,
 }
@@ -57,7 +57,7 @@ struct SeveralArguments {
     reserved: u32,
 }
 
-// SAFETY: it holds numbers and device addresses.
+// SAFETY: it holds only numbers and device addresses.
 unsafe impl KernelArguments for ReductionArguments {}
 // SAFETY: as above.
 unsafe impl KernelArguments for SeveralArguments {}
@@ -73,13 +73,13 @@ pub(crate) struct ReductionRequest<'a> {
     pub(crate) operation: Operation,
     pub(crate) devices: usize,
     pub(crate) elements: u64,
-    /// Elements that there is to be room for.
+    /// Number of elements to make room for.
     pub(crate) room: u64,
-    /// Of the device with the fewest.
+    /// Multiprocessors of the device that has the fewest.
     pub(crate) multiprocessors: u32,
     /// The program of the variant.
     pub(crate) program: (&'a Program, &'a [u8]),
-    /// A program that fills the vector, holds a stream and joins partial results.
+    /// A program that fills the vector, holds a stream and combines partial results.
     pub(crate) helper: (&'a Program, &'a [u8]),
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct ReductionRequest<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     partials: usize,
-    /// A word of each device.
+    /// A word for each device.
     parts: usize,
     /// A line, and two flags for each block.
     state: usize,
@@ -96,7 +96,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// With room for so many elements.
+    /// The layout with room for this many elements.
     fn of(elements: u64) -> Self {
         let partials = usize::try_from(elements.saturating_mul(4)).unwrap_or(usize::MAX / 2).next_multiple_of(512);
         let parts = partials + MOST_PARTIALS * size_of::<u32>();
@@ -110,7 +110,7 @@ impl Layout {
 #[derive(Debug, Clone, Copy)]
 struct Kernels {
     reduce: Function,
-    /// The kernel that joins partial results.
+    /// The kernel that combines partial results.
     combine: Function,
     /// CUB's kernel for a vector of one tile.
     single: Option<Function>,
@@ -120,17 +120,18 @@ struct Kernels {
     plant: Function,
 }
 
-/// One of the devices.
+/// One of the devices of a reduction.
 #[derive(Debug)]
 struct Member {
     kernels: Kernels,
-    /// Of its part of the vector.
+    /// Elements in its part of the vector.
     elements: u64,
-    /// Of the first device: its last reduction is done; of others: their part of one is.
+    /// On the first device: its previous reduction is done; on the others: their part of a reduction is done.
     event: Event,
 }
 
-/// See the module's description. Everything that a kernel uses belongs to the devices, which keep it if a kernel does not end.
+/// The devices of a reduction; see the module documentation. Everything that a kernel uses belongs to the devices, which keep
+/// it if a kernel does not end.
 #[derive(Debug)]
 pub(crate) struct Queue<'a> {
     pub(super) group: &'a mut DeviceGroup,
@@ -142,14 +143,14 @@ pub(crate) struct Queue<'a> {
     resident: u32,
     layout: Layout,
     members: Vec<Member>,
-    /// Host memory that all devices access: a line for the gate, then the lines of the results of each device.
+    /// Host memory that all devices access: a line for the gate, then each device's lines of results.
     shared: DevicePointer,
-    /// Reductions so far.
+    /// Number of reductions so far.
     pub(super) passed: u64,
 }
 
 impl<'a> Queue<'a> {
-    /// Loads the kernels, and fills in the vector on each of the devices, which are open.
+    /// Loads the kernels and fills in the vector on each of the open devices.
     pub(crate) fn new(group: &'a mut DeviceGroup, request: &ReductionRequest<'_>) -> Result<Self, Outage> {
         let ReductionRequest { recipe, operation, devices, elements, multiprocessors, .. } = *request;
         let layout = Layout::of(request.room.div_ceil(devices as u64).next_multiple_of(4));
@@ -169,18 +170,18 @@ impl<'a> Queue<'a> {
         Ok(queue)
     }
 
-    /// The answer for the parts of all devices. A sum is that of each part, which begins anew on each device.
+    /// The combined answer of all devices. Each device begins its part of a sum anew.
     pub(crate) fn answer(&self) -> u32 {
         let parts = self.members.iter().map(|member| self.operation.answer(member.elements));
         parts.reduce(|one, other| self.operation.join(one, other)).unwrap_or_default()
     }
 
-    /// What a reader must know: the blocks that the device chose, where the case leaves them open.
+    /// A remark with the number of blocks, if the device chose it.
     pub(crate) fn remark(&self) -> Option<String> {
         self.recipe.is_resident().then(|| format!("{} blocks", self.blocks()))
     }
 
-    /// Blocks of the kernel on each device, and threads of each.
+    /// Blocks of the kernel on each device, and threads per block.
     pub(crate) fn shape(&self) -> (u32, u32) {
         (self.blocks(), self.recipe.threads())
     }
@@ -194,7 +195,7 @@ impl<'a> Queue<'a> {
         &self.group.runner.devices[index]
     }
 
-    /// The stream of a device, whose context is now current.
+    /// The stream of a device, after making its context current.
     fn stream(&self, index: usize) -> Called<&Stream> {
         let device = self.device(index);
         if self.members.len() > 1 {
@@ -203,12 +204,12 @@ impl<'a> Queue<'a> {
         Ok(&device.stream)
     }
 
-    /// Waits for everything queued. The contexts of one device are current afterwards.
+    /// Waits for everything queued. With one device, its context is current afterwards.
     pub(crate) fn wait(&mut self) -> Result<(), Outage> {
         self.group.runner.wait_without_pause(self.members.len())
     }
 
-    /// The addresses on one device.
+    /// The arguments for one device.
     fn arguments(&self, index: usize) -> ReductionArguments {
         let (device, Layout { partials, state, .. }) = (self.device(index), self.layout);
         ReductionArguments {
@@ -222,7 +223,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Where the result of a device goes: one device has it in its own memory, several in the host's.
+    /// The address of a device's result: a single device uses its own memory, several use the host's.
     fn result(&self, index: usize, number: u64) -> DevicePointer {
         let line = (number % MOST_RESULTS) as usize;
         if self.members.len() == 1 {
@@ -232,12 +233,12 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Where a line of the results begins in the shared memory, in bytes.
+    /// The offset of a line of results in the shared memory, in bytes.
     const fn shared_line(index: usize, line: usize) -> usize {
         (1 + index * MOST_RESULTS as usize + line) * LINE
     }
 
-    /// Fills in the vectors, clears the rest, and waits.
+    /// Fills in the vectors, clears all other memory, and waits.
     fn fill(&mut self) -> Result<(), Outage> {
         self.group.runner.begin(self.members.len())?;
         for (index, member) in self.members.iter().enumerate() {
@@ -247,8 +248,8 @@ impl<'a> Queue<'a> {
         self.wait()
     }
 
-    /// Divides the first `elements` of the vector among the devices from now on, the largest at the end of the last part. Another
-    /// number has another grid, whose barrier counts other arrivals: all but the vector is 0 again.
+    /// Divides the first `elements` of the vector among the devices, and plants the largest at the end of the last part.
+    /// Another number has another grid, whose barrier counts other arrivals, so everything but the vector is set to 0 again.
     pub(crate) fn resize(&mut self, elements: u64) -> Result<(), Outage> {
         let count = self.members.len() as u64;
         self.group.runner.begin(self.members.len())?;
@@ -265,7 +266,7 @@ impl<'a> Queue<'a> {
         self.wait()
     }
 
-    /// Writes the last element of a part; 0: what was there.
+    /// Writes the last element of a part; 0 restores the previous value.
     fn plant(&self, index: usize, count: u32) -> Called {
         let arguments = ReductionArguments { count, ..self.arguments(index) };
         if arguments.elements == 0 {
@@ -274,7 +275,7 @@ impl<'a> Queue<'a> {
         self.stream(index)?.launch(self.members[index].kernels.plant, 1, THREADS, &arguments)
     }
 
-    /// Sets the first results of all devices to 0. Of one device they are done with the next wait.
+    /// Sets the first results of all devices to 0. On a single device this is done by the next wait.
     pub(crate) fn clear_results(&mut self, count: u64) -> Result<(), Outage> {
         self.group.runner.begin(self.members.len())?;
         if self.members.len() == 1 {
@@ -286,7 +287,7 @@ impl<'a> Queue<'a> {
         Ok(())
     }
 
-    /// Writes a word of the host memory, which devices read and write.
+    /// Writes a word of the host memory that devices read and write.
     fn set_shared(&self, byte: usize, value: u32) {
         if let Some(shared) = &self.device(0).shared {
             shared.atomic_u32(byte).store(value, std::sync::atomic::Ordering::Release);
@@ -298,7 +299,7 @@ impl<'a> Queue<'a> {
         shared.map_or(0, |shared| shared.atomic_u32(byte).load(std::sync::atomic::Ordering::Acquire))
     }
 
-    /// One of the first `count` results that is not the answer. Everything queued is done.
+    /// A wrong one among the first `count` results, if any. Everything queued must be done.
     pub(crate) fn wrong_result(&mut self, count: u64) -> Result<Option<u32>, Outage> {
         let (answer, lines) = (self.answer(), count as usize);
         let Some(joining) = self.recipe.joining else {
@@ -312,32 +313,32 @@ impl<'a> Queue<'a> {
         Ok(found.find_map(|(index, line)| Some(self.shared(Self::shared_line(index, line))).filter(|it| *it != answer)))
     }
 
-    /// Waits of one device that outlasted their limit, as of the last results. The result may be right all the same: after so long,
-    /// the other blocks have written theirs.
+    /// Waits on one device that outlasted their limit, in the last results. The result may still be right: after so long, the
+    /// other blocks have written theirs.
     pub(crate) fn timeouts(&self) -> u32 {
         if self.recipe.joining.is_none() { counts_of(self.device(0).found()).timeouts } else { 0 }
     }
 
-    /// What the host makes of the results of all devices, if it is not the answer.
+    /// What the host makes of the results of all devices, if that is not the answer.
     pub(crate) fn wrongly_joined(&self, number: u64) -> Option<u32> {
         let line = (number % MOST_RESULTS) as usize;
         let parts = (0..self.members.len()).map(|index| self.shared(Self::shared_line(index, line)));
         parts.reduce(|one, other| self.operation.join(one, other)).filter(|found| *found != self.answer())
     }
 
-    /// What is queued from now on starts when the gate opens.
+    /// Makes later work wait until the gate opens.
     pub(crate) fn close_gate(&self) -> Called {
         self.set_shared(0, 0);
         let closed = ReductionArguments { barrier: self.shared, count: OPEN, ..self.arguments(0) };
         self.stream(0)?.launch(self.members[0].kernels.hold, 1, 1, &closed)
     }
 
-    /// Lets what is behind the gate start.
+    /// Starts the work behind the gate.
     pub(crate) fn open_gate(&self) {
         self.set_shared(0, OPEN);
     }
 
-    /// The graph of so many reductions. Other devices take part from the moment on when they wait for an event of the first.
+    /// The graph of `count` reductions. Other devices join the capture when they wait for an event of the first device.
     pub(crate) fn capture(&self, count: u64) -> Called<ExecutableGraph> {
         let stream = self.stream(0)?;
         let graph = stream.capture(|_| (0..count).try_for_each(|number| self.reduce(number)))?;
@@ -374,7 +375,7 @@ impl<'a> Queue<'a> {
         if self.recipe.has_second { stream.launch(kernels.combine, 1, threads, &arguments) } else { Ok(()) }
     }
 
-    /// Launches the kernel of one device on each. `result` says where its result goes.
+    /// Launches each device's kernel. `result` gives the address of its result.
     fn reduce_parts(&self, result: impl Fn(usize) -> DevicePointer) -> Called {
         for (index, member) in self.members.iter().enumerate() {
             let arguments = ReductionArguments { result: result(index), ..self.arguments(index) };
@@ -388,7 +389,7 @@ impl<'a> Queue<'a> {
         for (index, word) in words.iter_mut().enumerate().take(self.members.len()) {
             *word = self.device(index).memory() + self.layout.words as u64;
         }
-        // From 1 on: the words are 0 before.
+        // Starts at 1, because the words are 0 before.
         let (devices, epoch) = (self.members.len() as u32, (self.passed + number + 1) as u32);
         for (index, member) in self.members.iter().enumerate() {
             let common = ReductionArguments { result: self.result(index, number), ..self.arguments(index) };
@@ -398,8 +399,8 @@ impl<'a> Queue<'a> {
         Ok(())
     }
 
-    /// The first device begins: its event says that the reduction before is done. The events of the others say that their
-    /// part is.
+    /// Queues one reduction by kernels: the first device's event says that the previous reduction is done, the events of the
+    /// others that their part is done.
     fn reduce_by_kernels(&self, number: u64) -> Called {
         let (first, others) = (&self.members[0], &self.members[1..]);
         let parts = self.device(0).memory() + self.layout.parts as u64;
@@ -421,14 +422,14 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Loads the kernels on a device and provides its memory, of which all but the vector is 0 with the next wait.
+/// Loads the kernels on a device and provides its memory; everything but the vector is 0 by the next wait.
 fn member(device: &mut DeviceContext, request: &ReductionRequest<'_>, layout: Layout) -> Called<Member> {
     let recipe = request.recipe;
     device.make_current()?;
     let (program, cubin) = request.helper;
     let helper = device.load(program, cubin)?;
     let [combine, hold, fill, plant] = [c"combine", c"hold", c"fill", c"plant"].map(|name| helper.function(name));
-    // Where the kernels of a module read how long a wait may last.
+    // The variable in which a module's kernels find how long a wait may last.
     let table = c"_ZN9syncscope12device_tableE";
     let mut tables = vec![helper.variable(table)?];
     let (program, cubin) = request.program;
@@ -444,7 +445,7 @@ fn member(device: &mut DeviceContext, request: &ReductionRequest<'_>, layout: La
     let limit_ns = u64::try_from(LIMIT.as_nanos()).unwrap_or(u64::MAX);
     let table = DeviceTable { limit_ns, counts: device.head(), devices: 1, ..DeviceTable::default() };
     for variable in tables {
-        // SAFETY: it is the variable of a loaded module, of this structure, and no kernel of the module runs.
+        // SAFETY: it is a variable of a loaded module with this structure as its type, and no kernel of the module runs.
         unsafe { device.context.write(variable, &table)? };
     }
     device.clear_memory(0..layout.bytes)?;

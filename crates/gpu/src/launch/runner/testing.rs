@@ -1,4 +1,4 @@
-//! A device and a clock that follow a script: what the runner does is tested without a GPU and without sleeping.
+//! A scripted device and clock, which test the runner without a GPU and without sleeping.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 use crate::cuda::error::{Called, CudaError};
 use crate::launch::runner::{Clock, DeviceQueue, Outage, Runner};
 
-/// What the kernels of a device do.
+/// The behaviour of a device's kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// They end by themselves so long after their launch. The abort flag changes nothing.
+    /// They end by themselves this long after their launch. The abort flag changes nothing.
     EndsAfter(Duration),
-    /// They spin, and end so long after the abort flag was set.
+    /// They spin, and end this long after the abort flag was set.
     EndsAfterAbort(Duration),
     /// They never end.
     NeverEnds,
     /// The call that launches them fails.
     LaunchFails,
-    /// They poison their context, which the first query reports that comes so long after their launch.
+    /// They poison their context; the first query at least this long after their launch reports that.
     PoisonsAfter(Duration),
 }
 
-/// A call of the driver, with the number of the device.
+/// A driver call, with the number of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Call {
     MakeCurrent(usize),
@@ -55,7 +55,7 @@ pub(crate) struct FakeDevice {
     number: usize,
     pub(crate) script: Script,
     driver: Rc<FakeDriver>,
-    /// When the kernel was launched that runs, if one does.
+    /// When the running kernel was launched, if one runs.
     launched: Cell<Option<Duration>>,
     aborted: Cell<Option<Duration>>,
 }
@@ -84,12 +84,12 @@ impl FakeDriver {
         Runner::with_clock(scripts.iter().enumerate().map(device).collect(), FakeClock(self.clone()))
     }
 
-    /// The calls since the last time that they were taken.
+    /// The calls since they were last taken.
     pub(crate) fn take_calls(&self) -> Vec<Call> {
         self.calls.take()
     }
 
-    /// The devices whose contexts were destroyed since calls were taken last.
+    /// The devices whose contexts were destroyed since calls were last taken.
     pub(crate) fn destroyed(&self) -> Vec<usize> {
         let destroyed = |call: &Call| if let Call::Destroy(number) = call { Some(*number) } else { None };
         self.calls.borrow().iter().filter_map(destroyed).collect()
@@ -128,7 +128,7 @@ impl Clock for FakeClock {
     }
 }
 
-/// An error with this number of `cuda.h`.
+/// A driver error with this number of `cuda.h`.
 pub(crate) fn error(call: &'static str, code: u32) -> CudaError {
     CudaError { call, code, name: format!("error {code}"), text: "as the script says".to_owned() }
 }
@@ -139,7 +139,7 @@ const NOT_CURRENT: u32 = 201;
 /// `CUDA_ERROR_LAUNCH_FAILED`.
 const KERNEL_FAILED: u32 = 719;
 
-/// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`, which concerns one launch alone.
+/// `CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`, which affects only one launch.
 const NO_RESOURCES: u32 = 701;
 
 impl FakeDevice {
@@ -184,7 +184,7 @@ impl DeviceQueue for FakeDevice {
     }
 }
 
-/// Queues what sets the order of the blocks on the first devices, then a kernel on each.
+/// Queues the launches that set the block order on the first devices, then a kernel on each.
 pub(crate) fn launch(runner: &mut Runner<FakeDevice, FakeClock>, count: usize) -> Result<(), Outage> {
     runner.on_each(count, |_, device| {
         device.called("order_blocks")?;

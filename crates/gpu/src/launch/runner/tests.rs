@@ -77,7 +77,7 @@ fn work_launched_by_other_means_is_noted() {
         assert_eq!(runner.noted::<()>(Err(outage.clone())), Err(outage));
         assert_eq!(runner.health, Health::Poisoned, "something may still run");
     }
-    // Whoever saw that a device is occupied knows more.
+    // An earlier finding that the device is occupied says more.
     runner.health = Health::Occupied;
     assert!(runner.noted::<()>(Err(Outage::TimedOut(LIMIT))).is_err());
     assert_eq!(runner.health, Health::Occupied);
