@@ -1,6 +1,6 @@
 //! Recommends a primitive for a stated need from the rows of one run: the part of a question that `syncscope advise` prints.
 //!
-//! Nothing is advised that the rows do not make certain: the contest decides.
+//! The contest decides, so nothing is recommended that the rows leave uncertain.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ words! {
     }
 }
 
-/// What is asked.
+/// The limits of a question: threads, side and length of the wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Asked {
     /// Threads of the team on the CPU, of a block on the GPU; `None`: as many as the run has rows for, on the CPU at most
@@ -46,7 +46,8 @@ pub struct Asked {
     pub threads: Option<u32>,
     /// The side; `None`: every side that the run measured.
     pub on: Option<Domain>,
-    /// How long a thread waits, for [`Need::Wait`]; `None`: for as long as one or the other way to wait is the better one.
+    /// How long a thread waits, for [`Need::Wait`]; `None`: any length, with the point at which the better way to wait
+    /// changes.
     pub wait: Option<Duration>,
 }
 
@@ -57,48 +58,48 @@ pub struct Advice {
     pub need: Need,
     /// The side of the machine.
     pub on: Domain,
-    /// Sizes and what else distinguishes it from other situations: `16 threads`.
+    /// Sizes and anything else that distinguishes the situation from others: `16 threads`.
     pub situation: String,
     /// The answer.
     pub decision: Decision,
 }
 
 impl Advice {
-    /// What is answered: `protect (CPU, 16 threads)`.
+    /// The question that the advice answers: `protect (CPU, 16 threads)`.
     pub(crate) fn asked(&self) -> String {
         let size = if self.situation.is_empty() { String::new() } else { format!(", {}", self.situation) };
         format!("{} ({}{size})", self.need.as_str(), side_name(self.on))
     }
 }
 
-/// What the rows say of a need.
+/// What the rows say about a need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// Whether one candidate is certainly the cheapest; where that is open, the reason.
+    /// Whether one candidate is certainly the cheapest; if that is open, with the reason.
     pub outcome: Outcome,
     /// Whether the run has the rows.
     pub measured: bool,
-    /// The command that measures them, where there is one.
+    /// The command that measures missing rows, if there is one.
     pub remedy: Option<String>,
-    /// The one to take, where one is certainly the cheapest.
+    /// The candidate to take, if one is certainly the cheapest.
     pub choice: Option<Box<Choice>>,
-    /// Those that may be the cheapest where that is open, those with a figure first.
+    /// The candidates that may be the cheapest if that is open, those with a figure first.
     pub candidates: Vec<Candidate>,
-    /// Those that certainly cost more than one of these.
+    /// The candidates that certainly cost more than one of these.
     pub excluded: Vec<Candidate>,
-    /// What it rests on, as lines of a drawing.
+    /// The figures behind the decision, as lines of a drawing.
     pub drawing: Vec<String>,
 }
 
 impl Decision {
-    /// The rows do not decide.
+    /// A decision that the rows leave open.
     pub(crate) fn open(why: String) -> Self {
         let outcome = Outcome::open(why);
         let (candidates, excluded) = (Vec::new(), Vec::new());
         Self { outcome, measured: true, remedy: None, choice: None, candidates, excluded, drawing: Vec::new() }
     }
 
-    /// The run lacks the rows.
+    /// A decision for which the run lacks the rows.
     pub(crate) fn missing(why: String) -> Self {
         Self { measured: false, ..Self::open(why) }
     }
@@ -109,7 +110,7 @@ impl Decision {
         format!("{}{}", self.outcome.sentence, remedy.unwrap_or_default())
     }
 
-    /// The same with more said of the one to take, if there is one.
+    /// Lets `say` add to the choice, if there is one.
     pub(super) fn taking(mut self, say: impl FnOnce(&mut Choice)) -> Self {
         if let Some(choice) = &mut self.choice {
             say(choice);
@@ -118,18 +119,18 @@ impl Decision {
     }
 }
 
-/// One that may be the cheapest, or that certainly is not.
+/// A design that may be the cheapest, or that certainly is not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
     /// In words.
     pub name: String,
     /// Id of the primitive; empty where the run has yet to measure it.
     pub id: String,
-    /// Its case, where the run has it.
+    /// The case, if the run has it.
     pub case_id: Option<CaseId>,
-    /// What is known of its cost, whether it is a figure or only an interval.
+    /// The known cost, as a figure or only as an interval.
     pub cost: Option<CostFigure>,
-    /// Whether its cost is a figure.
+    /// Whether the cost is a figure.
     pub has_figure: bool,
 }
 
@@ -162,60 +163,60 @@ impl Candidate {
 pub struct CostFigure {
     /// The cost.
     pub ns: f64,
-    /// Lower end of the 95 % interval to quote, which holds for another run.
+    /// Lower end of the 95 % interval to quote, which covers another run.
     pub ns_low: f64,
     /// Upper end.
     pub ns_high: f64,
-    /// Whether its row is noisy.
+    /// Whether the row is noisy.
     #[serde(rename = "noisy")]
     pub is_rough: bool,
 }
 
 impl CostFigure {
-    /// What to quote of a cost: its interval for another run, where it has one.
+    /// The figure to quote, with its interval for another run if it has one.
     fn of(known: &Known<'_>) -> Self {
         let Interval { low, high } = known.quoted();
         Self { ns: known.ns, ns_low: low, ns_high: high, is_rough: !known.row.verdict.has_cost() }
     }
 
-    /// `1.20 µs`, `~1.20 µs` where its row is noisy.
+    /// `1.20 µs`, `~1.20 µs` if the row is noisy.
     pub(crate) fn figure(self) -> String {
         let doubt = if self.is_rough { reading::ROUGHLY } else { "" };
         format!("{doubt}{}", figure::time(self.ns))
     }
 }
 
-/// The one to take.
+/// The design to take.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
     /// In words: `std_mutex`, `padded counters`.
     pub name: String,
     /// Id of the primitive or of the variant of a reduction.
     pub id: String,
-    /// What one operation is, that the cost is of.
+    /// The operation that the cost is of.
     pub operation: String,
-    /// Where it comes from; empty for an id that the catalogue does not have.
+    /// The source of the primitive; empty for an id that the catalogue does not have.
     pub source: String,
     /// The case, in one line.
     pub case: String,
-    /// Its identity.
+    /// The id of the case.
     pub case_id: CaseId,
     /// The index of its row.
     #[serde(skip)]
     pub(crate) row: usize,
     /// Its cost.
     pub cost: CostFigure,
-    /// The second, which is certainly more expensive.
+    /// The runner-up, which is certainly more expensive.
     pub next: RunnerUp,
-    /// The cheapest that a program can call, where that is another one.
+    /// The cheapest design that a program can call, if that is another one.
     pub callable: Option<RunnerUp>,
-    /// What makes it unfit for some programs.
+    /// Reasons why some programs cannot use it.
     pub warnings: Vec<String>,
     /// What else the rows say.
     pub notes: Vec<String>,
 }
 
-/// The second.
+/// A design that costs more than the choice.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunnerUp {
     /// In words.
@@ -226,7 +227,7 @@ pub struct RunnerUp {
     pub case_id: CaseId,
     /// Its cost.
     pub cost: CostFigure,
-    /// Its cost over that of the winner.
+    /// The cost over the winner's.
     pub ratio: f64,
     /// The interval of the ratio, of at least 95 %; `None`: no bound on that side.
     pub ratio_low: Option<f64>,
@@ -252,7 +253,7 @@ pub(super) struct Inquiry<'a> {
     pub(super) asked: Asked,
 }
 
-/// What to take of these. Where the run leaves some of them out, a note says so. `None` where there is no choice.
+/// Decides which entrant to take. If the run leaves some out, a note says so. `None` if there is no choice.
 pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Decision> {
     let data = inquiry.data;
     let outcome = contest.outcome()?;
@@ -300,7 +301,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     Some(Decision { outcome, choice: Some(Box::new(choice)), ..Decision::open(String::new()) })
 }
 
-/// What may be taken, and what certainly not.
+/// An open decision: what may be the cheapest, and what certainly is not.
 fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
     let contenders = contest.contenders();
     let may = |one: &&Entrant<'_>| contenders.iter().any(|other| other.name == one.name);
@@ -312,12 +313,13 @@ fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
     Decision { candidates, excluded: Candidate::of_all(data, excluded), ..Decision::open(why) }
 }
 
-/// Whether a program can call it, where others are algorithms that it would have to bring along.
+/// Whether a program can call the primitive; others are algorithms that it would have to bring along.
 fn is_callable(data: &RunData, known: &Known<'_>) -> bool {
     data.catalogue.facts(&known.row.case.primitive).is_some_and(|facts| !facts.is_algorithm)
 }
 
-/// What the same costs elsewhere in the machine: as many threads in other placements, and two threads by what their CPUs share.
+/// The cost of the same operation elsewhere in the machine: the same number of threads in other placements, and two threads
+/// by what their CPUs share.
 fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let unplaced = |case: &Case| Case { placement: None, ..case.clone() };
     let is_other = |other: &Case| {
@@ -345,7 +347,7 @@ fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
 fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
     let in_state =
         |known: &Known<'_>, name: &str, state: u32| value_of(&data.details, &known.row.case, name, Some(state));
-    // Levels that each case has for itself are no states that rivals share.
+    // Levels that a case has for itself are not states that rivals share.
     let has_levels = |known: &Known<'_>| {
         let case = &known.row.case;
         data.catalogue.facts(&case.primitive).is_some_and(|facts| facts.has_levels(case))
@@ -370,7 +372,7 @@ fn reversed(data: &RunData, win: &Win<'_, '_>) -> Vec<String> {
     (1..).map_while(of_state).flatten().collect()
 }
 
-/// What to take of these peers, with cautions; where no row has the asked size, those that the run has.
+/// Decides which peer to take, with cautions; if no row has the requested size, says which sizes the run has.
 pub(super) fn of_peers(
     inquiry: Inquiry<'_>,
     (on, role, peers, what): (Domain, Role, Option<Peers<'_>>, &str),
@@ -384,14 +386,14 @@ pub(super) fn of_peers(
     Some((on, joined([Some(naming::size(peers.like)), what], ", ")?, decision))
 }
 
-/// Where no row has the asked number of threads, those that the run has instead; `None` where it has no rows at all.
+/// Says which numbers of threads the run has instead of the requested one; `None` if it has no rows at all.
 pub(super) fn missing_size(
     inquiry: Inquiry<'_>,
     (on, role, what): (Domain, Role, &str),
     fits: impl Fn(&Case) -> bool,
 ) -> Option<Situation> {
     let rows = inquiry.data.rows.iter().filter(|row| takes_part(inquiry.data, row, role) && fits(&row.case));
-    // One thread is no size here, whatever rows it has.
+    // A single thread does not count as a size, whatever rows it has.
     let present: BTreeSet<u32> = rows.filter_map(|row| row.case.threads).filter(|threads| *threads > 1).collect();
     let numbers = joined(present.iter().map(|threads| Some(threads.to_string())), ", ")?;
     let missing = match inquiry.asked.threads? {
@@ -401,7 +403,7 @@ pub(super) fn missing_size(
     Some((on, what.to_owned(), Decision::missing(missing)))
 }
 
-/// The states of the machine, and what the rows of each class have in common.
+/// Says which states the machine was in, and what the rows of each class have in common.
 pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
     let mut all = comparison.states.sentences();
     if comparison.states.differ() {
@@ -410,7 +412,7 @@ pub(crate) fn states(comparison: &Comparison<'_>) -> Vec<String> {
     all
 }
 
-/// The needs for which B calls for another primitive than A.
+/// The needs for which B recommends another primitive than A.
 fn other_advice(comparison: &Comparison<'_>) -> Vec<String> {
     let answers = |data| Need::ALL.iter().flat_map(move |need| advise(data, *need, Asked::default()));
     let in_b: Vec<Advice> = answers(comparison.b).collect();
@@ -425,13 +427,13 @@ fn other_advice(comparison: &Comparison<'_>) -> Vec<String> {
     answers(comparison.a).filter_map(reversed).collect()
 }
 
-/// The answers to a need, one for each side and situation that the run has rows for. With a size or a side for which it has
-/// none, one answer says what is missing.
+/// The answers to a need, one for each side and situation that the run has rows for. If the run has none for a requested
+/// size or side, one answer says what is missing.
 pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     let (answer, candidates) = adviser(need);
     let wanted = answer(Inquiry { data, asked }).into_iter().filter(|(on, ..)| asked.on.is_none_or(|side| side == *on));
     let of_need = |(on, situation, mut decision): Situation| {
-        // The run has the rows at other sizes.
+        // The run has rows at other sizes.
         let threads = asked.threads.filter(|threads| can_have_team(need, on, *threads));
         if let (false, Some(threads), Ok(options)) =
             (decision.measured, threads, candidates[usize::from(on == Domain::Gpu)])
@@ -469,7 +471,7 @@ pub fn advise(data: &RunData, need: Need, asked: Asked) -> Vec<Advice> {
     vec![Advice { need, on, situation: String::new(), decision: Decision { remedy, ..Decision::missing(reason) } }]
 }
 
-/// Whether a run can measure what meets a need with so many threads: hand-offs, waits and reductions have the teams that they have,
+/// Whether a run can measure a need's candidates with this many threads: hand-offs, waits and reductions have fixed teams,
 /// and blocks of a GPU consist of warps.
 fn can_have_team(need: Need, on: Domain, threads: u32) -> bool {
     match need {
@@ -480,7 +482,7 @@ fn can_have_team(need: Need, on: Domain, threads: u32) -> bool {
     }
 }
 
-/// Whether what meets a need takes several threads that run at the same time.
+/// Whether a need's candidates take several threads that run at the same time.
 const fn is_of_teams(need: Need) -> bool {
     matches!(need, Need::CountEvents | Need::Phases)
 }

@@ -1,4 +1,4 @@
-//! How do atomics scale? The rate of all threads together, on both sides of the machine, and what another type or order costs.
+//! How do atomics scale? The total rate of all threads on both sides of the machine, and what another type or order costs.
 
 pub(super) mod orders;
 pub(super) mod shared;
@@ -18,8 +18,8 @@ pub(super) const SENTENCES: Sentences = &[
     sentence(lost_updates, &[]),
 ];
 
-/// That additions by CPU and GPU at once are no atomic operations of both sides: the driver says so of the link. The run
-/// skips the cases, in which updates would be lost.
+/// Says that simultaneous additions by CPU and GPU are not atomic, as the driver reports for the link. The run skips these
+/// cases, in which updates would be lost.
 fn lost_updates(data: &RunData) -> Option<Outcome> {
     data.run.machine.gpus.iter().find(|gpu| gpu.host_native_atomics == Some(false))?;
     let is_of_both = |row: &Row| row.case.primitive == "hybrid.atomic.add" && row.case.in_group("both");
@@ -29,7 +29,7 @@ fn lost_updates(data: &RunData) -> Option<Outcome> {
     (!rows.is_empty()).then(|| Outcome::holds(text.to_owned(), rows))
 }
 
-/// The rate of all threads together, of a row whose cost has a figure.
+/// The total rate of all threads, from a row whose cost has a figure.
 pub(super) struct Total<'a> {
     pub(super) known: Known<'a>,
     rate: f64,
@@ -41,7 +41,7 @@ impl<'a> Total<'a> {
         Some(Self { known, rate: known.row.ops_per_s_total? })
     }
 
-    /// The same of a row whose cost is written as an interval, too.
+    /// Reads a row whose cost may also be written as an interval.
     pub(super) fn written(data: &'a RunData, index: usize) -> Option<Self> {
         let known = Known::written(data, index, Basis::Machine)?;
         let shown = known.row.shown_interval().filter(|_| !known.has_figure());
@@ -51,19 +51,19 @@ impl<'a> Total<'a> {
         })
     }
 
-    /// The rates at the ends of the interval, where the cost is one.
+    /// The rates at the ends of the interval, if the cost is written as one.
     pub(super) fn range(&self) -> Option<[f64; 2]> {
         let Interval { low, high } = self.known.bounds;
         (!self.known.has_figure() && low > 0.0).then(|| [high, low].map(|end| self.rate * self.known.ns / end))
     }
 
-    /// Whether this rate certainly is the higher one.
+    /// Whether this rate is certainly the higher one.
     pub(super) fn is_above(&self, other: &Self) -> bool {
         let [own, other] = [self, other].map(|total| total.known.with_cost(1.0 / total.rate));
         own.is_below(&other)
     }
 
-    /// This rate over the other one, both of all threads together: as uncertain as the costs of their operations.
+    /// This total rate over the other, as uncertain as the costs of their operations.
     pub(super) fn over(&self, other: &Self) -> Ratio {
         let [own, other] = [self, other].map(|total| total.known.with_cost(1.0 / total.rate));
         other.over(&own)
@@ -81,7 +81,7 @@ impl fmt::Display for Total<'_> {
     }
 }
 
-/// The rate of all threads per second, also for a cost without a number.
+/// The total rate per second, also for a cost without a number.
 pub(super) fn total_rate(data: &RunData, row: &Row) -> Option<f64> {
     let from_cost = || {
         let at_once = data.catalogue.facts(&row.case.primitive)?.operations_at_once(&row.case);
@@ -90,7 +90,8 @@ pub(super) fn total_rate(data: &RunData, row: &Row) -> Option<f64> {
     row.ops_per_s_total.or_else(from_cost)
 }
 
-/// The row of the same case, with its rate, where the compiler cannot add up the operands of a warp before one atomic operation.
+/// The row of the same case in the form that keeps the compiler from adding up a warp's operands before one atomic
+/// operation, if it has a rate.
 fn row_not_aggregated(data: &RunData, case: &Case) -> Option<usize> {
     let form = Case { form: Some(Form::NotAggregated), ..case.clone() };
     let has_rate = |row: &Row| row.ops_per_s_total.is_some();
@@ -117,7 +118,7 @@ const SEPARATE_BYTES: usize = 64;
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let cpu = one_line_each(data, &cpu_rows(data), label, |case| case.threads = None);
-    // One thread has nothing to scale to.
+    // A single thread has nothing to scale to.
     let cpu = if cpu.iter().any(|index| data.case(*index).threads > Some(1)) { cpu } else { Vec::new() };
     let gpu = on_one_path(data, one_line_each(data, &gpu_rows(data), label, sizes));
     let lines = |rows: &[usize], x: fn(&Case) -> u64| plain(series(data, rows, label, x, Point::total_rate));
@@ -146,7 +147,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     Some(Picture::of(charts, otherwise, sentences)?.finding(said))
 }
 
-/// Additions on the CPU in teams of the placement that is shown: to one variable, and to variables on lines of their own.
+/// Additions on the CPU in teams of the shown placement: to one variable, and to variables on separate lines.
 fn cpu_rows(data: &RunData) -> Vec<usize> {
     let shown = placements::shown(data);
     rows_of(data, CPU, |case| {
@@ -159,10 +160,10 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
     rows_of(data, GPU, |case| matches!(case.space, None | Some(Space::Global)) && case.group.is_none())
 }
 
-/// Numbers of blocks from which on a line over threads would go to and fro between blocks of several sizes.
+/// From this many numbers of blocks, a line over threads would jump between blocks of several sizes.
 const MANY_GRIDS: usize = 3;
 
-/// Rows of one block, and of full blocks where a run has many grids: each number of threads comes once.
+/// Rows of one block and of full blocks, if a run has many grids, so that each number of threads comes once.
 fn on_one_path(data: &RunData, rows: Vec<usize>) -> Vec<usize> {
     let case = |index: &usize| data.case(*index);
     let blocks: BTreeSet<u32> = rows.iter().filter_map(|index| case(index).blocks).collect();
@@ -171,8 +172,8 @@ fn on_one_path(data: &RunData, rows: Vec<usize>) -> Vec<usize> {
     rows.into_iter().filter(|index| blocks.len() < MANY_GRIDS || is_on_path(index)).collect()
 }
 
-/// The rows of independent operations that fit. Of private variables, only the nearest of them are shown, as advice takes
-/// them: what other strides do is a question of its own.
+/// The rows of independent operations that fit. Of private variables, only the nearest are shown, as in advice; other
+/// strides are a separate question.
 fn rows_of(data: &RunData, primitive: &str, fits: impl Fn(&Case) -> bool) -> Vec<usize> {
     let is_shown = |row: &Row| {
         row.case.primitive == primitive && !is_absent(row) && row.case.mode != Some(Mode::Latency) && fits(&row.case)
@@ -207,7 +208,7 @@ fn label(case: &Case) -> String {
     [dtype, Some(place), form, scope, order].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How many times one rate is another one, if it is certainly more.
+/// The ratio of one rate to another, if it is certainly higher.
 fn beyond(one: &Total<'_>, other: &Total<'_>) -> Option<Ratio> {
     one.is_above(other).then(|| one.over(other))
 }
@@ -218,7 +219,7 @@ fn usual<'a>(data: &'a RunData, rows: &[usize]) -> Option<&'a Case> {
     shared.filter(|case| case.form.is_none()).min_by_key(|case| unusualness(case))
 }
 
-/// The rate of the row with so many threads, of one variable or of variables apart.
+/// The rate of the row with this many threads, for one variable or for separate ones.
 fn total<'a>(data: &'a RunData, rows: &[usize], like: &Case, threads: u32, is_shared: bool) -> Option<Total<'a>> {
     let fits = |case: &Case| {
         let same = Case { layout: like.layout, threads: like.threads, ..case.clone() } == *like;
@@ -228,8 +229,8 @@ fn total<'a>(data: &'a RunData, rows: &[usize], like: &Case, threads: u32, is_sh
     Total::of(data, index, Basis::Run)
 }
 
-/// What more threads of the CPU do to the rate. The rows are measured in the same way: intervals within the run decide. Of
-/// the teams that fit the CPUs, the smallest and the largest one with a rate are compared.
+/// Says how the rate changes with more CPU threads. The rows are measured in the same way, so intervals within the run
+/// decide. The smallest and the largest team with a rate are compared, among teams that fit the CPUs.
 fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<Outcome> {
     let like = usual(data, rows)?;
     let of = |threads, is_shared| total(data, rows, like, threads, is_shared);
@@ -262,7 +263,7 @@ fn cpu_sentence(data: &RunData, rows: &[usize]) -> Option<Outcome> {
     Some(Outcome::holds(format!("{contended}."), []).followed_by(apart))
 }
 
-/// The rate of all threads of the device, which is no comparison.
+/// Says the rate of all threads of the device, without a comparison.
 fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
     let like = usual(data, rows)?;
     let same = |index: &&usize| {
@@ -281,7 +282,7 @@ fn gpu_sentence(data: &RunData, rows: &[usize]) -> Option<String> {
 
 const CPU_STORE: &str = "cpu.atomic.write";
 
-/// The row of this case against the row of the same case in another form; both with figures.
+/// Compares the row at `index` with the row of `changed`; both need figures.
 fn pair<'a>(data: &'a RunData, index: usize, changed: &Case) -> Option<Comparison<'a>> {
     let other = data.rows.iter().position(|row| row.case == *changed)?;
     let of = |index| Known::written(data, index, Basis::Run);
@@ -297,8 +298,8 @@ fn on_one_variable<'a>(data: &'a RunData, id: &'static str) -> impl Iterator<Ite
     })
 }
 
-/// `atomicAdd` of float against int on one variable of all threads of the device, where the compiler sums neither; and where it
-/// sums the ints of each warp first.
+/// Compares `atomicAdd` of float and int on one variable for all threads of the device: where the compiler sums neither, and
+/// where it first sums the ints of each warp.
 fn float_against_int(data: &RunData) -> Option<Outcome> {
     let ints = on_one_variable(data, GPU).filter(|(_, row)| row.case.dtype == Some(Dtype::I32));
     let of = |(summed, row): (usize, &Row)| {
@@ -316,7 +317,7 @@ fn float_against_int(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, lanes.rows()).headed(ratio))
 }
 
-/// `store(SeqCst)` against `store(Relaxed)`, by one thread and by as many as fit the CPUs.
+/// Compares `store(SeqCst)` with `store(Relaxed)`, by one thread and by as many as fit the CPUs.
 fn sequential_store(data: &RunData) -> Option<Outcome> {
     let machine = MachineSize::of(&data.run.machine);
     let relaxed = on_one_variable(data, CPU_STORE)

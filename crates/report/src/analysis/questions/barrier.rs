@@ -16,15 +16,15 @@ pub(super) const SENTENCES: Sentences = &[
 /// The smallest team whose barrier is a question.
 const LEAST_TEAM: u32 = 2;
 
-/// The barriers of a grid with one block on each multiprocessor, where the device is known: with so many threads in each,
-/// otherwise with the fewest, where the blocks themselves wait the least.
+/// The barriers of a grid with one block on each multiprocessor if the device is known: with the requested number of threads
+/// in each block, otherwise with the fewest, so that threads within blocks wait the least.
 pub(super) fn of_grid(data: &RunData, threads: Option<u32>) -> Option<Peers<'_>> {
     let machine = MachineSize::of(&data.run.machine);
     let fits = |case: &Case| machine.is_filled_by(case) && threads.is_none_or(|asked| case.threads == Some(asked));
     Peers::of(data, Role::GridBarrier, fits, Size::Fewest)
 }
 
-/// The cheapest barrier of all CPU threads, and what those that most programs use cost.
+/// Names the cheapest barrier of all CPU threads, and the cost of those that most programs use.
 fn cheapest_of_threads(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of_team(data, Role::ThreadBarrier, None, LEAST_TEAM)?;
     cheapest_in_words(data, &peers, "barrier", |win, next| {
@@ -43,8 +43,8 @@ fn cheapest_of_threads(data: &RunData) -> Option<Outcome> {
     })
 }
 
-/// What distinguishes the barriers of a grid that are compared from the relaxed ones of the run, which order no memory accesses and
-/// may be cheaper: ` that orders memory`, and nothing where the run has no relaxed one of this shape.
+/// The words that distinguish the compared barriers from the run's relaxed ones, which order no memory accesses and may be
+/// cheaper: ` that orders memory`, or empty if the run has no relaxed one of this shape.
 pub(super) fn that_orders(data: &RunData, like: &Case) -> &'static str {
     let is_relaxed_one = |row: &Row| {
         has_role(data, &row.case, Role::GridBarrier)
@@ -54,7 +54,8 @@ pub(super) fn that_orders(data: &RunData, like: &Case) -> &'static str {
     if data.rows.iter().any(is_relaxed_one) { " that orders memory" } else { "" }
 }
 
-/// A barrier of a cluster against the barriers of the grid. The device measures both, so rows are compared within the run.
+/// Compares a barrier of a cluster with the barriers of the grid. The device measures both, so rows are compared within the
+/// run.
 fn cluster_or_grid(data: &RunData) -> Option<Outcome> {
     let of_size = |id| on_rung(data, id, Basis::Run);
     let cluster = of_size("cluster.8").or_else(|| of_size("cluster.2"))?;
@@ -77,8 +78,8 @@ fn cluster_or_grid(data: &RunData) -> Option<Outcome> {
 /// The rungs of barriers of several devices, the most devices first.
 const OF_DEVICES: [&str; 3] = ["devices.8", "devices.4", "devices.2"];
 
-/// The cheapest barrier of several devices against the cheapest barrier of one grid. Other programs and other clocks measure
-/// them, so the intervals for another run are compared.
+/// Compares the cheapest barrier of several devices with the cheapest barrier of one grid. They are measured by other
+/// programs and other clocks, so the intervals for another run are compared.
 fn barrier_of_devices(data: &RunData) -> Option<Outcome> {
     let selected = OF_DEVICES.iter().find_map(|id| rung(data, id))?;
     let like = &data.rows.get(selected.row)?.case;
@@ -96,7 +97,7 @@ fn barrier_of_devices(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, [more.index, less.index]).headed(more))
 }
 
-/// A barrier of the threads of a block, and one of the blocks of a cluster.
+/// The barriers of a block's threads and of a cluster's blocks.
 const BLOCK_BARRIER: &str = "gpu.block.syncthreads";
 const CLUSTER_BARRIER: &str = "gpu.cluster.sync";
 
@@ -126,7 +127,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     Some(picture.finding([on_cpu, gpu_sentence(data).map(|text| Outcome::holds(text, []))]))
 }
 
-/// One line for each reach: a block, clusters, the grid by each barrier, and the cheapest barrier of several devices.
+/// The rows for one line per reach: a block, clusters, the grid by each barrier, and the cheapest barrier of several
+/// devices.
 fn gpu_rows(data: &RunData) -> Vec<usize> {
     let machine = MachineSize::of(&data.run.machine);
     let fits = |row: &Row| match row.case.primitive.as_str() {
@@ -141,7 +143,7 @@ fn gpu_rows(data: &RunData) -> Vec<usize> {
     data.rows_where(is_shown).chain(device_rows(data)).collect()
 }
 
-/// The rows of the barrier of several devices that is cheapest with one warp in each block, by number of devices.
+/// The rows of the barrier of several devices that is cheapest with one warp per block, by number of devices.
 fn device_rows(data: &RunData) -> Vec<usize> {
     let machine = MachineSize::of(&data.run.machine);
     let is_one = |row: &Row| {
@@ -172,7 +174,7 @@ fn reach(data: &RunData, case: &Case) -> String {
     }
 }
 
-/// What each reach costs. These are figures, not comparisons.
+/// Says what each reach costs. These are figures, not comparisons.
 fn gpu_sentence(data: &RunData) -> Option<String> {
     let steps = [
         ("block.32", "a block of one warp"),
@@ -191,11 +193,11 @@ fn gpu_sentence(data: &RunData) -> Option<String> {
     enumerated(steps.into_iter().filter_map(figure)).map(|figures| format!("A GPU barrier costs {figures}."))
 }
 
-/// What every barrier of a grid asks of its launch.
+/// The requirement of every grid barrier on its launch.
 pub(super) const RESIDENT: &str = "all blocks must be resident: use a cooperative launch with no more blocks than fit";
 
-/// The barriers of a team, of a thread block and of a grid. One instrument measures all of a kind, so rows are compared
-/// within the run.
+/// Answers which barrier to take for a team, a thread block and a grid. One instrument measures each kind, so rows are
+/// compared within the run.
 pub(super) fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let (data, threads) = (inquiry.data, inquiry.asked.threads);
     let one_block = |case: &Case| {
@@ -225,11 +227,11 @@ pub(super) fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
 pub(crate) struct Winner {
     /// The index of the row with the least upper bound.
     row: usize,
-    /// How many times the next costs as much; `None` where the intervals do not decide.
+    /// The ratio of the next one's cost; `None` if the intervals do not decide.
     times: Option<String>,
 }
 
-/// The cheapest barrier of each size of a grid and of several devices, where there are two to choose from.
+/// The cheapest barrier for each size of a grid and of several devices, if there are two to choose from.
 pub(crate) fn winners(data: &RunData) -> Vec<Winner> {
     let of_role = |role: Role| {
         let cases = data.rows.iter().filter(|row| takes_part(data, row, role)).map(|row| &row.case);

@@ -1,4 +1,4 @@
-//! Within a block: what divergence costs a warp's barrier, and what `__syncthreads` costs against other barriers.
+//! Within a block: what divergence costs in a warp's barrier, and what `__syncthreads` costs compared with other barriers.
 
 use super::prelude::*;
 
@@ -6,7 +6,7 @@ pub(super) const OF_WARPS: Sentences = &[sentence(divergent_warp, &[])];
 
 pub(super) const OF_BLOCKS: Sentences = &[sentence(block_barriers, &[])];
 
-/// A barrier of a warp whose halves are on two paths, against one of a warp on one path.
+/// Compares the barrier of a warp whose halves have diverged with that of a converged warp.
 fn divergent_warp(data: &RunData) -> Option<Outcome> {
     let barrier = |id| on_rung(data, id, Basis::Run);
     let (converged, divergent) = (barrier("warp.converged")?, barrier("warp.divergent")?);
@@ -17,11 +17,11 @@ fn divergent_warp(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, both.rows()).headed(less))
 }
 
-/// Barriers of a block that a program can have in place of `__syncthreads`: their names in a sentence, and their ids.
+/// Block barriers that a program can use instead of `__syncthreads`: their names in a sentence, and their ids.
 const BLOCK_BARRIERS: [(&str, &str); 2] =
     [("an mbarrier", "gpu.block.mbarrier"), ("__syncthreads_count", "gpu.block.syncthreads_count")];
 
-/// `__syncthreads` against the other barriers of a full block.
+/// Compares `__syncthreads` with the other barriers of a full block.
 fn block_barriers(data: &RunData) -> Option<Outcome> {
     let plain = on_rung(data, "block.1024", Basis::Run)?;
     let same = |case: &Case| {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::prelude::*;
 use crate::naming::{KERNEL_US, SWEEP_US};
 
-/// What a sentence and what a chart call a way to launch a kernel behind another one.
+/// The names of a way to launch a kernel after another one, in a sentence and in a chart.
 pub(super) fn words(id: &str) -> (&str, &str) {
     match short_name(id) {
         "graph" => ("a graph", "in a graph"),
@@ -28,10 +28,10 @@ pub(super) fn length(case: &Case) -> Option<u32> {
     [KERNEL_US, SWEEP_US].into_iter().find_map(|word| case.group_number(word))
 }
 
-/// The barriers that launches are compared with. Between kernels that access memory, a barrier between the same accesses at each
-/// length; otherwise the barriers of a grid, which do not depend on it.
+/// The barriers that launches are compared with. Kernels that access memory are compared with a barrier between the same
+/// accesses at each length, others with the barriers of a grid, which do not depend on the length.
 pub(super) struct Barriers<'a> {
-    /// Those of the usual length.
+    /// The barriers for the usual length.
     pub(super) usual: Contest<'a>,
     pub(super) by_length: BTreeMap<u32, Contest<'a>>,
 }
@@ -46,22 +46,22 @@ impl<'a> Barriers<'a> {
     }
 }
 
-/// A new kernel, launched in one way, by the length of the kernels in microseconds.
+/// The cost of a new kernel, launched in one way, by the length of the kernels in microseconds.
 pub(super) type ByLength<'a> = Vec<(u32, Known<'a>)>;
 
-/// Where the cheaper one changes, as the length grows.
+/// A length at which the cheaper choice changes, as kernels get longer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct BreakEven {
-    /// The longest length at which the one before is certainly cheaper, and the shortest one at which the other one is.
+    /// The last length at which the earlier choice is certainly cheaper, and the first at which the later one is.
     pub(super) between: (u32, u32),
-    /// The estimate between them, by straight lines on logarithmic axes.
+    /// The estimate between these lengths, by straight lines on logarithmic axes.
     pub(super) at_us: f64,
-    /// Whether the launch is the cheaper one beyond it.
+    /// Whether the launch is cheaper beyond this length.
     pub(super) launch_wins: bool,
 }
 
-/// How the cost of a launch compares with that of grid barriers: `Less` where it is certainly cheaper than all of them, `Greater` where
-/// one of them is certainly cheaper; `None` where that is open.
+/// Compares the cost of a launch with grid barriers: `Less` if it is certainly cheaper than all of them, `Greater` if one of
+/// them is certainly cheaper, `None` if that is open.
 pub(super) fn standing<'a>(launch: &Known<'a>, grid: &Contest<'a>) -> Option<Ordering> {
     let (_, best) = grid.best()?;
     if grid.is_above(launch) {
@@ -71,7 +71,7 @@ pub(super) fn standing<'a>(launch: &Known<'a>, grid: &Contest<'a>) -> Option<Ord
 }
 
 /// The break-even points of a launch, in the order of the lengths, which must grow. Lengths at which nothing is certain lie
-/// between those of a point.
+/// inside a point's `between`.
 pub(super) fn break_evens<'a>(launch: &ByLength<'a>, grid: &Barriers<'a>) -> Vec<BreakEven> {
     let decided: Vec<(u32, Ordering)> =
         launch.iter().filter_map(|(length, known)| Some((*length, standing(known, grid.at(*length))?))).collect();
@@ -90,21 +90,21 @@ pub(super) fn break_evens<'a>(launch: &ByLength<'a>, grid: &Barriers<'a>) -> Vec
     decided.windows(2).filter_map(point).collect()
 }
 
-/// Where the line from one length and ratio of costs to another one is at 1; `None` where it does not reach it.
+/// The length at which the line between two points of length and cost ratio reaches 1; `None` if it does not.
 fn crossing((from, before): (f64, f64), (to, after): (f64, f64)) -> Option<f64> {
     let share = -before.ln() / (after.ln() - before.ln());
     (0.0..=1.0).contains(&share).then(|| (from.ln() + share * (to.ln() - from.ln())).exp())
 }
 
-/// What a launch costs more than the best barrier, in nanoseconds: negative where it is cheaper. The two are timed by two
-/// clocks, so the interval adds both.
+/// The extra cost of a launch over the best barrier, in nanoseconds; negative if it is cheaper. Two clocks time the two, so
+/// the interval adds both.
 pub(super) fn margin(launch: &Known<'_>, grid: &Contest<'_>) -> Option<(f64, Interval)> {
     let (_, best) = grid.best()?;
     let interval = Interval { low: launch.bounds.low - best.bounds.high, high: launch.bounds.high - best.bounds.low };
     Some((launch.ns - best.ns, interval))
 }
 
-/// The costs of a way to launch kernels by their length, and its break-even points with the barriers.
+/// The costs of one way to launch kernels, by their length, and its break-even points with the barriers.
 pub(super) struct Way<'a> {
     id: &'static str,
     launch: ByLength<'a>,
@@ -119,7 +119,7 @@ impl Way<'_> {
     }
 }
 
-/// Each way, in the order of the catalogue. Ways without a known cost are left out.
+/// Every way to launch, in the order of the catalogue. Ways without a known cost are left out.
 pub(super) fn ways<'a>(data: &'a RunData, launches: &[usize], grid: &Barriers<'_>, basis: Basis) -> Vec<Way<'a>> {
     let of = |id: &'static str| {
         let own = launches.iter().filter(|index| data.case(**index).primitive == id);
@@ -142,7 +142,8 @@ fn signed(ns: f64) -> String {
     format!("{}{}", if ns < 0.0 { "−" } else { "+" }, figure::time(ns.abs()))
 }
 
-/// The break-even points, and how much more a new kernel costs than the best barrier for the shortest and the longest kernels.
+/// The table of break-even points, and of the extra cost of a new kernel over the best barrier for the shortest and the
+/// longest kernels.
 pub(super) fn margins(ways: &[Way<'_>], grid: &Barriers<'_>) -> Option<Spec> {
     let (best, _) = grid.usual.best()?;
     let cell = |(length, known): &(u32, Known<'_>)| {
@@ -221,7 +222,7 @@ mod tests {
     fn the_point_lies_between_the_lengths_that_are_certain() {
         let points = found(&[(1, 1600.0, 0.01), (4, 400.0, 0.01), (8, 400.0, 0.01)]);
         assert_eq!(points.len(), 1);
-        // A quarter of the cost at four times the length: by the logarithms, half of it at twice the length.
+        // A quarter of the cost at four times the length: on logarithmic axes, half the cost at twice the length.
         assert!((points[0].at_us - 2.0).abs() < 1e-9, "{points:?}");
         // At 3 µs nothing is certain, and the estimate is beyond it.
         let open = found(&[(1, 1600.0, 0.01), (3, 820.0, 0.1), (4, 400.0, 0.01), (8, 400.0, 0.01)]);

@@ -1,4 +1,4 @@
-//! What the answer of a sentence depends on. Where all rows of the sentence have one value of it, the sentence names that value.
+//! What the answer of a sentence depends on. If all rows of the sentence agree on a value, the sentence names it.
 
 use syncscope_core::{Actor, Placement, Role, Row};
 
@@ -8,7 +8,7 @@ use crate::analysis::contest::has_role;
 use crate::analysis::phrases::{enumerated, joined};
 use crate::naming::{self, KERNEL_US, SWEEP_US, capitalized};
 
-/// What turns answers.
+/// A property that an answer depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum On {
     /// The number of threads, or the grid.
@@ -66,7 +66,7 @@ pub(super) const fn sentence(decide: fn(&RunData) -> Option<Outcome>, depends: &
 }
 
 impl Sentence {
-    /// What the rows say, and apart from it the values that all rows of a certain sentence have in common.
+    /// The outcome and, in a separate sentence, the values that all rows of a certain outcome have in common.
     pub(super) fn outcome(&self, data: &RunData) -> Option<Outcome> {
         let mut outcome = (self.decide)(data)?;
         if outcome.verdict != Truth::Open {

@@ -10,25 +10,25 @@ use super::prelude::*;
 pub(super) const SENTENCES: Sentences =
     &[sentence(one_thread, &[]), sentence(two_threads, &[]), sentence(between, &[]), sentence(speeds, &[])];
 
-/// How many kinds the cores have; two in files that do not say it.
+/// The number of kinds of cores; two in files that do not record it.
 fn count(data: &RunData) -> usize {
     data.run.machine.cpu.core_kinds.len().max(2)
 }
 
-/// The kinds that threads are on, alone and by two.
+/// The kinds of cores that threads run on: each kind alone, then each pair.
 fn places(count: usize) -> Vec<Vec<usize>> {
     let pairs = (0..count).flat_map(|faster| (faster + 1..count).map(move |slower| vec![faster, slower]));
     (0..count).map(|kind| vec![kind]).chain(pairs).collect()
 }
 
-/// The rows of each operation, by places.
+/// The rows of each operation, in the order of [`places`].
 fn rows(data: &RunData) -> Vec<Vec<Option<usize>>> {
     let count = count(data);
     let groups: Vec<String> = places(count).iter().map(|kinds| kinds_group(kinds, count)).collect();
     by_groups(data, &groups.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Each operation of so many threads on the fastest kind and on some others, and the name of the slowest that it ran on.
+/// Each operation of this many threads on the fastest kind and on some others, and the name of the slowest kind.
 fn beside_the_fastest(
     data: &RunData,
     threads: u32,
@@ -63,13 +63,13 @@ fn one_thread(data: &RunData) -> Option<Outcome> {
     take_longer(&words, &all, |_| None).or_else(|| Outcome::open_of(&all, &open))
 }
 
-/// That both threads of a pair are on slower cores.
+/// Says what it costs that both threads of a pair are on slower cores.
 fn two_threads(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 2, |kinds| kinds.len() == 1)?;
     take_instead(&all, |words| format!("Two threads on {slow} cores instead of performance cores: {words}."))
 }
 
-/// Two threads of which one is on a slower core.
+/// Says what it costs that one of two threads is on a slower core.
 fn between(data: &RunData) -> Option<Outcome> {
     let (all, slow) = beside_the_fastest(data, 2, |kinds| kinds.len() == 2 && kinds[0] == 0)?;
     let place = if count(data) == 2 { "a core of each kind".to_owned() } else { one_core(&slow) };
@@ -82,11 +82,11 @@ fn between(data: &RunData) -> Option<Outcome> {
     take_instead(&all, text)
 }
 
-/// Cores whose chains differ by less are of one speed.
+/// Cores whose chains differ by less than this factor have one speed.
 const ONE_SPEED: f64 = 1.05;
 
-/// The cores by the time of a chain of known length, the fastest first: a group ends where the next core is slower by more than
-/// noise and both intervals.
+/// Groups cores by the time of a chain of known length, the fastest first. A group ends where the next core is slower by
+/// more than noise and both intervals.
 fn by_speed(data: &RunData) -> Vec<Vec<Known<'_>>> {
     let rows = data.rows_where(|row| has_role(data, &row.case, Role::CoreSpeed));
     let mut known: Vec<Known<'_>> =
@@ -108,12 +108,12 @@ fn gigahertz(group: &[Known<'_>]) -> Option<String> {
     Some(if fastest == slowest { fastest } else { format!("{slowest} to {fastest}") })
 }
 
-/// How many kinds of cores the system names.
+/// The number of kinds of cores that the system names.
 fn named(data: &RunData) -> usize {
     data.run.machine.cpu.core_kinds.len().max(1)
 }
 
-/// How fast the cores are, whatever the system says of them, where it says otherwise or the speeds differ.
+/// Says how fast the cores are if the system says otherwise or the speeds differ.
 fn speeds(data: &RunData) -> Option<Outcome> {
     let (groups, named) = (by_speed(data), named(data));
     let cores: usize = groups.iter().map(Vec::len).sum();
@@ -127,7 +127,7 @@ fn speeds(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, groups.iter().flatten().map(|known| known.index)))
 }
 
-/// That all cores run at one speed, as the system says: no other figure depends on it, so it is said with the chart alone.
+/// Says that all cores run at one speed, as the system reports. No other figure depends on it, so only the chart says it.
 fn one_speed(data: &RunData) -> Option<String> {
     let groups = by_speed(data);
     let [cores] = groups.as_slice() else { return None };

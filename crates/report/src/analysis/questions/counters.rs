@@ -4,10 +4,10 @@ use syncscope_core::Space;
 
 use super::prelude::*;
 
-/// Bytes of a cache line where the machine does not say.
+/// The bytes of a cache line if the machine does not record them.
 const USUAL_LINE: u32 = 64;
 
-/// A shared counter against one for each thread. One instrument measures both, so rows are compared within the run.
+/// Compares a shared counter with one per thread. One instrument measures both, so rows are compared within the run.
 pub(super) fn count_events(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let sides = [(Domain::Cpu, "cpu.atomic.add"), (Domain::Gpu, "gpu.atomic.add")];
     sides.into_iter().filter_map(|(on, id)| on_side(inquiry, Counters { data: inquiry.data, on, id })).collect()
@@ -23,7 +23,7 @@ struct Counters<'a> {
 
 fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
     let Counters { data, on, .. } = counters;
-    // A size counts where both kinds of counters have rows.
+    // A size counts only if both kinds of counters have rows.
     let own: Vec<&Case> = counters.rows().map(|(_, row)| &row.case).filter(|case| counters.is_own(case)).collect();
     let has_rival = |case: &Case| own.iter().any(|own| size(own) == size(case) && own.dtype == case.dtype);
     let is_one = |case: &Case| {
@@ -31,7 +31,7 @@ fn on_side(inquiry: Inquiry<'_>, counters: Counters<'_>) -> Option<Situation> {
     };
     let machine = MachineSize::of(&data.run.machine);
     let fits = |case: &Case| is_one(case) && machine.is_asked(case, inquiry.asked.threads);
-    // One block has no contention between blocks: the answer for it and for the whole grid can be opposite.
+    // One block has no contention between blocks, so the answers for it and for the whole grid can be opposite.
     let whole_grid = |case: &Case| fits(case) && machine.is_filled_by(case);
     let peers = Peers::of(data, Role::Update, whole_grid, Size::Most);
     let Some(peers) = peers.or_else(|| Peers::of(data, Role::Update, fits, Size::Most)) else {
@@ -63,7 +63,7 @@ impl<'a> Counters<'a> {
         rows.filter(move |(_, row)| row.case.primitive == self.id && takes_part(self.data, row, Role::Update))
     }
 
-    /// The counters at the size and of the type of `like`, which is the shared one: one row of each kind.
+    /// The counters with the size and type of `like`, the shared one: one row of each kind.
     fn contest(self, like: &Case) -> Contest<'a> {
         let of_kind = |name: &str, is_meant: &dyn Fn(&Case) -> bool| {
             let rows = self.rows().filter(|(_, row)| {
@@ -78,11 +78,11 @@ impl<'a> Counters<'a> {
         let by_block = of_kind(BY_BLOCK, &|case| {
             is_counter(case) && is_shared(case) && case.space == Some(Space::Shared) && case.order == like.order
         });
-        // A CPU has no memory of a block.
+        // A CPU has no block memory.
         let is_missing = by_block.is_none() && self.on == Domain::Gpu;
         let is_pending = is_missing && self.data.has_more_planned(self.id);
         let same_order = |case: &Case| case.order == like.order && case.scope == like.scope;
-        // These are summed when they are read.
+        // Per-thread counters are summed when they are read.
         let own_name =
             if self.on == Domain::Cpu { "padded per-thread counters" } else { "per-thread counters in global memory" };
         let kinds = [
@@ -96,8 +96,8 @@ impl<'a> Counters<'a> {
         contest
     }
 
-    /// A counter of one thread: on the CPU on a cache line of its own; on the GPU beside the next thread's, because a warp
-    /// accesses neighbours together.
+    /// Whether a case is a per-thread counter: on the CPU, on its own cache line; on the GPU, next to the next thread's,
+    /// because a warp accesses neighbours together.
     fn is_own(self, case: &Case) -> bool {
         let Some(stride) = case.layout.and_then(Layout::stride) else { return false };
         let bytes = case.dtype.map_or(1, Dtype::size_bytes) as u32 * stride;
@@ -108,7 +108,7 @@ impl<'a> Counters<'a> {
     }
 }
 
-/// Independent additions that nobody waits for.
+/// Whether a case is of independent additions that nobody waits for.
 fn is_counter(case: &Case) -> bool {
     case.mode != Some(Mode::Latency) && case.group.is_none()
 }
@@ -121,14 +121,13 @@ fn in_global(case: &Case) -> bool {
     case.space.is_none_or(|space| space == Space::Global)
 }
 
-/// What must be equal for two kinds of counters to be compared.
+/// The parameters that two kinds of counters must share to be compared.
 fn size(case: &Case) -> (Option<u32>, Option<u32>, Option<&Placement>) {
     (case.threads, case.blocks, case.placement.as_ref())
 }
 
-/// The number of events per thread between two readings from which per-thread counters pay off: a reading fetches a
-/// cache line
-/// from each thread, at about the cost of a hand-off. By the ends of the intervals that make it larger.
+/// The number of events per thread between two readings from which per-thread counters pay off. A reading fetches a cache
+/// line from each thread, at about the cost of a hand-off. The ends of the intervals that make the number larger are used.
 fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) -> Option<String> {
     let threads = like.threads?;
     let cost = |is_winner: bool| -> Option<Known<'_>> {
@@ -146,14 +145,15 @@ fn break_even(data: &RunData, like: &Case, contest: &Contest<'_>, winner: &str) 
     (events.is_finite() && winner != SHARED).then_some(text)
 }
 
-/// The hand-off between threads placed as those of `like`.
+/// The hand-off between threads that are placed as in `like`.
 fn handoff<'a>(data: &'a RunData, like: &Case) -> Option<&'a Row> {
     data.rows.iter().find(|row| {
         takes_part(data, row, Role::SpinHandoff) && row.case.placement == like.placement && row.ns_within.is_some()
     })
 }
 
-/// What a program pays that works between two events: the row's threads do nothing else, so each keeps the line for several.
+/// Says what a program pays that works between two events. The row's threads do nothing else, so each keeps the line for
+/// several events.
 fn with_work(data: &RunData, like: &Case) -> Option<String> {
     let others = like.threads.filter(|threads| *threads > 1)? - 1;
     let one = handoff(data, like)?.ns?.value();

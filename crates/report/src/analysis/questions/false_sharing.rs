@@ -7,8 +7,8 @@ use crate::analysis::contest::alike::of_one_actor;
 
 pub(super) const SENTENCES: Sentences = &[sentence(drop_of_the_cost, &[On::Placement])];
 
-/// The drop of the cost where elements of different threads are no longer on one cache line. The finding is made from
-/// intervals within the run: all strides are measured in the same way.
+/// Says where the cost drops because elements of different threads are no longer on one cache line. All strides are measured
+/// in the same way, so intervals within the run decide.
 fn drop_of_the_cost(data: &RunData) -> Option<Outcome> {
     let findings = findings(&data.run, &data.rows);
     let (finding, drop) = findings.iter().find_map(|finding| Some((finding, finding.cost_drop?)))?;
@@ -35,10 +35,10 @@ fn drop_of_the_cost(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, rows).headed(ratio))
 }
 
-/// No processor of today has shorter cache lines, in bytes.
+/// The shortest cache line of any current processor, in bytes.
 const LEAST_LINE: u64 = 64;
 
-/// The most teams of the usual type beside the largest one.
+/// The most teams of the usual type to show besides the largest one.
 const MOST_TEAMS: usize = 2;
 
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
@@ -51,13 +51,13 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
         Axis::log("time per addition", Unit::Time),
         plain(series(data, &rows, label, bytes, Point::cost)),
     )?;
-    // The words where no drop is certain.
+    // The words if no drop is certain.
     let none = (!findings.is_empty() && drop.is_none())
         .then(|| "No false sharing: adjacent and distant elements cost the same.".to_owned());
     let is_one_team = findings.iter().all(|finding| finding.threads == findings[0].threads);
     let types = joined(findings.iter().map(|finding| Some(finding.sentence(is_one_team))), "; ");
     let types = types.map(|types| format!("Compared with additions to adjacent elements, {types}."));
-    // Without figures for a sentence, the drop itself is what the card says.
+    // Without figures for a sentence, the card states the drop itself.
     let is_unsaid = drop.is_some() && drop_of_the_cost(data).is_none();
     let (said, types) = if is_unsaid { (types, None) } else { (none, types) };
     let is_mixed = findings.iter().any(|finding| finding.is_of_median);
@@ -71,7 +71,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     )
 }
 
-/// Whose costs the marks are, where the rows differ in that. `None` where all are those of the median thread.
+/// Says whose costs the marks are, if the rows differ in that. `None` if all are the median thread's.
 fn whose_marks(data: &RunData, rows: &[usize]) -> Option<String> {
     let others: BTreeSet<Actor> = rows.iter().filter_map(|row| data.rows[*row].actor).collect();
     let name = |actor: &Actor| match actor {
@@ -127,17 +127,17 @@ const ADJACENT: u32 = 1;
 /// Costs that differ by less than this factor belong to one plateau.
 const PLATEAU: f64 = 1.25;
 
-/// A ratio of costs smaller than this factor is no drop.
+/// The least ratio of costs that counts as a drop.
 const LEAST_DROP: f64 = 1.5;
 
 /// What a sweep of strides shows for one type.
 #[derive(Debug, Clone, PartialEq)]
 struct StrideFinding {
     dtype: Dtype,
-    /// Threads of the team: the largest one that fits the hardware threads.
+    /// The threads of the team, the largest one that fits the hardware threads.
     threads: u32,
     placement: Option<Placement>,
-    /// Whether the strides are compared by the median thread, because their rows are of different ones.
+    /// Whether the strides are compared by the median thread, because their rows hold costs of different actors.
     is_of_median: bool,
     /// The drop of the cost; `None` where adjacent and distant elements cost the same.
     cost_drop: Option<CostDrop>,
@@ -148,7 +148,7 @@ struct StrideFinding {
 struct CostDrop {
     /// The smallest stride, in elements, from which the cost stays low.
     stride: u32,
-    /// The same in bytes.
+    /// The stride in bytes.
     bytes: u64,
     /// The cost of adjacent elements divided by the cost at this stride.
     factor: Ratio,
@@ -157,15 +157,14 @@ struct CostDrop {
 /// A cost and the stride between the elements.
 type OfStride<'a> = (u32, Known<'a>);
 
-/// Those of the costs that have a stride.
+/// The costs that have a stride, with it.
 fn by_stride<'a>(costs: impl IntoIterator<Item = Known<'a>>) -> Vec<OfStride<'a>> {
     costs.into_iter().filter_map(|one| Some((one.row.case.layout?.stride()?, one))).collect()
 }
 
-/// The finding of each type, from the additions to private elements by the largest team that fits the CPUs, in the
-/// default form. Noisy costs
-/// count with their intervals. A type has no finding where fewer than three strides have a cost, or adjacent elements have none, or
-/// where neither a drop nor its absence is certain.
+/// The finding of each type, from additions to private elements in the default form by the largest team that fits the CPUs.
+/// Noisy costs count with their intervals. A type has no finding if fewer than three strides have a cost, if adjacent
+/// elements have none, or if neither a drop nor its absence is certain.
 fn findings(run: &Run, rows: &[Row]) -> Vec<StrideFinding> {
     let machine = MachineSize::of(&run.machine);
     let compared = rows.iter().enumerate().filter(|(_, row)| is_compared(row, machine));
@@ -182,14 +181,14 @@ fn is_compared(row: &Row, machine: MachineSize) -> bool {
         && !matches!(row.case.placement, Some(Placement::List(_)))
 }
 
-/// Whether a case is an addition of a team that fits the CPUs, each thread to an element of its own.
+/// Whether a case is an addition by a team that fits the CPUs, each thread to its own element.
 fn is_of_team(case: &Case, machine: MachineSize) -> bool {
     let is_private = matches!(case.layout, Some(Layout::Private { .. }));
     case.primitive == PRIMITIVE && is_private && case.threads > Some(1) && !machine.is_oversubscribed_by(case)
 }
 
-/// The finding of one type, from the sweep with the most threads. Of several, the first one in the order of cases
-/// counts (`cores`, `close`, `spread`).
+/// The finding of one type, from the sweep with the most threads. Among equals, the first in the order of cases counts
+/// (`cores`, `close`, `spread`).
 fn finding(dtype: Dtype, sweeps: &BTreeMap<Case, Vec<Known<'_>>>) -> Option<StrideFinding> {
     let own = sweeps.iter().filter(|(case, _)| case.dtype == Some(dtype));
     let (case, costs) = own.reduce(|best, other| if other.0.threads > best.0.threads { other } else { best })?;
@@ -210,8 +209,8 @@ fn is_flat(costs: &[OfStride<'_>]) -> bool {
     costs.first().is_some_and(|(_, first)| first.bounds.high < LEAST_DROP * least)
 }
 
-/// The drop at the start of the plateau that ends a sweep, in order of strides. `None` unless the stride before it is
-/// certainly more expensive, and the stride itself certainly on the plateau.
+/// The drop at the start of the plateau that ends a sweep, in the order of strides. `None` unless the stride before it is
+/// certainly more expensive and the stride itself is certainly on the plateau.
 fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
     let least = |tail: &[OfStride<'_>]| tail.iter().map(|(_, cost)| cost.ns).fold(f64::INFINITY, f64::min);
     // A stride belongs to the plateau if its interval reaches it.
@@ -227,8 +226,8 @@ fn cost_drop(costs: &[OfStride<'_>], dtype: Dtype) -> Option<CostDrop> {
 }
 
 impl StrideFinding {
-    /// `f64 additions are 5.2 times as fast at strides of 8 elements (64 bytes) or more`: as with adjacent elements. The team is named unless
-    /// all types have the same.
+    /// `f64 additions are 5.2 times as fast at strides of 8 elements (64 bytes) or more`, compared with adjacent elements.
+    /// The team is named unless all types have the same.
     fn sentence(&self, is_one_team: bool) -> String {
         let team = if is_one_team { String::new() } else { format!(" by {} threads", self.threads) };
         let additions = format!("{} additions{team}", self.dtype);
@@ -278,7 +277,7 @@ mod tests {
         assert_eq!(said(drop_of_the_cost, rough), None, "adjacent elements have no number");
     }
 
-    /// Elements that share a line had the slowest thread in earlier versions, the mean of a window in later ones.
+    /// For elements that share a line, earlier versions recorded the slowest thread, later ones the mean of a window.
     #[test]
     fn marks_are_of_whom_their_rows_are() {
         let of = |actor, stride, ns| {
@@ -324,7 +323,7 @@ mod tests {
     fn the_stride_of_the_drop_is_found() {
         let found = cost_drop(&costs(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02), Dtype::F64);
         assert_eq!(found.map(|found| (found.stride, found.bytes, found.factor.point)), Some((8, 64, 5.2)));
-        // Nothing is said about adjacent elements whose own interval reaches the plateau.
+        // No drop is found if the interval of the adjacent elements reaches the plateau.
         let mut uncertain = costs(&[(1, 52.0), (2, 48.0), (4, 31.0), (8, 10.0), (16, 10.1)], 0.02);
         uncertain[0].1.bounds.low = -5.0;
         assert_eq!(cost_drop(&uncertain, Dtype::F64).map(|found| found.stride), None);
@@ -342,7 +341,7 @@ mod tests {
     #[test]
     fn a_flat_sweep_has_no_drop() {
         assert_eq!(cost_drop(&costs(&[(1, 9.1), (2, 9.0), (4, 9.3), (8, 9.2)], 0.02), Dtype::F64), None);
-        // Nor has one whose cost at the stride of the drop may still be that of a shared line.
+        // Nor has a sweep whose cost at the stride of the drop may still be that of a shared line.
         let wide = (8, Known { bounds: Interval { low: 9.0, high: 60.0 }, ..costs(&[(8, 30.0)], 0.0)[0].1 });
         let sweep = [costs(&[(1, 90.0)], 0.02), vec![wide], costs(&[(16, 9.0), (32, 9.1)], 0.02)].concat();
         assert_eq!(cost_drop(&sweep, Dtype::I32), None);
@@ -375,7 +374,7 @@ mod tests {
         );
     }
 
-    /// Plans of large machines have one type alone for large teams.
+    /// Plans for large machines measure only one type with large teams.
     #[test]
     fn teams_that_differ_are_named() {
         let sweep = |dtype, threads| {
@@ -421,7 +420,7 @@ mod tests {
 
     #[test]
     fn rows_of_one_run_are_compared_by_their_intervals_within_it() {
-        // Another run may differ by so much that the intervals to quote overlap.
+        // Another run may differ by so much that the quoted intervals overlap.
         let rows = [(1, 50.0), (8, 40.0), (16, 5.0)].map(|(stride, ns)| Row {
             ns_interval: Some(Interval { low: ns * 0.05, high: ns * 9.0 }),
             ns_within: Some(Interval { low: ns * 0.98, high: ns * 1.02 }),
@@ -452,7 +451,7 @@ mod tests {
         let sentences =
             findings(&crate::testing::run(), &flat).iter().map(|one| one.sentence(true)).collect::<Vec<_>>();
         assert_eq!(sentences, ["f64 additions cost the same at every stride"]);
-        // The first stride is far more expensive, by an unknown amount.
+        // The first stride is far more expensive, but by an unknown factor.
         let first = Row {
             verdict: Verdict::Noisy("wide".into()),
             ns_interval: Some(Interval { low: 8.0, high: 70.0 }),

@@ -5,7 +5,7 @@ use super::prelude::*;
 use crate::analysis::contest::alike::stands_out;
 use crate::analysis::matrix::PAIR_CLASSES;
 
-/// Families of operations, by the primitive that stands for each.
+/// Families of operations, with the primitive that represents each.
 const FAMILIES: [(&str, &str); 10] = [
     ("atomic add", "cpu.atomic.add"),
     ("atomic write", "cpu.atomic.write"),
@@ -22,7 +22,7 @@ const FAMILIES: [(&str, &str); 10] = [
 /// The name of what a case measures: `barrier`, `atomic add of f64`.
 pub(super) fn name(case: &Case) -> String {
     let family = FAMILIES.iter().find(|(_, id)| *id == case.primitive);
-    // A condvar hands over, and wakes.
+    // A condvar both hands over and wakes, so its name needs the family.
     let what = match case.domain_and_family().1 {
         "handoff" => " hand-off",
         "wake" => " wake-up",
@@ -33,7 +33,7 @@ pub(super) fn name(case: &Case) -> String {
     format!("{name}{}", float.unwrap_or_default())
 }
 
-/// Whether the primitive stands for its family.
+/// Whether the primitive represents its family.
 fn stands_for_family(contrast: &Contrast<'_>) -> bool {
     let case = contrast.data.case(contrast.rows[0]);
     FAMILIES.iter().any(|(_, id)| *id == case.primitive)
@@ -49,7 +49,7 @@ pub(super) fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usiz
 #[derive(Clone, Copy)]
 pub(super) struct Contrast<'a> {
     data: &'a RunData,
-    /// The rows of the one and of the other place.
+    /// The rows of the first and of the second place.
     pub(super) rows: [usize; 2],
 }
 
@@ -62,8 +62,7 @@ impl<'a> Contrast<'a> {
         name(self.data.case(self.rows[0]))
     }
 
-    /// Both costs, that of the first place first; `None` where one may not be written, or rests on a single point beside contrary
-    /// ones.
+    /// Both costs, the first place's first; `None` if either may not be written, or is a single point next to contrary ones.
     pub(super) fn costs(&self) -> Option<Comparison<'a>> {
         if self.rows.iter().any(|index| is_lone_point(self.data, *index)) {
             return None;
@@ -72,7 +71,7 @@ impl<'a> Contrast<'a> {
         one?.across(other?)
     }
 
-    /// The other cost over the one. Published figures have no intervals; theirs is the quotient.
+    /// The second cost over the first. For published figures without intervals, it is the quotient.
     fn ratio(&self) -> Option<Ratio> {
         if let Some(both) = self.costs() {
             return Some(both.ratio);
@@ -91,39 +90,41 @@ impl<'a> Contrast<'a> {
         format!("{} {name}", if name.starts_with(['a', 'e', 'i', 'o', 'u', 'O']) { "an" } else { "a" })
     }
 
-    /// `a barrier takes 1.5 times as long (150 ns instead of 100 ns)`, where that is certain, or with something else in the parentheses.
+    /// `a barrier takes 1.5 times as long (150 ns instead of 100 ns)`, if that is certain; `instead` replaces the figures in
+    /// parentheses.
     pub(super) fn in_words(&self, instead: Option<String>) -> Option<String> {
         let both = self.costs().filter(Comparison::is_certain)?;
         let figures = || format!("{} instead of {}", both.more, both.less);
         Some(format!("{} takes {} as long ({})", self.with_article(), both.ratio, instead.unwrap_or_else(figures)))
     }
 
-    /// `a barrier 1.5 times` of figures that have no intervals.
+    /// `a barrier 1.5 times`, for figures without intervals.
     pub(super) fn of_points(&self) -> Option<(String, String)> {
         let has_none = self.rows.iter().all(|index| self.data.rows[*index].ns_within.is_none());
         let ratio = self.ratio().filter(|_| has_none)?;
         Some((self.with_article(), format!("{} times", figure::ratio(ratio.point))))
     }
 
-    /// `a hand-off takes 6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
+    /// `a hand-off takes 6.00 ns instead of 48.0 ns`, if the costs certainly differ.
     pub(super) fn instead(&self) -> Option<String> {
         self.figures().map(|figures| format!("{} takes {figures}", self.with_article()))
     }
 
-    /// `6.00 ns instead of 48.0 ns`, where one of them is certainly the cheaper one.
+    /// `6.00 ns instead of 48.0 ns`, if the costs certainly differ.
     pub(super) fn figures(&self) -> Option<String> {
         let both = self.costs().filter(Comparison::differs)?;
         Some(format!("{} instead of {}", both.more, both.less))
     }
 
-    /// How many times the work of the one all threads of the other do. More threads pass no more barriers, so these have none.
+    /// How many times the work of the first place all threads of the second do. More threads do not pass more barriers, so
+    /// barriers have no gain.
     pub(super) fn gain(&self) -> Option<f64> {
         let is_barrier = has_role(self.data, self.data.case(self.rows[0]), Role::ThreadBarrier);
         let [one, other] = self.rows.map(|index| f64::from(self.data.case(index).threads.unwrap_or(1)));
         self.ratio().filter(|_| !is_barrier).map(|ratio| other / one / ratio.point)
     }
 
-    /// The cells of both costs, and of their quotient.
+    /// The cells of both costs and of their ratio.
     pub(super) fn cells(&self) -> [Option<Cell>; 3] {
         let [one, other] = self.rows.map(|index| Some(cell(self.data, index)));
         let text = |ratio: Ratio| {
@@ -133,7 +134,7 @@ impl<'a> Contrast<'a> {
         [one, other, self.ratio().map(|ratio| self.note(text(ratio)))]
     }
 
-    /// A cell with words about the other row.
+    /// A cell with words about the second row.
     pub(super) fn note(&self, text: String) -> Cell {
         Cell::note(text, self.rows[1])
     }
@@ -153,7 +154,8 @@ fn is_lone_point(data: &RunData, index: usize) -> bool {
     line.windows(3).any(|next| is_own(&next[1]) && stands_out([next[0].1, next[1].1, next[2].1]))
 }
 
-/// What certainly takes longer: `..., a barrier takes 2.1 times as long (..) and ...`, with what `instead` puts in the place of figures.
+/// Says what certainly takes longer: `..., a barrier takes 2.1 times as long (..) and ...`, where `instead` replaces the
+/// figures.
 pub(super) fn take_longer(
     what: &str,
     all: &[Contrast<'_>],
@@ -163,13 +165,13 @@ pub(super) fn take_longer(
     said(all, |one| one.in_words(instead(one)), times, |words| format!("{what}, {words}."))
 }
 
-/// What certainly takes longer or shorter, with both figures: of each family what stands for it.
+/// Says what certainly takes longer or shorter, with both figures, for the primitive that represents each family.
 pub(super) fn take_instead(all: &[Contrast<'_>], text: impl Fn(String) -> String) -> Option<Outcome> {
     let all: Vec<Contrast<'_>> = all.iter().copied().filter(stands_for_family).collect();
     said(&all, Contrast::instead, |both| both.more.to_string(), text)
 }
 
-/// The contrasts of which there is something to say, under a heading from the first.
+/// Joins the contrasts that have something to say, under a heading from the first.
 fn said<'a>(
     all: &[Contrast<'a>],
     in_words: impl Fn(&Contrast<'a>) -> Option<String>,
@@ -183,14 +185,14 @@ fn said<'a>(
     Some(Outcome::holds(text(enumerated(words)?), rows).headed(headline))
 }
 
-/// The cell of a cost, with the CPUs where they were chosen.
+/// The cell of a cost, with its CPUs if they were chosen.
 pub(super) fn cell(data: &RunData, index: usize) -> Cell {
     let row = &data.rows[index];
     let cpus = row.case.placement.as_ref().filter(|own| matches!(own, Placement::List(_)));
     Cell { detail: cpus.map(naming::placement), ..Cell::of(row, index) }
 }
 
-/// A family of threads in two teams, each a placement and a number of threads.
+/// Contrasts each family in two teams, each a placement and a number of threads.
 pub(super) fn of_teams<'a>(
     data: &'a RunData,
     [one, other]: &'a [(Placement, u32); 2],
@@ -207,12 +209,12 @@ pub(super) fn by_class(data: &RunData) -> Vec<[Option<usize>; PAIR_CLASSES.len()
     by_group(data, PAIR_CLASSES.map(|class| class.group))
 }
 
-/// Operations on chosen CPUs, each with its row of each group: the median one where a group has several.
+/// Operations on chosen CPUs, each with its row in each group: the median row if a group has several.
 pub(super) fn by_group<const N: usize>(data: &RunData, groups: [&str; N]) -> Vec<[Option<usize>; N]> {
     by_groups(data, &groups).into_iter().map(|rows| std::array::from_fn(|group| rows[group])).collect()
 }
 
-/// The same for groups whose number is not known beforehand.
+/// Like [`by_group`], for groups whose number is not known beforehand.
 pub(super) fn by_groups(data: &RunData, groups: &[&str]) -> Vec<Vec<Option<usize>>> {
     let mut lines: BTreeMap<(usize, usize, Case), Vec<Vec<usize>>> = BTreeMap::new();
     for (index, row) in data.rows.iter().enumerate() {
@@ -227,7 +229,7 @@ pub(super) fn by_groups(data: &RunData, groups: &[&str]) -> Vec<Vec<Option<usize
     lines.into_values().map(|classes| classes.into_iter().map(|rows| data.median(rows)).collect()).collect()
 }
 
-/// The columns in which some line has a cell, and the lines with these alone.
+/// The columns in which some line has a cell, and the lines with only these columns.
 pub(super) fn used<'c>(columns: &'c [String], lines: &[Line]) -> (Vec<&'c str>, Vec<Line>) {
     let is_used = |column: &usize| lines.iter().any(|line| line.cells[*column].is_some());
     let used: Vec<usize> = (0..columns.len()).filter(is_used).collect();
@@ -235,7 +237,7 @@ pub(super) fn used<'c>(columns: &'c [String], lines: &[Line]) -> (Vec<&'c str>, 
     (used.iter().map(|column| columns[*column].as_str()).collect(), lines.iter().map(cut).collect())
 }
 
-/// The line of an operation with these rows, if it has one, labelled by its case.
+/// The line of an operation with these rows, labelled by its case; `None` if it has no row.
 pub(super) fn line_of(data: &RunData, rows: &[Option<usize>], label: impl Fn(&Case) -> String) -> Option<Line> {
     let first = rows.iter().flatten().next()?;
     Some(line(label(data.case(*first)), rows.iter().map(|row| row.map(|index| cell(data, index)))))

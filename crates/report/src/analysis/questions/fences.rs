@@ -1,4 +1,4 @@
-//! Which fence? Its order against the threads that it reaches.
+//! Which fence? Cost by memory order and by the threads that the fence reaches.
 
 use syncscope_core::Scope;
 
@@ -10,7 +10,7 @@ use crate::figure::grouped;
 
 pub(super) const SENTENCES: Sentences = &[sentence(fence_scopes, &[]), sentence(by_context, &[])];
 
-/// What a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
+/// Says what a wider scope of a GPU fence costs. One instrument measures all, so rows are compared within the run.
 fn fence_scopes(data: &RunData) -> Option<Outcome> {
     let scopes = [
         ("__threadfence_block()", "fence.block"),
@@ -55,7 +55,7 @@ fn fence_scopes(data: &RunData) -> Option<Outcome> {
 /// The threads of a full block.
 const FULL_BLOCK: u32 = 1024;
 
-/// The same two fences by a full block, where the wider one certainly costs more.
+/// Compares the same two fences by a full block, if the wider one certainly costs more.
 fn full_block<'a>(data: &'a RunData, narrow: &Known<'_>, wide: &Known<'_>) -> Option<Comparison<'a>> {
     let of = |known: &Known<'_>| {
         let case = Case { threads: Some(FULL_BLOCK), ..known.row.case.clone() };
@@ -64,7 +64,7 @@ fn full_block<'a>(data: &'a RunData, narrow: &Known<'_>, wide: &Known<'_>) -> Op
     of(narrow)?.below(of(wide)?)
 }
 
-/// What stands around a GPU fence: the group, whether the whole device stores, and the column.
+/// The surroundings of a GPU fence: the group, whether the whole device stores, and the column.
 const CONTEXTS: [(&str, bool, &str); 4] = [
     ("nothing_written", false, "nothing written"),
     ("", false, "after a store"),
@@ -94,7 +94,7 @@ const IN_CONTEXTS: [&str; 6] = [
     "gpu.fence.proxy_async",
 ];
 
-/// What the stores of others add to the fence of a device.
+/// Says what other threads' stores add to a device fence.
 fn by_context(data: &RunData) -> Option<Outcome> {
     let known = |context| Known::written(data, in_context(data, "gpu.fence.device", context)?, Basis::Run);
     let [alone, _, among, _] = CONTEXTS.map(known);
@@ -106,21 +106,21 @@ fn by_context(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, both.rows()).headed(ratio))
 }
 
-/// GPU fences by surrounding stores.
+/// The table of GPU fences by surrounding stores.
 fn contexts(data: &RunData) -> Option<Spec> {
     let of = |id: &&str| {
         let cells = CONTEXTS.map(|context| in_context(data, id, context).map(|index| families::cell(data, index)));
         families::line(short_name(id).to_owned(), cells)
     };
     let lines: Vec<Line> = IN_CONTEXTS.iter().map(of).filter(|line| line.cells.iter().any(Option::is_some)).collect();
-    // Between stores alone, the first table has them.
+    // If a run has fences only between stores, the first table already shows them.
     let has_contexts = data.rows.iter().any(|row| row.case.in_group(CONTEXTS[0].0));
     let columns = CONTEXTS.map(|(_, _, column)| column.to_owned());
     let (columns, lines) = used(&columns, &lines);
     Spec::table("GPU fences by surrounding stores", &columns, lines).filter(|_| has_contexts)
 }
 
-/// The orders, the weakest first, with the primitive that asks for it on the CPU.
+/// The orders, the weakest first, with the CPU primitive for each.
 const ORDERS: [(MemoryOrder, &str); 4] = [
     (MemoryOrder::Acquire, "cpu.fence.acquire"),
     (MemoryOrder::Release, "cpu.fence.release"),
@@ -208,7 +208,7 @@ fn usual(data: &RunData, fits: impl Fn(&Case) -> bool) -> Option<usize> {
     most_usual(data, data.rows_where(|row| is_default(&row.case) && exists(row) && fits(&row.case)))
 }
 
-/// Which orders are free on the CPU, and what the full fence costs. A figure is no comparison.
+/// Says which orders are free on the CPU and what the full fence costs, without a comparison.
 fn cpu_sentence(data: &RunData) -> Option<String> {
     let of = |id: &str| usual(data, |case| case.primitive == id && case.actors() == 1);
     let is_free = |id: &str| of(id).is_some_and(|index| matches!(data.rows[index].verdict, Verdict::Elided(_)));

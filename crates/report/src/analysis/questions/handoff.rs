@@ -1,4 +1,4 @@
-//! Spin or sleep? What a hand-off from thread to thread costs, and what it costs to wake the other one.
+//! Spin or sleep? What a hand-off between threads costs, and what it costs to wake the receiver.
 
 pub(super) mod blocks;
 
@@ -9,17 +9,17 @@ use crate::analysis::matrix::PAIR_CLASSES;
 
 pub(super) const SENTENCES: Sentences = &[sentence(waking, &[On::Placement])];
 
-/// The median of single hand-offs to a thread that sleeps has no interval. It must be at least this factor above the interval,
-/// for another run, of the hand-off to a thread that spins.
+/// The median of single hand-offs to a sleeping thread has no interval. It must exceed the interval, for another run, of the
+/// hand-off to a spinning thread by at least this factor.
 const CERTAIN_FACTOR: f64 = 2.0;
 
-/// A wake-up of a thread that sleeps against a hand-off to one that spins. A waiter that was seen asleep has an interval of
-/// its own; without such a row, the median of single hand-offs takes its place.
+/// Compares waking a sleeping thread with a hand-off to a spinning one. A waiter that was seen asleep has its own interval;
+/// without such a row, the median of single hand-offs replaces it.
 fn waking(data: &RunData) -> Option<Outcome> {
     let asleep = rung(data, "wake")?;
     let mut rungs = std::iter::once("handoff.close").chain(PAIR_CLASSES.map(|class| class.rung));
     let awake = rungs.find_map(|id| on_rung(data, id, Basis::Machine))?;
-    // The figure is that of the first one. Another may have none, or a larger one.
+    // The figure belongs to the first name; the others may have none, or a larger one.
     let ways = match asleep.names.as_slice() {
         [first, others @ ..] if !others.is_empty() => format!("{first}; {} may be equally cheap", either(others)),
         _ => asleep.note.clone().unwrap_or_default(),
@@ -40,7 +40,7 @@ fn waking(data: &RunData) -> Option<Outcome> {
     is_certain.then(|| Outcome::holds(text, [asleep.row, awake.index]).headed(headline).followed_by(longer))
 }
 
-/// The kinds of hand-offs, in the order of their colours: what a label adds to the name.
+/// The kinds of hand-offs in the order of their colours, with what a label adds to the name.
 const KINDS: [(&[Role], &str); 4] = [
     (&[Role::SpinHandoff], ", spins"),
     (&[Role::SleepHandoff, Role::Wake], ", sleeps"),
@@ -48,7 +48,7 @@ const KINDS: [(&[Role], &str); 4] = [
     (&[Role::HostDeviceHandoff], ""),
 ];
 
-/// The number of the kind of a case.
+/// The index of a case's kind.
 fn kind(data: &RunData, case: &Case) -> Option<usize> {
     let role = data.catalogue.facts(&case.primitive)?.role;
     KINDS.iter().position(|(roles, _)| roles.contains(&role))
@@ -68,14 +68,14 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let usual = |id: &str| data.rows_where(|row| is_shown(row, id)).min_by_key(|index| data.case(*index));
     let found: Vec<usize> = ids.filter_map(usual).collect();
     let case = |index: &usize| data.case(*index);
-    // A wake-up of a thread that was seen asleep is the better figure of the two.
+    // The wake-up of a thread that was seen asleep is the better figure of the two.
     let is_woken = |index: &usize| {
         let name = |index: &usize| short_name(&case(index).primitive);
         let same = |other: &usize| has_role(data, case(other), Role::Wake) && name(other) == name(index);
         has_role(data, case(index), Role::SleepHandoff) && found.iter().any(same)
     };
     let rows: Vec<usize> = found.iter().copied().filter(|index| !is_woken(index)).collect();
-    // A flag of CPU and GPU alone is no choice.
+    // A flag between CPU and GPU by itself is no choice.
     rows.iter().find(|index| !has_role(data, case(index), Role::HostDeviceHandoff))?;
     let series = rows.iter().map(|index| {
         let (label, colour, points) = (label(data, case(index)), kind(data, case(index)), vec![point(data, *index)]);
@@ -103,13 +103,13 @@ fn label(data: &RunData, case: &Case) -> String {
     format!("{}{what}", short_name(&case.primitive))
 }
 
-/// A percentile of the single hand-offs of a row; `None` where these were not timed.
+/// A percentile of a row's single hand-offs; `None` if these were not timed.
 fn percentile(data: &RunData, index: usize, name: &str) -> Option<f64> {
     data.detail(data.case(index), name).filter(|ns| ns.is_finite() && *ns > 0.0)
 }
 
-/// The median of single hand-offs, which is the mark of one that may sleep, as in the sentence: whoever hands over in a loop may
-/// find the other thread awake.
+/// The median of single hand-offs, which marks one that may sleep, as in the sentence: in a loop of hand-offs the other
+/// thread may still be awake.
 fn single(data: &RunData, index: usize) -> Option<f64> {
     let may_sleep = has_role(data, data.case(index), Role::SleepHandoff);
     percentile(data, index, MEDIAN_DETAIL).filter(|_| may_sleep)
@@ -125,8 +125,8 @@ fn point(data: &RunData, index: usize) -> Point {
     Point { most: most.filter(|p99| point.y.is_some_and(|mark| *p99 > mark)), ..point }
 }
 
-/// The cheapest hand-off to a thread that spins, and to one that may sleep. One instrument measures all, so rows are
-/// compared within the run.
+/// Answers with the cheapest hand-off to a spinning thread and to one that may sleep. One instrument measures all, so rows
+/// are compared within the run.
 pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
     let peers = |role| {
@@ -147,7 +147,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
         choice.notes.extend(against_sleeping(data, choice, &may_sleep));
     };
     let of_sleeping = |choice: &mut Choice| {
-        // The median of single hand-offs says whether the thread was asleep: a loop of them keeps both awake.
+        // The median of single hand-offs shows whether the thread was asleep: a loop of hand-offs keeps both awake.
         let median = data.detail(data.case(choice.row), MEDIAN_DETAIL).map(figure::time);
         choice.notes.extend(median.map(|time| format!("an isolated hand-off takes {time} (median)")));
     };
@@ -160,7 +160,7 @@ pub(super) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     answers.into_iter().filter_map(named).chain(of_blocks).collect()
 }
 
-/// Which hand-offs to a thread that may sleep certainly cost more.
+/// Says which hand-offs to a thread that may sleep certainly cost more.
 fn against_sleeping(data: &RunData, choice: &Choice, sleeping: &Contest<'_>) -> Option<String> {
     let spinning = Known::of(data, choice.row, Basis::Machine)?;
     let costlier = sleeping.known().filter_map(|(other, cost)| {
@@ -195,7 +195,7 @@ mod tests {
         let park = &series(&found.charts[0])[1].points[0];
         assert_eq!((park.x, park.bar, park.most), (Some(4540.0), None, Some(9000.0)));
         assert!(found.note.unwrap().contains("is the median of hand-offs timed one by one"));
-        // The marks are the figures of the sentence, also where single hand-offs were timed.
+        // The marks are the figures of the sentence, even if single hand-offs were timed.
         run.details
             .insert(run.rows[0].case.id(), vec![Detail::of_case("p50_ns", 47.6), Detail::of_case("p99_ns", 90.0)]);
         let found = decision("decide-handoff", &run).unwrap();

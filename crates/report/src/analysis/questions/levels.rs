@@ -1,5 +1,5 @@
-//! Leaving a cache, a die, a NUMA node, a socket: what each boundary costs threads that share something, and what memory of
-//! another node costs.
+//! Leaving a cache, a die, a NUMA node, a socket: what each boundary costs threads that share something, and what another
+//! node's memory costs.
 
 use syncscope_core::Nanoseconds;
 use syncscope_core::machine::Boundaries;
@@ -16,8 +16,8 @@ pub(super) const SENTENCES: Sentences = &[
     sentence(cohort, &[On::Placement, On::Section, On::Thread]),
 ];
 
-/// What the nearest thing that two threads share does to a hand-off. All pairs are measured in the same way, so rows are compared within the
-/// run.
+/// Says how a hand-off depends on the nearest resource that two threads share. All pairs are measured in the same way, so
+/// rows are compared within the run.
 fn classes(data: &RunData) -> Option<Outcome> {
     let of = |class: PairClass| Some((class.place, on_rung(data, class.rung, Basis::Run)?));
     let known: Vec<(&str, Known<'_>)> = PAIR_CLASSES.into_iter().filter_map(of).collect();
@@ -35,14 +35,15 @@ fn classes(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, known.iter().map(|(_, one)| one.index)).headed(nearest))
 }
 
-/// The largest parts that the machine has several of: the largest team of the usual placement in one of them, and their name.
+/// The largest parts that the machine has several of: the largest team of the usual placement within one of them, and their
+/// name.
 fn parts(data: &RunData) -> Option<(u32, &'static str)> {
     let Boundaries { cache, node, package, .. } = placements::boundaries(&data.run, &placements::shown(data));
     let parts = [(package, "socket"), (node, "NUMA node"), (cache, "L3 cache")];
     parts.into_iter().find_map(|(second, name)| Some((second?.saturating_sub(1), name)))
 }
 
-/// As many threads, one on each core, in one part of the machine and in several.
+/// The same number of threads, one per core, in one part of the machine and in several.
 pub(super) fn teams(data: &RunData) -> Option<[(Placement, u32); 2]> {
     let (most, _) = parts(data)?;
     let usual = placements::shown(data);
@@ -61,7 +62,7 @@ fn across(data: &RunData) -> Option<Outcome> {
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
-/// The group of two threads that contend for a line in memory of a NUMA node.
+/// The group of two threads that contend for a line in the memory of a NUMA node.
 const LINE_ON_NODE: &str = "line_on_node #";
 
 /// The nodes next to the CPUs of a row.
@@ -88,7 +89,7 @@ fn homes(data: &RunData) -> Vec<(Case, Homes)> {
     found.into_iter().map(|((.., operation), homes)| (operation, homes)).collect()
 }
 
-/// What it costs two threads of one node that a line they contend for is in memory of another one.
+/// Says what it costs two threads of one node to contend for a line in another node's memory.
 fn memory_of_another_node(data: &RunData) -> Option<Outcome> {
     let found = homes(data);
     let (node, own, homes) = found.iter().find_map(|(operation, homes)| {
@@ -113,7 +114,7 @@ fn memory_of_another_node(data: &RunData) -> Option<Outcome> {
 /// The lock that passes within a group of CPUs first.
 const COHORT: &str = "cpu.lock.cohort";
 
-/// The lock made for such machines against the cheapest other one, in the largest team.
+/// Compares the lock made for such machines with the cheapest other lock, in the largest team.
 fn cohort(data: &RunData) -> Option<Outcome> {
     parts(data)?;
     let peers = Peers::of_team(data, Role::ThreadLock, None, 2)?;
@@ -132,7 +133,7 @@ fn cohort(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, both.rows).headed(both.costs()?.more))
 }
 
-/// A table of the columns in which some line has a cell, if there are several.
+/// A table of the columns in which some line has a cell; `None` unless there are several.
 fn table(title: &str, columns: &[String], lines: &[Line]) -> Option<Spec> {
     let (columns, lines) = used(columns, lines);
     (columns.len() > 1).then(|| Spec::table(title, &columns, lines))?

@@ -1,4 +1,5 @@
-//! Which lock? Cost by threads, fairness, what to know before taking the cheapest, and a map over the work inside and outside of it.
+//! Which lock? Cost by threads, fairness, what to know before taking the cheapest, and a map over the work inside and
+//! outside the lock.
 
 use syncscope_core::{Detail, Waits, Work};
 
@@ -15,13 +16,13 @@ pub(super) const SENTENCES: Sentences = &[
 /// The smallest team that contends.
 const SEVERAL: u32 = 2;
 
-/// The cheapest lock where all CPUs want it.
+/// Names the cheapest lock if all CPUs contend for it.
 fn cheapest(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, 1)?;
     peers.like.threads.filter(|threads| *threads >= SEVERAL)?;
     cheapest_in_words(data, &peers, "lock", |win, next| {
         let last = win.rivals.last().filter(|(_, last)| last.index != next.index);
-        // One without a number may cost more than it.
+        // A lock without a number may cost more than the last one.
         let is_unknown =
             |known: &Known<'_>, last: &Known<'_>| !known.is_written() && known.bounds.high > last.bounds.low;
         let last = last.filter(|(_, last)| !win.rivals.iter().any(|(_, known)| is_unknown(known, last)));
@@ -32,7 +33,7 @@ fn cheapest(data: &RunData) -> Option<Outcome> {
     })
 }
 
-/// The cheapest spinning lock against the cheapest sleeping one, where all CPUs want it.
+/// Compares the cheapest spinning lock with the cheapest sleeping one, if all CPUs contend.
 fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of_team(data, Role::ThreadLock, None, SEVERAL)?;
     let contest = peers.contest(Basis::Run);
@@ -46,7 +47,7 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     let ((faster, of_faster), (slower, of_slower)) = if is_less { (spins, sleeps) } else { (sleeps, spins) };
     let [(_, least), (_, most)] = [of_faster.least()?, of_slower.least()?];
     let [cheap, costly] = [named(&of_faster.candidates())?, named(&of_slower.candidates())?];
-    // One without a number may not cost less than the one that stands for all.
+    // A lock without a number must not cost less than the one that represents its kind.
     let is_lower = |(_, one): (_, Known<'_>)| !one.is_written() && one.bounds.low < most.bounds.low;
     let is_certain = of_slower.is_above(&least) && !of_slower.known().any(is_lower);
     let both @ Comparison { less, more, ratio } = least.against(most).filter(|_| is_certain)?;
@@ -58,13 +59,13 @@ fn spinning_or_sleeping(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, both.rows()).headed(more))
 }
 
-/// What a row costs by the work that all threads do together, where threads are served unequally.
+/// The cost of a row by the total work of all threads, which may be served unequally.
 fn by_work<'a>(known: &Known<'a>) -> Option<Known<'a>> {
     let ns = known.row.rate_ns.filter(|ns| ns.value() > 0.0 && known.has_figure())?;
     Some(known.with_cost(ns.value()))
 }
 
-/// The rival with which all threads together certainly do more, although it costs the slowest thread more.
+/// Names the rival with which all threads together certainly do more, although it costs the slowest thread more.
 fn does_more(win: &Win<'_, '_>) -> Option<String> {
     let own = by_work(&win.cost)?;
     let rivals = win.rivals.iter().filter_map(|(one, cost)| Some((&one.name, by_work(cost)?)));
@@ -75,7 +76,7 @@ fn does_more(win: &Win<'_, '_>) -> Option<String> {
     Some(format!("{name} has the most acquisitions in total, {less} per second against {more}"))
 }
 
-/// `a thread takes it 17 times before another thread gets it`; `None` where it usually passes on, or that is not known.
+/// `a thread takes it 17 times before another thread gets it`; `None` if the lock usually passes on, or that is unknown.
 fn keeps(data: &RunData, row: &Row) -> Option<String> {
     let times = data.detail(&row.case, Detail::ACQUISITIONS_PER_HANDOVER).filter(|times| *times >= 1.5)?;
     let digits = usize::from(times < 10.0);
@@ -104,7 +105,8 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     Some(picture.finding([by_threads(data, &peers, "lock", 1)]))
 }
 
-/// Jain's index of each lock at so many threads: 1 if all threads got the lock equally often, 1/n if one thread alone did.
+/// Jain's index of each lock with this many threads: 1 if all threads got the lock equally often, 1/n if a single thread got
+/// it.
 fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
     let of_row = |index: &usize| {
         let case = data.case(*index);
@@ -123,17 +125,17 @@ fn fairness(data: &RunData, rows: &[usize], threads: u32) -> Option<Spec> {
     Some(Spec::dots(axis, all)?.titled(format!("Fairness at {threads} threads{window}")))
 }
 
-/// ` in windows of 800 µs`, in which fairness was measured: over longer ones a lock is fairer.
+/// ` in windows of 800 µs`, over which fairness was measured: over longer ones a lock is fairer.
 fn in_windows(data: &RunData, case: &Case) -> Option<String> {
     data.detail(case, "window_ns").map(|ns| format!(" in windows of {}", figure::time(ns)))
 }
 
-/// In a table of 1,024 stripes, each with its lock, threads paid half of that to all of it, and not the contended row, which is up to a hundred
-/// times as much (docs/notes/programs.md).
+/// In a table of 1,024 stripes, each with its lock, threads paid between half of this bound and all of it, not the contended
+/// row, which is up to a hundred times as much (docs/notes/programs.md).
 const MOSTLY_FREE: &str = "this holds for a contended lock; a mostly free one, such as one of many stripes, costs at \
                            most about its one-thread row plus a hand-off";
 
-/// The locks of each side. One instrument measures all of a side, so rows are compared within the run.
+/// Answers with the locks of each side. One instrument measures all locks of a side, so rows are compared within the run.
 pub(super) fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let of = |(on, role)| {
         let peers = Peers::of_team(inquiry.data, role, inquiry.asked.threads, 1);
@@ -150,7 +152,7 @@ pub(super) fn protect(inquiry: Inquiry<'_>) -> Vec<Situation> {
     sides.into_iter().filter_map(of).collect()
 }
 
-/// Data of one word need no lock, where the addition certainly costs less.
+/// Says that data of one word need no lock, if the addition certainly costs less.
 fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String> {
     let data = inquiry.data;
     let add = data.rows.iter().position(|row| {
@@ -164,8 +166,8 @@ fn one_addition(inquiry: Inquiry<'_>, like: &Case, lock: usize) -> Option<String
     Some(format!("if it protects a single word, an atomic add costs less ({less})"))
 }
 
-/// The fairness index of one lock below which it is called unfair: at 0.8 a fifth of the threads could have got nothing while
-/// the others shared alike.
+/// A lock with a lower fairness index is called unfair: at 0.8, a fifth of the threads could have got nothing while the
+/// others shared equally.
 const FAIR: f64 = 0.8;
 
 /// Says how fair a contended lock is.
@@ -182,7 +184,7 @@ fn cautions_on_fairness(inquiry: Inquiry<'_>, choice: &mut Choice) {
     choice.notes.extend(keeps(inquiry.data, row));
 }
 
-/// Warns where threads that wait keep their CPU. A row with more threads than CPUs shows what becomes of it.
+/// Warns if waiting threads keep their CPU, and shows the consequence by a row with more threads than CPUs.
 pub(super) fn cautions_on_waiting(inquiry: Inquiry<'_>, choice: &mut Choice) {
     let Some(row) = inquiry.data.rows.get(choice.row) else { return };
     match inquiry.data.catalogue.facts(&row.case.primitive).map(|facts| facts.waits) {
@@ -208,7 +210,7 @@ fn oversubscribed(inquiry: Inquiry<'_>, row: &Row) -> Option<String> {
     Some(format!("{} threads on {cpus} CPUs take {}", first.case.threads?, Reading::of(first).figure))
 }
 
-/// A map for each length of the work outside; `None` in a run without work, or with one lock.
+/// A map for each length of the work outside; `None` in a run without work, or with only one lock.
 pub(super) fn map_of_work(data: &RunData) -> Option<Picture> {
     let idle = |case: &Case| Case { inside: None, outside: None, ..case.clone() };
     let is_lock = |row: &Row| takes_part(data, &Row { case: idle(&row.case), ..row.clone() }, Role::ThreadLock);
@@ -247,7 +249,7 @@ fn amount(work: Option<Work>, side: &str) -> String {
     work.map_or_else(|| format!("no work {side}"), |work| format!("{work} {side}"))
 }
 
-/// One that is the cheapest, or those that may be.
+/// The words for the cheapest one, or for those that may be.
 fn named(candidates: &[String]) -> Option<String> {
     match candidates {
         [one] => Some(one.clone()),
@@ -257,7 +259,7 @@ fn named(candidates: &[String]) -> Option<String> {
     }
 }
 
-/// The lock of one place, or those that may be the cheapest.
+/// The cell of the cheapest lock in one place of a map, or of those that may be.
 fn cheapest_of(entrants: &[Entrant<'_>]) -> Option<Cell> {
     let contest = Contest::of(entrants.to_vec(), Vec::new());
     let (_, best) = contest.best()?;
@@ -336,7 +338,7 @@ mod tests {
     }
 
     fn of_all(name: &str, ns: f64) -> Row {
-        // In another run each may differ by half, and all of them alike.
+        // In another run each may differ by half, or all of them alike.
         row(case(&format!("cpu.lock.{name}"), 16), ns, 0.5)
     }
 

@@ -1,9 +1,10 @@
 //! The questions that people ask a run, one file each: the rows that answer it, its sentences, its charts and its advice.
 //!
-//! All of them ask the one [`contest`](super::contest) which row is the cheapest, so that sentence, chart and advice name the
-//! same rows. Nothing is said that intervals do not make certain; where they leave a question open, that is said.
+//! All questions ask the one [`contest`](super::contest) which row is the cheapest, so that sentence, chart and advice name
+//! the same rows. They say only what intervals make certain, and say so where intervals leave a question open.
 //!
-//! - [`advice`] is what `advise` answers, [`chart`](crate::chart) what the page draws, and `rows` selects the rows of a chart.
+//! - [`advice`] is what `advise` answers, [`chart`](crate::chart) is what the page draws, and `rows` selects the rows of a
+//!   chart.
 //! - `prelude` has what nearly every question imports.
 //! - A question is a line of [`QUESTIONS`], and a file that has its `SENTENCES` and its `picture`.
 
@@ -45,27 +46,27 @@ use crate::analysis::phrases::joined;
 use crate::chart::Spec;
 use crate::{RunData, figure, naming, run_data};
 
-/// A question, and what answers it.
+/// A question and its answers.
 struct Question {
-    /// Its place on the page.
+    /// The id of the question on the page.
     id: &'static str,
     title: &'static str,
-    /// What the rows make certain, the most important first; `None` where the run lacks the rows.
+    /// What the rows establish, the most important first; a sentence is `None` if the run lacks the rows.
     sentences: Sentences,
-    /// Its charts.
+    /// The charts of the question.
     picture: fn(&RunData) -> Option<Picture>,
 }
 
 type Sentences = &'static [condition::Sentence];
 
-/// A question whose module has its `SENTENCES` and its `picture`.
+/// A question whose module has `SENTENCES` and a `picture`.
 macro_rules! question {
     ($id:literal, $title:literal, $($module:ident)::+) => {
         Question { id: $id, title: $title, sentences: $($module)::+::SENTENCES, picture: $($module)::+::picture }
     };
 }
 
-/// The questions, the one that most programs need first.
+/// The questions, those that most programs need first.
 const QUESTIONS: [Question; 23] = [
     question!("decide-own", "How does my code compare?", own),
     question!("decide-relaunch", "Synchronize or relaunch?", relaunch),
@@ -97,8 +98,8 @@ const QUESTIONS: [Question; 23] = [
     Question { id: "gpu.block", title: "Which block barrier?", sentences: block::OF_BLOCKS, picture: |_| None },
 ];
 
-/// What answers a need, one piece of advice for each side and situation that the run has rows for; and the candidates of the CPU
-/// and of the GPU.
+/// The function that answers a need, with one piece of advice for each side and situation that the run has rows for, and the
+/// candidates on the CPU and on the GPU.
 fn adviser(need: Need) -> (Adviser, [Candidates; 2]) {
     match need {
         Need::CountEvents => (counters::count_events, [Ok("--only 'cpu.atomic.add'"), Ok("--only 'gpu.atomic.add'")]),
@@ -124,11 +125,11 @@ fn adviser(need: Need) -> (Adviser, [Candidates; 2]) {
 }
 
 type Adviser = fn(Inquiry<'_>) -> Vec<Situation>;
-/// The options of `run` that select the candidates for a need on a side, or why it has none.
+/// The options of `run` that select the candidates for a need on a side, or why there are none.
 type Candidates = Result<&'static str, &'static str>;
 const NO_CPU_GRID: &str = "a CPU has no grid and launches no kernels";
 
-/// A statement that the rows of a run make certain.
+/// A statement that the rows of a run establish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) outcome: Outcome,
@@ -137,7 +138,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// For the page: the sentence under its heading, and the rows behind it, as indices among those of the run.
+    /// The answer for the page: the sentence under its heading, and the indices of its rows.
     pub(crate) fn as_json(&self) -> Value {
         let Self { outcome, figure } = self;
         json!({ "headline": outcome.headline, "text": outcome.text(), "rows": outcome.rows, "figure": figure })
@@ -147,16 +148,16 @@ impl Answer {
 /// The charts of a question.
 struct Picture {
     charts: Vec<Spec>,
-    /// What they show beyond the sentences.
+    /// What the charts show beyond the sentences.
     said: Option<Outcome>,
-    /// The text instead of sentences, where the run has no rows for one.
+    /// The text in place of sentences, if the run has no rows for one.
     otherwise: &'static str,
     /// What the charts do not show, and why.
     note: Option<String>,
 }
 
 impl Picture {
-    /// These charts and the sentences of their note; `None` without a chart.
+    /// These charts and the sentences of their note; `None` if there is no chart.
     fn of(
         charts: impl IntoIterator<Item = Option<Spec>>,
         otherwise: &'static str,
@@ -170,7 +171,7 @@ impl Picture {
         Self { said, ..self }
     }
 
-    /// With what they say where one of these is certain; the note has what all of them leave open.
+    /// Adds what the charts say if any of these outcomes is certain; otherwise the note says what they leave open.
     fn finding(self, found: impl IntoIterator<Item = Option<Outcome>>) -> Self {
         let found: Vec<Outcome> = found.into_iter().flatten().collect();
         let is_decided = found.iter().any(|one| one.verdict == Truth::Holds);
@@ -183,8 +184,8 @@ impl Picture {
     }
 }
 
-/// The most sentences at the top of the page, one for each question; the others appear with their charts. Those about places in
-/// the machine appear at the top in any case: they say what every other figure depends on.
+/// The most sentences at the top of the page, one for each question; the others appear with their charts. Sentences about
+/// places in the machine always appear at the top, because every other figure depends on them.
 const MOST: usize = 5;
 const ABOUT_PLACES: [&str; 3] = ["decide-smt", "decide-kinds", "decide-levels"];
 
@@ -192,7 +193,7 @@ const ABOUT_PLACES: [&str; 3] = ["decide-smt", "decide-kinds", "decide-levels"];
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Answers {
     pub(crate) certain: Vec<Answer>,
-    /// What the run has rows for and cannot decide, in one sentence.
+    /// The questions that the run has rows for and cannot decide, in one sentence.
     pub(crate) open: Option<String>,
     /// The sentences for which the top has no room.
     rest: Vec<Answer>,
@@ -221,7 +222,7 @@ pub(crate) fn answers(data: &RunData) -> Answers {
     Answers { certain, open, rest }
 }
 
-/// Every certain sentence, with the values of what it depends on.
+/// Every certain sentence, with the conditions that it depends on.
 #[cfg(test)]
 pub(crate) fn sentences(data: &RunData) -> Vec<(Outcome, Vec<String>)> {
     let words = |conditions: Vec<(condition::On, String)>| conditions.into_iter().map(|(_, words)| words).collect();
@@ -237,16 +238,16 @@ pub(crate) fn sentences(data: &RunData) -> Vec<(Outcome, Vec<String>)> {
 /// A question with its charts, as the rows of a run support it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Decision {
-    /// Its place on the page.
+    /// The id of the question on the page.
     pub(crate) id: &'static str,
     pub(crate) question: &'static str,
-    /// What the intervals make certain, or why they decide nothing: the first sentence, and the others.
+    /// What the intervals establish, or why they decide nothing: the first sentence, and the others.
     pub(crate) claim: [String; 2],
     /// Whether the rows decide something.
     pub(crate) is_decided: bool,
-    /// The rows that it rests on.
+    /// The rows behind the claim.
     pub(crate) rows: Vec<usize>,
-    /// Its charts, side by side.
+    /// The charts, side by side.
     pub(crate) charts: Vec<Spec>,
     pub(crate) note: Option<String>,
 }
@@ -284,7 +285,7 @@ pub(crate) fn decisions(data: &RunData, answers: &Answers) -> Vec<Decision> {
     QUESTIONS.iter().filter_map(of).collect()
 }
 
-/// These sentences, the last of those that were measured alike with how they were.
+/// Joins these sentences. Of those that were measured in the same way, only the last says how.
 fn said_once(certain: &[Outcome]) -> String {
     let is_said_later =
         |at: usize| certain[at + 1..].iter().any(|later| later.measured_with == certain[at].measured_with);
@@ -292,11 +293,11 @@ fn said_once(certain: &[Outcome]) -> String {
     certain.iter().enumerate().map(of).collect::<Vec<_>>().join(" ")
 }
 
-/// The text instead of sentences about figures without intervals, such as those of other tools.
+/// The text in place of sentences for figures without intervals, such as those of other tools.
 const WITHOUT_INTERVALS: &str =
     "These figures have no intervals; figures that differ by less than a factor of two may be equal.";
 
-/// What a run of such figures holds.
+/// Says what a run without intervals holds.
 fn without_intervals(data: &RunData) -> String {
     let count = data.rows.iter().filter(|row| row.has_figure()).count();
     let families = run_data::families(std::slice::from_ref(data));
@@ -309,7 +310,7 @@ fn without_intervals(data: &RunData) -> String {
     format!("This run contains {} {costs} ({}). {WITHOUT_INTERVALS}", figure::grouped(count), domains.join("; "))
 }
 
-/// Whether the figures are those of others, which have no intervals. A row of ours whose pairs were excluded has none either, and says
+/// Whether the figures were imported without intervals. A row of ours whose pairs were excluded has none either, but says
 /// why itself.
 fn lacks_intervals(data: &RunData) -> bool {
     let mut figures = data.rows.iter().filter(|row| row.ns.is_some());
@@ -317,7 +318,7 @@ fn lacks_intervals(data: &RunData) -> bool {
     data.rows.iter().any(is_imported) && figures.all(|row| row.ns_within.or(row.ns_interval).is_none())
 }
 
-/// What the tests of several questions need.
+/// Helpers for the tests of several questions.
 #[cfg(test)]
 pub(crate) mod testing {
     use syncscope_core::machine::{CpuMachine, GpuMachine};
@@ -344,7 +345,7 @@ pub(crate) mod testing {
         Case { blocks: Some(blocks), ..case(primitive, threads) }
     }
 
-    /// A resolved row: within the run its cost is certain to a hundredth, in another run to this share.
+    /// A resolved row, whose cost is certain to 1 % within the run and to this share in another run.
     pub(in crate::analysis) fn row(case: Case, ns: f64, share: f64) -> Row {
         let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
         Row {
@@ -383,7 +384,7 @@ pub(crate) mod testing {
         text(&decision(id, &data(rows)).unwrap())
     }
 
-    /// All that a card claims.
+    /// Everything that a card claims.
     pub(super) fn text(decision: &Decision) -> String {
         decision.claim.join(" ").trim_end().to_owned()
     }
@@ -408,7 +409,7 @@ pub(crate) mod testing {
         row(case(&format!("cpu.lock.{name}"), threads), ns, 0.3)
     }
 
-    /// The row with a wide interval and a verdict that says so.
+    /// The row with this interval and the verdict for a wide one.
     pub(super) fn noisy(row: Row, low: f64, high: f64) -> Row {
         Row { verdict: Verdict::Noisy("wide".into()), ..within(row, low, high) }
     }
@@ -540,7 +541,7 @@ mod tests {
             assert!(certain.is_empty(), "{certain:?}");
             open.unwrap_or_default()
         };
-        // Of ours, whose pairs were excluded: the rows say why.
+        // Rows of ours whose pairs were excluded say why themselves.
         data.rows.iter_mut().for_each(|row| row.verdict = Verdict::Interfered(String::new()));
         assert!(!said(&data).contains(WITHOUT_INTERVALS));
         data.rows.iter_mut().for_each(|row| row.verdict = Verdict::Imported(String::new()));

@@ -1,4 +1,4 @@
-//! How does my code compare? The ratios that `measure --against` found, which its run holds.
+//! How does my code compare? The ratios that `measure --against` found, which are stored in its run.
 
 use syncscope_core::run::OwnComparison;
 
@@ -6,7 +6,7 @@ use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[sentence(in_turn, &[])];
 
-/// The comparisons of each two operations, the case of the most threads last.
+/// The comparisons of each pair of operations, the case with the most threads last.
 fn pairs(data: &RunData) -> Vec<Vec<&OwnComparison>> {
     let mut pairs: Vec<Vec<&OwnComparison>> = Vec::new();
     for one in &data.run.compared {
@@ -21,7 +21,7 @@ fn pairs(data: &RunData) -> Vec<Vec<&OwnComparison>> {
     pairs
 }
 
-/// The rows of an operation in this case, or all of them.
+/// The rows of an operation with these parameters, or all of its rows.
 fn rows(data: &RunData, id: &str, parameters: Option<&str>) -> Vec<usize> {
     let fits = |row: &Row| row.case.primitive == id && parameters.is_none_or(|wanted| wanted == row.case.parameters());
     data.rows_where(fits).collect()
@@ -44,7 +44,7 @@ fn in_turn(data: &RunData) -> Option<Outcome> {
         return Some(Outcome::open(sentences.join(". ")));
     }
     let mut sentences = sentences.into_iter().map(|text| format!("{text}."));
-    // As in the words, a ratio above 1 is what is better about the faster one.
+    // As in the words, a ratio above 1 is the advantage of the faster one.
     let told = |one: &OwnComparison| {
         let is_faster = one.is_faster.unwrap_or(one.high.is_some_and(|high| high < 1.0));
         one.ratio.map(|ratio| if is_faster { ratio.recip() } else { ratio })
@@ -55,7 +55,7 @@ fn in_turn(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(sentences.next()?, rows).headed(ratio).followed_by(sentences))
 }
 
-/// The ratios over the threads, or over the blocks where these vary alone.
+/// The ratios over the threads, or over the blocks if only these vary.
 pub(super) fn picture(data: &RunData) -> Option<Picture> {
     let all = pairs(data);
     let threads: BTreeSet<Option<u32>> = data.run.compared.iter().map(|one| one.threads).collect();

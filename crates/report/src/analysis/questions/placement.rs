@@ -8,7 +8,7 @@ use crate::reading::bounds;
 pub(super) const SENTENCES: Sentences =
     &[sentence(levels, &[]), sentence(placement, &[]), sentence(same_threads, &[On::Thread])];
 
-/// What a hand-off costs within and across the groups that its costs show.
+/// Says what a hand-off costs within and across the groups that its costs show.
 pub(super) fn levels(data: &RunData) -> Option<Outcome> {
     let matrix = matrix::matrix(&data.run, &data.rows)?;
     let text = matrix.levels_in_words(&data.run, &data.rows)?;
@@ -16,7 +16,7 @@ pub(super) fn levels(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)).headed(nearest))
 }
 
-/// That pairs of CPUs hand over alike, or whether they do.
+/// Says that all pairs of CPUs hand over alike, or leaves that open.
 fn placement(data: &RunData) -> Option<Outcome> {
     if PAIR_CLASSES.into_iter().filter(|class| on_rung(data, class.rung, Basis::Run).is_some()).count() > 1 {
         return None;
@@ -41,7 +41,7 @@ fn placement(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, matrix.pairs.iter().map(|(_, _, row)| *row)).headed(headline))
 }
 
-/// In which placement the same threads cost the least.
+/// Says in which placement the same threads cost the least.
 fn same_threads(data: &RunData) -> Option<Outcome> {
     let differing = |all: Vec<usize>| {
         let known = data.by_cost(all).into_iter().filter_map(|index| Known::written(data, index, Basis::Run));
@@ -71,7 +71,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     Picture::of(charts, otherwise, [missing(data)])
 }
 
-/// What the machine does not have, as the system reports it.
+/// Says which parts the machine lacks, as the system reports it.
 fn missing(data: &RunData) -> Option<String> {
     let cpu = &data.run.machine.cpu;
     let node = if cpu.memory_nodes.is_empty() { "one NUMA node" } else { "one NUMA node with CPUs" };
@@ -94,8 +94,8 @@ fn missing(data: &RunData) -> Option<String> {
     Some(format!("The system reports {reported}{untold}.{virtual_machine}"))
 }
 
-/// The pairs of each class, the median one with its figure, and after them those of which an import does not know the class; without a
-/// class, the pair of the usual close team.
+/// The pairs of each class, the median one with its figure, then those whose class an import does not know. Without a class,
+/// the pair of the usual close team.
 fn classes(data: &RunData) -> Vec<Series> {
     let series = |label: &str, median: usize| {
         let others = pairs(data, data.case(median)).into_iter().filter(|index| *index != median);
@@ -120,7 +120,7 @@ fn classes(data: &RunData) -> Vec<Series> {
     known.into_iter().chain(median.map(|median| series("other pairs", *median))).collect()
 }
 
-/// The most pairs of a class that are drawn. Of more, every n-th in the order of their costs.
+/// The most pairs of a class to draw; of more, every n-th in the order of their costs.
 const MOST_PAIRS: usize = 120;
 
 /// The pairs of the same class, by cost.
@@ -134,8 +134,8 @@ fn pairs(data: &RunData, like: &Case) -> Vec<usize> {
 /// Operations that are compared by the placement of their team.
 const BOUND: [&str; 3] = ["cpu.atomic.add", "cpu.barrier.dissemination", "cpu.lock.pthread_mutex"];
 
-/// The same threads in every placement: the rows of the usual case of each operation, at the largest team of at most half of
-/// the CPUs. With all CPUs, all placements are one set of CPUs.
+/// The same number of threads in every placement: the rows of each operation's usual case, at the largest team of at most
+/// half of the CPUs. With all CPUs, every placement is the same set.
 fn bindings(data: &RunData) -> Vec<Vec<usize>> {
     let half = (data.run.machine.cpu.hardware_threads / 2).max(2);
     let of = |id: &str| {

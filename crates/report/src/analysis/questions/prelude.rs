@@ -1,4 +1,4 @@
-//! What every question imports: rows and what is known of them, charts, and words.
+//! Imports for every question: rows and their known costs, charts, and words.
 
 pub(super) use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,13 @@
-//! Many values to one: how to join partial results?
+//! How to reduce many values to one: the ways to join partial results.
 
 use super::prelude::*;
 use crate::figure::grouped;
 
-/// What is compared with each other, but for the number of elements: the side, what a GPU computes, the number of devices.
+/// A problem whose variants are compared, apart from the number of elements: the side, what a GPU computes, the number of
+/// devices.
 type Problem = (Domain, Option<Group>, u32);
 
-/// For each problem, the fastest variant. Sizes that follow each other and have the same answer are one situation.
+/// Answers with the fastest variant for each problem. Consecutive sizes with the same answer are one situation.
 pub(super) fn reduce(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let mut problems: Vec<Problem> = reductions(inquiry).filter_map(|(_, row)| problem(&row.case)).collect();
     problems.sort_by_key(|(on, group, devices)| (on.as_str(), *devices, group.clone()));
@@ -14,7 +15,7 @@ pub(super) fn reduce(inquiry: Inquiry<'_>) -> Vec<Situation> {
     problems.into_iter().flat_map(|of| of_problem(inquiry, &of)).collect()
 }
 
-/// What could not be run here is no rival that might be cheaper.
+/// The reductions that could run here; others are not rivals that might be cheaper.
 fn reductions(inquiry: Inquiry<'_>) -> impl Iterator<Item = (usize, &Row)> {
     let data = inquiry.data;
     let is_one = move |row: &Row| has_role(data, &row.case, Role::Reduction) && !is_absent(row);
@@ -23,7 +24,7 @@ fn reductions(inquiry: Inquiry<'_>) -> impl Iterator<Item = (usize, &Row)> {
 
 fn problem(case: &Case) -> Option<Problem> {
     let on: Domain = case.domain_and_family().0.parse().ok()?;
-    // On the CPU the group is the OpenMP runtime: one more way to do the same.
+    // On the CPU the group is the OpenMP runtime, which is one more variant.
     let operation = case.group.clone().filter(|_| on != Domain::Cpu);
     Some((on, operation, case.devices.unwrap_or(1)))
 }
@@ -44,7 +45,7 @@ fn of_problem(inquiry: Inquiry<'_>, of: &Problem) -> Vec<Situation> {
         let contest = Contest::of(of_size.map(entrant).collect(), Vec::new());
         let Some(decision) = decide(inquiry, &contest) else { continue };
         match found.last_mut() {
-            // The figures of the largest size stand for the range.
+            // The figures of the largest size represent the range.
             Some((_, to, last)) if same_answer(last, &decision) => (*to, *last) = (elements, decision),
             _ => found.push((elements, elements, decision)),
         }

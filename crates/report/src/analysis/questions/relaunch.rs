@@ -10,8 +10,8 @@ use syncscope_core::sets::in_groups;
 pub(super) const SENTENCES: Sentences =
     &[sentence(kernel_or_grid_barrier, &[]), sentence(programmatic, &[On::Size, On::Kernels])];
 
-/// Each way to launch kernels of this work that has one of these rows, in the order of the catalogue. The charts show the
-/// same rows.
+/// Each way to launch kernels that do this work, with its row among these, in the order of the catalogue. The charts show
+/// the same rows.
 fn launches(data: &RunData, rows: &[usize], work: &Group) -> Vec<(&'static str, usize)> {
     let of = |id: &'static str| {
         let case = |index: &usize| data.case(*index);
@@ -25,18 +25,18 @@ fn launches(data: &RunData, rows: &[usize], work: &Group) -> Vec<(&'static str, 
 struct Matched<'a> {
     rows: Vec<usize>,
     barriers: Barriers<'a>,
-    /// Launches and barriers between the same accesses to memory are timed alike. Otherwise the host times launches and the
-    /// device times barriers, and the intervals for another run are compared.
+    /// Launches and barriers between the same memory accesses are timed alike. Otherwise the host times launches and the
+    /// device times barriers, so the intervals for another run are compared.
     basis: Basis,
 }
 
 impl<'a> Matched<'a> {
-    /// Those of kernels that access memory where the run has both; else those of kernels that do not.
+    /// Matches kernels that access memory if the run has both sides for them, otherwise kernels that do not.
     fn of(data: &'a RunData, peers: &Peers<'a>) -> Self {
         Self::swept(data, peers.like).unwrap_or_else(|| Self::idle(data, peers))
     }
 
-    /// Those of kernels that access no memory.
+    /// Matches kernels that access no memory.
     fn idle(data: &'a RunData, peers: &Peers<'a>) -> Self {
         let rows = launch_rows(data, peers.like, Role::Launch, |case| case.in_group(KERNEL_US));
         Self { rows, barriers: Barriers::of(peers.contest(Basis::Machine)), basis: Basis::Machine }
@@ -59,13 +59,13 @@ impl<'a> Matched<'a> {
         self.rows.iter().filter_map(|index| data.case(*index).group.as_ref()).collect()
     }
 
-    /// The barriers, and the launches of kernels of this work; `None` without a launch.
+    /// The contest of the barriers and the launches of kernels that do this work; `None` if there is no launch.
     fn contest(&self, data: &'a RunData, work: &Group) -> Option<Contest<'a>> {
         let grid = self.barriers.at(work.number().unwrap_or(0)).clone();
         against(data, &launches(data, &self.rows, work), grid, self.basis)
     }
 
-    /// The cheapest by the length of the kernels.
+    /// The cheapest choice by the length of the kernels.
     fn by_length(&self, data: &'a RunData) -> Option<Along<'a>> {
         let stop = |work: &'a Group| Some((work.number()?, self.contest(data, work)?));
         let mut stops: Vec<_> = self.works(data).into_iter().filter_map(stop).collect();
@@ -74,7 +74,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// The barriers of a grid, and launches: each way, and its row.
+/// The contest of a grid's barriers and these launches: each way with its row.
 fn against<'a>(data: &'a RunData, ways: &[(&str, usize)], grid: Contest<'a>, basis: Basis) -> Option<Contest<'a>> {
     ways.first()?;
     let launch =
@@ -86,7 +86,7 @@ fn against<'a>(data: &'a RunData, ways: &[(&str, usize)], grid: Contest<'a>, bas
     Some(grid.named(|name| format!("a grid barrier ({name})")).with(kernels))
 }
 
-/// A new kernel against a barrier of the grid: by what the kernels do and how long they last, the cheapest.
+/// Names the cheapest of new kernels and grid barriers, by what the kernels do and how long they last.
 fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let peers = of_grid(data, None)?;
     let idle = Matched::idle(data, &peers).by_length(data).map(|found| (found, "access no memory"));
@@ -94,10 +94,11 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     let swept = swept.map(|found| (found, "read and write the L2 cache"));
     let found: Vec<(Along<'_>, &str)> = idle.into_iter().chain(swept).collect();
     let is_barrier = |row: usize| has_role(data, data.case(row), Role::GridBarrier);
-    // The answer, and what costs more.
+    // The answer, and the choices that cost more.
     let in_words = |(along, what): &(Along<'_>, &str), is: &str| {
         let cheapest = along.in_words("kernels lasting ", "µs");
-        // What is dearer is told of the two usual ways: the cheapest barrier, and kernels one after the other in a stream.
+        // Only the two usual ways are named as more expensive: the cheapest barrier, and kernels one after the other in a
+        // stream.
         let has_barrier = along.any(|ways| ways.iter().any(|one| is_barrier(one.index)));
         let all = along.dearer();
         let barrier = all.iter().find(|(_, cost)| is_barrier(cost.index)).filter(|_| !has_barrier);
@@ -109,7 +110,7 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
         (format!("between kernels that {what}{is} {cheapest}"), dearer)
     };
     let size = naming::grid_size(peers.like);
-    // Either none of the cheapest is a barrier, or all of them are.
+    // The question is decided if none of the cheapest is a barrier, or all of them are.
     let decides = |ways: &[&Entrant<'_>]| {
         let barriers = ways.iter().filter(|one| is_barrier(one.index)).count();
         barriers == 0 || barriers == ways.len()
@@ -136,8 +137,8 @@ fn kernel_or_grid_barrier(data: &RunData) -> Option<Outcome> {
     Some(outcome.followed_by(is_one_length.then_some(measured)))
 }
 
-/// What the best programmatic launch saves of the gap between two kernels in a stream, of the grid that is compared with barriers.
-/// The host times both.
+/// Says how much of the gap between two kernels in a stream the best programmatic launch saves, for the grid that is
+/// compared with barriers. The host times both.
 fn programmatic(data: &RunData) -> Option<Outcome> {
     let works = |row: &Row| takes_part(data, row, Role::Launch) && row.case.in_group(KERNEL_US);
     let rows: Vec<usize> = match of_grid(data, None) {
@@ -193,13 +194,13 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     Picture::of(charts, otherwise, sentences)
 }
 
-/// Launches that fit, of the grid of the barriers. A kernel without a number of blocks has one.
+/// The launches that fit, with the same grid as the barriers. A kernel without a number of blocks has one.
 fn launch_rows(data: &RunData, barrier: &Case, role: Role, fits: impl Fn(&Case) -> bool) -> Vec<usize> {
     let grid = |case: &Case| (case.blocks.unwrap_or(1), case.threads);
     data.rows_where(|row| takes_part(data, row, role) && grid(&row.case) == grid(barrier) && fits(&row.case)).collect()
 }
 
-/// What a chart calls a row or line.
+/// The label of a row or line in a chart.
 fn label(data: &RunData, case: &Case) -> String {
     if has_role(data, case, Role::Launch) {
         format!("next kernel, {}", words(&case.primitive).1)
@@ -218,7 +219,7 @@ fn as_dots(data: &RunData, grid: &[usize], launches: &[usize]) -> Option<Spec> {
     Spec::dots(Axis::log("time", Unit::Time), series.collect())
 }
 
-/// The costs over the length of the kernels. Barriers of the grid that do not depend on it are level lines.
+/// The costs over the length of the kernels. Grid barriers that do not depend on it are horizontal lines.
 fn by_length(data: &RunData, barriers: &Barriers<'_>, launches: &[usize], lengths: &BTreeSet<u32>) -> Option<Spec> {
     let us = |case: &Case| length(case).map_or(0, u64::from);
     let within = barriers.by_length.values().flat_map(Contest::rows);
@@ -234,7 +235,7 @@ fn by_length(data: &RunData, barriers: &Barriers<'_>, launches: &[usize], length
     Spec::lines(Axis::log("duration of the kernels (µs)", Unit::Count), Axis::log("time", Unit::Time), series)
 }
 
-/// The ways that this run could not measure, with the reason that its rows give.
+/// Says which ways this run could not measure, with the reason from its rows.
 fn missing(data: &RunData) -> Option<String> {
     let launches = data.rows.iter().filter(|row| has_role(data, &row.case, Role::Launch));
     let skipped = launches.filter_map(|row| match &row.verdict {
@@ -248,7 +249,8 @@ fn missing(data: &RunData) -> Option<String> {
     joined(reasons.map(in_words), " ")
 }
 
-/// For each kernel length, the barriers of a grid against a new kernel of that grid, compared as in the sentence.
+/// Answers for each kernel length whether to take a grid barrier or a new kernel of the same grid, compared as in the
+/// sentence.
 pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
     if !data.rows.iter().any(|row| takes_part(data, row, Role::Launch)) {
@@ -257,7 +259,7 @@ pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let Some(peers) = of_grid(data, inquiry.asked.threads) else {
         return Vec::from_iter(missing_size(inquiry, (Domain::Gpu, Role::GridBarrier, ""), |_| true));
     };
-    // Kernels that do work first: an empty one measures the host's rate.
+    // Kernels that do work come first; empty ones measure the host's rate.
     let working = Matched::of(data, &peers);
     let empty = launch_rows(data, peers.like, Role::Launch, |case| case.in_group(EMPTY_KERNEL));
     let of_working = working
@@ -271,7 +273,7 @@ pub(super) fn end_gpu_phase(inquiry: Inquiry<'_>) -> Vec<Situation> {
     of_working.chain(of_empty).collect()
 }
 
-/// The answer for kernels of this work.
+/// The answer for kernels that do this work.
 fn of_work(inquiry: Inquiry<'_>, work: &Group, barrier: &Case, contest: &Contest<'_>) -> Option<Situation> {
     let data = inquiry.data;
     let is_empty = work.word() == EMPTY_KERNEL;
@@ -321,7 +323,7 @@ mod tests {
         assert_eq!(decision("decide-relaunch", &data(vec![grid])), None, "nothing to compare");
     }
 
-    /// Kernels of 1 to 100 µs in five ways beside a barrier of 806 ns.
+    /// Kernels of 1 to 100 µs launched in five ways, next to a barrier of 806 ns.
     fn launches_by_length() -> Vec<Row> {
         let kernel = |way: &str, length, ns| {
             let case = Case {
@@ -405,7 +407,7 @@ mod tests {
         Row { ns_interval: row.ns_within, ..row.clone() }
     }
 
-    /// The cheapest turns with the length, and the sentence says where.
+    /// The cheapest choice changes with the length, and the sentence says where.
     #[test]
     fn the_rule_names_the_cheapest_at_each_length() {
         let sentence = said(kernel_or_grid_barrier, launches_by_length()).unwrap().unwrap();
@@ -440,7 +442,7 @@ mod tests {
         assert!(open.contains("a grid barrier (lock_free, no figure)"), "{open}");
     }
 
-    /// As on an H200: with sweeps of 50 µs, every launch and the barrier ease what surrounds them.
+    /// As on an H200: with sweeps of 50 µs, every launch and the barrier are overlapped.
     #[test]
     fn a_length_at_which_nothing_has_a_figure_is_unknown() {
         let swept = |way: &str, length, ns| {
@@ -470,7 +472,7 @@ mod tests {
                         stream takes 6.2 times as long (1.53 µs).";
         assert_eq!(said(programmatic, rows.clone()), Some(Ok(sentence.into())));
         assert_eq!(said(programmatic, rows[..1].to_vec()), None);
-        // Of one size with the sentence about barriers, although one block is more usual.
+        // The size is the one in the sentence about barriers, although one block is more usual.
         let small = ["stream", "programmatic"].map(|way| of_blocks(way, 1, if way == "stream" { 900.0 } else { 90.0 }));
         let sized = [rows.as_slice(), &small, &[grid("counter", 806.0, 0.01)]].concat();
         assert_eq!(said(programmatic, sized), Some(Ok(sentence.into())));
@@ -507,7 +509,7 @@ mod tests {
             labels.contains(&"grid barrier, grid_sync") && !labels.contains(&"grid barrier, counter"),
             "{labels:?}"
         );
-        // Without a barrier between the same accesses, idle launches stand against idle barriers.
+        // Without a barrier between the same accesses, idle launches are compared with idle barriers.
         let sentence = said(kernel_or_grid_barrier, [idle.clone(), busy.to_vec()].concat());
         assert_eq!(sentence, said(kernel_or_grid_barrier, [idle, vec![barrier]].concat()));
         assert!(!sentence.unwrap().unwrap().contains("L2 cache"));
@@ -517,7 +519,7 @@ mod tests {
     fn both_sides_are_needed() {
         assert_eq!(said(kernel_or_grid_barrier, vec![kernel("graph", 468.0)]), None);
         assert_eq!(said(kernel_or_grid_barrier, vec![grid("counter", 806.0, 0.01)]), None);
-        // Empty kernels are the host's rate of launching, and no answer.
+        // Empty kernels measure the host's rate of launching and answer nothing.
         let empty = Row {
             case: Case { group: Some(Group::named(EMPTY_KERNEL)), ..kernel("graph", 1.0).case },
             ..kernel("graph", 100.0)

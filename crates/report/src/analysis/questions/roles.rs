@@ -1,4 +1,4 @@
-//! Readers beside writers: what each role of a shared lock pays.
+//! Readers next to writers: what each role of a shared lock pays.
 
 use syncscope_core::detail::value_of;
 use syncscope_core::own::is_own;
@@ -9,7 +9,7 @@ use super::prelude::*;
 
 pub(super) const SENTENCES: Sentences = &[sentence(unequal, &[On::Placement])];
 
-/// One lock with so many threads, of which so many write: the rows of its readers and of its writers.
+/// One lock at one number of threads and of writers: the rows of its readers and of its writers.
 struct Mix<'a> {
     like: &'a Case,
     writers: u32,
@@ -18,7 +18,7 @@ struct Mix<'a> {
 
 fn mixes(data: &RunData) -> Vec<Mix<'_>> {
     let mut found: Vec<Mix<'_>> = Vec::new();
-    // Those of users are in no catalogue.
+    // Users' own locks are in no catalogue.
     let is_one = |row: &Row| takes_part(data, row, Role::SharedLock) || is_own(&row.case.primitive) && !is_absent(row);
     for index in data.rows_where(is_one) {
         let case = data.case(index);
@@ -52,7 +52,7 @@ impl Mix<'_> {
     }
 }
 
-/// The mix in which one role certainly pays the most more than the other.
+/// Names the mix in which one role certainly pays the most compared with the other.
 fn unequal(data: &RunData) -> Option<Outcome> {
     let all: Vec<_> = mixes(data).into_iter().filter_map(|mix| Some((mix.known(data)?, mix))).collect();
     if all.is_empty() {

@@ -1,4 +1,5 @@
-//! What the charts of several questions need: the rows of a line, which differ in few parameters, and words about them.
+//! Selects rows for the charts of several questions: the rows of a line, which differ in few parameters, and words about
+//! them.
 
 use std::cmp::Reverse;
 
@@ -8,7 +9,7 @@ use super::prelude::*;
 use crate::analysis::contest::{Open, Win};
 use syncscope_core::sets::in_groups;
 
-/// Of the rows with one name, those that differ only in the parameters that `free` clears: the largest such set, then the
+/// For each name, the rows that differ only in the parameters that `free` clears: the largest such set or, among equals, the
 /// usual one. Rows of other orders or modes would be other lines.
 pub(super) fn one_line_each(
     data: &RunData,
@@ -37,7 +38,7 @@ pub(super) fn sizes(case: &mut Case) {
     (case.threads, case.blocks, case.devices) = (None, None, None);
 }
 
-/// The rows as one series for each name, in the order of the run, with the colours of their primitives; the points of each in the
+/// The rows as one series for each name, in the order of the run, with the colours of their primitives and the points in the
 /// order of `x`.
 pub(super) fn series(
     data: &RunData,
@@ -47,7 +48,7 @@ pub(super) fn series(
     point: fn(&Row, usize, f64) -> Point,
 ) -> Vec<Series> {
     let machine = MachineSize::of(&data.run.machine);
-    // Others measured what theirs does beyond its CPUs, which says nothing of the machine.
+    // Imported rows beyond the CPUs were measured on another machine and say nothing about this one.
     let is_left_out = |case: &Case| data.run.preset == IMPORTED && machine.is_oversubscribed_by(case);
     let shown = rows.iter().filter(|index| !is_left_out(data.case(**index)));
     let of_label = |(label, mut rows): (String, Vec<usize>)| {
@@ -62,7 +63,7 @@ pub(super) fn series(
     in_groups(shown.map(|index| (name(data.case(*index)), *index))).into_iter().map(of_label).collect()
 }
 
-/// The same with colours of their own: their names are no primitives.
+/// Gives the series their own colours, because their names are not primitives.
 pub(super) fn plain(series: Vec<Series>) -> Vec<Series> {
     series.into_iter().map(|one| Series { primitive: None, ..one }).collect()
 }
@@ -78,7 +79,7 @@ pub(super) fn largest_team(data: &RunData, rows: &[usize]) -> Option<u32> {
     rows.iter().filter_map(|index| data.case(*index).threads).filter(|threads| machine.holds(*threads)).max()
 }
 
-/// Where the teams of a chart begin to use further parts of the machine, by the placement of its first row.
+/// Vertical lines where the teams of a chart begin to use further parts of the machine, by the placement of its first row.
 pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
     let first = series.iter().flat_map(|series| &series.points).find_map(|point| point.row);
     let placement = first.and_then(|index| data.case(index).placement.as_ref()).unwrap_or(&Placement::Close);
@@ -88,7 +89,7 @@ pub(super) fn cpu_rules(data: &RunData, series: &[Series]) -> Vec<Rule> {
     placements::lines(&data.run, placement, most).into_iter().map(rule).collect()
 }
 
-/// How many of the rows have no reliable figure, by verdict.
+/// Says how many rows have no reliable figure, by verdict.
 pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     let verdicts = rows.iter().map(|index| &data.rows[*index].verdict).filter(|verdict| !verdict.has_cost());
     let mut words: Vec<&str> = verdicts.map(|verdict| reading::words(verdict.name())).collect();
@@ -103,8 +104,8 @@ pub(super) fn unreliable(data: &RunData, rows: &[usize]) -> Option<String> {
     Some(format!("{} {verb} approximate at best ({counted}).", naming::capitalized(&which)))
 }
 
-/// Two charts with one vertical axis, side by side as one picture: the lines of the CPU, with its numbers of cores and CPUs, and those of a GPU, each with
-/// the label of its horizontal axis. `None` where neither has a figure.
+/// Two charts side by side as one picture with one vertical axis: the lines of the CPU, with its numbers of cores and CPUs,
+/// and those of a GPU, each with the label of its horizontal axis. `None` if neither has a figure.
 pub(super) fn both_sides(
     data: &RunData,
     y: &Axis,
@@ -118,14 +119,15 @@ pub(super) fn both_sides(
     Spec::side_by_side(charts).into_iter().map(Some).collect()
 }
 
-/// Whether each certainly costs more than the one before it.
+/// Whether each cost is certainly above the one before it.
 pub(super) fn each_costs_more(known: &[(&str, Known<'_>)]) -> bool {
     let is_certain = |one: Known<'_>, other| one.against(other).is_some_and(|both| both.is_certain());
     known.windows(2).all(|pair| is_certain(pair[0].1, pair[1].1))
 }
 
-/// `At 16 threads, mcs (1.10 µs) is the cheapest lock. The next cheapest, clh, costs 1.2 times as much; ...`, with what else is to be said
-/// of the winner, and of others than the next. These are measured in the same way, so rows are compared within the run.
+/// `At 16 threads, mcs (1.10 µs) is the cheapest lock. The next cheapest, clh, costs 1.2 times as much; ...`, with further
+/// words about the winner and about others than the next. All are measured in the same way, so rows are compared within the
+/// run.
 pub(super) fn cheapest_in_words(
     data: &RunData,
     peers: &Peers<'_>,
@@ -158,7 +160,7 @@ pub(super) fn size_and_place(data: &RunData, case: &Case) -> Option<String> {
 }
 
 /// The numbers of threads that a sentence is about: the smallest ones, the largest team that fits the CPUs, and the largest
-/// beyond it. Where the cost of some is unknown at the one that fits, the largest one below it without that follows.
+/// beyond it. If some cost is unknown at the team that fits, the largest smaller team without unknown costs follows.
 fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
     let rows = peers.with_other_teams();
     let teams: BTreeSet<u32> = rows.iter().filter_map(|index| data.case(*index).threads).collect();
@@ -173,9 +175,9 @@ fn stops(data: &RunData, peers: &Peers<'_>, least: u32) -> Vec<u32> {
     all.collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
-/// `The cheapest lock is ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us). At 4 threads, ...`,
-/// and `The cheapest measured lock` where the run leaves some out at such a number of threads. It is open where nothing is certain at any of these
-/// numbers; `None` where none has two rows.
+/// `The cheapest lock is ticket at 1 thread (8.99 ns), pthread_mutex at 2 threads (88 ns) and at 16 (1.30 us). At 4 threads,
+/// ...`, with `The cheapest measured lock` if the run leaves some out at one of these numbers. Open if nothing is certain at
+/// any of them; `None` if none has two rows.
 pub(super) fn by_threads(data: &RunData, peers: &Peers<'_>, noun: &str, least: u32) -> Option<Outcome> {
     let at = |threads: u32| format!("at {}", plural(threads, "thread"));
     let mut certain: Vec<(String, String)> = Vec::new();
@@ -215,29 +217,29 @@ struct Stretch<'c, 'a> {
     last: &'c Contest<'a>,
 }
 
-/// What is the cheapest as a number grows, such as the length of kernels.
+/// The cheapest choice as a number grows, such as the length of kernels.
 pub(super) struct Along<'a> {
     stops: Vec<(u32, Contest<'a>)>,
 }
 
 impl<'a> Along<'a> {
-    /// Those of these numbers, which grow, that have two rivals; `None` without one.
+    /// Keeps the numbers, which must grow, that have two rivals; `None` if there is none.
     pub(super) fn of(mut stops: Vec<(u32, Contest<'a>)>) -> Option<Self> {
         stops.retain(|(_, contest)| contest.outcome().is_some());
         (!stops.is_empty()).then_some(Self { stops })
     }
 
-    /// Whether this is true of those that may be the cheapest at one of the numbers.
+    /// Whether `of` is true of the contenders at any of the numbers.
     pub(super) fn any(&self, of: impl Fn(&[&Entrant<'a>]) -> bool) -> bool {
         self.stops.iter().map(|(_, contest)| contest.contenders()).any(|all| !all.is_empty() && of(&all))
     }
 
-    /// Whether there is one number alone.
+    /// Whether there is only one number.
     pub(super) fn is_one_stop(&self) -> bool {
         self.stops.len() == 1
     }
 
-    /// The least cost of the first answer, which is quoted at the last number that it holds for.
+    /// The least cost of the first answer, quoted at the last number for which it holds.
     pub(super) fn least(&self) -> Option<Known<'a>> {
         self.stretches().first().and_then(|stretch| stretch.last.least()).map(|(_, known)| known)
     }
@@ -263,8 +265,8 @@ impl<'a> Along<'a> {
         stretches
     }
 
-    /// `for 1 µs, mcs (820 ns); for 2 to 5 µs, mcs or clh; for 10 µs, unknown`, where no cost is known: `noun` is before the first
-    /// number. Of one number it stands last.
+    /// `for 1 µs, mcs (820 ns); for 2 to 5 µs, mcs or clh; for 10 µs, unknown` if no cost is known. `noun` precedes the
+    /// first number. A single number comes last.
     pub(super) fn in_words(&self, noun: &str, unit: &str) -> String {
         let in_words = |(at, Stretch { from, to, names, last }): (usize, Stretch<'_, 'a>)| {
             let with_its_cost = |name: &String| {
@@ -284,7 +286,7 @@ impl<'a> Along<'a> {
         joined(self.stretches().into_iter().enumerate().map(in_words), "; ").unwrap_or_default()
     }
 
-    /// Rivals that certainly cost more than another one at every number, the cheapest at the last one first.
+    /// Rivals that certainly cost more than another at every number, ordered by their cost at the last number.
     pub(super) fn dearer(&self) -> Vec<(String, Known<'a>)> {
         let may: BTreeSet<String> = self.stops.iter().flat_map(|(_, contest)| contest.candidates()).collect();
         let last = self.stops.last().into_iter().flat_map(|(_, contest)| contest.known());
@@ -300,7 +302,7 @@ pub(super) fn with_cost(name: &str, cost: &dyn std::fmt::Display) -> String {
     name.strip_suffix(')').map_or_else(|| format!("{name} ({cost})"), |open| format!("{open}, {cost})"))
 }
 
-/// Of more candidates than one above this, the others are counted.
+/// The most candidates to name, unless only one more is left; the others are counted.
 const MOST_CANDIDATES: usize = 2;
 
 #[cfg(test)]

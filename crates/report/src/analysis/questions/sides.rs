@@ -1,4 +1,5 @@
-//! CPU and GPU: what an operation takes on one thread, on all threads of each side, and how often all of them do it in a second.
+//! CPU and GPU: how long an operation takes on one thread and on all threads of each side, and how many all of them complete
+//! per second.
 
 use syncscope_core::{Form, Space};
 
@@ -21,7 +22,7 @@ enum Place {
     Gpus,
 }
 
-/// The places with their headings; those of a side have related colours.
+/// The places with their headings; the places of one side have related colours.
 const PLACES: [(Place, &str); 6] = [
     (Place::CpuThread, "One CPU thread"),
     (Place::CpuThreads, "All CPU threads"),
@@ -57,11 +58,11 @@ impl Place {
 /// How both sides are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// By what all threads of each do in a second.
+    /// By the total rate of all threads of each side.
     Rate,
-    /// By the time of one.
+    /// By the time of one operation.
     Time,
-    /// Not: another thing happens on each side.
+    /// Not compared, because the two sides do different things.
     Nothing,
 }
 
@@ -93,20 +94,21 @@ const OPERATIONS: [Operation; 10] = [
     operation("Wake; launch and wait", By::Time, wake_or_launch),
 ];
 
-/// Of the rows that fit, the usual one: on all threads of a side that of the most.
+/// The usual row among those that fit; on all threads of a side, the one with the most threads.
 fn usual(data: &RunData, place: Place, fits: impl Fn(&Case) -> bool) -> Option<usize> {
     let machine = MachineSize::of(&data.run.machine);
     let is_one = |row: &Row| !is_absent(row) && place.holds(&row.case, machine) && fits(&row.case);
     let stride = |case: &Case| case.layout.and_then(Layout::stride);
     data.rows_where(is_one).min_by_key(|index| {
         let case = data.case(*index);
-        // A grid of one block on each multiprocessor is measured in all forms.
+        // A grid with one block per multiprocessor is measured in all forms.
         let is_larger = place == Place::Gpu && case.blocks > Some(machine.multiprocessors.max(2));
         (unusualness(case), stride(case), is_larger, Size::Most.rank(case), case)
     })
 }
 
-/// Independent relaxed operations on 32-bit integers: on one variable, or each thread on its own, which on the CPU share no line.
+/// Independent relaxed operations on 32-bit integers: on one variable, or each thread on its own variable, which share no
+/// line on the CPU.
 fn atomic(data: &RunData, place: Place, name: &str, layout: Layout, form: Option<Form>) -> Option<usize> {
     let (domain, form) = if place.is_cpu() { ("cpu", None) } else { ("gpu", form) };
     let id = format!("{domain}.atomic.{name}");
@@ -182,13 +184,13 @@ struct Sided {
 }
 
 impl Sided {
-    /// At these places of each side it is compared.
+    /// The rows at which the two sides are compared.
     fn compared(&self) -> [Option<usize>; 2] {
         let cpu = if self.operation.by == By::Time { self.rows[0] } else { self.rows[1] };
         [cpu, self.rows[4]]
     }
 
-    /// How many times as many the better side does, and which it is: `GPU 31 times`, where the intervals decide.
+    /// Which side is better, and by what factor: `GPU 31 times`, if the intervals decide.
     fn ratio(&self, data: &RunData) -> Option<String> {
         let [cpu, gpu] = self.compared();
         let (gpu_wins, cpu_wins, gpu_over, cpu_over) = match self.operation.by {
@@ -226,7 +228,7 @@ fn rate(number: f64) -> String {
     format!("{} {unit}/s", figure::ratio(number / divisor))
 }
 
-/// How often all threads do it in a second, where that is what is compared.
+/// The total rate per second, if the sides are compared by it.
 fn total(data: &RunData, index: usize, by: By) -> Option<String> {
     let total = Total::written(data, index).filter(|_| by == By::Rate)?;
     if let Some([low, high]) = total.range() {
@@ -237,7 +239,7 @@ fn total(data: &RunData, index: usize, by: By) -> Option<String> {
     Some(format!("{rough}{}", rate(total_rate(data, row)?)))
 }
 
-/// Which primitive, form and size the row is, and how often all threads do it.
+/// The primitive, form and size of the row, and the total rate.
 fn conditions(data: &RunData, index: usize, by: By) -> String {
     let case = data.case(index);
     let name = match data.catalogue.facts(&case.primitive).map(|facts| facts.role) {
@@ -256,7 +258,7 @@ pub(crate) struct SideCell<'a> {
     pub(crate) place: &'static str,
     pub(crate) row: &'a Row,
     pub(crate) figure: String,
-    /// How often all threads do it in a second.
+    /// The total rate of all threads.
     pub(crate) rate: Option<String>,
     pub(crate) ratio: Option<String>,
 }
@@ -275,7 +277,7 @@ pub(crate) fn cells(data: &RunData) -> Vec<SideCell<'_>> {
     operations(data).into_iter().flat_map(of).collect()
 }
 
-/// What the intervals make certain, in one sentence.
+/// Says in one sentence what the intervals establish.
 pub(crate) fn sentence(data: &RunData) -> Option<String> {
     let found = contended_on_both_sides(data).filter(|found| found.verdict == Truth::Holds);
     found.map(|found| found.sentence)
@@ -334,11 +336,11 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     Picture::of([table, dots], "Undecided in this run.", [Some(NOTE.to_owned())])
 }
 
-/// Additions to one variable by all CPUs, and by all threads of a GPU, as rates of all together: the cost of one addition
+/// Compares additions to one variable by all CPUs and by all threads of a GPU, as total rates: the cost of one addition
 /// grows with the threads that wait. Two instruments measured them, so the intervals for another run are compared.
 fn contended_on_both_sides(data: &RunData) -> Option<Outcome> {
     let cpu = Total::written(data, atomic(data, Place::CpuThreads, "add", Layout::Shared, None)?)?;
-    // A CPU's compiler sums no warp first, so neither does the GPU's, where the run has such a row.
+    // A CPU's compiler never sums over a warp first, so the GPU row is one without it, too, if the run has such a row.
     let on_gpu = |form| atomic(data, Place::Gpu, "add", Layout::Shared, form);
     let index = on_gpu(Some(Form::NotAggregated)).or_else(|| on_gpu(None))?;
     let same = Case { form: None, ..data.case(index).clone() };

@@ -6,7 +6,7 @@ use super::prelude::*;
 pub(super) const SENTENCES: Sentences =
     &[sentence(alone_and_beside, &[]), sentence(teams_on_siblings, &[On::Section]), sentence(pairs_on_one_core, &[])];
 
-/// The groups of one thread on a core, and of two on its hardware threads.
+/// The groups of one thread per core, and of two on the hardware threads of a core.
 const SIBLING_IDLE: &str = "sibling_idle";
 const SIBLING_BUSY: &str = "sibling_busy";
 
@@ -22,7 +22,7 @@ fn independent(data: &RunData) -> Vec<Contrast<'_>> {
     idle.filter_map(beside).collect()
 }
 
-/// The loss of a thread and the gain of a core.
+/// Says what a thread loses and what the core gains.
 fn alone_and_beside(data: &RunData) -> Option<Outcome> {
     let all = independent(data);
     let gain = |one: &Contrast<'_>| one.gain().map(|gain| format!("the core does {gain:.2} times the work"));
@@ -30,18 +30,18 @@ fn alone_and_beside(data: &RunData) -> Option<Outcome> {
         .or_else(|| Outcome::open_of(&all, "how much a hardware thread loses to its sibling (the intervals overlap)"))
 }
 
-/// A team of one thread on each core, and one of all hardware threads of the same cores.
+/// A team with one thread per core, and one with all hardware threads of the same cores.
 type Teams = [(Placement, u32); 2];
 
-/// The same cores with one thread each, and with one on each of their hardware threads: of a socket, or of the machine where
-/// threads are not bound.
+/// The same cores with one thread each and with all of their hardware threads: the cores of a socket, or of the whole
+/// machine if threads are not bound.
 pub(super) fn teams(data: &RunData) -> Option<Teams> {
     let cpu = &data.run.machine.cpu;
     let [cores, threads] = [cpu.cores, cpu.hardware_threads];
     let has_smt = cores > 0 && threads > cores;
     let usual = placements::shown(data);
     let teams = match usual {
-        // The one socket of a machine is all of it, which has the name of the usual placement.
+        // On a machine with one socket, the socket is the whole machine, which has the usual placement's name.
         Placement::Cores if cpu.packages <= 1 => [(usual.clone(), cores), (usual, threads)],
         Placement::Cores => {
             let in_one = |placement| Some(placements::boundaries(&data.run, &placement).package?.saturating_sub(1));
@@ -53,7 +53,8 @@ pub(super) fn teams(data: &RunData) -> Option<Teams> {
     (has_smt && teams[0].1 > 1).then_some(teams)
 }
 
-/// These teams, and on half, a quarter, ... of their cores, where `close` takes both threads of a core before the next core.
+/// These teams, and teams on half, a quarter, ... of their cores if `close` takes both threads of a core before the next
+/// core.
 fn all_teams(data: &RunData) -> Vec<Teams> {
     let Some(largest) = teams(data) else { return Vec::new() };
     let cpu = &data.run.machine.cpu;
@@ -63,7 +64,7 @@ fn all_teams(data: &RunData) -> Vec<Teams> {
     std::iter::once(largest).chain(smaller.filter(|_| is_bound).map(on)).collect()
 }
 
-/// The CPUs of these teams, as far as is known: ` of CPUs 0-9,20-29`.
+/// The CPUs of the teams, if known: ` of CPUs 0-9,20-29`.
 fn which(data: &RunData) -> String {
     let cpu = &data.run.machine.cpu;
     let of_all = Some(&data.run.environment.allowed_cpus).filter(|_| cpu.packages <= 1);
@@ -77,7 +78,7 @@ fn which(data: &RunData) -> String {
     }
 }
 
-/// Threads that share something, on the same cores.
+/// Says what threads that share something lose on the same cores.
 fn teams_on_siblings(data: &RunData) -> Option<Outcome> {
     let teams = teams(data)?;
     let [(_, cores), (_, threads)] = teams;
@@ -85,8 +86,8 @@ fn teams_on_siblings(data: &RunData) -> Option<Outcome> {
     take_longer(&where_longer, &of_teams(data, &teams).collect::<Vec<_>>(), |_| None)
 }
 
-/// Two threads that meet, on the nearest two cores and on the hardware threads of one. Where it is not known what some pairs share,
-/// only two cores that share a cache are certainly near.
+/// Two threads that share a line, on the nearest two cores and on the hardware threads of one. If it is unknown what some
+/// pairs share, only two cores that share a cache are certainly near.
 fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
     let is_unknown = |row: &Row| matches!(row.case.placement, Some(Placement::List(_))) && row.case.group.is_none();
     let has_unknown = data.rows.iter().any(is_unknown);
@@ -97,7 +98,7 @@ fn pairs(data: &RunData) -> Vec<Contrast<'_>> {
         let other = near.or_else(|| all.into_iter().flatten().next().filter(|_| !has_unknown))?;
         Some(Contrast::of(data, other, one_core?))
     };
-    // Threads with a line each do not meet.
+    // Threads with separate lines do not meet.
     let is_met = |one: &Contrast<'_>| !matches!(data.case(one.rows[0]).layout, Some(Layout::Private { .. }));
     by_class(data).into_iter().filter_map(on).filter(is_met).collect()
 }
@@ -110,7 +111,7 @@ const WHAT_THEY_ARE: &str = "Curves without a core count in their label are for 
                              cache line of its own. “Core throughput” is the combined throughput of both threads relative to one \
                              thread alone.";
 
-/// What published figures say, which have no intervals.
+/// Says what published figures show, which have no intervals.
 fn by_points(data: &RunData) -> Option<String> {
     let teams = teams(data)?;
     let in_words = |(at, (name, times)): (usize, (String, String))| match at {
@@ -191,7 +192,7 @@ mod tests {
         let labels: Vec<&str> = lines.iter().map(|line| line.label.as_str()).collect();
         assert_eq!(labels, ["barrier, 10 cores", "mutex, 10 cores", "mutex, 5 cores"]);
         assert!(title.as_ref().unwrap().starts_with("The same cores of CPUs 0-9,20-29 with one"), "{title:?}");
-        // Of threads that nobody bound, the teams of the whole machine are compared.
+        // If threads are not bound, the teams of the whole machine are compared.
         for row in &mut run.rows {
             let threads = row.case.threads.map(|threads| 2 * threads);
             (row.case.placement, row.case.threads) = (Some(Placement::None), threads);
@@ -259,7 +260,8 @@ mod tests {
         let sentence = "Two threads on one core instead of two: a hand-off takes 6.00 ns instead of 48.0 ns and a \
                         wake-up takes 5.10 µs instead of 3.20 µs.";
         assert_eq!(said(pairs_on_one_core, rows.clone()), Some(Ok(sentence.into())));
-        // The sentence has what stands for a family, the table all that meet, each with a name of its own.
+        // The sentence has only the primitives that represent their families; the table has all that meet, each with its own
+        // name.
         let apart = |cpus: &[u32], group, ns| {
             let of = on("cpu.atomic.add", group, cpus, ns);
             Row { case: Case { layout: Some(Layout::Private { stride: 16 }), ..of.case.clone() }, ..of }

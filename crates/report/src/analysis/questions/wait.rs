@@ -1,5 +1,5 @@
-//! How to wait? What a hint such as PAUSE costs, how soon a waiter notices in each way of waiting, and from how long a wait on
-//! sleeping is better.
+//! How to wait? What a hint such as PAUSE costs, how soon a waiter reacts in each way of waiting, and how long a wait must
+//! be for sleeping to be better.
 
 pub(super) mod budget;
 pub(super) mod host;
@@ -17,10 +17,10 @@ fn hints(data: &RunData) -> Option<Peers<'_>> {
     Peers::of(data, Role::WaitHint, |case| case.threads == Some(1), Size::Fewest)
 }
 
-/// What takes longer is no hint that programs count, but a call.
+/// A hint that takes longer is a call rather than a hint that programs count.
 const LONGEST_HINT_NS: f64 = 100.0;
 
-/// How many hints are a microsecond, which programs that count them have to know.
+/// Says how many hints make a microsecond, which programs that count hints have to know.
 fn a_microsecond(data: &RunData) -> Option<Outcome> {
     let contest = hints(data)?.contest(Basis::Machine);
     let is_counted =
@@ -38,7 +38,7 @@ fn waited_us(case: &Case) -> Option<u32> {
     case.group.as_ref()?.number()
 }
 
-/// The group of wake-ups: how long the waiter has slept.
+/// The group of wake-ups, by how long the waiter has slept.
 const ASLEEP: &str = "asleep # us";
 
 pub(super) fn asleep_us(case: &Case) -> Option<u32> {
@@ -50,18 +50,19 @@ pub(super) fn slept(case: &Case) -> Option<String> {
     asleep_us(case).map(|us| format!("after {} asleep", figure::time(f64::from(us) * 1000.0)))
 }
 
-/// The lengths of sleep of which the run has wake-ups, the shortest first; none of older runs, which woke waiters at once.
+/// The lengths of sleep for which the run has wake-ups, the shortest first. Empty for older runs, which woke waiters at
+/// once.
 fn sleeps_us(data: &RunData) -> BTreeSet<u32> {
     data.rows.iter().filter(|row| takes_part(data, row, Role::Wake)).filter_map(|row| asleep_us(&row.case)).collect()
 }
 
-/// The wake-ups after sleeps of about so many microseconds.
+/// The wake-ups after sleeps of about this many microseconds.
 fn wake_ups(data: &RunData, us: f64) -> Option<Contest<'_>> {
     let nearest = nearest(sleeps_us(data).into_iter(), us);
     Some(Peers::of(data, Role::Wake, |case| asleep_us(case) == nearest, Size::Fewest)?.contest(Basis::Run))
 }
 
-/// What the cheapest wake-ups take after longer sleeps than the shortest: "18.0 µs after 200 µs asleep, 40.0 µs after 2.00 ms asleep".
+/// The cheapest wake-ups after sleeps longer than the shortest: "18.0 µs after 200 µs asleep, 40.0 µs after 2.00 ms asleep".
 pub(super) fn after_longer_sleeps(data: &RunData) -> Option<String> {
     let after = |us: u32| {
         let contest = wake_ups(data, us.into())?;
@@ -72,13 +73,13 @@ pub(super) fn after_longer_sleeps(data: &RunData) -> Option<String> {
     (!longer.is_empty()).then(|| longer.join(", "))
 }
 
-/// The length that is nearest to so many microseconds, by their ratio.
+/// The length nearest to this many microseconds, by ratio.
 fn nearest(lengths: impl Iterator<Item = u32>, us: f64) -> Option<u32> {
     let distance = |length: &u32| (f64::from(*length) / us).ln().abs();
     lengths.min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// The waiter that stays awake against the one that sleeps.
+/// The waiter that stays awake and the one that sleeps, to be compared.
 struct Waiters<'a> {
     data: &'a RunData,
     awake: Entrant<'a>,
@@ -88,8 +89,8 @@ struct Waiters<'a> {
 }
 
 impl<'a> Waiters<'a> {
-    /// The one to take for a wait of so many microseconds, if the thread stays awake: of those that may react the soonest, the last
-    /// of the catalogue, which leaves the most of the core to others. `None` where the run lacks the rows.
+    /// The waiters for a wait of this many microseconds. The one that stays awake is among those that may react soonest; the
+    /// last of these in the catalogue leaves the most of the core to others. `None` if the run lacks the rows.
     fn of(data: &'a RunData, us: f64) -> Option<Self> {
         let measured = data.rows.iter().filter(|row| takes_part(data, row, Role::Reaction));
         let nearest = nearest(measured.filter_map(|row| waited_us(&row.case)), us)?;
@@ -102,7 +103,7 @@ impl<'a> Waiters<'a> {
         };
         let among = reactions.known().filter(|(one, known)| soonest.contains(&one.name) && spins(known));
         let awake = among.last()?.0.clone();
-        // A sleep of about as long, of those after which the run woke waiters in several ways.
+        // The nearest length of sleep after which the run woke waiters in several ways.
         let has_choice = |us: &u32| wake_ups(data, (*us).into()).is_some_and(|contest| contest.measured() > 1);
         let sleep = self::nearest(sleeps_us(data).into_iter().filter(has_choice), us);
         let sleeping = wake_ups(data, sleep.map_or(us, f64::from))?;
@@ -110,15 +111,15 @@ impl<'a> Waiters<'a> {
         Some(Self { data, awake, asleep, sleeping })
     }
 
-    /// Both costs. They are measured in different ways.
+    /// Both costs, which are measured in different ways.
     fn known(&self) -> Option<[Known<'a>; 2]> {
         let of = |one: &Entrant<'a>| Known::written(self.data, one.index, Basis::Machine);
         Some([of(&self.awake)?, of(&self.asleep)?])
     }
 
-    /// The wait up to which spinning costs less than sleeping and being woken: the least, the estimate and the most, in
-    /// nanoseconds. A thread that spins for `t` and then reacts has lost `t` and its reaction; one that sleeps loses at least the
-    /// wake-up (Karlin, Li, Manasse and Owicki, SOSP 1991).
+    /// The wait up to which spinning costs less than sleeping and being woken, in nanoseconds: the least, the estimate and
+    /// the most. A thread that spins for `t` and then reacts has lost `t` and its reaction; one that sleeps loses at least
+    /// the wake-up (Karlin, Li, Manasse and Owicki, SOSP 1991).
     fn break_even(&self) -> Option<[f64; 3]> {
         let [awake, asleep] = self.known()?;
         let low = asleep.bounds.low - awake.bounds.high;
@@ -126,7 +127,7 @@ impl<'a> Waiters<'a> {
     }
 }
 
-/// A wait for which the break-even point is asked, before it is known.
+/// The wait at which to look for the break-even point before it is known.
 const USUAL_US: f64 = 5.0;
 
 fn spin_or_sleep(data: &RunData) -> Option<Outcome> {
@@ -180,7 +181,7 @@ pub(super) fn picture(data: &RunData) -> Option<Picture> {
     )
 }
 
-/// What to do while waiting for so long; without a length, up to and beyond the break-even point.
+/// Answers what to do during a wait of the asked length; without a length, up to and beyond the break-even point.
 pub(super) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
     of_threads(inquiry).into_iter().chain(budget::wait(inquiry)).chain(host::wait(inquiry)).collect()
 }

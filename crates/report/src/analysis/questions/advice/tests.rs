@@ -10,7 +10,7 @@ fn close(primitive: &str, threads: u32) -> Case {
     Case { threads: Some(threads), placement: Some(Placement::Close), ..Case::new(primitive) }
 }
 
-/// Certain to a hundredth within the run, to a fifth in another one.
+/// A row certain to 1 % within the run, and to 20 % in another run.
 fn row(case: Case, ns: f64) -> Row {
     let around = |share: f64| Some(Interval { low: ns * (1.0 - share), high: ns * (1.0 + share) });
     Row {
@@ -30,7 +30,7 @@ fn asked(data: &RunData, need: Need, threads: Option<u32>) -> Vec<Advice> {
     advise(data, need, Asked { threads, ..Asked::default() })
 }
 
-/// No command measures what takes several CPUs.
+/// No command can measure on one CPU what takes several.
 #[test]
 fn a_single_cpu_is_no_team() {
     let mut data =
@@ -47,7 +47,7 @@ fn a_single_cpu_is_no_team() {
     assert!(names_a_command(&data, Need::Reduce), "some reductions have one thread");
 }
 
-/// The one answer that takes something.
+/// The choice of the only answer.
 fn choice(answers: &[Advice]) -> &Choice {
     let [Advice { decision: Decision { choice: Some(choice), .. }, .. }] = answers else { panic!("{answers:?}") };
     choice
@@ -72,7 +72,7 @@ fn the_lock_to_take_changes_with_the_number_of_threads() {
         lock("std_mutex", 2, 90.0),
         lock("ticket", 16, 6000.0),
         lock("std_mutex", 16, 2000.0),
-        // More threads than CPUs: not what is asked for by default.
+        // More threads than CPUs are not the default.
         lock("ticket", 20, 1e6),
         lock("std_mutex", 20, 2500.0),
     ]);
@@ -169,7 +169,7 @@ fn what_has_no_interval_may_be_the_cheapest() {
     let absent = Row { verdict: Verdict::Skipped("none here".into()), ..lock("mcs", 16, 1.0) };
     let data = run(vec![lock("ticket", 16, 1000.0), lock("std_mutex", 16, 2000.0), absent]);
     assert_eq!(choice(&asked(&data, Need::Protect, None)).name, "ticket", "what does not exist is no rival");
-    // Below the resolution is still within an interval.
+    // A cost below the resolution still lies in an interval.
     let below = Row {
         ns_within: Some(Interval { low: -700.0, high: 1200.0 }),
         verdict: Verdict::BelowResolution("at most".into()),
@@ -229,7 +229,7 @@ fn missing_rows_are_named() {
     }
 }
 
-/// A command that measures nothing, or nothing that answers, is no advice.
+/// A command that measures nothing, or nothing that answers the question, is no advice.
 #[test]
 fn only_teams_that_a_run_can_have_are_to_be_measured() {
     let pair = |name: &str| row(close(&format!("cpu.handoff.{name}"), 2), 40.0);
@@ -285,7 +285,7 @@ fn many_threads_need_counters_of_their_own_and_one_does_not() {
         choice(&answers).notes[0].contains("at most 1.62 µs")
             && choice(&answers).notes[0].contains("at least 5 events")
     );
-    // 15 other threads have the line before it comes back.
+    // The line visits 15 other threads before it comes back.
     let with_work = "costs about a hand-off (100 ns), and threads queue if the work is shorter than 1.50 µs";
     assert!(choice(&answers).notes[1].contains(with_work), "{:?}", choice(&answers).notes);
 }
@@ -421,7 +421,7 @@ fn the_end_of_a_gpu_phase_depends_on_the_length_of_the_kernels() {
     let ordered = Row { case: Case { order: Some(MemoryOrder::Relaxed), ..other.case.clone() }, ..other };
     let answers = asked(&run([rows.clone(), vec![ordered]].concat()), Need::EndGpuPhase, None);
     assert!(answers.iter().all(|advice| advice.decision.choice.is_some()), "{answers:?}");
-    // Two instruments: the intervals for another run decide, and they overlap.
+    // With two instruments, the intervals for another run decide, and they overlap.
     let near = [&rows[..2], &[kernel("graph", Group::of_word("5 us"), 700.0)]].concat();
     assert!(undecided(&asked(&run(near), Need::EndGpuPhase, None)).contains("overlap"));
     assert!(missing(&asked(&run(rows.clone()), Need::EndGpuPhase, Some(64))).contains("the run has 32"));
@@ -444,7 +444,7 @@ fn reductions_have_one_answer_for_the_sizes_that_share_it() {
     for (elements, atomic, graph) in times {
         rows.push(reduction("gpu.reduction.atomic", elements, atomic));
         rows.push(reduction("gpu.reduction.graph", elements, graph));
-        // Of a role of its own: a study of what atomic operations cost.
+        // A separate role: a study of what atomic operations cost.
         rows.push(reduction("gpu.reduction.listing_1", elements, 1.0));
     }
     let answers = asked(&run(rows.clone()), Need::Reduce, None);

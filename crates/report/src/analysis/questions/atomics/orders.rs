@@ -1,4 +1,4 @@
-//! What a memory order costs in an atomic operation of a GPU, by the threads that it reaches.
+//! The cost of a memory order in an atomic operation of a GPU, by the threads that it reaches.
 
 use syncscope_core::Scope;
 
@@ -25,7 +25,7 @@ fn addition(data: &RunData, order: MemoryOrder, scope: Scope) -> Option<usize> {
     })
 }
 
-/// What acquiring and releasing costs over a relaxed addition, for the device and for the system.
+/// Says what an acquire-release addition costs compared with a relaxed one, for the device and for the system.
 fn dearest(data: &RunData) -> Option<Outcome> {
     let known = |order, scope| Known::written(data, addition(data, order, scope)?, Basis::Run);
     let relaxed = known(MemoryOrder::Relaxed, Scope::Device)?;
@@ -35,7 +35,7 @@ fn dearest(data: &RunData) -> Option<Outcome> {
     };
     let scopes = SCOPES.into_iter().filter(|(scope, _)| matches!(scope, Scope::Device | Scope::System));
     let (words, all): (Vec<[String; 2]>, Vec<Comparison<'_>>) = scopes.filter_map(of).unzip();
-    // What is compared stands behind the first ratio.
+    // The relaxed cost is named after the first ratio only.
     let whose = std::iter::once(format!(" as a relaxed one ({relaxed})")).chain(std::iter::repeat(String::new()));
     let words = enumerated(words.iter().zip(whose).map(|([times, at], than)| format!("{times} as long{than} {at}")))?;
     let text = format!("For one warp, an acquire-release atomicAdd takes {words}.");
@@ -49,7 +49,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
         line(order.to_string(), cells)
     };
     let lines: Vec<Line> = ORDERS.iter().map(of).filter(|line| line.cells.iter().any(Option::is_some)).collect();
-    // Relaxed alone is no question of orders.
+    // Relaxed operations alone pose no question of orders.
     if lines.len() < 2 {
         return None;
     }

@@ -11,7 +11,7 @@ pub(in crate::analysis::questions) const SENTENCES: Sentences =
 /// The group of a histogram.
 const BINS: &str = "bins #";
 
-/// Additions of a type to so many bins in this memory, by full blocks on the whole device, else by fewer.
+/// Additions of a type to this many bins in this memory, by the largest grid that the run has.
 fn bins(data: &RunData, dtype: Dtype, number: u32, space: Space) -> Option<usize> {
     let is_one =
         |case: &Case| case.group_number(BINS) == Some(number) && case.dtype == Some(dtype) && case.space == Some(space);
@@ -23,7 +23,7 @@ fn numbers(data: &RunData) -> BTreeSet<u32> {
     data.rows.iter().filter_map(|row| row.case.group_number(BINS)).collect()
 }
 
-/// Whether a histogram of few floats is cheaper in shared memory.
+/// Says in which memory a histogram of floats with few bins is cheaper.
 fn float_bins(data: &RunData) -> Option<Outcome> {
     let few = *numbers(data).first()?;
     let known = |space| Known::written(data, bins(data, Dtype::F32, few, space)?, Basis::Run);

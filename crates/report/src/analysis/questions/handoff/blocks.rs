@@ -1,10 +1,10 @@
-//! What a hand-off between two blocks of a GPU costs, by where they are, and an exchange between devices.
+//! The cost of a hand-off between two blocks of a GPU, by where they are, and of an exchange between devices.
 
 use super::super::prelude::*;
 
 pub(in crate::analysis::questions) const SENTENCES: Sentences = &[sentence(ordering, &[]), sentence(devices, &[])];
 
-/// Where both blocks are: the words of the group, and those of a label.
+/// Where both blocks are: the group, and the words of a label.
 const PLACES: [(&str, &str); 4] = [
     ("", "the first two blocks of a grid"),
     ("near", "two blocks near the same half of the L2 cache"),
@@ -16,22 +16,22 @@ fn is_at(case: &Case, place: &str) -> bool {
     case.group_word() == place
 }
 
-/// A relaxed flag passes no data, so it is no choice.
+/// Whether a hand-off passes data; a relaxed flag does not, so it is no choice.
 fn passes_data(case: &Case) -> bool {
     case.order != Some(MemoryOrder::Relaxed)
 }
 
-/// What the hand-offs that pass data cost at a place, as rivals.
+/// The hand-offs at a place that pass data, as rivals.
 fn rivals<'a>(data: &'a RunData, place: &str) -> Option<Peers<'a>> {
     Peers::of(data, Role::BlockHandoff, |case| is_at(case, place) && passes_data(case), Size::Fewest)
 }
 
-/// The usual place: that of any two blocks, else the first that the run has.
+/// The usual place: any two blocks, otherwise the first place that the run has.
 fn usual_place(data: &RunData) -> Option<(&'static str, &'static str)> {
     PLACES.into_iter().find(|(place, _)| rivals(data, place).is_some())
 }
 
-/// The cheapest hand-off of data against a flag alone.
+/// Compares the cheapest hand-off of data with a flag alone.
 fn ordering(data: &RunData) -> Option<Outcome> {
     let (place, words) = usual_place(data)?;
     let contest = rivals(data, place)?.contest(Basis::Run);
@@ -54,7 +54,7 @@ fn ordering(data: &RunData) -> Option<Outcome> {
     Some(Outcome::holds(text, win.rows()).headed(win.cost))
 }
 
-/// An exchange of a few bytes between devices: one store against a fence and a flag.
+/// Compares ways to exchange a few bytes between devices: one store against a fence and a flag.
 fn devices(data: &RunData) -> Option<Outcome> {
     let peers = Peers::of(data, Role::DeviceExchange, |_| true, Size::Fewest)?;
     let contest = peers.contest(Basis::Run);
@@ -92,7 +92,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     Picture::of([costs, devices], otherwise, [unreliable(data, &[rows, between].concat())])
 }
 
-/// The cheapest hand-off of data at each place.
+/// Answers with the cheapest hand-off of data at each place.
 pub(in crate::analysis::questions) fn hand_over(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let of = |(place, words): (&str, &str)| {
         let decision = decide(inquiry, &rivals(inquiry.data, place)?.contest(Basis::Run))?;

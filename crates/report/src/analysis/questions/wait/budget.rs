@@ -1,5 +1,5 @@
-//! How long should a waiter spin before it sleeps? The cost of waits of unknown length by the time spun, and OpenMP's constructs by the policy that
-//! decides it there.
+//! How long should a waiter spin before it sleeps? The cost of waits of unknown length by the time spun, and of OpenMP's
+//! constructs by the policy that sets the time there.
 
 use syncscope_core::SpinBudget;
 use syncscope_core::own::is_own;
@@ -19,7 +19,7 @@ fn way(case: &Case) -> String {
     short_name(&case.primitive).trim_start_matches("budget_").to_owned()
 }
 
-/// The rows of each way to sleep, by the time spun, the shortest first; those of users come first.
+/// The rows of each way to sleep, by the time spun, the shortest first; users' own ways come first.
 fn curves(data: &RunData, beside: bool) -> Vec<(String, Vec<usize>)> {
     let is_one = |row: &Row| {
         (has_role(data, &row.case, Role::SpinBudget) || is_own(&row.case.primitive))
@@ -37,7 +37,7 @@ fn curves(data: &RunData, beside: bool) -> Vec<(String, Vec<usize>)> {
 
 const AT_ONCE: &str = "at once";
 
-/// No wait lasts longer, so that who spins for so long never sleeps.
+/// The longest wait: a waiter that spins this long never sleeps.
 const LONGEST_US: u32 = 512;
 
 /// "at once", "after spinning for 10.0 µs".
@@ -55,19 +55,19 @@ fn contest<'a>(data: &'a RunData, rows: &[usize]) -> Contest<'a> {
     Contest::of(entrants.collect(), Vec::new())
 }
 
-/// The way that a sentence is about: the first with a figure at both ends of its curve.
+/// The way that a sentence is about: the first, other than yielding, with several budgets and a cost that may be written.
 fn sleeping(data: &RunData, beside: bool) -> Option<(String, Contest<'_>)> {
     let known = |(name, rows): (String, Vec<usize>)| {
         let contest = contest(data, &rows);
         (rows.len() > 1 && name != "yield" && contest.least().is_some()).then_some((name, contest))
     };
-    // Of the catalogue the futex.
+    // Put the condvar last, so that the futex represents the catalogue.
     let mut all = curves(data, beside);
     all.sort_by_key(|(name, _)| name == "condvar");
     all.into_iter().find_map(known)
 }
 
-/// The budgets that may cost least, and what the ends of the curve cost.
+/// Says which budgets may cost least, and what the ends of the curve cost.
 fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let (way, contest) = sleeping(data, beside)?;
     let (_, least) = contest.least()?;
@@ -75,7 +75,7 @@ fn in_words(data: &RunData, beside: bool, begin: &str) -> Option<Outcome> {
     let longest = contest.entrants().filter_map(|one| spun_us(data.case(one.index))).max();
     let mut candidates = contest.candidates();
     candidates.sort_by_key(|name| name != AT_ONCE);
-    // What is among the best has its cost before.
+    // Budgets among the best already have their cost in the sentence.
     let other = |us: Option<u32>, what: &str| {
         let is_one = |known: &&Known<'_>| spun_us(&known.row.case) == us && known.is_written();
         let known = all.iter().find(is_one).filter(|known| !candidates.contains(&spun(&known.row.case)));
@@ -98,7 +98,7 @@ fn beside_a_competitor(data: &RunData) -> Option<Outcome> {
     in_words(data, true, "When another thread runs on the waiter's CPU")
 }
 
-/// How long to spin where nobody knows how long a wait takes.
+/// Answers how long to spin if the length of the wait is unknown.
 pub(super) fn wait(inquiry: Inquiry<'_>) -> Option<Situation> {
     let (_, contest) = sleeping(inquiry.data, false).filter(|_| inquiry.asked.wait.is_none())?;
     let drawing = drawn(inquiry.data);
@@ -116,7 +116,7 @@ fn drawn(data: &RunData) -> Vec<String> {
         let written = contest.known().filter(|(_, known)| known.is_written());
         let most = written.map(|(_, known)| known.ns).fold(f64::MIN_POSITIVE, f64::max);
         let bar = |ns: f64| "█".repeat((BAR * ns / most).round().max(1.0) as usize);
-        // What has no number has no length either.
+        // A cost without a number gets no bar.
         let long = |known: &Known<'_>| if known.is_written() { bar(known.ns) } else { String::new() };
         let lines = contest.known().map(|(one, known)| format!("{:<27} {} {known}", one.name, long(&known)));
         Some([format!("{title} ({way}):")].into_iter().chain(lines).collect::<Vec<_>>())
@@ -128,7 +128,7 @@ fn drawn(data: &RunData) -> Vec<String> {
     titles.into_iter().filter_map(of).flatten().collect()
 }
 
-/// The constructs of OpenMP by policy, as far as a gap comes before them.
+/// The OpenMP constructs by policy that follow a gap.
 fn after_gaps(data: &RunData) -> Vec<usize> {
     data.rows_where(|row| takes_part(data, row, Role::RuntimeWait) && spun_us(&row.case).is_some()).collect()
 }
@@ -138,7 +138,7 @@ fn policy(case: &Case) -> String {
     case.group_word().split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// What the policies cost behind the longest serial part.
+/// Says what the policies cost after the longest serial part.
 fn by_policy(data: &RunData) -> Option<Outcome> {
     let rows = after_gaps(data);
     let longest = rows.iter().filter_map(|index| spun_us(data.case(*index))).max().filter(|us| *us > 0)?;
@@ -251,7 +251,7 @@ mod tests {
         );
     }
 
-    /// The cost that is quoted is that of a budget that is named, and no budget is called by the name of another.
+    /// The quoted cost belongs to a named budget, and no budget has another's name.
     #[test]
     fn what_a_budget_costs_is_not_said_of_others() {
         use syncscope_core::Verdict;
@@ -268,7 +268,7 @@ mod tests {
         assert!(text.ends_with("sleeping after spinning for 10.0 µs minimizes CPU time plus delay (futex, 100 µs a wait); never sleeping costs 3.00 ms."), "{text}");
     }
 
-    /// A user's wait stands before those of the catalogue.
+    /// A user's wait comes before the catalogue's.
     #[test]
     fn a_users_wait_has_a_curve_and_advice_when_to_sleep() {
         let own = |us: u32, ns: f64| {

@@ -1,4 +1,4 @@
-//! How the host waits for a kernel: how soon it goes on, and how much of a CPU the wait takes.
+//! How the host waits for a kernel: how soon it continues, and how much of a CPU the wait takes.
 
 use syncscope_core::Detail;
 
@@ -7,11 +7,10 @@ use super::super::prelude::*;
 
 pub(in crate::analysis::questions) const SENTENCES: Sentences = &[sentence(spin_or_block, &[])];
 
-/// The part of a CPU below which a wait leaves it to others.
+/// The share of a CPU below which a wait leaves the CPU to others.
 const LEAVES_THE_CPU: f64 = 0.7;
 
-/// The waits for kernels of the same length, of the longest kernels that the run has: behind short ones a host that blocks finds its
-/// kernel ended.
+/// The waits for the longest kernels that the run has: behind short ones a host that blocks finds its kernel already ended.
 fn waits(data: &RunData) -> Option<(u32, Contest<'_>)> {
     let rows = data.rows.iter().filter(|row| takes_part(data, row, Role::LaunchAndWait));
     let longest = rows.filter_map(|row| length_us(&row.case)).max()?;
@@ -32,7 +31,7 @@ fn way(data: &RunData, one: &Entrant<'_>) -> Option<String> {
     Some(format!("({}, {:.0} % of a CPU)", one.name, 100.0 * share(data, one.index)?))
 }
 
-/// The soonest wait, and the soonest of those that leave the CPU to others.
+/// Names the soonest wait, and the soonest that leaves the CPU to others.
 fn spin_or_block(data: &RunData) -> Option<Outcome> {
     let (us, contest) = waits(data)?;
     let (soonest, least) = contest.best()?;
@@ -77,7 +76,7 @@ pub(in crate::analysis::questions) fn picture(data: &RunData) -> Option<Picture>
     Picture::of([table], otherwise, [unreliable(data, &rows)])
 }
 
-/// The soonest wait, and the soonest of those that leave the CPU to others.
+/// Answers with the soonest wait, and the soonest that leaves the CPU to others.
 pub(in crate::analysis::questions) fn wait(inquiry: Inquiry<'_>) -> Vec<Situation> {
     let data = inquiry.data;
     let Some((us, contest)) = waits(data) else { return Vec::new() };
