@@ -18,8 +18,8 @@ fn main() {
     println!("cargo:rustc-env=SYNCSCOPE_LIBRARIES={}", libraries().join(","));
 }
 
-/// `parking_lot=0.12.5` and so on, from the workspace's lock file. In a package there is none: which versions cargo takes
-/// there, a build script does not learn.
+/// `parking_lot=0.12.5` and so on, from the workspace's lock file. A package has no lock file, and a build script does not learn
+/// which versions cargo takes there.
 fn libraries() -> Vec<String> {
     let lock = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../Cargo.lock");
     let Ok(text) = fs::read_to_string(&lock) else { return Vec::new() };

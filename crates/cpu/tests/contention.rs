@@ -25,10 +25,10 @@ const PREBUILT: &str = "SYNCSCOPE_CONTEND";
 /// How long the program lets its threads run, some dozen times for each row.
 const MILLISECONDS: &str = "1";
 
-/// Both sides are measured so often, in turn: what changes the machine in between changes both.
+/// How often both sides are measured, in turn: what changes the machine in between changes both.
 const TURNS: usize = 9;
 
-/// A turn without a figure here, such as beside another guest on the core, is passed over. So many are needed.
+/// The fewest turns with a figure: one without, such as next to another guest on the core, is passed over.
 const FEWEST_TURNS: usize = 4;
 
 /// How far the rates of all threads may be apart, and those of one. Another hardware thread raises the cost of one thread by a
@@ -55,7 +55,7 @@ fn rows(threads: u32, cpus: &[u32]) -> [(&'static str, Case); 3] {
 /// What an operation costs at the rate of all threads together, the fastest thread and the slowest.
 type Figures = [f64; 3];
 
-/// By operation and threads, the figures of each turn.
+/// The figures of each turn, by operation and threads.
 type Found = BTreeMap<(String, u32), Vec<Figures>>;
 
 fn measure_here(cpus: &[u32], found: &mut Found) {

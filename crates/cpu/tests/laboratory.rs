@@ -61,8 +61,8 @@ fn every_primitive_passes_its_check() {
     let listing = laboratory.listing();
     let exists = |case: &&Case| {
         let missing = listing.iter().any(|line| line.primitive.id == case.primitive && line.unavailable.is_some());
-        // A case without a placement stands for something that this machine lacks.
-        // Its processes are those of the command, which this program is not.
+        // A case without a placement stands for something that this machine lacks. Worker processes run the command, which this
+        // program is not.
         let is_of_command = case.form == Some(Form::OneThreadProcess)
             || ["cpu.process.", "cpu.openmp."].iter().any(|family| case.primitive.starts_with(family));
         !missing && !is_of_command && case.placement.is_some() && case.threads.unwrap() <= 4
@@ -256,7 +256,7 @@ fn the_environment_is_described() {
     assert!(!laboratory.machine().model.is_empty());
 }
 
-/// What a program measures of its own. One thread, as a holder that a busy machine stops lets the others of a team time out.
+/// What a program measures of its own, with one thread: a holder that a busy machine stops would let the others time out.
 #[test]
 fn each_kind_of_a_bench_does_its_work() {
     let spin = lock(

@@ -1,4 +1,5 @@
-//! Litmus tests of C11 and C++20, repaired as in RC11: which ends of a few threads the model of `syncscope measure --orderings` allows.
+//! Litmus tests of C11 and C++20, repaired as in RC11: which ends of a few threads the model of `syncscope measure --orderings`
+//! allows.
 
 #![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
 
@@ -81,7 +82,8 @@ const FORBIDDEN: [Litmus; 15] = [
     ("one place", &["W(x, 1, rlx);", "s->a = R(x, rlx); s->b = R(x, rlx);"], "s->a == 1 && s->b == 0"),
 ];
 
-/// Ends that they do not forbid: the order of sequentially consistent accesses may contradict who reads from whom by relaxed accesses.
+/// Ends that sequentially consistent accesses and fences do not forbid: their order may contradict who reads from whom by relaxed
+/// accesses.
 const ALLOWED: [Litmus; 13] = [
     (
         "message, a relaxed store",
@@ -143,7 +145,7 @@ const ALLOWED: [Litmus; 13] = [
     ),
 ];
 
-/// What the model says of threads, each with these statements, that must not end so.
+/// What the model says of threads with these statements, which must not end with `end`.
 fn asked(trials: &Trials, is_cpp: bool, threads: &[&str], end: &str, times: u32) -> Model {
     let cases: Vec<String> =
         threads.iter().enumerate().map(|(number, text)| format!("case {number}: {{ {text} }} break;\n")).collect();
@@ -196,7 +198,8 @@ fn sequential_consistency_allows() {
     }
 }
 
-/// A later relaxed store of the thread that released carries the release on in C11, not in C++20, and in none of them behind another's.
+/// A later relaxed store of the releasing thread carries the release on in C11 but not in C++20; behind another thread's store,
+/// in neither.
 #[test]
 fn a_release_is_carried_on_by_language() {
     let trials = Trials::new(None).unwrap();

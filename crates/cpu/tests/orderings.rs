@@ -14,7 +14,7 @@ use syncscope_orderings::{Model, Step, changed, find};
 /// Processor time; the first execution that fails ends it.
 const TIME: Duration = Duration::from_secs(5);
 
-/// The same for what has no execution that fails.
+/// Processor time for what has no execution that fails.
 const TIME_OF_THE_RIGHT: Duration = Duration::from_millis(300);
 
 fn operation(file: &str, text: &str, functions: &[&str]) -> OwnOperation {
@@ -170,7 +170,7 @@ fn a_message_needs_release_and_acquire() {
     assert!(is_refuted(volatile), "plain accesses race");
 }
 
-/// A reading whose value goes to the register of the thread alone, as the header asks of operations without another result.
+/// A read whose value goes only to the register of the thread, as the header asks of operations without another result.
 #[test]
 fn what_is_read_into_the_register_counts() {
     let trials = Trials::new(None).unwrap();
@@ -191,8 +191,8 @@ fn what_is_read_into_the_register_counts() {
     }
 }
 
-/// The kernel compares a futex with what it finds, which may be older than what another thread has on its way. What is written before
-/// a wake-up has arrived.
+/// The kernel compares a futex with the value that it finds, which may be older than a store of another thread on its way. What
+/// is written before a wake-up has arrived.
 #[test]
 fn a_sleeper_may_miss_a_store_that_is_on_its_way() {
     const HEADERS: &str = "#include <linux/futex.h>\n#include <sys/syscall.h>\n#include <unistd.h>\n";
@@ -227,7 +227,7 @@ fn a_sleeper_may_miss_a_store_that_is_on_its_way() {
     assert!(matches!(of_one_word, Model::NotRefuted(_)), "{of_one_word:?}");
 }
 
-/// What the model cannot do it says, and it ends in any case.
+/// The model says what it cannot do, and ends in any case.
 #[test]
 fn what_cannot_be_modelled_is_said() {
     let cannot = |text: &str| match lock(text) {
@@ -270,7 +270,7 @@ fn what_cannot_be_modelled_is_said() {
 /// A lock that keeps nobody out.
 const FREE: &str = "void acquire(struct thread *me) { (void)me; } void release(struct thread *me) { (void)me; }";
 
-/// A lock that changes what it protects is seen to fail on this machine, one that keeps all out to hang, and a good one is not.
+/// On this machine, a lock that changes what it protects is seen to fail and one that keeps all out to hang; a good one passes.
 #[test]
 fn threads_of_this_machine_see_what_is_broken() {
     let tried = |text: &str| {

@@ -1,4 +1,4 @@
-//! What a user writes: compiled by the system's compiler, found in the machine code, checked while it runs.
+//! A user's own code: compiled by the system's compiler, found in the machine code, checked while it runs.
 
 #![cfg(target_arch = "x86_64")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
@@ -57,7 +57,7 @@ fn check_of(made: impl Fn() -> (CpuLaboratory, Case)) -> Check {
     tries(made).next().expect("the CPUs are never free")
 }
 
-/// The same of a wrong lock. On a busy machine its threads do not always meet in it, so that it is tried again.
+/// What the check finds in a wrong lock. On a busy machine its threads do not always meet in the lock, so it is tried again.
 fn check_of_wrong(made: impl Fn() -> (CpuLaboratory, Case)) -> Check {
     let mut found = tries(made);
     let first = found.next().expect("the CPUs are never free");
@@ -65,8 +65,8 @@ fn check_of_wrong(made: impl Fn() -> (CpuLaboratory, Case)) -> Check {
     if is_failed(&first) { first } else { found.find(is_failed).unwrap_or(first) }
 }
 
-/// What ten tries find, but for those in which other programs had the CPUs. Such a try leaves a thread on one, so each has a laboratory
-/// of its own.
+/// What ten tries find, without those in which other programs had the CPUs. Such a try leaves a thread on a CPU, so each try has
+/// a laboratory of its own.
 fn tries(made: impl Fn() -> (CpuLaboratory, Case)) -> impl Iterator<Item = Check> {
     (0..10).filter_map(move |_| {
         let (mut laboratory, case) = made();
@@ -75,7 +75,7 @@ fn tries(made: impl Fn() -> (CpuLaboratory, Case)) -> impl Iterator<Item = Check
         match experiment.sample(shot).and_then(|_| experiment.prove()).and_then(|()| experiment.details()) {
             Ok(_) => Some(experiment.check()),
             Err(ExperimentError::Interfered(reason)) => {
-                // What a failed test shows.
+                // Shown if the test fails.
                 eprintln!("{reason}");
                 None
             }
@@ -84,7 +84,6 @@ fn tries(made: impl Fn() -> (CpuLaboratory, Case)) -> impl Iterator<Item = Check
     })
 }
 
-/// Of operations that the processor has no instruction for, the compiler's library has functions.
 /// However a definition is written, nothing of ours before it contradicts it. What is not to be inlined is called.
 #[test]
 fn a_definition_has_its_own_linkage_exceptions_and_attributes() {
@@ -105,6 +104,7 @@ fn a_definition_has_its_own_linkage_exceptions_and_attributes() {
     assert!(summary(&lock, 1).contains("xchg"), "{}", summary(&lock, 1));
 }
 
+/// The compiler's library has functions for operations that the processor has no instruction for.
 #[test]
 fn an_atomic_operation_of_the_compilers_library_is_linked() {
     let wide = "#include <atomic>\nstruct wide { long a, b; };\nstatic std::atomic<wide> object;\n\
@@ -259,7 +259,7 @@ fn locks_that_admit_several_are_checked_as_such() {
     assert!(matches!(&one, Check::Failed(text) if is_found(text)), "{one:?}");
 }
 
-/// Readers beside writers: each role alone counts, and no addition is lost.
+/// Readers and writers at once: each role counts alone, and no addition is lost.
 #[test]
 fn a_lock_with_both_halves_is_timed_by_role() {
     let text = "#include <pthread.h>\n\

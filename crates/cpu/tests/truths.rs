@@ -324,7 +324,7 @@ const ROWS: [(&str, &str, Option<Dtype>); 2] =
 /// The CPUs a child of this test measures on.
 const CHILDS_CPUS: &str = "SYNCSCOPE_TRUTHS_CPUS";
 
-/// What one process measured, with how many threads, and the nanoseconds.
+/// What one process measured: the operation, the number of threads, the nanoseconds.
 type Figure = (String, usize, f64);
 
 /// The figures of a process: its lines that read `figure barrier 2 284.12`.
@@ -387,7 +387,7 @@ fn spread(figures: &[f64]) -> String {
 /// Turns of both sides: modes that are a third apart average out to some 3 % of the ratio.
 const TURNS: usize = 40;
 
-/// No more turns after that.
+/// The time after which no more turns begin.
 const ENOUGH: Duration = Duration::from_secs(10);
 
 #[test]

@@ -8,17 +8,17 @@ use super::opaque;
 ///
 /// The caller chooses the ordering. A compare-and-swap that fails is relaxed.
 pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
-    /// The variable.
+    /// The type of a variable that holds the number.
     type Atomic: Send + Sync + Default;
 
-    /// Whether it is a floating-point type. No common processor has atomic arithmetic for these. Compilers load,
-    /// calculate, and compare-and-swap the bits until no other thread changed them in between. So does this.
+    /// Whether it is a floating-point type. No common processor has atomic arithmetic for these. Compilers load, calculate, and
+    /// compare-and-swap the bits until no other thread changed them in between, as this trait does.
     const FLOATING: bool;
 
     /// The largest count up to which adding one is exact.
     const LARGEST_COUNT: u64;
 
-    /// What so many additions of one make of zero, as a count. A floating-point number stays at the largest one.
+    /// The count after `additions` additions of one to zero. A floating-point number stays at the largest count.
     fn after_additions(additions: u64) -> u64 {
         if Self::FLOATING { additions.min(Self::LARGEST_COUNT) } else { additions }
     }
@@ -29,7 +29,7 @@ pub(crate) trait Number: Copy + PartialEq + Send + Sync + 'static {
     /// The count for a number.
     fn count(self) -> u64;
 
-    /// One more.
+    /// The number plus one.
     fn successor(self) -> Self;
 
     /// One, computed from this number: an operation with it waits for this number. Two instructions of a cycle each.

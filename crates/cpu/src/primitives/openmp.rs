@@ -1,8 +1,8 @@
 //! Constructs of OpenMP by how the threads of the runtime wait: spinning, sleeping, or both. The variables that decide are read when a
 //! runtime is loaded, so each policy has a process of its own (`processes/`), which the column group names after the runtime.
 //!
-//! Threads that meet at once hardly wait, whatever the policy. What it decides shows behind a serial part, in which all threads but
-//! one wait: the group's number is how long that takes.
+//! Threads that meet at once hardly wait, whatever the policy. Its effect shows after a serial part, during which all threads but
+//! one wait: the group's number is how long that part takes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use crate::team::openmp::{self, Runtime};
 /// The family.
 pub(crate) const FAMILY: &str = "openmp";
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(super) static ENTRIES: &[&Entry] = &[&BARRIER, &PARALLEL_PART, &CRITICAL, &REDUCTION];
 
 const FACTS: Facts = Facts {
@@ -123,7 +123,7 @@ struct Part {
     barrier: OpenMpBarrier,
     gap: Duration,
     clock: Clock,
-    /// Begin and end of the last parallel part.
+    /// Start and end of the last parallel part.
     interval: [AtomicU64; 2],
 }
 
@@ -167,7 +167,7 @@ impl Body for Part {
         Some([0, 1].map(|end| self.interval[end].load(Ordering::Relaxed)))
     }
 
-    /// The proof is that of the barrier.
+    /// The proof of the barrier checks it.
     fn verify(&self, _: &Shot, _: usize) -> Result<(), String> {
         Ok(())
     }

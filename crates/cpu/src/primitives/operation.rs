@@ -56,7 +56,7 @@ pub trait Operation: Send + Sync + 'static {
     #[inline(always)]
     fn move_on(_local: &mut Self::Local<'_>) {}
 
-    /// The timed loop, with so many copies of the operation besides its context. Code that this program does not compile has
+    /// The timed loop, with `COPIES` copies of the operation besides its context. Code that this program does not compile has
     /// loops of its own, of the same form.
     fn repeat<const COPIES: u32>(local: Self::Local<'_>, iterations: u64)
     where
@@ -65,7 +65,7 @@ pub trait Operation: Send + Sync + 'static {
         timed_loop::<Self, COPIES>(local, iterations);
     }
 
-    /// The same for threads that are timed in a window.
+    /// The loop of threads that are timed in a window, with as many copies.
     fn repeat_in_window<W: Turns, const COPIES: u32>(local: Self::Local<'_>, watch: &mut W)
     where
         Self: Sized,
@@ -87,21 +87,21 @@ pub trait Operation: Send + Sync + 'static {
 /// How many operations the threads of a team executed in a shot, those of the context included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Executed {
-    /// The thread that asks.
+    /// By the thread that asks.
     pub own: u64,
-    /// The thread that executed the most.
+    /// By the thread that executed the most.
     pub most: u64,
-    /// All threads together; `None` where each executed as many.
+    /// By all threads together; `None` where each executed as many.
     pub all: Option<u64>,
 }
 
 impl Executed {
-    /// So many by each thread.
+    /// The same number of operations by each thread.
     pub const fn by_each(operations: u64) -> Self {
         Self { own: operations, most: operations, all: None }
     }
 
-    /// By all of so many threads together.
+    /// The operations of all `threads` threads together.
     pub fn by_all(&self, threads: u32) -> u64 {
         self.all.unwrap_or(self.own * u64::from(threads))
     }
@@ -117,8 +117,8 @@ pub(crate) const fn slot_of(pair: u64) -> usize {
     (pair % SLOTS as u64) as usize
 }
 
-/// The timed loop with so many `COPIES` of the operation besides its context: none in the baseline, one in the test, two in
-/// the loop that shows whether a second copy costs as much. Never inlined, so that the disassembler finds it.
+/// The timed loop with `COPIES` copies of the operation besides its context: none in the baseline, one in the test, two in the
+/// loop that shows whether a second copy costs as much. Never inlined, so that the disassembler finds it.
 #[inline(never)]
 fn timed_loop<O: Operation, const COPIES: u32>(mut local: O::Local<'_>, iterations: u64) {
     for _ in 0..iterations {
@@ -138,12 +138,12 @@ pub trait Turns {
     /// The turns until the first look.
     fn first(&self) -> u64;
 
-    /// Takes a look after these turns: how many follow. None when the thread is done.
+    /// Takes a look after these turns and returns how many follow: 0 when the thread is done.
     fn look(&mut self) -> u64;
 }
 
-/// The loop of one thread, with so many `COPIES` of the operation besides its context. Never inlined, so that the
-/// disassembler finds it.
+/// The loop of one thread, with `COPIES` copies of the operation besides its context. Never inlined, so that the disassembler
+/// finds it.
 #[inline(never)]
 pub(super) fn window_loop<O: Operation, W: Turns, const COPIES: u32>(mut local: O::Local<'_>, watch: &mut W) {
     let mut left = watch.first();

@@ -74,7 +74,7 @@ ordering! {
     SequentiallyConsistent: load SeqCst, store SeqCst, both SeqCst
 }
 
-/// The expression for the type of a `MemoryOrder`, of those in [`Access::orders`]: the others would be the same loops again.
+/// Evaluates an expression with the type of a `MemoryOrder` of [`Access::orders`]: the others would be the same loops again.
 macro_rules! by_order {
     (store $order:expr, $type:ident => $made:expr) => {
         by_order!($order, $type => $made, not(target_arch = "aarch64"))

@@ -1,9 +1,9 @@
 //! Synchronization between processes: threads of several processes that map the same memory.
 //!
 //! Start with [`ATOMIC_ADD`]. The locks, barriers and hand-offs are those of the other families, in the memory of worker
-//! processes (`crate::processes`) and made for it; their loops and checks are there. What differs from threads of one
-//! process: a futex is not found by its address but by the page of its file, and no library can leave anything out because
-//! it sees all users of a lock.
+//! processes (`crate::processes`) and made for it; their loops and checks are in those families. What differs from threads of one
+//! process: a futex is not found by its address but by the page of its file, and no library can leave anything out because it
+//! sees all users of a lock.
 
 use crate::primitives::handoff::{self, Events, Inherited, Pipes, StoreToken};
 use crate::primitives::prelude::*;
@@ -35,7 +35,7 @@ fn several(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     axes.in_usual_places(primitive, &axes.processes).cases()
 }
 
-/// The same with a counter that they share.
+/// Numbers of processes, with a counter that they share.
 fn several_on_a_counter(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     let on_a_counter = |case| Case { dtype: Some(Dtype::U64), layout: Some(Layout::Shared), ..case };
     several(primitive, axes).into_iter().map(on_a_counter).collect()

@@ -9,7 +9,7 @@ use crate::primitives::prelude::*;
 use crate::primitives::workload::Blocking;
 use crate::sync::Barrier;
 
-/// What a closure synchronizes, and so what is checked of it.
+/// What a closure synchronizes, and so what is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Operation,
@@ -28,20 +28,20 @@ pub struct Me<'a> {
 }
 
 impl Me<'_> {
-    /// Its number in the team, from 0.
+    /// The number of the thread in the team, from 0.
     pub const fn thread(&self) -> usize {
         self.thread
     }
 
-    /// Adds one to the counter of the state. Loads and stores are apart, so that two threads that do it at once lose an addition: what
-    /// a lock protects, or what is handed over.
+    /// Adds one to the counter of the state, which a lock protects or which is handed over. Load and store are apart, so that two
+    /// threads that count at once lose an addition.
     #[inline(always)]
     pub fn count(&self) {
         self.count.store(self.count.load(Relaxed).wrapping_add(1), Relaxed);
     }
 }
 
-/// Synchronizes once by a state.
+/// Code that synchronizes once by a state.
 pub trait Code<S>: Fn(&S, &Me<'_>) + Copy + Send + Sync + 'static {}
 
 impl<S, F: Fn(&S, &Me<'_>) + Copy + Send + Sync + 'static> Code<S> for F {}
@@ -105,7 +105,7 @@ impl<S: Send + Sync + 'static, F: Code<S>> Barrier for Slot<S, F> {
     }
 }
 
-/// The loops of a closure for so many threads; `None` of a hand-off that is not between two.
+/// The loops of a closure for `threads` threads; `None` for a hand-off that is not between two.
 pub(crate) fn workload<S: Send + Sync + 'static, F: Code<S>>(
     kind: Kind,
     make: impl Fn(u32) -> S,

@@ -1,4 +1,4 @@
-//! The end of waits inside a timed loop.
+//! How waits inside a timed loop end.
 
 use std::fmt::Display;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +19,7 @@ pub(crate) fn or_unwind<T>(outcome: Result<T, WaitTimeout>) -> T {
     }
 }
 
-/// The value, or leaves the job by unwinding: the system refuses `what`. The team reports it.
+/// Returns the value, or leaves the job by unwinding where the system refuses `what`. The team reports the error.
 #[inline(always)]
 pub(crate) fn or_fail<T>(outcome: Result<T, impl Display>, what: &str) -> T {
     match outcome {
@@ -37,7 +37,7 @@ fn leave(reason: impl Send + 'static) -> ! {
 /// Parks until the word is `number`. Writes that preceded this value are then visible.
 ///
 /// # Errors
-/// [`WaitTimeout`] when it does not become so within the limit.
+/// [`WaitTimeout`] when it does not become `number` within the limit.
 #[inline(always)]
 pub(super) fn park_until(word: &AtomicU32, number: u32, park: impl Fn()) -> Result<(), WaitTimeout> {
     let mut started = None;

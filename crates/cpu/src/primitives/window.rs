@@ -1,9 +1,9 @@
 //! Threads that contend, timed in a window that all of them share.
 //!
-//! A loop of fixed work has a tail: the thread left behind ends it without contention, and the tail grows with the work, so
-//! that the difference of two loops keeps it. Here no thread has work to do. All run in, until the last has executed an
-//! operation and a while longer; each counts what it executes in the window; and all run out, until the last has left the
-//! window. The cost is the length of the window, divided by the operations of a thread in it.
+//! A loop of fixed work has a tail: the thread left behind ends it without contention, and the tail grows with the work, so that
+//! the difference of two loops keeps it. Here no thread has a fixed amount of work. All run in, until the last has executed an
+//! operation and a while longer; each counts what it executes in the window; and all run out, until the last has left the window.
+//! The cost is the length of the window, divided by the operations of a thread in it.
 //!
 //! A thread reads the clock once in a chunk of operations ([`Watch::look`]). A chunk across an edge of the window counts by
 //! the share of its time inside, so that every thread is counted over the whole window. A look takes some 30 ns and a chunk
@@ -67,18 +67,18 @@ impl Window {
     const LEFT: usize = 2;
     const COMMON: usize = 3;
 
-    /// Of a team of threads, or of processes of one thread; `None` if there is no room.
+    /// The window of a team of threads, or of processes with one thread each; `None` if there is no room.
     fn of(threads: usize) -> Option<Self> {
         let lines = inherited::state(Self::COMMON + 2 * threads, |_| CachePadded::default())?;
         Some(Self { lines, threads })
     }
 
-    /// All that the thread executed, with those before and after the window.
+    /// All turns that the thread executed, with those before and after the window.
     fn executed_by(&self, thread: usize) -> &AtomicU64 {
         &self.lines[Self::COMMON + thread]
     }
 
-    /// What it executed in the window: the bits of an `f64`.
+    /// The turns that the thread executed in the window: the bits of an `f64`.
     fn counted_by(&self, thread: usize) -> &AtomicU64 {
         &self.lines[Self::COMMON + self.threads + thread]
     }
@@ -90,14 +90,14 @@ impl Window {
         self.counted_by(thread).store(count.in_window.to_bits(), Relaxed);
     }
 
-    /// Before the threads start together.
+    /// Resets the window before the threads start together.
     fn reset(&self) {
         for (line, value) in [(Self::RUNNING, 0), (Self::BEGIN, u64::MAX), (Self::LEFT, 0)] {
             self.lines[line].store(value, Relaxed);
         }
     }
 
-    /// The operations that the threads executed, seen by one of them, with so many in each turn of the loop.
+    /// The operations that the threads executed, seen by `thread`, with `in_a_turn` of them in each turn of the loop.
     fn executed(&self, thread: usize, in_a_turn: u64) -> Executed {
         let all = (0..self.threads).map(|thread| self.executed_by(thread).load(Relaxed) * in_a_turn);
         Executed {
@@ -123,8 +123,8 @@ impl Count {
         Self { last: now, chunk: 1, executed: 0, in_window: 0.0 }
     }
 
-    /// Takes a chunk into account that has ended `now`, and chooses the next one: [`FEWEST_TURNS`], as long as these take no less
-    /// and no more time than `look` says.
+    /// Counts a chunk that has ended `now`, and chooses the next one: [`FEWEST_TURNS`], as long as these take no less and no more
+    /// time than `look` says.
     fn end_chunk(&mut self, now: u64, window: Range<u64>, look: &Range<u64>) {
         let chunk = std::mem::replace(&mut self.last, now)..now;
         self.executed += self.chunk;
@@ -136,8 +136,8 @@ impl Count {
     }
 }
 
-/// How many of the turns in a `chunk` of time count for the window. Of a chunk that lasted longer than the window it is not
-/// known when its turns were done, so that it counts like a single one.
+/// How many of the turns in a `chunk` of time count for the window. A chunk that lasted longer than the window counts like a
+/// single turn, because it is not known when its turns were done.
 fn counted_in(window: Range<u64>, chunk: &Range<u64>, turns: u64) -> f64 {
     let inside = chunk.end.min(window.end).saturating_sub(chunk.start.max(window.start));
     let lasted = chunk.end.saturating_sub(chunk.start).max(1);
@@ -170,7 +170,7 @@ impl<'a> Watch<'a> {
         Self { window, clock, count: Count::from(now), length, look, patience, has_left: false }
     }
 
-    /// Says that this thread runs. The last one to do so decides when the window begins.
+    /// Announces that this thread runs. The last thread to do so decides when the window begins.
     fn announce(&self, now: u64) {
         let running = self.window.lines[Window::RUNNING].fetch_add(1, Relaxed) + 1;
         if running == self.window.threads as u64 {
@@ -178,7 +178,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Whether nobody needs this thread's contention any more, so long after the window.
+    /// Whether nobody needs this thread's contention any more, `after` ticks after the window.
     fn is_over(&mut self, after: u64) -> bool {
         let left = &self.window.lines[Window::LEFT];
         if !std::mem::replace(&mut self.has_left, true) {
@@ -193,7 +193,7 @@ impl Turns for Watch<'_> {
         self.count.chunk
     }
 
-    /// Reads the clock after a chunk. The turns of the loop until the next look; none when the thread is done.
+    /// Reads the clock after a chunk and returns the turns of the loop until the next look: 0 when the thread is done.
     ///
     /// Relaxed: the numbers publish nothing.
     #[cold]
@@ -253,8 +253,8 @@ impl<O: Operation> Body for Windowed<O> {
     }
 }
 
-/// The operations in so many turns of the loop of a side. Where the operation is its own context, the loop without a further
-/// copy is the test.
+/// The operations in `turns` turns of the loop of a side. Where the operation is its own context, the loop without a further copy
+/// is the test.
 pub(crate) fn operations_in_turns(side: Side, turns: u64) -> u64 {
     side.copies() * u64::from(UNROLL) * turns
 }
@@ -285,7 +285,7 @@ pub(crate) struct HandoverRun {
 }
 
 impl Windows {
-    /// Of an operation for which `threads` threads contend; `None` if there is no room.
+    /// The windows of an operation for which `threads` threads contend; `None` if there is no room.
     pub(super) fn of<O: Operation>(operation: Arc<O>, threads: u32) -> Option<Self> {
         let baseline: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 0>;
         let test: fn(O::Local<'static>, &mut Watch<'static>) = window_loop::<O, Watch<'static>, 1>;
@@ -329,7 +329,7 @@ impl Windows {
         Arc::new(Windowed { operation, window: Arc::clone(&self.state), clock: clock.clone(), length: self.length })
     }
 
-    /// The run that counts handovers, of locks.
+    /// The run that counts handovers; only locks have one.
     pub(crate) fn handovers(&self, clock: &Clock) -> Option<HandoverRun> {
         Some(self.handovers.as_ref()?(self, clock))
     }

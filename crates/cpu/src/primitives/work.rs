@@ -13,7 +13,7 @@ use super::operation::Executed;
 use crate::memory::Pages;
 use crate::timing::chains::{ARE_WRITTEN, steps_of_additions};
 
-/// Whether there is the loop on this architecture.
+/// Whether the loop is written for this architecture.
 pub(crate) const IS_POSSIBLE: bool = ARE_WRITTEN;
 
 /// What the threads do around each acquisition of a lock.
@@ -28,7 +28,7 @@ pub(super) struct LockWork {
 }
 
 impl LockWork {
-    /// That of a case; `None` where it has none. Those who share a lock for reading only read what it guards.
+    /// The work of a case; `None` where it has none. Threads that share a lock for reading only read what it guards.
     pub(super) fn of(case: &Case, reads: bool) -> Option<Self> {
         let threads = case.threads.filter(|_| case.has_work())?;
         Some(Self {
@@ -39,7 +39,7 @@ impl LockWork {
         })
     }
 
-    /// Before a shot; the data of all threads belong to the first one.
+    /// Prepares the data before a shot; thread 0 prepares those that all threads share.
     pub(super) fn prepare(&self, thread: usize) {
         self.outside[thread].prepare();
         if thread == 0 {
@@ -54,7 +54,7 @@ impl LockWork {
     }
 }
 
-/// About how long a thread takes. The lines under a lock come from another CPU, several at once.
+/// About how long the work takes a thread. The lines under a lock come from another CPU, several at once.
 fn duration(work: Option<Work>) -> Duration {
     const NS_PER_LINE: u64 = 20;
     Duration::from_nanos(match work {
@@ -74,11 +74,11 @@ fn lines_in(bytes: u32) -> usize {
 
 /// The work in one place.
 pub(super) enum Task {
-    /// So many iterations of the loop.
+    /// This many iterations of the loop.
     Loop(u64),
     /// Adds one to the counter of every line.
     Change(Pages<CacheLine>),
-    /// Reads the counter of every line; and how often that was not 1 in each.
+    /// Reads the counter of every line, and counts how often they were not all 1.
     Read(Pages<CacheLine>, AtomicU64),
 }
 
@@ -93,7 +93,7 @@ impl Task {
         }
     }
 
-    /// Does it once. Relaxed, and no atomic addition: the lock orders it, or no other thread knows the data.
+    /// Does the work once. Relaxed, and no atomic addition: the lock orders the accesses, or no other thread knows the data.
     #[inline(never)]
     pub(super) fn run(&self) {
         match self {
@@ -115,7 +115,7 @@ impl Task {
         }
     }
 
-    /// Whether it was done so often since.
+    /// Whether the work was done `times` times since [`Self::prepare`].
     fn verify(&self, times: u64) -> Result<(), String> {
         let (found, expected) = match self {
             Self::Loop(_) => return Ok(()),
@@ -130,7 +130,7 @@ fn sum(lines: &[CacheLine]) -> u64 {
     lines.iter().map(|CacheLine(count)| count.load(Relaxed)).sum()
 }
 
-/// The iterations that take so long on the calling thread's core, calibrated once for each length.
+/// The iterations that take `ns` nanoseconds on the calling thread's core, calibrated once for each length.
 fn iterations(ns: u32) -> u64 {
     static KNOWN: Mutex<Option<HashMap<u32, u64>>> = Mutex::new(None);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

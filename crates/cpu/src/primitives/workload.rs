@@ -16,11 +16,11 @@ use syncscope_core::{Case, Detail, Evidence, Side, Waits};
 /// far longer than any sample. It ends the search for the length of a sample where a loop does not get longer.
 const MAX_ITERATIONS: u64 = 1 << 24;
 
-/// The same where every wait may block in the kernel: some hundred wake-ups, a few milliseconds.
+/// The most iterations of a shot where every wait may block in the kernel: some hundred wake-ups, a few milliseconds.
 const MAX_LONG_BLOCKING_ITERATIONS: u64 = 8;
 
-/// The same where only threads that wait for a working thread block. If all of them did each time, a shot would take
-/// some hundred milliseconds; that was never seen.
+/// The most iterations of a shot where only threads that wait for a working thread block. If all of them blocked each time, a
+/// shot would take some hundred milliseconds; that was never seen.
 const MAX_BLOCKING_ITERATIONS: u64 = 512;
 
 /// A job that checks, outside the timed shots, that a primitive does its work.
@@ -41,7 +41,7 @@ pub struct Workload {
     pub(crate) body: Arc<dyn Body>,
     /// An untimed job that checks what the job's own verification cannot see.
     pub(crate) proof: Option<Proof>,
-    /// How many shots of it.
+    /// How many shots of the proof.
     pub(crate) proofs: u64,
     /// The timed loops.
     pub functions: LoopFunctions,
@@ -57,7 +57,7 @@ pub struct Workload {
     pub(crate) extents: Vec<Range<usize>>,
     /// The OpenMP runtime whose threads run the job; `None` for threads of this program.
     pub(crate) runtime: Option<&'static Runtime>,
-    /// How these wait, in a process of their own; `None` where the environment of this process decides.
+    /// How the runtime's threads wait, in a process of their own; `None` where the environment of this process decides.
     pub(crate) policy: Option<&'static Policy>,
     /// Whether threads block in the kernel while they wait for each other.
     pub(crate) blocking: Blocking,
@@ -65,9 +65,9 @@ pub struct Workload {
     pub(crate) in_processes: bool,
     /// How many threads count, the first of the team; `None` where all do.
     pub(crate) timed: Option<usize>,
-    /// How it is timed in windows, where its threads contend.
+    /// How the case is timed in windows, where its threads contend.
     pub(crate) windows: Option<Windows>,
-    /// Whether it costs what it does because CPUs idle, so that nothing keeps them awake.
+    /// Whether the cost depends on CPUs that idle, so that nothing keeps them awake.
     pub(crate) lets_cpus_idle: bool,
     /// A run after the samples that yields details.
     pub(crate) follow_up: Option<MakeFollowUp>,
@@ -77,10 +77,10 @@ pub struct Workload {
 /// the thread that has waited longest about every half a millisecond.
 const BLOCKING_WINDOW: Duration = Duration::from_millis(1);
 
-/// Fewer acquisitions of each thread would make a window coarse.
+/// The fewest acquisitions of each thread in a window: fewer would make it coarse.
 const ROUNDS: u32 = 32;
 
-/// The same where every wait blocks.
+/// How long a window is at least where every wait blocks.
 const LONG_BLOCKING_WINDOW: Duration = Duration::from_millis(4);
 
 impl Workload {
@@ -104,7 +104,7 @@ impl Workload {
         Self { windows, ..self }
     }
 
-    /// With a run after the samples that counts how often a lock passes to another thread.
+    /// Adds a run after the samples that counts how often a lock passes to another thread.
     pub(crate) fn counting_handovers(mut self, run: Make<HandoverRun>) -> Self {
         if let Some(windows) = &mut self.windows {
             windows.handovers = Some(run);
@@ -112,7 +112,7 @@ impl Workload {
         self
     }
 
-    /// With windows that are long enough for threads that do this while they wait.
+    /// Makes windows long enough for threads that wait in this way.
     pub(crate) fn in_windows_for(self, waits: Waits) -> Self {
         match waits {
             Waits::NoWait | Waits::Spins => self,
@@ -120,7 +120,7 @@ impl Workload {
         }
     }
 
-    /// With windows that are long enough for threads that work around each operation.
+    /// Makes windows long enough for threads that work around each operation.
     pub(super) fn at_work(mut self, work: &LockWork) -> Self {
         if let Some(windows) = &mut self.windows {
             windows.has_long = true;
@@ -135,7 +135,7 @@ impl Workload {
         self
     }
 
-    /// Timed by loops of fixed work alone.
+    /// Times the case by loops of fixed work alone.
     pub(crate) fn without_windows(self) -> Self {
         Self { windows: None, ..self }
     }
@@ -146,8 +146,8 @@ impl Workload {
         Self { in_context: 0, blocking: Blocking::Yes, ..Self::of_chain(body, test, 1) }
     }
 
-    /// A job that executes as many operations as iterations in the baseline and twice as many in the test, at most `most` of
-    /// the first: `function` is the one that it times.
+    /// A job that executes as many operations as iterations in the baseline and twice as many in the test, with at most `most`
+    /// iterations; `function` is the one that it times.
     pub(crate) fn of_chain(body: Arc<dyn Body>, function: usize, most: u64) -> Self {
         let functions = LoopFunctions { baseline: function, test: function, unroll: 1 };
         Self { max_iterations: most, ..Self::of_body(body, functions, 1) }
@@ -255,7 +255,7 @@ pub(crate) trait FollowUp: Body {
 /// Makes the follow-up of a case, with the clock that its samples were timed with.
 pub(crate) type MakeFollowUp = Box<dyn Fn(&Clock) -> Arc<dyn FollowUp> + Send + Sync>;
 
-/// Fewer values have no 99th percentile.
+/// The fewest values that have a 99th percentile.
 pub(super) const FEWEST: usize = 100;
 
 /// Percentiles by the nearest rank (Hyndman and Fan, 1996, definition 1): each is one of the values.

@@ -1,5 +1,5 @@
-//! The OpenMP runtimes of this system, loaded as libraries, and batches of shots on their threads. GCC compiles `#pragma omp parallel`, `barrier` and
-//! `critical` to calls of their functions.
+//! The OpenMP runtimes of this system, loaded as libraries, and batches of shots on their threads. GCC compiles `#pragma omp
+//! parallel`, `barrier` and `critical` to calls of their functions.
 //!
 //! GCC's libgomp defines these functions, and LLVM's libomp exports the same names. Both read their environment
 //! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`, `KMP_BLOCKTIME`, ...) once, when they are loaded. The environment decides how their

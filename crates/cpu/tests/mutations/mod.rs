@@ -1,5 +1,5 @@
-//! Each ordering of the own locks and barriers is weakened, one at a time: the model must fail. Every trial is a process of its
-//! own, which this program starts with the name of the model and the use that is weakened in its environment.
+//! Weakens each ordering of our own locks and barriers, one at a time: the model must fail. Every trial is a process of its own,
+//! which this program starts with the name of the model and the weakened use in its environment.
 
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -101,7 +101,7 @@ impl BarrierVisitor for Models {
     }
 }
 
-/// `work` of each of these, on all CPUs, in their order.
+/// Does `work` for each of `all`, on all CPUs. The results are in order.
 fn on_all_cpus<'a, T: Sync, R: Send>(all: &'a [T], work: impl Fn(&'a T) -> R + Sync) -> Vec<R> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let take = || {

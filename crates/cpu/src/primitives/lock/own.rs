@@ -13,7 +13,7 @@ use crate::sync::{
 use syncscope_machine::nearness::CpuGroups;
 use syncscope_machine::placement::topology_of_teams;
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] =
     &[&TTAS, &TICKET, &MCS, &CLH, &SPIN_PARK, &COHORT, &TTAS_BACKOFF, &RECIPROCATING, &HEMLOCK, &QSPINLOCK, &CNA];
 
@@ -73,7 +73,7 @@ static MCS: Entry = lock::spins(
     "MCS queue lock: each waiter spins on its own cache line, then yields",
     "Mellor-Crummey and Scott, ACM TOCS 9(1), 1991, algorithm 5",
     lock::cases,
-    // Not the compare-and-swap of the release: the compiler writes several copies of it.
+    // The compare-and-swap of the release is not counted: the compiler writes several copies of it.
     |case| lock::workload(case, &Raw(|threads| McsLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .algorithm();
@@ -100,14 +100,14 @@ static RECIPROCATING: Entry = lock::spins(
      cache line",
     "Dice and Kogan, Reciprocating Locks, PPoPP 2025, listing 1",
     lock::cases_of_one_type,
-    // Not the exchange that detaches a segment: without contention there is none.
+    // The exchange that detaches a segment is not counted: without contention there is none.
     |case| lock::workload_of_one_type(case, &Raw(|threads| ReciprocatingLock::new(threads, LIMIT)), QUEUED_BY_A_SWAP),
 )
 .with_most_threads_in_quick()
 .algorithm();
 
-/// In theory: without contention as an MCS lock. Contended: one word for each thread instead of a node; whoever gives the lock back waits
-/// until the next thread has seen it.
+/// In theory: without contention as an MCS lock. Contended: one word for each thread instead of a node; the thread that gives the
+/// lock back waits until the next one has seen it.
 static HEMLOCK: Entry = lock::spins(
     "cpu.lock.hemlock",
     "Hemlock: a queue without nodes; each waiter spins on its predecessor's word, then yields",
@@ -164,7 +164,7 @@ static SPIN_PARK: Entry = lock::spins_then_sleeps(
 .beyond_quick()
 .algorithm();
 
-/// The group: waiters spin for so long before they sleep.
+/// The group: how long waiters spin before they sleep.
 const SPIN: &str = "spin # us";
 
 /// Below, about at, and above what a wake-up takes.
@@ -196,7 +196,7 @@ static COHORT: Entry = lock::spins(
 
 fn cohort_workload(case: &Case) -> Option<Workload> {
     let make = |_| CohortLock::new(CpuGroups::here().map_or(1, CpuGroups::count), group_of_this_thread, LIMIT);
-    // Not the addition for all groups: a thread that the lock was passed to leaves it out.
+    // The addition for all groups is not counted: a thread that the lock was passed to leaves it out.
     lock::workload_of_one_type(case, &Raw(make), TAKEN_BY_A_TICKET)
 }
 
@@ -208,7 +208,7 @@ fn cohort_cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     if axes.has_cpu_groups { lock::cases_of_one_type(primitive, axes) } else { Vec::new() }
 }
 
-/// Threads of a team are bound: the CPU stays the same.
+/// The group of the CPU of this thread, which stays the same: threads of a team are bound.
 fn group_of_this_thread(_thread: usize) -> usize {
     let cpu = scheduling::current_cpu();
     CpuGroups::here().zip(cpu).map_or(0, |(groups, cpu)| groups.of_cpu(cpu))

@@ -19,7 +19,7 @@ fn reading<N, L: From<N>>(one: N) -> Reading<L> {
     Reading(L::from(one))
 }
 
-/// A number one that all threads read.
+/// A lock around the number one in each slot, read by all threads.
 pub(super) struct Readers<L: Lock> {
     ones: Pages<CachePadded<L>>,
     /// Each thread's sum after the last shot of a slot, the threads of one slot after those of the slot before.
@@ -90,7 +90,7 @@ impl<L: Lock> Operation for Readers<L> {
     }
 }
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[
     &RWLOCK_READ,
     &RWLOCK_WRITE,
@@ -102,7 +102,7 @@ pub(in crate::primitives) static ENTRIES: &[&Entry] = &[
     &EPOCH_READ,
 ];
 
-/// A subtraction that releases, of one reader.
+/// The releasing subtraction by which a reader leaves.
 const LEFT_BY_A_SUBTRACTION: Expected = Expected::once(&["lock xadd"], &["ldaddl", "outline ldaddl", "stlxr"]);
 const TAKEN_AND_LEFT: Expected =
     Expected::times(2, &["lock cmpxchg"], &["casa", "casl", "outline casa", "outline casl", "ldaxr", "ldxr"]);
@@ -201,11 +201,11 @@ library_lock!(SequenceRead, Sequence<N>, |one| Sequence(AtomicCell::new([one; 3]
     critical(&mut lock.0.load()[2]);
 });
 
-/// Three words: of one word, the library would make an atomic variable.
+/// Three words: for one word, the library would use an atomic variable.
 struct Sequence<N>(AtomicCell<[N; 3]>);
 
-/// In theory: a store of the epoch to the thread's own line and a full fence, then the load; a counter of nested pins and, once in
-/// 128 pins, a look for garbage. No line is shared with other readers. What memory reclamation costs a reader.
+/// In theory: a store of the epoch to the thread's own line and a full fence, then the load; a counter of nested pins and, once
+/// in 128 pins, a look for garbage. No line is shared with other readers. This is what memory reclamation costs a reader.
 static EPOCH_READ: Entry = lock::reading(
     "cpu.lock.epoch_read",
     "Read through a shared pointer with the thread pinned to a crossbeam epoch, a stand-in for RCU",

@@ -1,5 +1,5 @@
-//! Locks that some threads read and others write at the same time, by role: what a reader pays beside writers, and a writer beside
-//! readers. The group is the role that is timed and how many threads have it; all others have the other role.
+//! Locks that some threads read and others write at the same time, by role: what a reader pays while others write, and a writer
+//! while others read. The group is the role that is timed and how many threads have it; all others have the other role.
 //!
 //! The row is the mean of these threads; the rate of every thread and the tail of the timed ones are details. A role that starves
 //! shows in both.
@@ -15,7 +15,7 @@ use crate::memory::Pages;
 use crate::primitives::prelude::*;
 use crate::sync::PthreadRwLock;
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&STD, &PTHREAD, &PARKING_LOT, &CROSSBEAM_SHARDED];
 
 /// A lock that one writer or many readers hold, around a count.
@@ -61,7 +61,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     teams.iter().flat_map(by_role).collect()
 }
 
-/// A case of a team by each role.
+/// The cases of a team, one for each group of roles.
 pub(in crate::primitives) fn by_role(case: &Case) -> impl Iterator<Item = Case> + use<> {
     let of = |case: &Case, group| Case { group: Some(group), ..case.clone() };
     let case = case.clone();
@@ -130,7 +130,7 @@ fn workload<L: SharedLock>(case: &Case) -> Option<Workload> {
     Some(of_role(Workload::contended(Arc::clone(&roles), case)?, &roles, role))
 }
 
-/// Only the threads of a role count, which are the first of the team; after the samples comes their tail.
+/// Counts only the threads of `role`, which are the first of the team, and times their tail after the samples.
 pub(in crate::primitives) fn of_role<O: Operation>(workload: Workload, operation: &Arc<O>, role: LockRole) -> Workload {
     let (operation, timed) = (Arc::clone(operation), role.threads as usize);
     let follow_up: MakeFollowUp = Box::new(move |clock| {
@@ -149,12 +149,12 @@ struct Roles<L> {
     locks: Pages<CachePadded<L>>,
     /// The count before the shot.
     before: AtomicU64,
-    /// What each thread wrote in the last shot, or [`WENT_BACK`].
+    /// How often each thread added in the last shot, or [`WENT_BACK`].
     written: Vec<CachePadded<AtomicU64>>,
     role: LockRole,
 }
 
-/// A reader found less than before.
+/// The mark of a reader that found less than before.
 const WENT_BACK: u64 = u64::MAX;
 
 /// A thread in its role.
@@ -195,7 +195,7 @@ impl<L: SharedLock> Operation for Roles<L> {
         }
     }
 
-    /// Thread 0 alone, which has verified the shot before.
+    /// Only thread 0 prepares: it has verified the shot before.
     fn prepare(&self, slot: usize, thread: usize) {
         if thread == 0 {
             self.before.store(self.locks[slot].read(), Ordering::Relaxed);
@@ -217,7 +217,7 @@ impl<L: SharedLock> Operation for Roles<L> {
     }
 }
 
-/// How long the tail is looked for, and the most operations of a thread that are kept.
+/// How long operations are timed for the tail, and the most operations of a thread that are kept.
 const TAIL: Duration = Duration::from_millis(20);
 const MOST: usize = 1 << 14;
 
@@ -269,7 +269,7 @@ mod tests {
     use crate::team::{Executor as _, Team};
     use syncscope_core::Side;
 
-    /// Lets a writer in beside another one.
+    /// A lock that lets in two writers at once.
     #[derive(Default)]
     struct Leaky(AtomicU64);
 

@@ -1,7 +1,7 @@
 //! How the threads of a team join their partial results: one type for each variant.
 //!
-//! Every reduction ends with a barrier of all threads, as a parallel region does: then the result is known. Where the
-//! variant is no barrier itself, it is the sense-reversing one for all variants, so that it drops out of differences.
+//! Every reduction ends with a barrier of all threads, as a parallel region does: then the result is known. Unless the variant is
+//! a barrier itself, this is the sense-reversing one, so that it drops out of differences.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -46,12 +46,12 @@ fn largest(part: &[i32]) -> i32 {
     part.iter().fold(LEAST, |largest, element| largest.max(*element))
 }
 
-/// For the holder of a lock, with plain loads and stores.
+/// Joins the result of the holder of a lock, with plain loads and stores.
 fn join_alone(result: &AtomicI32, own: i32) {
     result.store(own.max(result.load(Ordering::Relaxed)), Ordering::Relaxed);
 }
 
-/// One thread.
+/// One thread, with nothing to join.
 pub(super) struct Alone;
 
 impl Joining for Alone {

@@ -1,9 +1,10 @@
 //! The spin budget: what a wait costs, by the time that a thread spins before it sleeps.
 //!
 //! A program that knew how long it is going to wait would spin through short waits and sleep through long ones. One that does not
-//! spins for a time first. A sample is one wait of each length from 1 us to half a millisecond, doubling, each a quarter less to a
-//! quarter more. The cost of a wait is the CPU time that the waiter spins, and the time by which it goes on late: after the store,
-//! or after the end of its spinning where that comes later. Short budgets pay with late threads, long ones with CPU time.
+//! know spins for a time first. A sample is one wait of each length from 1 us to half a millisecond, doubling, each a quarter
+//! less to a quarter more. The cost of a wait is the CPU time that the waiter spins, and the time by which it goes on late: after
+//! the store, or after the end of its spinning where that comes later. Short budgets pay with late threads, long ones with CPU
+//! time.
 //!
 //! With a competitor, a third thread works on the waiter's CPU all the time: a waiter that spins takes turns with it.
 
@@ -21,7 +22,7 @@ use syncscope_core::{Placement, SpinBudget};
 use syncscope_machine::studies::{Competing, Setting, Study as _};
 use syncscope_machine::topology::Topology;
 
-/// In the order of the catalogue.
+/// The entries, in the order of the catalogue.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&FUTEX, &CONDVAR, &YIELDS];
 
 /// The budgets, in microseconds; the last is longer than every wait.
@@ -59,7 +60,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     placed(primitive.id, &axes.usual)
 }
 
-/// Those of a user's wait: each budget in these places, and beside a competitor.
+/// The cases of a user's wait: each budget in these places, and beside a competitor.
 pub(in crate::primitives) fn cases_of(id: &str, placements: &[Placement], topology: &Topology) -> Vec<Case> {
     let beside = Competing.cases(&Setting::of(Preset::Standard, topology), &budgets(id));
     placements.iter().flat_map(|placement| placed(id, placement)).chain(beside).collect()
@@ -82,7 +83,7 @@ static CONDVAR: Entry = entry::<StdSignal>(
     Waits::SpinsThenSleeps,
 );
 
-/// In theory: it never goes on late while it has its CPU, and pays with CPU time that a competitor may take.
+/// In theory: the waiter never goes on late while it has its CPU, and pays with CPU time that a competitor may take.
 static YIELDS: Entry = entry::<Watched<Yield>>(
     "cpu.wait.budget_yield",
     "A waiter spins for a set time, then yields its CPU between checks and never sleeps",
@@ -109,14 +110,14 @@ struct Budgeted<W> {
     last: AtomicU32,
     /// The wait that the waiter is in.
     announced: CachePadded<AtomicU32>,
-    /// The last one that the waker has ended, and when.
+    /// The last wait that the waker has ended, and when.
     ended: CachePadded<AtomicU32>,
     ended_at: AtomicU64,
-    /// The last one after which the waiter has gone on.
+    /// The last wait after which the waiter has gone on.
     passed: CachePadded<AtomicU32>,
     /// Waits that were over before they were ended.
     early: AtomicU32,
-    /// Begin of the shot, and what its waits cost.
+    /// Start of the shot, and the start plus what its waits cost.
     interval: [AtomicU64; 2],
 }
 
@@ -137,7 +138,7 @@ impl<W: Way> Budgeted<W> {
         }
     }
 
-    /// Waits for the end of a wait: what it costs, in ticks.
+    /// Waits for the end of a wait and returns what the wait costs, in ticks.
     fn wait(&self, number: u32) -> Result<u64, WaitTimeout> {
         self.announced.store(number, Ordering::Release);
         let started = self.clock.start();
@@ -157,7 +158,7 @@ impl<W: Way> Budgeted<W> {
 
     /// Ends a wait when the waiter has waited for its length.
     fn end(&self, number: u32) -> Result<(), WaitTimeout> {
-        // A wait that ends early is ahead of this.
+        // A waiter whose waits ended early is ahead of this number.
         self.wait_limit.wait(|| has_reached(&self.announced, number))?;
         let length = Duration::from_micros(1 << (number % WAITS));
         wake_pair::lets_wait(length, number);
@@ -168,12 +169,12 @@ impl<W: Way> Budgeted<W> {
     }
 }
 
-/// Whether a count, which may wrap around, is as far.
+/// Whether a count, which may wrap around, has reached `number`.
 fn has_reached(count: &AtomicU32, number: u32) -> bool {
     count.load(Ordering::Acquire).wrapping_sub(number).cast_signed() >= 0
 }
 
-/// Looks at least once and for so long whether it is `done`: whether it was.
+/// Looks for `time`, at least once, whether it is `done`. Returns whether it was.
 fn spin_for(time: Duration, done: impl Fn() -> bool) -> bool {
     let started = Instant::now();
     loop {

@@ -12,11 +12,11 @@ use crate::primitives::workload::FEWEST;
 use super::wake_pair::{WakePair, WakeUp};
 use super::ways::Way;
 
-/// Some dozen wake-ups lie beyond the 99th percentile of so many.
+/// Some dozen wake-ups lie beyond the 99th percentile of this many.
 const WAKE_UPS: usize = 2000;
 
-/// The time limit, besides that in which the waiters sleep: until one sleeps, is seen asleep and woken again, some 20 to 100
-/// microseconds pass.
+/// The time limit, without the time in which the waiters sleep: some 20 to 100 microseconds pass until one sleeps, is seen asleep
+/// and is woken again.
 const LIMIT: Duration = Duration::from_millis(80);
 
 /// No wake-up has this number.

@@ -17,16 +17,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use syncscope_machine::studies::{SIBLING_WAITS, WaitingSibling};
 
-/// In the order of the catalogue: the later ones leave more of the core to others.
+/// The entries, in the order of the catalogue: the later ones leave more of the core to others.
 pub(in crate::primitives) static ENTRIES: &[&Entry] = &[&SPIN, &HINT, &HINTS, &BACKOFF, &YIELD, &SPIN_FUTEX];
 
 const FACTS: Facts = Facts { role: Role::Reaction, ..wake::FACTS.waiting(Waits::Spins) };
 
-/// What `ns` is the cost of, for every way to wait awake.
+/// The operation whose cost is `ns`, for every way to wait awake.
 const OPERATION: &str =
     "one waiter's reaction after the set waiting time: from another thread's store until the waiter continues";
 
-/// The group: the waker stores when the waiter has waited about so long.
+/// The group: about how long the waiter has waited when the waker stores.
 const AFTER: &str = "after # us";
 
 fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
@@ -61,7 +61,7 @@ pub(super) struct Watched<B>(AtomicU32, PhantomData<fn() -> B>);
 /// Looks between two readings of the clock, which ends the wait.
 const LOOKS: u32 = 256;
 
-/// Looks at the word until it is `number`, or this time is over: `false`.
+/// Looks at the word until it is `number`; `false` if `limit` is over first.
 #[inline(always)]
 fn watch<B: Between>(word: &AtomicU32, number: u32, limit: Duration) -> bool {
     let (mut between, started) = (B::default(), Instant::now());
@@ -90,8 +90,8 @@ impl<B: Between> Way for Watched<B> {
     }
 }
 
-/// In theory: the line moves once from the waker to the waiter, and nothing is quicker. The other hardware thread of the core
-/// has half of it at most.
+/// In theory: the line moves once from the waker to the waiter, and nothing is quicker. The other hardware thread has half of the
+/// core at most.
 static SPIN: Entry = entry::<Watched<Hints<0>>>(
     "cpu.wait.spin",
     "A waiter that rechecks immediately",
@@ -124,8 +124,7 @@ impl<const COUNT: u32> Between for Hints<COUNT> {
     }
 }
 
-/// In theory: the longer the wait, the later the look: half of what lies between two of them, at most 32 hints, then half a
-/// yield.
+/// In theory: the longer the wait, the later the look: half of what lies between two looks, at most 32 hints, then half a yield.
 static BACKOFF: Entry = entry::<Watched<Backoff>>(
     "cpu.wait.spin_backoff",
     "A waiter that calls crossbeam's Backoff::snooze between checks: at first 1 to 64 spin hints, later a yield",
@@ -168,7 +167,7 @@ static SPIN_FUTEX: Entry = entry::<SpinFutex>(
 .waiting(Waits::SpinsThenSleeps)
 .beyond_quick();
 
-/// How long it spins.
+/// How long a [`SpinFutex`] spins.
 const SPIN_TIME: Duration = Duration::from_micros(10);
 
 #[derive(Default)]
@@ -185,8 +184,9 @@ impl Way for SpinFutex {
     }
 }
 
-// What a thread that waits leaves to the other hardware thread of its core: thread 0 works there, and thread 1 waits for it in one of
-// the ways. The cost is that of eight independent additions; beside a thread that sleeps it is that of a core of its own.
+// What a thread that waits leaves to the other hardware thread of its core: thread 0 works there, and thread 1 waits for it in
+// one of the ways. The cost is that of eight independent additions; next to a sleeping thread it is the cost on a core of its
+// own.
 
 /// The longest loop: some milliseconds.
 const MOST_ITERATIONS: u64 = 1 << 20;
@@ -200,9 +200,9 @@ struct Beside<W> {
     wait_limit: WaitLimit,
     /// The wake-up that the waiter waits for.
     number: AtomicU32,
-    /// The one that it is about to wait for.
+    /// The wake-up that the waiter is about to wait for.
     announced: AtomicU32,
-    /// Begin and end of the work.
+    /// Start and end of the work.
     interval: [AtomicU64; 2],
 }
 
@@ -246,7 +246,7 @@ impl<W: Way + Default> Body for Beside<W> {
         self.interval[1].store(end, Ordering::Relaxed);
     }
 
-    /// That of the work, for both threads. Relaxed: a barrier separates the stores and this.
+    /// The interval of the work, for both threads. Relaxed: a barrier separates the stores and this.
     fn interval(&self, _: &Shot, _: usize) -> Option<[u64; 2]> {
         Some([0, 1].map(|end| self.interval[end].load(Ordering::Relaxed)))
     }

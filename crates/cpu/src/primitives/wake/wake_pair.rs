@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use syncscope_host::scheduling;
 
-/// The share of waiters that have to be seen asleep, and of how many it is asked.
+/// The share of waiters that have to be seen asleep, and the wake-ups from which on it is checked.
 const LEAST_SHARE: f64 = 0.99;
 const FEWEST: u64 = 100;
 
-/// Thread 0, the threads that it wakes, and the way in which it does.
+/// Thread 0, the threads that it wakes, and the way to wake them.
 pub(super) struct WakePair<W> {
     way: W,
     clock: Clock,
@@ -28,16 +28,16 @@ pub(super) struct WakePair<W> {
     wait_limit: WaitLimit,
     /// How long the waiters wait before they are called.
     wait: Duration,
-    /// Whether they sleep as long as that.
+    /// Whether the waiters sleep for that time.
     sleeps: bool,
 }
 
 /// A thread that is woken. Only that thread writes here.
 #[derive(Default)]
 struct Waiter {
-    /// What the kernel says of it. The team of an experiment stays the same.
+    /// What the kernel says of this thread. The team of an experiment stays the same.
     sleeper: OnceLock<Option<Sleeper>>,
-    /// As that of the waker.
+    /// The CPU of this waiter, counted like that of the waker.
     cpu: AtomicU32,
     /// The wake-up that it is about to sleep for.
     announced: AtomicU32,
@@ -66,7 +66,7 @@ struct Found {
 
 /// The times of one wake-up, in ticks.
 pub(super) struct WakeUp {
-    /// From the begin of the call until the last waiter runs.
+    /// From the start of the call until the last waiter runs.
     pub(super) latency: u64,
     /// How long the call takes the waker.
     pub(super) call: u64,
@@ -98,7 +98,7 @@ impl<W: Way + Default> WakePair<W> {
         self.sleeps
     }
 
-    /// How long they wait.
+    /// How long the waiters wait before they are called.
     pub(super) const fn wait(&self) -> Duration {
         self.wait
     }
@@ -137,7 +137,7 @@ impl<W: Way + Default> WakePair<W> {
         if self.on_one_cpu() { self.wait_limit.yield_until(&mut done) } else { self.wait_limit.wait(done) }
     }
 
-    /// Waits until all waiters are so far.
+    /// Waits until all waiters are `done`.
     fn all_wait_until(&self, done: impl Fn(&Waiter) -> bool) -> Result<(), WaitTimeout> {
         self.waiters.iter().try_for_each(|waiter| self.wait_until(|| done(waiter)))
     }
@@ -147,12 +147,12 @@ impl<W: Way + Default> WakePair<W> {
         self.waiters[0].number()
     }
 
-    /// Sleeps until the waker calls; the number of this wake-up.
+    /// Sleeps until the waker calls, and returns the number of this wake-up.
     pub(super) fn sleep(&self, thread: usize) -> Result<u32, WaitTimeout> {
         let own = &self.waiters[thread - 1];
         let number = own.number();
         if W::WAKES_ONE_OF_ALL {
-            // Whoever was woken must not take the wake-up of another one.
+            // A woken thread must not take the wake-up of another one.
             self.wait_until(|| self.rounds.load(Ordering::Acquire).wrapping_add(1) == number)?;
         }
         own.announced.store(number, Ordering::Release);
@@ -169,8 +169,8 @@ impl<W: Way + Default> WakePair<W> {
         self.waiters.iter().filter(|waiter| waiter.seen.load(Ordering::Acquire) == number).count()
     }
 
-    /// Wakes the waiters once they sleep, then gives them the CPU, should they be on that of the waker. Where a call wakes one of them, the
-    /// first counts, and the others are woken after it.
+    /// Wakes the waiters once they sleep, then gives them the CPU, if they are on that of the waker. Where a call wakes one of
+    /// them, the first one counts, and the others are woken after it.
     pub(super) fn wake(&self) -> Result<WakeUp, WaitTimeout> {
         let number = self.next();
         self.all_wait_until(|waiter| waiter.announced.load(Ordering::Acquire) == number)?;
@@ -207,7 +207,7 @@ impl<W: Way + Default> WakePair<W> {
         asleep
     }
 
-    /// The share of waiters that were seen asleep; `None` before the first, and where it is not looked at.
+    /// The share of waiters that were seen asleep; `None` before the first wake-up, and where nobody looks.
     pub(super) fn asleep_share(&self) -> Option<f64> {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
         let share = of(&self.found.asleep) / of(&self.found.wake_ups);
@@ -238,7 +238,7 @@ pub(super) fn lets_wait(wait: Duration, number: u32) -> bool {
     false
 }
 
-/// Keeps the CPU until so much time has passed.
+/// Keeps the CPU until `length` has passed.
 fn spin_until(started: Instant, length: Duration) {
     while started.elapsed() < length {
         std::hint::spin_loop();
@@ -247,7 +247,7 @@ fn spin_until(started: Instant, length: Duration) {
 
 // Whether a thread sleeps, as the kernel says.
 
-/// What the kernel says of the calling thread. An open file stays that of the thread that opened it.
+/// What the kernel says of the calling thread. An open file stays with the thread that opened it.
 const PATH: &str = "/proc/thread-self/stat";
 
 /// The state of a thread that sleeps until something wakes it (`proc_pid_stat(5)`).
@@ -292,7 +292,7 @@ impl Sleeper {
 
     /// The letter of the state; `None` where the file cannot be read.
     fn state(&self) -> Option<u8> {
-        // Number, name and state are at its beginning. No field behind the name has a parenthesis.
+        // Number, name and state are at the start of the file. No field behind the name has a parenthesis.
         let mut text = [0; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
         let name_end = text[..length].iter().rposition(|byte| *byte == b')')?;

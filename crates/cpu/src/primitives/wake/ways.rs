@@ -14,7 +14,8 @@ use crate::primitives::prelude::*;
 use crate::primitives::wait::park_until;
 use crate::primitives::wake;
 
-/// A way for one thread to wake another one, or all others; at first there is no wake-up. Wake-ups are numbered from 1, and after the largest number comes 0.
+/// A way for one thread to wake another one, or all others. At first there is no wake-up. Wake-ups are numbered from 1, and after
+/// the largest number comes 0.
 pub(in crate::primitives) trait Way: Send + Sync + 'static {
     /// Whether a call wakes one of all that wait, whichever it is.
     const WAKES_ONE_OF_ALL: bool = false;
@@ -28,7 +29,7 @@ pub(in crate::primitives) trait Way: Send + Sync + 'static {
     /// [`WaitTimeout`] when it does not come within the limit.
     fn sleep(&self, number: u32) -> Result<(), WaitTimeout>;
 
-    /// Wake-up `number`. Called by the waker.
+    /// Makes wake-up `number`. Called by the waker.
     fn wake(&self, number: u32);
 }
 
@@ -126,7 +127,7 @@ pub(super) static CONDVAR_ONE_OF_ALL: Entry = wake::entry_of_all::<GuardedTokens
 )
 .beyond_quick();
 
-/// The same under a mutex.
+/// A semaphore under a mutex.
 #[derive(Default)]
 pub(super) struct GuardedTokens(Mutex<u32>, Condvar);
 

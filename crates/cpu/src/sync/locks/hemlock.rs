@@ -10,7 +10,8 @@ use super::{RawLock, WaitTimeout};
 /// the holder before waits (Dice and Kogan, *Hemlock: Compact and Scalable Mutual Exclusion*, SPAA 2021, listing 2). A lock is one word,
 /// and a thread has one word for all locks that it takes; here the words belong to the lock, as the nodes of the other queues.
 ///
-/// The word of a thread says whether it has granted the lock to the one behind it. Waiters look with a read-modify-write, which fetches the line for writing at once ("coherence traffic reduction").
+/// The word of a thread says whether it has granted the lock to the one behind it. Waiters look with a read-modify-write, which
+/// fetches the line for writing at once ("coherence traffic reduction").
 #[derive(Debug)]
 pub struct HemLock(Queue<AtomicU32>);
 

@@ -1,7 +1,8 @@
 //! The locks. Start with `guarded.rs`: what a lock is, and a value that it protects; then read `ticket.rs`.
 //!
-//! - `ttas.rs`, `ticket.rs`: one line. `mcs.rs`, `clh.rs`, `hemlock.rs`: a queue. `queued_spin.rs`: both, as in Linux. `reciprocating.rs`: stacks.
-//!   `cohort.rs`, `cna.rs`: threads of a group pass it among themselves. `spin_park.rs`: waiters sleep after a while.
+//! - `ttas.rs`, `ticket.rs`: one line. `mcs.rs`, `clh.rs`, `hemlock.rs`: a queue. `queued_spin.rs`: both, as in Linux.
+//!   `reciprocating.rs`: stacks. `cohort.rs`, `cna.rs`: threads of a group pass it among themselves. `spin_park.rs`: waiters
+//!   sleep after a while.
 //! - `queue.rs`: the queue of `mcs.rs`, `cna.rs` and `queued_spin.rs`, and the end of Hemlock's.
 //!
 //! A new lock is a module here and a line of [`visit_locks`], from which all tests of locks come.
