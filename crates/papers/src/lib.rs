@@ -1,8 +1,8 @@
 //! Repeats the experiments of published papers, one folder each.
 //!
-//! A folder holds all of an experiment: what it measures on a CPU and a device, with the kernels, its rows and formulas, the
-//! section that the page and the terminal show, and what becomes of its paper's claims. Its [`Experiment`] in [`EXPERIMENTS`] is
-//! all that the rest of the program knows of it.
+//! A folder holds everything about an experiment: what it measures on a CPU and a device, its kernels, rows and
+//! formulas, the section that the page and the terminal show, and the tests of its paper's claims. The rest of the
+//! program knows an experiment only by its [`Experiment`] in [`EXPERIMENTS`].
 //!
 //! | folder | experiment |
 //! |---|---|
@@ -30,24 +30,24 @@ use syncscope_gpu::GpuLaboratory;
 use syncscope_report::section::Section;
 use syncscope_report::{Finding, Outcome, Paper, RunData, Truth};
 
-/// How the tables of an experiment are written and read, of which the first has its name.
+/// Writes and reads the tables of an experiment, the first of which has the experiment's name.
 macro_rules! tables {
     ($of:ident: $main:ident = $name:expr, $($field:ident = $file:literal),+) => {
         impl $of {
-            /// Writes its tables.
+            /// Writes the tables.
             ///
             /// # Errors
-            /// When a file cannot be written.
+            /// If a file cannot be written.
             pub fn write(&self, directory: &RunDirectory) -> Result<(), RunDirectoryError> {
                 $(plain::write(directory, $file, &self.$field)?;)+
                 plain::write(directory, $name, &self.$main)
             }
 
-            /// Reads its tables; `None` if the directory lacks the first one, or it has no rows. The others need not be there.
-            /// Damaged lines become warnings.
+            /// Reads the tables; `None` if the directory lacks the first one, or it has no rows. The other tables may
+            /// be missing. Damaged lines become warnings.
             ///
             /// # Errors
-            /// When a table is there and cannot be read.
+            /// If a table is there and cannot be read.
             pub fn read(
                 directory: &RunDirectory,
                 warnings: &mut Vec<String>,
@@ -62,12 +62,13 @@ macro_rules! tables {
     };
 }
 
-/// The experiments in the order of the help: what it says, the subcommand, and the folder. The last takes what a budget leaves.
+/// Lists the experiments in the order of the help: what the help says, the subcommand, and the folder. The last takes
+/// what a budget leaves.
 macro_rules! experiments {
     ($($(#[$about:meta])* $command:ident: $folder:ident;)+) => {
         $(pub mod $folder;)+
 
-        /// All of them, in the order of the help.
+        /// All experiments, in the order of the help.
         pub const EXPERIMENTS: &[Experiment] = &[$($folder::EXPERIMENT),+];
 
         /// An experiment with its options, as a subcommand of `syncscope paper`.
@@ -77,10 +78,10 @@ macro_rules! experiments {
         }
 
         impl Asked {
-            /// What the options ask for.
+            /// The plan that the options ask for.
             ///
             /// # Errors
-            /// What is wrong with them.
+            /// If the options are wrong, with the reason.
             pub fn plan(self) -> Result<(Common, Plan), String> {
                 Ok(match self {
                     $(Self::$command(With { common, own }) => (common, own.plan()?),)+
@@ -101,7 +102,7 @@ experiments! {
 
 pub mod reductions;
 
-/// Reads the run in the directory `path`, with what is wrong with the tables that an experiment left there.
+/// Reads the run in the directory `path`, and notes what is wrong with the tables that an experiment left there.
 ///
 /// # Errors
 /// As [`RunData::load`], and if a table of an experiment cannot be read.
@@ -109,7 +110,7 @@ pub fn load(path: &Path, catalogue: Arc<Catalogue>) -> Result<RunData, RunDirect
     Ok(load_with_sections(path, catalogue)?.0)
 }
 
-/// The same, with what the experiments say.
+/// Reads the run in the directory `path` as [`load`] does, with the sections of its experiments.
 ///
 /// # Errors
 /// As [`load`].
@@ -124,7 +125,7 @@ pub fn load_with_sections(
         let found = match (experiment.read)(&directory, &data.run, &mut data.damage.others) {
             Ok(found) => found,
             Err(error) if is_it => return Err(error),
-            // It is a part of the run that can be left out.
+            // The run can do without the part of another experiment.
             Err(error) => {
                 data.damage
                     .others
@@ -146,24 +147,24 @@ pub fn load_with_sections(
 
 // What the rest of the program knows of an experiment.
 
-/// Reads the tables of an experiment; what is wrong with their lines goes to the last argument.
+/// Reads the tables of an experiment; problems with their lines go to the last argument.
 pub type Reader = fn(&RunDirectory, &Run, &mut Vec<String>) -> Result<Option<Section>, RunDirectoryError>;
 
 /// An experiment of a paper.
 #[derive(Debug, Clone, Copy)]
 pub struct Experiment {
-    /// Its name: of the command `syncscope paper NAME`, of its tables, and in `run.json`.
+    /// The experiment's name, in the command `syncscope paper NAME`, in its tables and in `run.json`.
     pub name: &'static str,
-    /// Its section of the page, of what it left in a directory; `None` if its main table is missing or has no rows.
-    /// What is wrong with the lines of its tables becomes a warning.
+    /// Reads the experiment's section from what it left in a directory; `None` if its main table is missing or has no
+    /// rows. Problems with the lines of its tables become warnings.
     pub read: Reader,
-    /// Whether what it left in a directory is all of it: a limit may have ended it.
+    /// Whether what the experiment left in a directory is complete: a limit may have ended it.
     pub is_whole: fn(&RunDirectory) -> bool,
 }
 
 /// The options of an experiment.
 pub(crate) trait Planned {
-    /// What they ask for; or what is wrong with them.
+    /// The plan that the options ask for, or what is wrong with them.
     fn plan(self) -> Result<Plan, String>;
 }
 
@@ -184,7 +185,7 @@ pub fn folder() -> impl TypedValueParser<Value = PathBuf> {
 /// The path of a folder for results.
 ///
 /// # Errors
-/// If it is the word for stdout, which is no folder.
+/// If the path is `-`, which stands for stdout and is not a folder.
 pub fn folder_name(path: PathBuf) -> Result<PathBuf, &'static str> {
     if path.as_os_str() == "-" {
         Err("`-` is stdout, and a folder is written: name one (`./-` is a folder)")
@@ -205,10 +206,10 @@ pub struct Common {
 }
 
 impl Asked {
-    /// The experiment of this name with its usual options.
+    /// The experiment with this name and its default options.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no such experiment.
     pub fn usual(name: &str) -> Result<Self, clap::Error> {
         let command = Self::augment_subcommands(Command::new("paper"));
         Self::from_arg_matches(&command.try_get_matches_from(["paper", name])?)
@@ -218,7 +219,7 @@ impl Asked {
 /// Why an experiment could not be measured, for the user.
 pub type Error = Box<dyn std::error::Error>;
 
-/// Measures and writes tables; or says why it could not.
+/// Measures and writes tables, or says why it could not.
 pub(crate) type Measure = Box<dyn FnOnce(&mut Bench<'_>) -> Result<Measured, Error>>;
 
 /// What is to be measured.
@@ -229,11 +230,11 @@ pub struct Plan {
     pub needs_gpu: bool,
     /// What can be done without a GPU, for the user. A run without GPUs does that.
     pub without_gpu: Option<&'static str>,
-    /// Measures it and writes its tables.
+    /// Measures the experiment and writes its tables.
     pub measure: Measure,
 }
 
-/// What measures.
+/// What an experiment measures with.
 pub struct Bench<'a> {
     /// The CPU; a fake machine has none.
     pub cpu: Option<&'a CpuLaboratory>,
@@ -254,14 +255,14 @@ pub struct Bench<'a> {
 pub struct Measured {
     /// What is missing, and why.
     pub warnings: Vec<String>,
-    /// What a limit ended, if it did.
+    /// What a limit cut short, if anything.
     pub cut: Option<String>,
     /// What the terminal shows.
     pub text: String,
 }
 
 impl Bench<'_> {
-    /// Shows what comes next; or else there is no time for it.
+    /// Shows what comes next, and returns whether there is time for it.
     pub(crate) fn has_time_for(&mut self, next: &str) -> bool {
         (self.progress)(next);
         self.limits.end(Instant::now()).is_none()
@@ -269,7 +270,7 @@ impl Bench<'_> {
 }
 
 impl Plan {
-    /// What only a GPU can do.
+    /// A plan that needs a GPU.
     pub(crate) fn on_gpu(
         name: &'static str,
         measure: impl FnOnce(&mut Bench<'_>) -> Result<Measured, Error> + 'static,
@@ -281,9 +282,9 @@ impl Plan {
 /// A statement of a source about what was measured.
 pub(crate) struct Claim {
     pub(crate) statement: &'static str,
-    /// Where it is there.
+    /// Where the source makes the statement.
     pub(crate) place: &'static str,
-    /// Whether it holds here.
+    /// Whether the statement holds here.
     pub(crate) truth: Truth,
     /// The figures that decide it.
     pub(crate) figures: String,

@@ -48,8 +48,8 @@ fn disassembled(cubin: &[u8]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The accesses and barriers of a kernel in the order of its code: name without modifiers. A load of the element behind the one
-/// in the register is a `LDG+8`. A strong access, which volatile variables have, is a `STRONG LDG`.
+/// The accesses and barriers of a kernel in the order of its code, by name without modifiers. A load of the element
+/// after the one in the register is an `LDG+8`. A strong access, which volatile variables have, is a `STRONG LDG`.
 fn accesses(listing: &str, kernel: &str) -> Vec<String> {
     let start = format!(".text.{kernel}:");
     let body = listing.lines().skip_while(|line| *line != start).skip(1).take_while(|line| !line.starts_with("//---"));
@@ -74,7 +74,7 @@ fn access(line: &str) -> Option<String> {
 fn each_component_is_read_and_written_as_the_source_says_and_nothing_is_volatile() {
     for (name, cubin) in compiled() {
         let listing = disassembled(&cubin);
-        // The right neighbour is the element behind; the other load is of the left one.
+        // The right neighbour is the element after; the other load reads the left neighbour.
         assert_eq!(accesses(&listing, "update_global"), ["LDG+8", "LDG", "STG"], "{name}");
         assert_eq!(accesses(&listing, "update_global_left_first"), ["LDG", "LDG+8", "STG"], "{name}");
         let shared = accesses(&listing, "update_shared");

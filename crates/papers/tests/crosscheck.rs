@@ -16,7 +16,7 @@ use syncscope_papers::crosscheck::{Operation, chain_program};
 /// Instructions of a loop, its start and its end: counter, comparison, branch, moves.
 const MOST_OTHERS: usize = 16;
 
-/// The instructions of the kernel `chain` between the readings of the clock, by the vendor's disassembler.
+/// The instructions of the kernel `chain` between the clock reads, from the vendor's disassembler.
 fn region(operation: Operation, body: u64, tail: u64, arch: &str) -> Vec<String> {
     let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache");
     let nvrtc = Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"));
@@ -39,13 +39,13 @@ fn region(operation: Operation, body: u64, tail: u64, arch: &str) -> Vec<String>
     parts[1].to_vec()
 }
 
-/// How many instructions of the name there are, and how many others.
+/// How many instructions have this name, and how many others there are.
 fn counts(region: &[String], name: &str) -> (usize, usize) {
     let found = region.iter().filter(|text| text.split_whitespace().any(|word| word.starts_with(name))).count();
     (found, region.len() - found)
 }
 
-/// All lengths on one architecture: the others differ in the instructions around the chain alone.
+/// All lengths on one architecture: other architectures differ only in the instructions around the chain.
 #[test]
 fn exactly_the_additions_are_between_the_readings() {
     const SHAPES: [(u64, u64); 5] = [(512, 0), (0, 512), (1024, 0), (1024, 520), (7680, 0)];

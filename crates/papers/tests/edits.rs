@@ -36,7 +36,7 @@ fn instructions(prepared: &Prepared) -> Vec<Instruction> {
     Cubin::parse(&prepared.cubin).unwrap().kernel(prepared.snippet.as_str()).unwrap().instructions().to_vec()
 }
 
-/// The places of the clock reads of a snippet. Those of the steps of the global timer follow.
+/// The positions of a snippet's clock reads; reads at the steps of the global timer follow them.
 fn reads(instructions: &[Instruction]) -> Vec<usize> {
     let timer = instructions.iter().position(|found| found.clock == Some(Clock::GlobalTimer)).unwrap();
     (0..timer).filter(|&at| instructions[at].clock == Some(Clock::Cycles64)).collect()
@@ -163,7 +163,7 @@ fn edits_that_break_a_dependency_are_refused_with_the_dependency() {
     let text = refused(&|edit| edit.clear_wait(user.offset, barrier));
     assert!(text.contains("LDG") && text.contains(&format!("barrier {barrier}")) && text.contains("reads R"), "{text}");
 
-    // It cannot move before the load either.
+    // That instruction cannot move before the load either.
     let text = refused(&|edit| edit.move_instruction(user.offset, code[global - 1].offset));
     assert!(text.contains("must stay behind") || text.contains("LDG"), "{text}");
 
@@ -183,7 +183,7 @@ fn edits_that_break_a_dependency_are_refused_with_the_dependency() {
     assert!(refused(&|edit| edit.set_stall(1 << 40, 1)).contains("no instruction at"));
 }
 
-/// Barrier and stall as `nvdisasm` does not print them; so its text must be the same but for the order.
+/// `nvdisasm` does not print barriers and stalls, so its text must be the same except for the order.
 #[test]
 fn nvdisasm_reads_the_edited_file() {
     let essence = |listing: &str, kernel: &str| -> Vec<String> {
@@ -217,8 +217,8 @@ fn nvdisasm_reads_the_edited_file() {
     }
 }
 
-/// The rules that a wait counts only from the second cycle after the instruction that sets the barrier, and that an
-/// instruction with a long stall count yields.
+/// Tests the rules that a wait counts only from the second cycle after the instruction that sets the barrier, and that
+/// an instruction with a long stall count yields.
 #[test]
 fn compiled_code_keeps_the_rules_of_the_control_field() {
     for arch in ARCHITECTURES {

@@ -23,7 +23,7 @@ use syncscope_report::{Asked, Need, RunData, advise, compare, export, findings, 
 const SECONDS: u32 = 240;
 const KIB: u32 = 2_000_000;
 
-/// Runs one of the ignored tests below in a process that may use no more than that.
+/// Runs one of the ignored tests below in a process with these limits.
 fn within_limits(name: &str) {
     let limits = format!("ulimit -v {KIB} -t {SECONDS}; exec \"$0\" \"$@\"");
     let mut child = Command::new("sh");
@@ -56,7 +56,7 @@ struct Hostile {
     path: PathBuf,
     catalogue: Arc<Catalogue>,
     run: Value,
-    /// What was drawn already: most values that are refused leave the same rows.
+    /// What was already drawn: most refused values leave the same rows.
     drawn: RefCell<HashSet<u64>>,
 }
 
@@ -131,7 +131,7 @@ impl Hostile {
         self.write_run(&run);
     }
 
-    /// The places where this value ends no reading, which would hide what others do that are drawn with it.
+    /// The places where this value does not end the reading, which would hide what the other values drawn with it do.
     fn read_with<'a>(&self, places: &'a [String], value: &Value) -> Vec<&'a str> {
         let is_read = |place: &&str| {
             self.write_with(&[place], value);
@@ -140,8 +140,8 @@ impl Hostile {
         places.iter().map(String::as_str).filter(is_read).collect()
     }
 
-    /// Draws the tables with this cell in each of these sets of columns: eight sets at a time where every line is still read. A lost
-    /// line would hide what the other sets do.
+    /// Draws the tables with this cell in each of these sets of columns: eight sets at a time if every line is still
+    /// read, because a lost line would hide what the other sets do.
     fn draw_with(&self, sets: &[Vec<Column>], cell: &str, lines: usize, markup: Option<&str>) {
         let is_whole = |set: &[Column]| {
             write(set, cell, lines);
@@ -190,7 +190,7 @@ impl Hostile {
     }
 }
 
-/// With the fields that this run does not have.
+/// Adds the fields that this run does not have.
 fn complete(mut run: Value) -> Value {
     let fields = run.as_object_mut().unwrap();
     fields.insert("repeat".to_owned(), json!(2));
@@ -202,7 +202,7 @@ fn complete(mut run: Value) -> Value {
     run
 }
 
-/// Everything that a command makes of a run; the pages.
+/// Makes everything that a command makes of a run, and returns the pages.
 fn everything(data: RunData) -> String {
     let _ = (table::summary(&data, 80, false), export::rows::for_terminal(&data, 80), export::rows::as_markdown(&data));
     let _ = (export::rows::as_csv(&data), export::rows::as_json(&data, None), findings(&data, []));
@@ -246,7 +246,7 @@ fn integers_of_run_json() {
     assert!(hostile.is_drawn(None), "it is in order");
     let mut found = Vec::new();
     places(&hostile.run, Value::is_u64, "", &mut found);
-    // One stands for the numbers of cases of all primitives.
+    // One place stands for the case counts of all primitives.
     let mut planned = 0;
     found.retain(|place| !place.starts_with("/planned_by_primitive") || std::mem::replace(&mut planned, 1) == 0);
     assert!(found.len() > 30, "{found:?}");
@@ -278,8 +278,9 @@ fn with_cells(text: &str, column: usize, cell: &str) -> String {
 /// A column of a table: the file, its text, and the column.
 type Column = (PathBuf, String, usize);
 
-/// Columns that fit, in sets that are changed together. Tables of experiments are read apart from each other, so a set has one column of
-/// each of them; a column of a run's own tables is alone, and with `SYNCSCOPE_ALL_COMBINATIONS` each one is.
+/// Columns that fit, in sets that are changed together. Tables of experiments are read separately, so a set has one
+/// column of each of them; a column of a run's own tables is alone, and so is every column with
+/// `SYNCSCOPE_ALL_COMBINATIONS`.
 fn columns(hostile: &Hostile, is_meant: fn(&str) -> bool) -> Vec<Vec<Column>> {
     let of_table = |name: &str| {
         let file = hostile.path.join(format!("{name}.csv"));
@@ -300,7 +301,7 @@ fn columns(hostile: &Hostile, is_meant: fn(&str) -> bool) -> Vec<Vec<Column>> {
     of_run.chain((0..most).map(one_of_each)).collect()
 }
 
-/// Writes the tables of a set with this cell in its columns; of each, so many lines.
+/// Writes the tables of a set with this cell in its columns, and `lines` lines of each.
 fn write(set: &[Column], cell: &str, lines: usize) {
     let mut tables: BTreeMap<&PathBuf, String> = BTreeMap::new();
     for (file, text, at) in set {
@@ -360,7 +361,7 @@ const MARKUP: &str = "<img src=x onerror=alert(1)>";
 fn strings() {
     let hostile = Hostile::new();
     let long = "long ".repeat(50_000);
-    // A formula is one at the begin of a cell, markup anywhere.
+    // A formula needs the beginning of a cell; markup works anywhere.
     let formula = format!("=HYPERLINK(\"http://x\")</script><!--{MARKUP}");
     let payloads = ["\u{1b}]0;x\u{7}\u{9b}31m\u{202e}", &formula, &long, "__proto__"];
     let mut found = Vec::new();
@@ -391,7 +392,7 @@ fn strings() {
 fn a_damaged_line_of_any_table_costs_its_own_row_and_is_named() {
     let hostile = Hostile::new();
     let load = || syncscope_papers::load(&hostile.path, hostile.catalogue.clone()).unwrap();
-    // It has a few rows of what was planned.
+    // The run has only a few of the planned rows.
     assert!(load().damage.others.is_empty(), "{:?}", load().damage);
     let whole = load();
     for name in ["measurements", "details"].into_iter().chain(TABLES) {
@@ -399,7 +400,7 @@ fn a_damaged_line_of_any_table_costs_its_own_row_and_is_named() {
         let bytes = fs::read(&file).unwrap();
         let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
         let third = lines[2];
-        // Cut before its last cell: one that ends within it cannot be told from another.
+        // Cut before the last cell: a line that ends within that cell cannot be told from another.
         let cut = third.iter().rposition(|byte| *byte == b',').unwrap();
         let half = [&third[..cut], b"\n"].concat();
         let joined = [&third[..third.len() - 1], &lines[1][..lines[1].len() - 1], b"\n"].concat();

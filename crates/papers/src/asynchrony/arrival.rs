@@ -1,8 +1,8 @@
-//! In which order blocks arrive, and on which multiprocessors.
+//! The order in which blocks arrive, and the multiprocessors on which they run.
 //!
-//! The assignment of a launch is the list of the multiprocessors of its blocks. `docs/notes/addresses-and-block-orders.md` says of
-//! an H200: the assignment is one of sixteen, two for each of eight orders, and the two alternate from launch to launch
-//! until a grid does not fit on the device. So each draw begins with such a grid, and some launches follow.
+//! The assignment of a launch lists the multiprocessor of each block. On an H200 it is one of sixteen assignments, two
+//! for each of eight orders, and the two alternate from launch to launch until a grid does not fit on the device
+//! (`docs/notes/addresses-and-block-orders.md`). Each draw therefore begins with such a grid, and some launches follow.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,9 +19,9 @@ pub struct ArrivalRow {
     pub launch: u32,
     /// The block.
     pub block: u32,
-    /// Number of its multiprocessor.
+    /// Number of the block's multiprocessor.
     pub multiprocessor: u32,
-    /// Its place in the order of arrival, from 0.
+    /// The block's place in the order of arrival, from 0.
     pub place: u32,
     /// Time after the earliest block of the launch, in steps of the device's timer.
     pub after_first_ns: u64,
@@ -34,17 +34,17 @@ pub struct LaunchRow {
     pub draw: u32,
     /// The launch within the draw.
     pub launch: u32,
-    /// Number of the assignment of blocks to multiprocessors, from 1, in the order in which they were first seen.
+    /// Number of the assignment of blocks to multiprocessors, from 1, in order of first appearance.
     pub assignment: u32,
-    /// Number of the set of assignments of the draw, from 1: the note's order.
+    /// Number of the draw's set of assignments, from 1: an order in the note's terms.
     pub order: u32,
-    /// The blocks that arrived after the block with the next lower number.
+    /// Blocks that arrived after the block with the next lower number.
     pub after_predecessor: u32,
     /// Blocks that have a predecessor.
     pub pairs: u32,
 }
 
-/// What launches of one grid show of block orders.
+/// What the launches of one grid show about block orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrderSummary {
     /// Launches.
@@ -71,20 +71,20 @@ pub struct NeighbourRow {
     pub launches: u32,
     /// Pairs of blocks with successive numbers, in all launches.
     pub pairs: u64,
-    /// Pairs of which the block with the lower number arrived first.
+    /// Pairs in which the block with the lower number arrived first.
     pub lower_first: u64,
     /// `lower_first` over `pairs`.
     pub share: Option<f64>,
-    /// Lower end of its 95 % interval; launches are the batches.
+    /// Lower end of the 95 % interval of `share`; launches are the batches.
     pub share_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub share_high: Option<f64>,
-    /// Rank correlation (Spearman's) of a block's number and its place: 1 for increasing order, 0 for none; median over the
-    /// launches.
+    /// Spearman's rank correlation of a block's number and its place: 1 for increasing order, 0 for no order; median
+    /// over the launches.
     pub rank_correlation: Option<f64>,
-    /// From the earliest to the latest block of a launch: median over the launches.
+    /// Time from the earliest to the latest block of a launch: median over the launches.
     pub span_ns: Option<f64>,
-    /// Between the blocks of a pair, whichever is first: median over all pairs. The device's timer has steps.
+    /// Time between the blocks of a pair, whichever is first: median over all pairs. The device's timer has steps.
     pub apart_ns: Option<f64>,
 }
 
@@ -93,7 +93,7 @@ fn assignment(launch: &[ArrivalRow]) -> Vec<u32> {
     launch.iter().map(|block| block.multiprocessor).collect()
 }
 
-/// Pairs of neighbouring blocks of which the lower number arrived first, and all pairs.
+/// Pairs of neighbouring blocks in which the lower number arrived first, out of all pairs.
 fn neighbours(launch: &[ArrivalRow]) -> BatchCount {
     let successes = launch.windows(2).filter(|pair| pair[0].place < pair[1].place).count() as u64;
     BatchCount { successes, trials: launch.len().saturating_sub(1) as u64 }
@@ -112,13 +112,13 @@ fn span_ns(launch: &[ArrivalRow]) -> Option<f64> {
     launch.iter().map(|block| block.after_first_ns as f64).reduce(f64::max)
 }
 
-/// Whether the places are those of an order: each from 0 to the number of blocks, once.
+/// Whether the places form an order: each number below the number of blocks, once.
 pub(super) fn is_complete(launch: &[ArrivalRow]) -> bool {
     let places: BTreeSet<u32> = launch.iter().map(|block| block.place).collect();
     places.len() == launch.len() && places.last().is_none_or(|last| *last as usize + 1 == launch.len())
 }
 
-/// Draws whose blocks are kept: the table of all would take megabytes.
+/// Draws whose blocks are kept: a table of all draws would take megabytes.
 const KEPT_DRAWS: u32 = 60;
 
 /// The launches of the first draws, and the first launch with each assignment.
@@ -131,7 +131,7 @@ pub fn kept(launches: &[Vec<ArrivalRow>]) -> Vec<ArrivalRow> {
     launches.iter().filter(|launch| is_kept(launch)).flatten().cloned().collect()
 }
 
-/// A line for each launch. The launches of a draw are together.
+/// A row for each launch. Launches of one draw are adjacent.
 pub fn launch_rows(launches: &[Vec<ArrivalRow>]) -> Vec<LaunchRow> {
     let mut assignments: HashMap<Vec<u32>, u32> = HashMap::new();
     let mut orders: HashMap<BTreeSet<u32>, u32> = HashMap::new();
@@ -148,7 +148,7 @@ pub fn launch_rows(launches: &[Vec<ArrivalRow>]) -> Vec<LaunchRow> {
     rows
 }
 
-/// The number of a thing, from 1, in the order in which they are first seen.
+/// The number of `thing`, from 1, in order of first appearance.
 fn number_of<T: std::hash::Hash + Eq>(numbers: &mut HashMap<T, u32>, thing: T) -> u32 {
     let next = numbers.len() as u32 + 1;
     *numbers.entry(thing).or_insert(next)
@@ -167,7 +167,8 @@ pub fn summary(rows: &[LaunchRow]) -> Option<OrderSummary> {
     })
 }
 
-/// Whether each launch has the assignment of the one but last, and not of the last. Two launches cannot show it.
+/// Whether each launch has the assignment of the launch two before it, and not of the one before it. Two launches
+/// cannot show this.
 fn alternates(draw: &[LaunchRow]) -> bool {
     draw.len() > 2
         && draw.windows(2).all(|pair| pair[0].assignment != pair[1].assignment)
@@ -199,7 +200,7 @@ pub fn neighbour_row(block_threads: u32, launches: &[Vec<ArrivalRow>]) -> Neighb
 mod tests {
     use super::*;
 
-    /// A launch whose blocks run on these multiprocessors and arrive in the order of their numbers.
+    /// A launch whose blocks run on these multiprocessors and arrive in numerical order.
     fn launch(draw: u32, launch: u32, multiprocessors: &[u32]) -> Vec<ArrivalRow> {
         let arrival = |(place, multiprocessor): (u32, &u32)| ArrivalRow {
             draw,

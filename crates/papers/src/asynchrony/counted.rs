@@ -1,4 +1,4 @@
-//! Where a component lies in its block and warp, and what the device counted for one kernel and one block size, folded into rows.
+//! A component's place in its block and warp, and a device's counts for one kernel and block size, folded into rows.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use super::Variant;
 /// Threads of a warp on every CUDA device so far.
 pub const WARP_THREADS: u32 = 32;
 
-/// The period of the paper's histograms: a multiple of all block sizes that it looks at.
+/// The period of the paper's histograms: a multiple of all its block sizes.
 pub const FOLD: u32 = 256;
 
 words! {
-    /// Where a component lies. A block of at most one warp has no border of a warp within it. The kernel `count` has the
-    /// same classes in the same order.
+    /// A component's place. A block of at most one warp has no warp border inside. The kernel `count` has the same
+    /// classes in the same order.
     pub enum PositionClass ("class of positions") {
         /// Both neighbours belong to the same warp of the same block.
         Inside = "inside",
@@ -33,7 +33,7 @@ words! {
 }
 
 impl PositionClass {
-    /// The class of a component of the vector, for blocks of so many threads.
+    /// The class of a component of the vector, for blocks of `block_threads` threads.
     pub const fn of(position: u32, block_threads: u32) -> Self {
         let thread = position % block_threads;
         if thread == 0 {
@@ -49,7 +49,7 @@ impl PositionClass {
         }
     }
 
-    /// Its place in [`Self::ALL`], and its bit on the device.
+    /// The place of the class in [`Self::ALL`], and its bit on the device.
     pub const fn index(self) -> usize {
         self as usize
     }
@@ -60,7 +60,7 @@ pub(super) fn updated(components: u32) -> impl Iterator<Item = u32> {
     1..components.saturating_sub(1)
 }
 
-/// The proportion whose parts are in three columns.
+/// The proportion from its three columns.
 pub(super) fn proportion(share: Option<f64>, low: Option<f64>, high: Option<f64>) -> Option<Proportion> {
     Some(Proportion { share: share?, interval: Interval { low: low?, high: high? } })
 }
@@ -73,7 +73,7 @@ pub const CLASSES: usize = PositionClass::ALL.len();
 pub struct Batch {
     /// Executions of the kernel, each on a vector of ones of its own.
     pub executions: u64,
-    /// In how many of them something of each class was inconsistent, in the order of [`PositionClass::ALL`].
+    /// The number of executions with an inconsistency in each class, in the order of [`PositionClass::ALL`].
     pub with: [u64; CLASSES],
 }
 
@@ -92,7 +92,7 @@ pub struct Counted {
     pub by_position: Vec<u64>,
     /// All executions, in the order in which they ran.
     pub batches: Vec<Batch>,
-    /// How long they took, in seconds.
+    /// The time that all executions took, in seconds.
     pub seconds: f64,
 }
 
@@ -134,21 +134,21 @@ pub struct ClassRow {
     pub executions: u64,
     /// Inconsistencies of these components in all executions.
     pub inconsistencies: u64,
-    /// Executions with at least one of them.
+    /// Executions with at least one of these inconsistencies.
     pub executions_with: u64,
     /// `executions_with` over `executions`; `None` if there is no such component or no execution.
     pub share: Option<f64>,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the 95 % interval of `share`.
     pub share_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub share_high: Option<f64>,
-    /// The threads of a block at which they were found, at most [`MOST_THREADS`], separated by blanks.
+    /// The threads of a block at which inconsistencies were found, at most [`MOST_THREADS`], separated by blanks.
     pub threads: String,
     /// Time of all executions of this kernel and block size, counting included, in seconds.
     pub seconds: f64,
 }
 
-/// Most threads that a [`ClassRow`] names.
+/// The most threads that a [`ClassRow`] names.
 pub const MOST_THREADS: usize = 12;
 
 impl Counted {
@@ -176,7 +176,7 @@ impl Counted {
         rows
     }
 
-    /// A row for each class of positions, whether there is such a component or not.
+    /// A row for each class of positions, even a class without components.
     pub fn classes(&self) -> Vec<ClassRow> {
         PositionClass::ALL.iter().map(|class| self.class(*class)).collect()
     }

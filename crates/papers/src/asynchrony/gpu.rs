@@ -1,8 +1,8 @@
-//! The experiment on a device: one program for each block size, whose kernels are executed and counted, and whose grids are
-//! watched as they arrive.
+//! Runs the experiment on a device: one program for each block size, whose kernels are executed and counted, and whose
+//! grids are watched as they arrive.
 //!
-//! Every launch that is watched has records and a counter of its own, all cleared once before the first: the grid with which the
-//! driver clears memory would change the order of the next one.
+//! Every watched launch has its own records and its own counter, all cleared once before the first launch: the grid
+//! with which the driver clears memory would change the order of the next launch.
 
 use std::time::{Duration, Instant};
 
@@ -32,20 +32,20 @@ const LAUNCHES_OF_GRID: usize = 32;
 /// A grid of this many full blocks on each multiprocessor does not fit on the device.
 const TOO_MANY: u32 = 4;
 
-/// All launches take some milliseconds.
+/// The limit for all launches, which take some milliseconds.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Words of a record: the place and the multiprocessor in one, and the time.
 const RECORD_WORDS: usize = 2;
 
-/// The program for blocks of so many threads.
+/// The program for blocks of `block_threads` threads.
 pub fn asynchrony_program(block_threads: u32) -> Program {
     let definitions = vec![format!("BLOCK_THREADS={block_threads}")];
     Program { file: "asynchrony.cu", text: include_str!("asynchrony.cu"), definitions }
 }
 
-/// Runs the experiment on the first opened device, or what of it the limits allow. `progress` gets the number of finished parts
-/// and of all.
+/// Runs the experiment on the first opened device, or as much of it as the limits allow. `progress` gets the numbers of
+/// finished and of all parts.
 ///
 /// # Errors
 /// If a kernel does not compile, a call of the driver fails, or the counts contradict themselves.
@@ -96,14 +96,14 @@ fn of_a_size(plan: &Options) -> u64 {
     Variant::ALL.iter().map(|variant| plan.executions_of(*variant)).sum()
 }
 
-/// The time that is left, which parts share by their executions: a short time leaves each of them some.
+/// Splits the remaining time among the parts by their executions, so that a short time leaves some for each part.
 struct Share<'a> {
     limits: &'a Limits,
     left: u64,
 }
 
 impl Share<'_> {
-    /// The limits of the next part, which has so many executions.
+    /// The limits of the next part, which has `executions` executions.
     fn of(&mut self, executions: u64, now: Instant) -> Limits {
         let part = executions as f64 / self.left.max(1) as f64;
         self.left = self.left.saturating_sub(executions);
@@ -114,14 +114,14 @@ impl Share<'_> {
 
 /// The arrival of blocks.
 impl Executor<'_> {
-    /// Launches of one block for each multiprocessor: `draws` times a new order, and some launches with it.
+    /// Launches one block for each multiprocessor: a new order in each of `draws` draws, and some launches with it.
     fn orders(&mut self, draws: u32) -> Result<Vec<Vec<ArrivalRow>>, Error> {
         let others = std::iter::repeat_n(LAUNCHES_OF_DRAW, draws.saturating_sub(1) as usize);
         let draws: Vec<u32> = std::iter::once(LAUNCHES_OF_FIRST).chain(others).collect();
         self.record(self.multiprocessors, WARP_THREADS, &draws)
     }
 
-    /// So many launches of a grid in each of several draws.
+    /// Launches a grid in each of several draws, as often as `draws` says.
     fn record(&mut self, blocks: u32, threads: u32, draws: &[u32]) -> Result<Vec<Vec<ArrivalRow>>, Error> {
         let words = self.launch(blocks, threads, draws)?;
         let launches = launches_of(words, blocks as usize, draws);
@@ -201,7 +201,7 @@ mod tests {
         let limits = Limits { deadline: Some(after(100)), ..Limits::default() };
         let mut share = Share { limits: &limits, left: 40 };
         assert_eq!(share.of(20, now).deadline, Some(after(50)));
-        // It took less, and the next ones have more.
+        // The first part took less time, so the next ones have more.
         assert_eq!(share.of(10, after(20)).deadline, Some(after(60)));
         assert_eq!(share.of(10, after(60)).deadline, Some(after(100)));
         assert_eq!(share.of(10, after(200)).deadline, Some(after(200)), "there is none");

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | this one | the plan, the tables and the command |
 //! | [`counted`] | where a component lies, and what the device counted, folded into rows |
-//! | [`arrival`] | in which order blocks arrive, and on which multiprocessors |
+//! | [`arrival`] | the order in which blocks arrive, and their multiprocessors |
 //! | [`gpu`], `updates` | the experiment on a device: arrivals that are noted, updates that are counted |
 //! | [`claims`] | what becomes of each claim of the paper |
 //! | `section` | what page and terminal show |
@@ -63,10 +63,10 @@ fn measure(plan: Options, bench: &mut Bench<'_>) -> Result<Measured, Error> {
 /// Executions of each kernel in the paper.
 pub const PAPER_EXECUTIONS: u64 = 1_000_000;
 
-/// The block sizes of the paper, 8 to 256, and what a block may have since then.
+/// The block sizes of the paper, 8 to 256, and the larger ones that devices have allowed since.
 pub const BLOCK_THREADS: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
 
-/// Kernels and block sizes.
+/// The number of pairs of a kernel and a block size.
 const PARTS: usize = BLOCK_THREADS.len() * Variant::ALL.len();
 
 words! {
@@ -98,27 +98,29 @@ pub struct Options {
 }
 
 impl Variant {
-    /// Whether the kernel is none of the paper's, but one of ours that shows what a result of the paper's comes from.
+    /// Whether the kernel is not the paper's, but a control of this project that shows where a result of the paper
+    /// comes from.
     pub const fn is_control(self) -> bool {
         matches!(self, Self::GlobalLeftFirst | Self::SharedUniform)
     }
 }
 
 impl Options {
-    /// Components of the vector by default. The paper does not say how many it had. With blocks of 8 threads these are more
-    /// blocks than a device of today runs at the same time, and with larger blocks fewer.
+    /// The default number of components of the vector; the paper does not give its own. With blocks of 8 threads, these
+    /// are more blocks than today's devices run at the same time, and with larger blocks fewer.
     pub const COMPONENTS: u32 = 65_536;
 
-    /// Draws of a block order by default. Orders are not equally frequent: on an H200 the rarest comes once in some hundred.
+    /// The default number of draws of a block order. Orders are not equally frequent: on an H200 the rarest comes once
+    /// in some hundred.
     pub const DRAWS: u32 = 1000;
 
-    /// Components of a vector are a multiple of this: of every block size, and of what counts them.
+    /// The number of components is a multiple of this: of every block size, and of a block of the counting kernel.
     pub const COMPONENTS_STEP: u32 = 1024;
 
     /// The most components: a vector of 32 MiB.
     pub const MOST_COMPONENTS: u32 = 1 << 22;
 
-    /// Executions of a kernel with each block size, at least. Each control has a tenth of the paper's.
+    /// The fewest executions of a kernel with each block size. Each control has a tenth of the paper's.
     pub const fn executions_of(&self, variant: Variant) -> u64 {
         if variant.is_control() { self.executions.div_ceil(10) } else { self.executions }
     }
@@ -130,14 +132,14 @@ impl Planned for Options {
     }
 }
 
-/// A vector that every grid covers.
+/// Parses the number of components of a vector that every grid covers.
 fn components(text: &str) -> Result<u32, String> {
     let (step, most) = (Options::COMPONENTS_STEP, Options::MOST_COMPONENTS);
     let is_covered = |components: &u32| components.is_multiple_of(step) && (step..=most).contains(components);
     text.parse().ok().filter(is_covered).ok_or_else(|| format!("a multiple of {step} is needed, at most {most}"))
 }
 
-/// What the experiment gave: its tables.
+/// The results of the experiment: its tables.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Asynchrony {
     /// `asynchrony.csv`.
@@ -158,12 +160,12 @@ impl Asynchrony {
         self.positions.iter().filter(|row| row.position == 0).map(|row| (row.variant, row.executions))
     }
 
-    /// Whether it has every kernel with every block size.
+    /// Whether every kernel was executed with every block size.
     fn is_whole(&self) -> bool {
         self.parts().count() == PARTS
     }
 
-    /// How much of a plan is there, if not all of it.
+    /// How much of a plan was carried out, if not all of it.
     fn cut(&self, plan: &Options) -> Option<String> {
         let enough = self.parts().filter(|(variant, executions)| *executions >= plan.executions_of(*variant)).count();
         let text = || format!("{enough} of {PARTS} kernels and block sizes have all executions, {} have some", self.parts().count() - enough);
@@ -176,14 +178,14 @@ tables! {
     launches = "asynchrony_launches", arrivals = "asynchrony_arrivals"
 }
 
-/// What a device without surprises would count.
+/// Counts of a device without surprises.
 #[cfg(test)]
 mod testing {
     use super::counted::{Batch, CLASSES, Counted, PositionClass, updated};
     use super::{PAPER_EXECUTIONS, Variant};
 
-    /// Two batches of half a million executions on a vector of 1,024 components, with so many inconsistencies at some
-    /// positions, each in an execution of its own.
+    /// Two batches of half a million executions on a vector of 1,024 components, with the inconsistencies in `found`
+    /// (position and count), each in an execution of its own.
     pub(super) fn counted(variant: Variant, block_threads: u32, found: &[(u32, u64)]) -> Counted {
         let mut by_position = vec![0; 1024];
         let mut with = [0; CLASSES];
@@ -203,8 +205,8 @@ mod testing {
         }
     }
 
-    /// What a device leaves that updates these groups of components one after the other, and the components of a group at the
-    /// same time, in every execution.
+    /// The counts of a device that, in every execution, updates these groups of components one after the other and the
+    /// components of a group at the same time.
     pub(super) fn executed(block_threads: u32, groups: &[std::ops::Range<u32>]) -> Counted {
         let mut values = [true; 1024];
         for group in groups {

@@ -1,4 +1,4 @@
-//! What page and terminal show about the block-asynchronous updates.
+//! The section about block-asynchronous updates, for the page and the terminal.
 
 use syncscope_core::stats::Proportion;
 use syncscope_report::section::{Column, Part, Section};
@@ -29,7 +29,7 @@ const KERNELS: [(Variant, &str, &str); 4] = [
 /// Pixels of the row of a list.
 const LIST_ROW: u32 = 16;
 
-/// What the colours of bars mean.
+/// The meaning of the bars' colours.
 const PLACES: [(usize, &str); 3] = [(0, "first component of a warp or block"), (1, "last component"), (3, "in between")];
 
 pub(super) fn section(found: &Asynchrony, device: &str) -> Section {
@@ -131,7 +131,8 @@ fn share(row: &PositionRow) -> f64 {
     if updates(row) == 0 { 0.0 } else { row.inconsistencies as f64 / updates(row) as f64 }
 }
 
-/// By the place in the warp, or in the block where that is smaller: larger blocks fold onto the same positions.
+/// The colour of a bar, by the place in the warp, or in the block if that is smaller: larger blocks fold onto the same
+/// positions.
 fn colour(position: u32, block_threads: u32) -> usize {
     match PositionClass::of(position, block_threads.min(WARP_THREADS)) {
         PositionClass::BlockFirst | PositionClass::WarpFirst => 0,
@@ -164,7 +165,7 @@ fn classes(rows: &[ClassRow]) -> Option<Part> {
     })
 }
 
-/// In which order blocks arrive.
+/// The order in which blocks arrive.
 fn neighbours(rows: &[NeighbourRow]) -> Option<Part> {
     let columns: [Column<NeighbourRow>; 8] = [
         ("Threads", |row| row.block_threads.to_string()),
@@ -200,12 +201,12 @@ fn assignments(found: &Asynchrony) -> Option<Part> {
     Some(Part::card("Assignment of blocks to multiprocessors", "one block for each multiprocessor", content))
 }
 
-/// So many lists are drawn, each in a row of its own.
+/// The most lists that are drawn, each in a row of its own.
 const MOST_LISTS: usize = 256;
 
 /// The list of multiprocessors of each launch, in the order of the launches.
 fn sequence(rows: &[LaunchRow]) -> Option<Part> {
-    // They are numbered as they are first seen.
+    // Assignments are numbered in order of first appearance.
     let most = rows.iter().map(|row| row.assignment).max().filter(|most| *most as usize <= rows.len().min(MOST_LISTS))?;
     let mark = |(number, row): (usize, &LaunchRow)| {
         let (at, assignment) = (number as f64, f64::from(row.assignment));

@@ -1,9 +1,10 @@
 //! Executes the kernels and counts the components that they leave, on the device.
 //!
-//! An execution is a launch, as in the paper: what blocks see of each other depends on how one grid is scheduled. A graph holds
-//! a chain of launches, each on a vector of ones of its own, and behind them one kernel that counts all of these vectors and makes
-//! them ones again. The host replays the graph and reads counters, never a vector. The counting kernel is a grid that does not
-//! fit on the device, after which the device has another block order (`launch/block_order.rs`): each replay draws one.
+//! An execution is a launch, as in the paper: what blocks see of each other depends on how one grid is scheduled. A
+//! graph holds a chain of launches, each on a vector of ones of its own, followed by one kernel that counts all of
+//! these vectors and resets them to ones. The host replays the graph and reads counters, never a vector. The counting
+//! kernel is a grid that does not fit on the device, after which the device has another block order
+//! (`launch/block_order.rs`): each replay draws one.
 
 use std::ffi::CString;
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use super::Variant;
 use super::counted::{Batch, CLASSES, Counted};
 use crate::Error;
 
-/// Most launches in a graph.
+/// The most launches in a graph.
 const MOST_VECTORS: u32 = 50;
 
 /// The vectors of a graph take at most this much memory, half of a large L2 cache: the paper's vector was in the cache too.
@@ -33,16 +34,17 @@ const QUEUED: u64 = 32;
 /// Threads of a block of the counting kernel; `TILE` in the kernel's file.
 const TILE: u32 = 1024;
 
-/// Blocks of the counting kernel on each multiprocessor, of which two fit.
+/// Blocks of the counting kernel for each multiprocessor, on which two fit.
 const COUNTING_BLOCKS: u32 = 4;
 
-/// The work queued between two waits takes some milliseconds, or some hundred milliseconds with the largest vector.
+/// The limit for the work queued between two waits, which takes some milliseconds, or some hundred milliseconds with
+/// the largest vector.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// The counters of the classes, and one more for values that no execution can leave.
 const COUNTERS: usize = CLASSES + 1;
 
-/// Which kernel is executed how often.
+/// A kernel, and how often it is executed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Case {
     pub(super) variant: Variant,
@@ -59,7 +61,7 @@ impl Case {
         fit.min(u32::try_from(self.executions).unwrap_or(u32::MAX)).max(1)
     }
 
-    /// Replays of each batch: together at least as many executions as asked for.
+    /// Replays in each batch: together at least as many executions as asked for.
     fn replays(&self) -> Vec<u64> {
         let all = self.executions.div_ceil(u64::from(self.vectors()));
         let batches = BATCHES.min(all);
@@ -77,7 +79,7 @@ pub(super) struct Memories {
 }
 
 impl Memories {
-    /// Room for every case on vectors of so many components.
+    /// Room for every case on vectors of `components` components.
     pub(super) fn new(device: &mut OwnDevice, components: u32) -> Result<Self, Outage> {
         let most = Case { variant: Variant::Global, block_threads: 1, components, executions: u64::MAX };
         let (components, vectors) = (components as usize, most.vectors() as usize);
@@ -101,7 +103,7 @@ pub(super) struct Executor<'a> {
 }
 
 impl Executor<'_> {
-    /// Executes a case, until `is_over`, and counts what it leaves. `None` if it was over before.
+    /// Executes a case until `is_over`, and counts what it leaves. `None` if it was over before the first execution.
     pub(super) fn count(&mut self, case: Case, is_over: &dyn Fn() -> bool) -> Result<Option<Counted>, Error> {
         if is_over() {
             return Ok(None);
@@ -146,7 +148,7 @@ impl Executor<'_> {
         self.program.kernel(&CString::new(format!("update_{variant}")).unwrap_or_default())
     }
 
-    /// Makes all vectors ones and all counters zero, and the graph of the case.
+    /// Sets all vectors to ones and all counters to zero, and captures the graph of the case.
     fn prepare(&mut self, case: Case) -> Result<(), Outage> {
         let Memories { values, by_position, found, totals } = self.memories;
         let kernel = self.update(case.variant)?;
@@ -179,7 +181,8 @@ impl Executor<'_> {
         self.device.wait(LIMIT)
     }
 
-    /// Replays the graph so often, or at least [`QUEUED`] times until `is_over`, and waits for it. Returns how often.
+    /// Replays the graph `times` times, or until `is_over` but [`QUEUED`] times at least, and waits for it. Returns how
+    /// often.
     fn replay(&mut self, times: u64, is_over: &dyn Fn() -> bool) -> Result<u64, Outage> {
         let mut done = 0;
         while done < times && (done == 0 || !is_over()) {
@@ -198,7 +201,8 @@ impl Executor<'_> {
     }
 }
 
-/// Whether a class has executions with an inconsistency but no inconsistency, or the other way round, or fewer of these.
+/// Whether the counts of a class contradict each other: inconsistencies without an execution that has one, the other
+/// way round, or fewer inconsistencies than such executions.
 fn contradicts_itself(counted: &Counted) -> bool {
     counted.classes().iter().any(|class| {
         (class.inconsistencies > 0) != (class.executions_with > 0) || class.inconsistencies < class.executions_with

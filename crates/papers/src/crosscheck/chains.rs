@@ -9,23 +9,24 @@ use super::{BASIC_REPEATS, CrosscheckRow, Executor, Form, Operation, REPEAT_DIFF
 /// instruction cache, and some 78 from 32 KiB of code on. Bodies of 512, 1,024 and 2,048 additions gave 4.031, 4.016 and 4.032 cycles.
 const ADDITIONS_OF_A_LOOP: u64 = 1024;
 
-/// Barriers in the body of a loop: each takes many times as long, and the branch counts for less.
+/// Barriers in the body of a loop. A barrier takes many times as long as an addition, so the branch counts for less.
 const BARRIERS_OF_A_LOOP: u64 = 512;
 
-/// Bodies that look for the instruction cache: densest around 128 KiB, where it ends on a V100 (the paper's 8,192).
+/// Bodies with which to find the end of the instruction cache: densest around 128 KiB, where it ends on a V100 (the
+/// paper's 8,192).
 const BODIES: [u64; 17] =
     [512, 1024, 2048, 3072, 4096, 5120, 6144, 7168, 7680, 8192, 8704, 9216, 10_240, 12_288, 16_384, 24_576, 32_768];
 
-/// Operations of a growing body that the longer chain executes more, at least.
+/// The least number of operations by which the longer chain of a growing body exceeds the shorter one.
 const MORE_OF_A_BODY: u64 = 32_768;
 
-/// Sizes of a block whose barrier is repeated: the paper's table 6.
+/// Sizes of a block whose barrier is repeated, from the paper's table 6.
 const BLOCKS: [u32; 3] = [32, 256, 1024];
 
 /// Threads of a block that adds: one warp. Each thread has a chain of its own.
 const ADDING_THREADS: u32 = 32;
 
-/// A chain: `body` operations in a loop of so many iterations, then `tail` more.
+/// A chain: `body` operations in a loop of `iterations` iterations, then `tail` more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Chain {
     pub(super) operation: Operation,
@@ -43,17 +44,18 @@ impl Chain {
         chain_program(self.operation, self.body, self.tail)
     }
 
-    /// `repeats` operations one after the other, passed once. (A loop around them lets the compiler finish in seconds.)
+    /// `repeats` operations one after the other, executed once. (A loop around them lets the compiler finish in
+    /// seconds.)
     const fn straight(operation: Operation, repeats: u64) -> Self {
         Self { operation, body: repeats, tail: 0, iterations: 1 }
     }
 
-    /// `repeats` operations in a loop with this body, and what is left after it.
+    /// `repeats` operations in a loop with this body, and the remainder after it.
     const fn looped(operation: Operation, body: u64, repeats: u64) -> Self {
         Self { operation, body, tail: repeats % body, iterations: (repeats / body) as u32 }
     }
 
-    /// What each thread finds at the end.
+    /// The value that each thread finds at the end.
     pub(super) fn expected(self) -> u32 {
         match self.operation {
             Operation::FloatAddition => self.repeats() as u32,
@@ -108,7 +110,7 @@ impl ChainCase {
         Self::of(Form::Straight, chain(BASIC_REPEATS), chain(BASIC_REPEATS + difference), ADDING_THREADS)
     }
 
-    /// Both chains go through the body at least twice: the first time it may come from memory.
+    /// Both chains go through the body at least twice, because it may come from memory the first time.
     fn body(body: u64) -> Self {
         let more = (MORE_OF_A_BODY / body).max(2);
         let chain = |times| Chain::looped(Operation::FloatAddition, body, body * times);
@@ -119,8 +121,8 @@ impl ChainCase {
         [self.few, self.many].map(Chain::program)
     }
 
-    /// The operations between the two readings of the clock, and all instructions there: `FADD 520 of 524`. `None` if the
-    /// machine code is not understood.
+    /// The operations between the two clock reads, and all instructions there: `FADD 520 of 524`. `None` if the machine
+    /// code is not understood.
     pub(super) fn evidence(&self, cubin: &[u8]) -> Option<String> {
         let name = if self.many.operation == Operation::BlockBarrier { "BAR" } else { "FADD" };
         let cubin = Cubin::parse(cubin).ok()?;
@@ -129,17 +131,19 @@ impl ChainCase {
         Some(format!("{name} {found} of {}", region.len()))
     }
 
-    /// What is known of the operation. A dependent float addition takes 4 cycles on Volta (Jia et al., *Dissecting the NVIDIA
-    /// Volta GPU Architecture via Microbenchmarking*, 2018, table 4.1; the paper's section 3.3), on Turing (Jia et al., 2019), on Ampere
-    /// (Abdelkhalik et al., *Demystifying the Nvidia Ampere Architecture through Microbenchmarking*, 2022) and on Hopper
-    /// (measured by this project). The bodies beyond the instruction cache take longer.
+    /// The known cost of the operation in cycles, if there is one. A dependent float addition takes 4 cycles on Volta
+    /// (Jia et al., *Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking*, 2018, table 4.1; the paper's
+    /// section 3.3), on Turing (Jia et al., 2019), on Ampere (Abdelkhalik et al., *Demystifying the Nvidia Ampere
+    /// Architecture through Microbenchmarking*, 2022) and on Hopper (measured by this project). Bodies beyond the
+    /// instruction cache take longer.
     pub(super) fn known_cycles(&self, (major, _): (u32, u32)) -> Option<f64> {
         let is_known = self.case.operation == Operation::FloatAddition && self.case.form == Form::Looped;
         (is_known && (7..=9).contains(&major)).then_some(4.0)
     }
 }
 
-/// The instructions after the first and before the second reading of the whole clock; `None` if there are not two.
+/// The instructions between the first and the second read of the whole clock; `None` unless there are exactly two
+/// reads.
 fn between_readings(instructions: &[Instruction]) -> Option<&[Instruction]> {
     let is_reading = |instruction: &Instruction| instruction.clock == Some(Clock::Cycles64);
     let mut parts = instructions.split(is_reading).skip(1);

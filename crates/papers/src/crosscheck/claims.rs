@@ -1,4 +1,4 @@
-//! Tests the statements of the paper against rows of this machine.
+//! Tests the statements of the paper on rows of this machine.
 
 use syncscope_report::{Finding, Paper};
 
@@ -19,11 +19,12 @@ pub(super) const TABLE_1: [(u64, Option<f64>, f64); 9] = [
     (51_200, Some(7.005), 6.958),
 ];
 
-/// From this difference on the paper calls both methods equal "within the margin of error". Its rows differ by up to 4.42 %.
+/// From this difference on, the paper calls both methods equal "within the margin of error"; its rows differ by up to
+/// 4.42 %.
 const FROM: u64 = 2056;
 const MARGIN: f64 = 0.045;
 
-/// All of them; none where no GPU was measured, of which they are.
+/// All claims, which are about GPUs; none if no GPU was measured.
 pub(super) fn claims(rows: &[CrosscheckRow]) -> Vec<Finding> {
     if !rows.iter().any(|row| row.executor == Executor::Gpu) {
         return Vec::new();
@@ -32,11 +33,11 @@ pub(super) fn claims(rows: &[CrosscheckRow]) -> Vec<Finding> {
     Claim::findings(Paper::Zhang, "zhang.crosscheck", claims)
 }
 
-/// A row with how much its two methods differ at least and at most.
+/// A row, and the least and the most by which its two methods differ.
 type Apart<'a> = (&'a CrosscheckRow, [f64; 2]);
 
-/// Whether both methods agree in all rows: whether even the farthest ends of their intervals are within `margin`. `None` where
-/// the intervals do not decide. With the row that shows it.
+/// Whether both methods agree in all rows: even the farthest ends of their intervals are within `margin`. `None` if the
+/// intervals do not decide. The row is the one that shows it.
 fn agree<'a>(rows: impl Iterator<Item = &'a CrosscheckRow>, margin: f64) -> (Option<bool>, Option<Apart<'a>>) {
     let apart: Vec<Apart<'_>> = rows.filter_map(|row| Some((row, row.apart()?.into()))).collect();
     let farthest = |end: usize| apart.iter().copied().max_by(|(_, one), (_, other)| one[end].total_cmp(&other[end]));
@@ -142,7 +143,7 @@ fn barriers(rows: &[CrosscheckRow]) -> Claim {
     )
 }
 
-/// What the paper says of its table; without figures it was not measured here.
+/// A claim about the paper's table; without figures it was not measured here.
 fn of_table(statement: &'static str, holds: Option<bool>, figures: Option<String>) -> Claim {
     let figures = figures.unwrap_or_else(|| "not measured".to_owned());
     Claim { place: "table 1, sections 3.2 and 3.3", statement, truth: holds.into(), figures }
@@ -225,7 +226,7 @@ mod tests {
         {
             assert_eq!(claim(&apart(low, high), "The latency inferred").outcome.verdict, verdict, "{low} to {high}");
         }
-        // The row that decides is named, not one that differs by more and may be equal.
+        // The row that decides is named, and not one that differs by more but may be equal.
         let both = [apart(3.96, 4.9), apart(4.19, 4.21)].concat();
         let Outcome { verdict, sentence, .. } = claim(&both, "The latency inferred").outcome;
         assert!(verdict == Fails && sentence.contains("(4.75 to 5.25 %)"), "{sentence}");

@@ -1,8 +1,9 @@
 //! One cost by two clocks on the CPU: chains of dependent operations, timed by the processor's counter and by the system's
 //! raw clock at the same time.
 //!
-//! Both are converted to core cycles by a chain of additions next to each pair, which takes a cycle each and is timed by
-//! both clocks as well. So additions show how steady the core's frequency is, and multiplications are the known truth.
+//! Both times are converted to core cycles by a chain of additions next to each pair. An addition takes one cycle, and
+//! both clocks time this chain as well. The additions therefore show how steady the core's frequency is, and
+//! multiplications are the known truth.
 
 use std::array;
 use std::convert::Infallible;
@@ -21,7 +22,7 @@ use super::{
 /// Additions of the two chains that give the length of a cycle: some 30 us apart.
 const REFERENCE: [u64; 2] = [8_000, 104_000];
 
-/// How often each of them is timed. An interruption of the shorter one can take longer than the longer one.
+/// How often each of these chains is timed: an interruption of the shorter chain can take longer than the longer chain.
 const REFERENCES: usize = 3;
 
 /// Pairs of the check at the start of a run: some milliseconds.
@@ -29,15 +30,15 @@ const PAIRS_OF_A_CHECK: usize = 25;
 
 const OPERATIONS: [Operation; 2] = [Operation::IntegerAddition, Operation::IntegerMultiplication];
 
-/// Chains of additions and multiplications on the CPU where the calling thread is, with the paper's differences of
-/// repetitions, in a second. Empty where no chain is written for this architecture.
+/// Measures chains of additions and multiplications on the calling thread's CPU, with the paper's differences of
+/// repetitions, in a second. Empty if no chain is written for this architecture.
 pub(super) fn measure_all(cpu: &CpuLaboratory, seed: u64) -> Vec<CrosscheckSeries> {
     let cases = OPERATIONS.into_iter().flat_map(|operation| REPEAT_DIFFERENCES.map(|more| case(operation, more)));
     measure(cpu.clock(), &cases.collect::<Vec<_>>(), Schedule::MEASURED, seed)
 }
 
-/// A chain of multiplications by both clocks, for the check at the start of a run. `None` where no chain is written for this
-/// architecture.
+/// Measures a chain of multiplications by both clocks, for the check at the start of a run. `None` if no chain is
+/// written for this architecture.
 pub(super) fn measure_check(cpu: &CpuLaboratory, seed: u64) -> Option<CrosscheckSeries> {
     let case = case(Operation::IntegerMultiplication, 25_600);
     measure(cpu.clock(), &[case], Schedule::of_a_check(PAIRS_OF_A_CHECK), seed).pop()
@@ -74,8 +75,8 @@ fn measure(clock: &Clock, cases: &[CrosscheckRow], schedule: Schedule, seed: u64
     cases.iter().zip(pairs).zip(wrong).map(of).collect()
 }
 
-/// uops.info, `ADD_R64_R64` and `IMUL_R32_R32`: 1 and 3 cycles on every Intel core since Nehalem and every AMD core since
-/// Zen. Multiplications of ARM cores take 2 to 4.
+/// The known cost from uops.info, `ADD_R64_R64` and `IMUL_R32_R32`: 1 and 3 cycles on every Intel core since Nehalem
+/// and every AMD core since Zen. Multiplications of ARM cores take 2 to 4.
 fn known_cycles(operation: Operation) -> Option<f64> {
     match operation {
         Operation::IntegerAddition => Some(1.0),
@@ -84,7 +85,7 @@ fn known_cycles(operation: Operation) -> Option<f64> {
     }
 }
 
-/// What a chain took by both clocks: nanoseconds and ticks; and its result.
+/// The time of a chain by both clocks, in nanoseconds and in ticks, and its result.
 struct Timed {
     outside_ns: f64,
     ticks: f64,
@@ -103,7 +104,7 @@ fn timed(clock: &Clock, operation: Operation, repeats: u64) -> Timed {
     Timed { outside_ns, ticks: stop.saturating_sub(start) as f64, result }
 }
 
-/// The shorter and the longer chain, then the length of a cycle; and whether all results were right.
+/// Times the shorter and the longer chain, then the length of a cycle; also returns whether all results were right.
 fn pair(clock: &Clock, case: &CrosscheckRow, many_first: bool) -> (CrosscheckPair, bool) {
     let run = |repeats| timed(clock, case.operation, repeats);
     let Ok((few, many)) = CrosscheckPair::in_order(many_first, |is_many| {
@@ -118,7 +119,7 @@ fn pair(clock: &Clock, case: &CrosscheckRow, many_first: bool) -> (CrosscheckPai
     (CrosscheckPair { many_first, few: side(&few), many: side(&many), cycles_per_ns }, is_right)
 }
 
-/// How many cycles a tick has, and a nanosecond.
+/// Cycles per tick and per nanosecond.
 fn reference(clock: &Clock) -> [f64; 2] {
     let run = |repeats| timed(clock, Operation::IntegerAddition, repeats);
     let timings: [[Timed; 2]; REFERENCES] = array::from_fn(|_| REFERENCE.map(run));
@@ -126,16 +127,16 @@ fn reference(clock: &Clock) -> [f64; 2] {
     times.map(|time| cycles_per_unit(&timings, time))
 }
 
-/// Cycles in a unit of a clock, by the shortest time of each chain: an interruption only lengthens it.
+/// Cycles per unit of a clock, by the shortest time of each chain: an interruption only lengthens a time.
 fn cycles_per_unit(timings: &[[Timed; 2]], time: fn(&Timed) -> f64) -> f64 {
     let shortest = |chain: usize| timings.iter().map(|pair| time(&pair[chain])).fold(f64::INFINITY, f64::min);
     (REFERENCE[1] - REFERENCE[0]) as f64 / (shortest(1) - shortest(0))
 }
 
-/// The result of a chain: the number of additions, or that power of 3 modulo 2^32.
+/// The result of a chain: the number of additions, or 3 to the power of the number of multiplications, modulo 2^32.
 fn expected(operation: Operation, repeats: u64) -> u64 {
     match operation {
-        // No chain is as long as a `u32` counts.
+        // No chain is longer than a `u32` counts.
         Operation::IntegerMultiplication => u64::from(3_u32.wrapping_pow(repeats as u32)),
         _ => repeats,
     }

@@ -3,16 +3,17 @@
 use syncscope_core::units::plural;
 use super::{CrosscheckRow, Executor, Form, Operation};
 
-/// Both methods agree if they differ by no more than this part: what the paper calls its margin of error is 0.2 % to 4.4 %.
+/// Both methods agree if they differ by no more than this part; the paper's margin of error is 0.2 % to 4.4 %.
 pub const AGREEMENT: f64 = 0.02;
 
-/// A known cost is met within this part.
+/// A cost is right if it differs from the known cost by no more than this part.
 pub const TRUTH: f64 = 0.01;
 
-/// A body is beyond the instruction cache if its operations certainly cost more than this times those of short bodies.
+/// A body is beyond the instruction cache if its operations certainly cost more than this times as much as those of
+/// short bodies.
 const BEYOND: f64 = 1.05;
 
-/// Bytes of an instruction of every architecture from 7.0 on.
+/// Bytes of an instruction on every architecture since 7.0.
 pub const INSTRUCTION_BYTES: u64 = 16;
 
 /// Where straight code leaves the instruction cache.
@@ -22,9 +23,9 @@ pub struct InstructionCache {
     pub cached_cycles: f64,
     /// The longest body that is as fast.
     pub fits: u64,
-    /// Cycles of an operation in that body. They may be a little more than in the shortest ones.
+    /// Cycles of an operation in that body, which may be a little more than in the shortest ones.
     pub fitting_cycles: f64,
-    /// The next longer one that was tried, which is slower.
+    /// The next longer body that was tried, which is slower.
     pub exceeds: u64,
     /// Cycles of an operation in the longest body.
     pub beyond_cycles: f64,
@@ -35,13 +36,14 @@ pub(super) fn additions(rows: &[CrosscheckRow], form: Form) -> Vec<&CrosscheckRo
     rows.iter().filter(|row| (row.operation, row.form) == (Operation::FloatAddition, form)).collect()
 }
 
-/// Finds it in the rows of growing bodies, by the clock inside. `None` if no body is slower, or there are too few.
+/// Finds the end of the instruction cache in the rows of growing bodies, by the inside clock. `None` if no body is
+/// slower, or there are too few.
 pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
     let mut bodies = additions(rows, Form::Body);
     bodies.retain(|row| row.inside_cycles.is_some());
     bodies.sort_by_key(|row| row.body);
     let cached_cycles = bodies.first()?.inside_cycles?;
-    // From which body on all are slower: one slow body between fast ones is noise.
+    // The body from which on all are slower: one slow body between fast ones is noise.
     let is_slower = |row: &&CrosscheckRow| row.inside_cycles_low.or(row.inside_cycles) > Some(BEYOND * cached_cycles);
     let fast = bodies.len() - bodies.iter().rev().take_while(|row| is_slower(row)).count();
     let (longest, exceeds) = (bodies.get(fast.checked_sub(1)?)?, bodies.get(fast)?.body);
@@ -54,7 +56,8 @@ pub fn instruction_cache(rows: &[CrosscheckRow]) -> Option<InstructionCache> {
     })
 }
 
-/// The row of the largest difference of repetitions of an operation in this form and on these threads: the most certain one.
+/// The row with the largest difference of repetitions of an operation in this form and on these threads, which is the
+/// most certain one.
 pub fn most_certain(
     rows: &[CrosscheckRow],
     executor: Executor,
@@ -67,7 +70,7 @@ pub fn most_certain(
         .max_by_key(|row| row.difference())
 }
 
-/// What is wrong with a row, for people: a failed check, two methods that disagree, a known cost that is not met.
+/// What is wrong with a row, in words: a failed check, two methods that disagree, a known cost that is not met.
 pub fn objections(row: &CrosscheckRow) -> Vec<String> {
     let wrong = row.check.clone().filter(|check| check != "ok");
     let apart = row.disagreement().filter(|_| row.apart().is_some_and(|(least, _)| least > AGREEMENT));
@@ -80,16 +83,16 @@ pub fn objections(row: &CrosscheckRow) -> Vec<String> {
 /// The rows of one executor that agree with the second clock and with known costs, and those that do not.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
-    /// Who executed the chains.
+    /// What executed the chains.
     pub executor: Executor,
-    /// The number of its rows.
+    /// The number of this executor's rows.
     pub rows: usize,
     /// Each row that does not agree, and why: `integer addition, difference 512: 1.012 cycles by the inside clock, 1 expected`.
     pub objections: Vec<String>,
 }
 
 impl Agreement {
-    /// Of all executors with rows, the CPU last.
+    /// The agreement of each executor with rows, the CPU last.
     pub fn of(rows: &[CrosscheckRow]) -> Vec<Self> {
         let of = |executor: Executor| {
             let own = || rows.iter().filter(move |row| row.executor == executor);
@@ -116,7 +119,7 @@ impl Agreement {
     }
 }
 
-/// What a row is of: `integer addition, difference 512`.
+/// What a row measured: `integer addition, difference 512`.
 fn name(row: &CrosscheckRow) -> String {
     let operation = row.operation.as_str().replace('_', " ");
     let form = match row.form {

@@ -23,7 +23,7 @@ const PAIRS_OF_A_CHECK: usize = 101;
 /// Threads of each block of a grid; there is one block on each multiprocessor, as in the first line of the paper's table 8.
 const GRID_THREADS: [u32; 2] = [32, 256];
 
-/// A chain lasts some milliseconds at most.
+/// The limit for a chain, which lasts some milliseconds at most.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Cycles over which the clock is measured next to each pair: some 50 us. The global timer is read to about 20 ns at both
@@ -33,8 +33,9 @@ const CLOCK_CYCLES: u32 = 100_000;
 /// Words of a `ChainResult` in `crosscheck.cu`.
 const WORDS: usize = 4;
 
-/// All chains and the barrier of a grid on the first device, in about half a minute with the compilation of the longest chains.
-/// Gives the series, and why some are missing. `has_time_for` gets what comes next, and ends the measuring.
+/// Measures all chains and the barrier of a grid on the first device, in about half a minute with the compilation of
+/// the longest chains. Returns the series, and why some are missing. `has_time_for` gets what comes next, and can end
+/// the measurement.
 ///
 /// # Errors
 /// When a kernel cannot be compiled, launched, or does not end.
@@ -48,7 +49,7 @@ pub fn measure(
     if !has_time_for("compiling the longest chains takes seconds the first time") {
         return Ok((found, missing));
     }
-    // All at once on all CPUs: the longest take seconds each.
+    // All programs are compiled at once on all CPUs: the longest take seconds each.
     let programs: Vec<Program> = sets.iter().flat_map(|(_, cases)| cases).flat_map(ChainCase::programs).collect();
     gpu.prepare_programs(&programs);
     for (name, cases) in sets {
@@ -69,7 +70,7 @@ pub fn measure(
     Ok((found, missing))
 }
 
-/// A chain of float additions by both clocks, for the check at the start of a run.
+/// Measures a chain of float additions by both clocks, for the check at the start of a run.
 ///
 /// # Errors
 /// As [`measure`].
@@ -77,7 +78,7 @@ pub fn measure_check(gpu: &mut GpuLaboratory, seed: u64) -> Result<Option<Crossc
     Ok(measure_chains(gpu, &[chain_of_a_check()], Schedule::of_a_check(PAIRS_OF_A_CHECK), seed)?.pop())
 }
 
-/// What it compiles.
+/// The programs that the check compiles.
 pub fn programs_of_a_check() -> [Program; 2] {
     chain_of_a_check().programs()
 }
@@ -106,7 +107,7 @@ fn measure_chains(
     cases.iter().zip(pairs).map(series).collect()
 }
 
-/// A chain that is loaded.
+/// A loaded chain.
 #[derive(Debug, Clone, Copy)]
 struct LoadedChain {
     chain: Chain,
@@ -182,7 +183,7 @@ impl ChainRunner {
         Ok(CrosscheckPair { many_first, few, many, cycles_per_ns: 1.0 / ns_per_cycle })
     }
 
-    /// One launch of a chain. The host's time is from before the launch until it sees its end.
+    /// Launches a chain once. The host's time runs from before the launch until the host sees its end.
     fn time(&mut self, loaded: LoadedChain) -> Result<BothClocks, Outage> {
         let LoadedChain { chain, kernel, threads, .. } = loaded;
         let started = raw_ns();
@@ -208,8 +209,8 @@ impl ChainRunner {
     }
 }
 
-/// The barrier that `grid_group::sync` is, on one block of so many threads for each multiprocessor: the project's own kernels
-/// with their checks.
+/// Measures the barrier behind `grid_group::sync`, with one block of `threads` threads for each multiprocessor, by the
+/// project's own kernels with their checks.
 fn grid_barrier(gpu: &mut GpuLaboratory, threads: u32, seed: u64) -> Result<Vec<CrosscheckSeries>, Error> {
     let blocks = gpu.limits().multiprocessors;
     let case = Case { threads: Some(threads), blocks: Some(blocks), ..Case::new("gpu.grid.cooperative") };
@@ -245,7 +246,7 @@ fn grid_barrier(gpu: &mut GpuLaboratory, threads: u32, seed: u64) -> Result<Vec<
     Ok(series.collect())
 }
 
-/// Few and many barriers at the same memory offset, that of the pair.
+/// Takes few and many barriers at the same memory offset, the pair's.
 fn pair_of_barriers(
     experiment: &mut GridBarrierExperiment<'_>,
     pair: u64,
@@ -260,7 +261,8 @@ fn pair_of_barriers(
         outside_ns: times.host_ns as f64,
         inside_cycles: times.device_cycles.0 as f64,
     };
-    // That of the longer launch: the end of the global timer's step counts for less there.
+    // The longer launch's measurement of the clock comes first: the end of the global timer's step counts for less
+    // there.
     let stands_still = || ExperimentError::Failed("the global timer does not advance".to_owned());
     let ns_per_cycle = many.ns_per_cycle.or(few.ns_per_cycle).ok_or_else(stands_still)?;
     Ok(CrosscheckPair { many_first, few: side(few), many: side(many), cycles_per_ns: 1.0 / ns_per_cycle })

@@ -1,12 +1,13 @@
 //! Measures one cost by two clocks: read inside the device, and inferred from the host's time.
 //!
-//! Source: Zhang, Wahib, Matsuoka, "A Study of Synchronization Methods in Modern GPUs" (the short paper), section 3.2 with
-//! formulas 1 and 2, and section 3.3 with table 1. A chain of one operation is executed with few and with many repetitions.
-//! The clock inside is read around the chain. The host times the same executions from outside. Their difference, divided
-//! by that of the repetitions, is the cost of one operation, and both clocks must give the same.
+//! Source: Zhang, Wahib, Matsuoka, "A Study of Synchronization Methods in Modern GPUs" (the short paper), section 3.2
+//! with formulas 1 and 2, and section 3.3 with table 1. A chain of one operation is executed with few and with many
+//! repetitions. The inside clock is read around the chain, and the host times the same executions from outside. The
+//! difference of the two times, divided by the difference of the repetitions, is the cost of one operation, and both
+//! clocks must give the same cost.
 //!
-//! On a GPU the clock inside is that of the multiprocessor, the clock outside the host's, around launch and wait. On a CPU
-//! they are the time stamp counter and the system's raw clock.
+//! On a GPU the inside clock is the multiprocessor's, and the outside clock is the host's, around launch and wait. On a
+//! CPU they are the time stamp counter and the system's raw clock.
 //!
 //! | file | contents |
 //! |---|---|
@@ -47,7 +48,7 @@ const NAME: &str = "crosscheck";
 pub const EXPERIMENT: Experiment = Experiment {
     name: NAME,
     read: |directory, _run, warnings| Ok(Crosscheck::read(directory, warnings)?.map(|found| section::section(&found.rows))),
-    // The CPU comes last.
+    // The CPU comes last, so its rows show that nothing was cut.
     is_whole: |directory| {
         let found = Crosscheck::read(directory, &mut Vec::new());
         found.is_ok_and(|found| found.is_some_and(|found| found.rows.iter().any(|row| row.executor == Executor::Cpu)))
@@ -100,7 +101,8 @@ fn measure(on: On, bench: &mut Bench<'_>) -> Result<Measured, Error> {
     Ok(Measured { warnings, cut, text: section::section(&crosscheck.rows).to_string() })
 }
 
-/// What a chain on the CPU says about the machine at the start of a run; `None` where none is written for it.
+/// Checks the machine at the start of a run with a chain on the CPU; `None` if no chain is written for its
+/// architecture.
 pub fn check_cpu(cpu: &CpuLaboratory, seed: u64) -> Option<ChainCheck> {
     let check = |time| cpu::measure_check(cpu, seed.wrapping_add(time)).map(|series| chain_check(&series));
     Some(confirmed(check(0)?, (1..=4).filter_map(check)))
@@ -122,7 +124,7 @@ fn confirmed(first: ChainCheck, others: impl Iterator<Item = ChainCheck>) -> Cha
     last.unwrap_or(first)
 }
 
-/// What a chain on the GPU says about the machine at the start of a run.
+/// Checks the machine at the start of a run with a chain on the GPU.
 ///
 /// # Errors
 /// When a kernel cannot be compiled, launched, or does not end.
@@ -130,8 +132,8 @@ pub fn check_gpu(gpu: &mut GpuLaboratory, seed: u64) -> Result<Option<ChainCheck
     Ok(gpu::measure_check(gpu, seed)?.as_ref().map(chain_check))
 }
 
-/// The paper's nine differences of repetitions (table 1). For the first, which is that of the basic repetitions, the paper has
-/// the GPU's figure alone.
+/// The paper's nine differences of repetitions (table 1). For the first, which equals the basic repetitions, the paper
+/// has only the GPU's figure.
 pub const REPEAT_DIFFERENCES: [u64; 9] = [512, 2056, 5120, 7680, 10_240, 20_480, 25_600, 40_960, 51_200];
 
 /// The paper's basic number of repetitions (section 3.4).
@@ -181,30 +183,30 @@ words! {
     }
 }
 
-/// One execution, by both clocks.
+/// One execution, timed by both clocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BothClocks {
-    /// By the clock outside.
+    /// Time by the outside clock.
     pub outside_ns: f64,
-    /// By the clock inside, in cycles.
+    /// Cycles by the inside clock.
     pub inside_cycles: f64,
 }
 
 /// The shorter and the longer chain, one right after the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CrosscheckPair {
-    /// Whether the longer one came first; decided at random.
+    /// Whether the longer chain came first; decided at random.
     pub many_first: bool,
     /// The shorter chain.
     pub few: BothClocks,
     /// The longer chain.
     pub many: BothClocks,
-    /// Cycles in a nanosecond of the clock outside, measured next to this pair.
+    /// Cycles in a nanosecond of the outside clock, measured next to this pair.
     pub cycles_per_ns: f64,
 }
 
 impl CrosscheckPair {
-    /// Takes the shorter and the longer one (`true`) in this order.
+    /// Takes the shorter and the longer chain in this order; `take` gets `true` for the longer one.
     pub(crate) fn in_order<T, E>(many_first: bool, mut take: impl FnMut(bool) -> Result<T, E>) -> Result<(T, T), E> {
         let (first, second) = (take(many_first)?, take(!many_first)?);
         Ok(if many_first { (second, first) } else { (first, second) })
@@ -216,11 +218,11 @@ impl CrosscheckPair {
 pub struct CrosscheckSeries {
     /// What was measured, its check, its evidence and its known cost; the figures follow from the pairs.
     pub case: CrosscheckRow,
-    /// In the order they were taken.
+    /// The pairs in the order in which they were taken.
     pub pairs: Vec<CrosscheckPair>,
 }
 
-/// What the experiment gave.
+/// The results of the experiment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Crosscheck {
     /// `crosscheck.csv`: one row for each case.
@@ -229,7 +231,7 @@ pub struct Crosscheck {
     pub samples: Vec<CrosscheckSample>,
 }
 
-/// What a series says about the machine that measured it, at the start of a run.
+/// The check of the machine that measured this series, at the start of a run.
 pub fn chain_check(series: &CrosscheckSeries) -> ChainCheck {
     let row = rows::row_of(series);
     let figures = (row.inferred_cycles, row.inside_cycles);
@@ -239,7 +241,7 @@ pub fn chain_check(series: &CrosscheckSeries) -> ChainCheck {
 tables!(Crosscheck: rows = NAME, samples = "crosscheck_samples");
 
 impl Crosscheck {
-    /// What these series say.
+    /// The tables of these series.
     pub fn of(series: &[CrosscheckSeries]) -> Self {
         let samples = series.iter().enumerate().flat_map(|(number, series)| rows::samples_of(number as u64, series));
         Self { rows: series.iter().map(rows::row_of).collect(), samples: samples.collect() }
@@ -251,31 +253,31 @@ impl Crosscheck {
 /// How many pairs the cases of a set get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
-    /// Each case gets as many, whatever they take. The paper averages 20.
+    /// The fewest pairs of a case, whatever they take. The paper averages 20.
     pub fewest_pairs: usize,
-    /// No case gets more.
+    /// The most pairs of a case.
     pub most_pairs: usize,
-    /// After this time no case gets more than the fewest.
+    /// The time after which no case gets more than the fewest pairs.
     pub budget: Duration,
 }
 
 impl Schedule {
-    /// Pairs of one case before the next one comes.
+    /// Pairs of one case before the next case's turn.
     const PAIRS_AT_ONCE: usize = 5;
 
-    /// Pairs of a set of cases. The cost of a short chain is uncertain by a tenth of a microsecond of launch, and more pairs make
-    /// that less. Chains that take milliseconds need no more than the fewest.
+    /// Pairs of a set of cases. The launch makes the cost of a short chain uncertain by a tenth of a microsecond, and
+    /// more pairs reduce that. Chains that take milliseconds need no more than the fewest pairs.
     const MEASURED: Self = Self { fewest_pairs: 21, most_pairs: 201, budget: Duration::from_secs(2) };
 
-    /// So many pairs, for the check at the start of a run.
+    /// `pairs` pairs, for the check at the start of a run.
     const fn of_a_check(pairs: usize) -> Self {
         Self { fewest_pairs: pairs, most_pairs: pairs, budget: Duration::ZERO }
     }
 
-    /// Takes the pairs of `cases` cases in turn, so that a disturbance of some milliseconds does not hit one case alone. In
-    /// each turn the cases come in another random order, and [`PairOrder`] draws which chain of a pair is first.
-    /// `take` gets the number of the case and whether that is the longer one. The first pair of each case counts for nothing: it brings kernels
-    /// and code to where they are executed.
+    /// Takes the pairs of `cases` cases in turn, so that a disturbance of some milliseconds does not hit one case
+    /// alone. In each turn the cases come in another random order, and [`PairOrder`] draws which chain of a pair is
+    /// first. `take` gets the number of the case and whether the longer chain is first. The first pair of each case is
+    /// left out: it brings kernels and code to where they are executed.
     ///
     /// # Errors
     /// The first error of `take`.

@@ -13,7 +13,7 @@ pub struct CrosscheckRow {
     pub executor: Executor,
     /// What is repeated.
     pub operation: Operation,
-    /// Its form in the code.
+    /// The form of the repetitions in the code.
     pub form: Form,
     /// Operations that follow one another in the code.
     pub body: u64,
@@ -29,53 +29,54 @@ pub struct CrosscheckRow {
     pub pairs: u64,
     /// The measured clock that converts the host's time to cycles: the median over the pairs.
     pub clock_hz: Option<f64>,
-    /// The shorter chain by the clock outside: the median.
+    /// The shorter chain by the outside clock: the median.
     pub few_outside_ns: Option<f64>,
-    /// Its standard deviation.
+    /// Standard deviation of the shorter chain by the outside clock.
     pub few_outside_deviation_ns: Option<f64>,
-    /// The longer chain by the clock outside.
+    /// The longer chain by the outside clock: the median.
     pub many_outside_ns: Option<f64>,
-    /// Its standard deviation.
+    /// Standard deviation of the longer chain by the outside clock.
     pub many_outside_deviation_ns: Option<f64>,
-    /// Formula 1 with the clock outside.
+    /// Formula 1 with the outside clock.
     pub inferred_ns: Option<f64>,
-    /// The same in cycles of the measured clock.
+    /// Formula 1 with the outside clock, in cycles of the measured clock.
     pub inferred_cycles: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of the interval of `inferred_cycles`.
     pub inferred_cycles_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub inferred_cycles_high: Option<f64>,
     /// Formula 2, in cycles.
     pub inferred_deviation_cycles: Option<f64>,
-    /// The longer chain by the clock inside, divided by its repetitions: the paper's figure of the GPU.
+    /// The longer chain by the inside clock, divided by its repetitions: the paper's figure of the GPU.
     pub inside_whole_cycles: Option<f64>,
-    /// Formula 1 with the clock inside.
+    /// Formula 1 with the inside clock.
     pub inside_cycles: Option<f64>,
-    /// Lower end of its interval.
+    /// Lower end of the interval of `inside_cycles`.
     pub inside_cycles_low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the interval.
     pub inside_cycles_high: Option<f64>,
     /// Cycles that the operation is known to cost here.
     pub known_cycles: Option<f64>,
     /// What proves that the operations were executed: `ok`, or what was wrong.
     pub check: Option<String>,
-    /// The instructions between the two readings of the clock.
+    /// The instructions between the two clock reads.
     pub evidence: Option<String>,
 }
 
 impl CrosscheckRow {
-    /// Repetitions that the longer chain has more.
+    /// The number of repetitions by which the longer chain exceeds the shorter one.
     pub const fn difference(&self) -> u64 {
         self.repeats_many.saturating_sub(self.repeats_few)
     }
 
-    /// By which part the cost inferred from outside is larger than that from inside; `None` if either is not known.
+    /// The part by which the cost inferred from outside exceeds the inside cost; `None` if either is unknown.
     pub fn disagreement(&self) -> Option<f64> {
         let part = self.inferred_cycles? / self.inside_cycles? - 1.0;
         part.is_finite().then_some(part)
     }
 
-    /// By how much the two differ at least and at most, as parts of that inside, within the interval of the cost from outside.
+    /// The least and the most by which the two costs differ, as parts of the inside cost, within the interval of the
+    /// outside cost.
     pub fn apart(&self) -> Option<(f64, f64)> {
         let (outside, inside) = (self.inferred_cycles?, self.inside_cycles?);
         let low = self.inferred_cycles_low.unwrap_or(outside) / inside - 1.0;
@@ -94,19 +95,19 @@ pub struct CrosscheckSample {
     pub pair: u64,
     /// Whether the longer chain came first.
     pub many_first: bool,
-    /// The shorter chain by the clock outside.
+    /// The shorter chain by the outside clock.
     pub few_outside_ns: f64,
-    /// The same by the clock inside.
+    /// The shorter chain by the inside clock.
     pub few_inside_cycles: f64,
-    /// The longer chain by the clock outside.
+    /// The longer chain by the outside clock.
     pub many_outside_ns: f64,
-    /// The same by the clock inside.
+    /// The longer chain by the inside clock.
     pub many_inside_cycles: f64,
     /// The clock measured next to this pair.
     pub clock_hz: f64,
 }
 
-/// The lines of the pairs of a series.
+/// The lines of a series' pairs.
 pub(super) fn samples_of(row: u64, series: &CrosscheckSeries) -> impl Iterator<Item = CrosscheckSample> {
     series.pairs.iter().enumerate().map(move |(pair, found)| CrosscheckSample {
         row,
@@ -164,8 +165,8 @@ fn cost(time_many: f64, time_few: f64, repeats_many: u64, repeats_few: u64) -> O
     Some((time_many - time_few) / difference(repeats_many, repeats_few)?)
 }
 
-/// Formula 2: the standard deviation of that cost, from those of the two times. It assumes that they vary independently.
-/// `None` if the repetitions do not differ.
+/// Formula 2: the standard deviation of this cost, from the standard deviations of the two times, which it assumes to
+/// vary independently. `None` if the repetitions do not differ.
 fn cost_deviation(deviation_many: f64, deviation_few: f64, repeats_many: u64, repeats_few: u64) -> Option<f64> {
     Some(deviation_many.hypot(deviation_few) / difference(repeats_many, repeats_few)?)
 }

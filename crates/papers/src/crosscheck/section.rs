@@ -1,4 +1,4 @@
-//! What page and terminal show about the two clocks.
+//! The section about the two clocks, for the page and the terminal.
 
 use syncscope_core::units::plural;
 use syncscope_report::section::{Part, Section};
@@ -44,7 +44,7 @@ pub(super) fn section(rows: &[CrosscheckRow]) -> Section {
     }
 }
 
-/// What was measured, and which rows do not agree, and why.
+/// What was measured, and which rows do not agree and why.
 fn agreement(rows: &[CrosscheckRow]) -> Vec<Part> {
     let found = Agreement::of(rows);
     let of_executor = |found: &Agreement| {
@@ -59,7 +59,7 @@ fn agreement(rows: &[CrosscheckRow]) -> Vec<Part> {
     parts
 }
 
-/// Which clock is the one inside, and which the one outside.
+/// Which clock is the inside one, and which the outside one.
 const fn clocks(executor: Executor) -> &'static str {
     match executor {
         Executor::Gpu => {
@@ -70,7 +70,7 @@ const fn clocks(executor: Executor) -> &'static str {
     }
 }
 
-/// A point of these cycles, whose tooltip says where it stands.
+/// A point at this cost, with a tooltip that says what it belongs to.
 fn point(x: f64, cycles: f64, interval: Option<(f64, f64)>, place: &str) -> Point {
     Point::plain(x, cycles, interval, format!("{place}: {cycles:.3} cycles"))
 }
@@ -170,7 +170,7 @@ fn looped(rows: &[&CrosscheckRow]) -> Part {
     Part::table(&headings, rows.iter().map(line).collect())
 }
 
-/// By how much the clock outside differs, for each operation.
+/// By how much the outside clock differs from the inside one, for each operation.
 fn chart_of_disagreement(rows: &[&CrosscheckRow]) -> Part {
     let point = |row: &&CrosscheckRow| {
         let threads = row.threads.map(|threads| format!(", {}", plural(threads, "thread"))).unwrap_or_default();
@@ -197,7 +197,7 @@ fn name(row: &CrosscheckRow) -> String {
 /// The headings of [`figures`].
 const FIGURES: [&str; 5] = ["outside", "± formula 2", "inside, whole", "inside", "apart"];
 
-/// From outside, its deviation, both figures inside, and how far both methods are apart.
+/// The outside cost, its deviation, both inside costs, and how far apart the methods are.
 fn figures(row: &CrosscheckRow) -> [String; 5] {
     let apart = row.disagreement().map(|part| format!("{:+.2} %", 100.0 * part)).unwrap_or_default();
     let [outside, deviation, whole, inside] =

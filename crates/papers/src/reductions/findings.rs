@@ -1,5 +1,5 @@
-//! What follows from the times: the cost of barriers, what a paper states of its listing, and answers in one sentence each, number
-//! first.
+//! What follows from the times: the cost of barriers, what a paper states of its listing, and answers in one sentence
+//! each, number first.
 
 use std::fmt::Display;
 
@@ -10,20 +10,21 @@ use super::prediction::{Agreement, Decision, predicted};
 use super::{Class, Measured, measured};
 use crate::Claim;
 
-/// Two times of one size, the second launched like the first: one atomic operation of each block needs no barrier, so what
-/// another variant takes more is the cost of its barrier and of what comes after it.
+/// What barriers cost at one size, by comparison with a variant that is launched in the same way and has one atomic
+/// operation of each block. That variant needs no barrier, so what another one takes more is the cost of its barrier
+/// and of what comes after it.
 #[derive(Debug, Clone)]
 pub(super) struct Boundary {
     pub(super) elements: u64,
     /// How the kernels of a chain are launched.
     pub(super) launched_by: &'static str,
-    /// The end of a kernel, and the kernel that joins; with half of the interval.
+    /// The cost of the end of a kernel and of the kernel that joins, with half of its interval.
     pub(super) kernel: Option<(f64, f64)>,
-    /// The barrier of the grid (cooperative groups), and the block that joins.
+    /// The cost of the grid barrier (cooperative groups) and of the block that joins, with half of its interval.
     pub(super) grid: Option<(f64, f64)>,
 }
 
-/// Where launches do not depend on the host.
+/// The way to launch that does not depend on the host.
 const ONE_GRAPH: &str = "one graph";
 
 /// Ways to launch: the variants without a barrier, with the end of a kernel, and with the barrier of a grid.
@@ -33,7 +34,7 @@ const LAUNCHED_BY: [(&str, [&str; 3]); 3] = [
     (ONE_GRAPH, ["atomic_graph_chain", "graph_chain", "grid_graph_chain"]),
 ];
 
-/// One for each size and each way of launching that was measured.
+/// The costs of barriers, for each size and each way of launching that was measured.
 pub(super) fn boundaries(rows: &[Row]) -> Vec<Boundary> {
     let all = measured(rows);
     let sizes = all.chunk_by(|one, other| one.problem() == other.problem()).filter(|of| of[0].class == Class::Device);
@@ -50,7 +51,7 @@ pub(super) fn boundaries(rows: &[Row]) -> Vec<Boundary> {
     sizes.flat_map(of_size).filter(|found| found.kernel.is_some() || found.grid.is_some()).collect()
 }
 
-/// How often faster the fifth is than the second, and how far off a figure may be that still agrees.
+/// How many times as fast as the second reduction the fifth is, and how far off a figure may be that still agrees.
 const SPEEDUP: f64 = 2.5;
 const TOLERANCE: f64 = 0.2;
 
@@ -65,7 +66,7 @@ fn listing<'a>(rows: &'a [Row]) -> Option<[Measured<'a>; 5]> {
     complete.max_by_key(|five| five[0].elements)
 }
 
-/// The statements of the text about it.
+/// The paper's statements about its listing.
 pub(super) fn listing_claims(rows: &[Row]) -> Vec<Finding> {
     let Some([first, second, third, fourth, fifth]) = listing(rows) else {
         return Vec::new();
@@ -126,7 +127,7 @@ pub(super) fn answers(rows: &[Row]) -> Vec<Outcome> {
     [recommendation(rows), of(fastest), boundary(rows), of(devices), five_and_two].into_iter().flatten().collect()
 }
 
-/// What is lost by the variants that primitive costs recommend; `None` in a run without costs of primitives.
+/// The loss with the variants that primitive costs recommend; `None` in a run without costs of primitives.
 pub(super) fn recommendation(rows: &[Row]) -> Option<Outcome> {
     let (decisions, predictions) = predicted(rows);
     let problems = decisions.len();
@@ -156,7 +157,7 @@ fn is_longer(one: &Measured<'_>, than: &Measured<'_>) -> bool {
     one.bounds().low > than.bounds().high
 }
 
-/// The same of two whose times may be written.
+/// Whether one takes longer than another, for two whose times may be written.
 fn is_longer_in_figures(one: &Measured<'_>, than: &Measured<'_>) -> bool {
     is_longer(one, than) && has_figure(one.row) && has_figure(than.row)
 }
@@ -170,7 +171,7 @@ fn smallest<'m, 'a>(all: &'m [Measured<'a>], class: Class) -> Vec<&'m Measured<'
     found
 }
 
-/// The fastest on one device beside the library's.
+/// The fastest reduction on one device next to the library's.
 fn fastest(all: &[Measured<'_>]) -> Option<Outcome> {
     let found = smallest(all, Class::Device);
     let (first, library) = (found.first()?, found.iter().find(|one| one.name == "cub")?);
@@ -199,7 +200,7 @@ fn boundary(rows: &[Row]) -> Option<Outcome> {
     ((kernel - grid).abs() > kernel_width + grid_width).then(|| said(text, more(kernel, kernel_width)))
 }
 
-/// The fastest way to join the results of several devices beside the host's.
+/// The fastest way to join the results of several devices next to the host's.
 fn devices(all: &[Measured<'_>]) -> Option<Outcome> {
     let found = smallest(all, Class::Devices);
     let (first, host) = (found.first()?, found.iter().find(|one| one.name == "devices_host")?);

@@ -9,7 +9,7 @@
 //! | `terms` | the synchronization of each variant, as cases of the catalogue with counts |
 //! | `prediction` | their costs, and predicted against measured differences |
 //! | `findings` | what barriers cost in reductions that differ by them alone; what a paper states of its listing; answers in sentences |
-//! | `section` | all of it on the page and on the terminal |
+//! | `section` | the section on the page and the terminal |
 
 mod findings;
 mod prediction;
@@ -22,7 +22,7 @@ use syncscope_report::{has_cost_of_case, interval_within_run, time};
 
 pub use self::section::section;
 
-/// Its name: of the command, and of its place on the page.
+/// The name of the section.
 const NAME: &str = "reductions";
 
 words! {
@@ -44,28 +44,28 @@ words! {
 struct Measured<'a> {
     row: &'a Row,
     class: Class,
-    /// The last part of its id.
+    /// The last part of the primitive's id.
     name: &'a str,
     elements: u64,
     ns: f64,
-    /// Half of its 95 % interval within the run.
+    /// Half of the 95 % interval within the run.
     half_width_ns: f64,
 }
 
 impl<'a> Measured<'a> {
-    /// `3.69 µs`, `~3.69 µs` where the row is not resolved.
+    /// The time: `3.69 µs`, or `~3.69 µs` if the row is not resolved.
     fn time(&self) -> String {
         let doubt = if self.row.verdict == Verdict::Resolved { "" } else { "~" };
         format!("{doubt}{}", time(self.ns))
     }
 
-    /// Its interval within the run.
+    /// The interval within the run.
     fn bounds(&self) -> Interval {
         Interval { low: self.ns - self.half_width_ns, high: self.ns + self.half_width_ns }
     }
 
-    /// The reduction of a row; `None` for other rows, for wrong results and for times that may be zero. Sums say nothing that
-    /// maxima do not.
+    /// The reduction of a row; `None` for other rows, for wrong results and for times that may be zero. Sums are left
+    /// out because they say nothing that maxima do not.
     fn of(row: &'a Row) -> Option<Self> {
         let (side, name) = row.case.primitive.split_once(".reduction.")?;
         let is_sum = row.case.group.as_ref().is_some_and(|group| group.to_string() == "sum");
@@ -83,12 +83,12 @@ impl<'a> Measured<'a> {
         Some(Self { row, class, name, elements: row.case.elements?, ns, half_width_ns })
     }
 
-    /// What a row is compared with: those of the same class, number of devices and size.
+    /// The problem of a row, which is compared with the rows of the same class, number of devices and size.
     fn problem(&self) -> (Class, u32, u64) {
         (self.class, self.row.case.devices.unwrap_or(1), self.elements)
     }
 
-    /// Its name, with the OpenMP runtime or the number of devices.
+    /// The name, with the OpenMP runtime or the number of devices.
     fn title(&self) -> String {
         let more = match (self.class, &self.row.case.group) {
             (Class::Cpu, Some(runtime)) => format!(" ({runtime})"),
@@ -98,7 +98,7 @@ impl<'a> Measured<'a> {
         format!("{}{more}", self.name)
     }
 
-    /// Whether another one is the same variant, at whatever size.
+    /// Whether `other` is the same variant, at whatever size.
     fn is_variant_of(&self, other: &Self) -> bool {
         let key = |of: &Self| (of.row.case.primitive.clone(), of.row.case.group.clone(), of.row.case.devices);
         key(self) == key(other)
@@ -112,7 +112,7 @@ fn measured(rows: &[Row]) -> Vec<Measured<'_>> {
     all
 }
 
-/// A number of elements; a power of two as such.
+/// A number of elements, written as a power of two if it is one.
 fn size(elements: u64) -> String {
     if elements.is_power_of_two() && elements > 1 { format!("2^{}", elements.ilog2()) } else { elements.to_string() }
 }
@@ -134,7 +134,7 @@ mod testing {
         Row { ns, ns_interval: interval, ns_within: interval, ..Row::unmeasured(case, Verdict::Resolved) }
     }
 
-    /// The maximum of so many elements, on a grid that fills a device.
+    /// The maximum of `elements` elements, on a grid that fills a device.
     pub(super) fn reduction(name: &str, elements: u64, ns: f64) -> Row {
         let id = if name.contains('.') { name.to_owned() } else { format!("gpu.reduction.{name}") };
         let case = Case { elements: Some(elements), threads: Some(512), blocks: Some(264), ..Case::new(&id) };

@@ -10,13 +10,13 @@ use syncscope_report::has_cost_of_case;
 use super::terms::{KERNEL_US, Term, terms_of};
 use super::{Class, Measured, measured};
 
-/// Largest deviation of a prediction that counts as agreement, relative to the measured difference.
+/// The largest deviation of a prediction that counts as agreement, relative to the measured difference.
 const TOLERANCE: f64 = 0.2;
 
-/// A difference below this share of the time is within what reading the vector varies by from variant to variant.
+/// A difference below this share of the time is no larger than the differences in reading the vector between variants.
 const SMALL_SHARE: f64 = 0.02;
 
-/// Elements beyond which a thread's part is not in its nearest caches.
+/// The number of elements beyond which a thread's part is not in its nearest caches.
 const CACHED_ELEMENTS: u64 = 1 << 17;
 
 words! {
@@ -24,23 +24,23 @@ words! {
     pub(super) enum Agreement ("agreement") {
         /// Within 20 % of the measured difference.
         Within = "within 20 %",
-        /// Further off.
+        /// Further off than 20 %.
         Outside = "outside",
-        /// Further off than 20 %, but the intervals of both overlap: nothing is decided.
+        /// Further off than 20 %, but the intervals of both overlap, so nothing is decided.
         Undecided = "undecided",
         /// A cost is missing.
         Missing = "no cost",
     }
 }
 
-/// A predicted difference beside the measured one.
+/// A predicted difference next to the measured one.
 #[derive(Debug, Clone)]
 pub(super) struct Prediction<'a> {
     pub(super) variant: Measured<'a>,
     pub(super) reference: Measured<'a>,
-    /// Time of the variant minus that of the reference, and half of its interval.
+    /// The variant's time minus the reference's, and half of its interval.
     pub(super) measured: (f64, f64),
-    /// The same of their terms; `None` if a cost is missing.
+    /// The difference of their terms, and half of its interval; `None` if a cost is missing.
     pub(super) predicted: Option<(f64, f64)>,
     /// The terms that differ, with their costs, or what is missing.
     pub(super) terms: String,
@@ -73,14 +73,14 @@ impl Prediction<'_> {
     }
 }
 
-/// What the costs recommend for a problem, and what was the fastest of the variants with known terms.
+/// What the costs recommend for a problem, and which of the variants with known terms was the fastest.
 #[derive(Debug, Clone)]
 pub(super) struct Decision<'a> {
     pub(super) fastest: Measured<'a>,
-    /// The one whose terms are the cheapest.
+    /// The variant with the cheapest terms.
     pub(super) recommended: Measured<'a>,
     pub(super) runner_up: Measured<'a>,
-    /// By how much the terms say that the second takes longer than the first.
+    /// By how much longer the second takes than the first according to their terms.
     pub(super) predicted_lead_ns: f64,
 }
 
@@ -131,7 +131,7 @@ fn prediction<'a>(variant: &Priced<'a>, reference: &Priced<'a>) -> Prediction<'a
 /// A variant with the costs of its terms, each with half of its interval.
 struct Priced<'a> {
     measured: Measured<'a>,
-    /// What it takes longer than at the smallest size: reading the vector.
+    /// The time that the variant takes beyond its time at the smallest size: reading the vector.
     reading_ns: f64,
     terms: Vec<(Term, Option<(f64, f64)>)>,
 }
@@ -149,7 +149,7 @@ impl<'a> Priced<'a> {
         self.terms.iter().all(|(_, cost)| cost.is_some())
     }
 
-    /// Sum of the terms that overlap with reading, or of the others, and half of its interval.
+    /// The sum of the terms that overlap with reading, or of the others, and half of its interval.
     fn sum(&self, overlaps: bool) -> (f64, f64) {
         let terms = self.terms.iter().filter(|(term, _)| term.overlaps == overlaps);
         terms.fold((0.0, 0.0), |(sum, half_width), (term, cost)| {
@@ -158,8 +158,8 @@ impl<'a> Priced<'a> {
         })
     }
 
-    /// How much more its terms cost than those of the reference, and half of the interval. What overlaps with reading counts
-    /// as far as it takes longer than reading.
+    /// How much more these terms cost than the reference's, and half of the interval. Terms that overlap with reading
+    /// count as far as they take longer than reading.
     fn more_than(&self, reference: &Self) -> (f64, f64) {
         let (added, added_width) = self.sum(false);
         let (of_reference, of_reference_width) = reference.sum(false);
@@ -173,7 +173,7 @@ impl<'a> Priced<'a> {
     }
 }
 
-/// Length of the launch cases whose kernels last about as long, in microseconds: those of the catalogue.
+/// The length in microseconds, out of the catalogue's, of the launch cases whose kernels last about as long.
 fn kernel_us(ns: f64) -> u32 {
     match ns {
         ns if ns < 3_200.0 => 2,
@@ -182,8 +182,8 @@ fn kernel_us(ns: f64) -> u32 {
     }
 }
 
-/// The cost of one operation of a term and half of its interval: that of the same case; where there is none, that of the case
-/// of the same primitive, type, order, mode and group whose grid is the nearest, of two that are as near the larger.
+/// The cost of one operation of a term and half of its interval, from the same case. If there is none, the case of the
+/// same primitive, type, order, mode and group with the nearest grid stands for it, and of two equally near the larger.
 fn cost_of(term: &Term, rows: &[Row]) -> Option<(f64, f64)> {
     let is_figure = |row: &&Row| has_cost_of_case(row) && row.ns.is_some_and(|ns| ns.value() > 0.0);
     let candidates = rows.iter().filter(|row| is_same_operation(&row.case, &term.case)).filter(is_figure);
@@ -197,7 +197,7 @@ fn cost_of(term: &Term, rows: &[Row]) -> Option<(f64, f64)> {
     Some((row.ns?.value() / share, half_width / share))
 }
 
-/// Whether two cases differ in nothing but their grid. What the wanted case leaves open may be anything.
+/// Whether two cases differ only in their grid. What the wanted case leaves open may be anything.
 fn is_same_operation(found: &Case, wanted: &Case) -> bool {
     fn fits<T: PartialEq>(found: Option<&T>, wanted: Option<&T>) -> bool {
         wanted.is_none() || found == wanted
@@ -220,16 +220,16 @@ fn length(case: &Case) -> Option<u32> {
     case.group_number(KERNEL_US)
 }
 
-/// How far the grid of one case is from that of another: in factors of two of blocks, threads and length of the kernel.
+/// The distance between the grids of two cases, in factors of two of blocks, threads and length of the kernel.
 fn distance(found: &Case, wanted: &Case) -> f64 {
     let steps = |found: Option<u32>, wanted: Option<u32>| match (found, wanted) {
         (Some(found), Some(wanted)) => (f64::from(found.max(1)) / f64::from(wanted.max(1))).log2().abs(),
-        // The largest grid of those that are left open.
+        // Where the grid is left open, the largest one is nearest.
         (Some(found), None) => 1.0 / f64::from(found.max(1)),
         _ => 0.0,
     };
     let of_length = length(wanted).map_or(0.0, |wanted| steps(length(found), Some(wanted)));
-    // Blocks matter most to barriers of a grid, and threads hardly.
+    // Blocks matter most to barriers of a grid, and threads hardly matter.
     2.0 * steps(found.blocks, wanted.blocks) + steps(found.threads, wanted.threads) + of_length
 }
 
@@ -377,7 +377,8 @@ mod tests {
         assert_eq!((decided.len(), decided[0].recommended.name), (1, "atomic_graph_chain"));
         assert_eq!((decided[0].runner_up.name, decided[0].loss()), ("atomic", 0.0));
         assert!((decided[0].predicted_lead_ns - 2000.0).abs() < 1e-6);
-        // Grids measured as faster than the launches say: the prediction chooses the other.
+        // The second kernel is measured as faster than the launches predict: the prediction chooses the barrier of the
+        // grid.
         let two = [reduction("kernel_boundary", SIZE, 9000.0), reduction("grid_cooperative", SIZE, 10_000.0)];
         let all: Vec<Row> = costs().into_iter().chain(two).collect();
         let (decided, _) = predicted(&all);
@@ -432,7 +433,8 @@ mod tests {
         let wanted = Case { group: Some(Group::of_word("2 us")), ..wanted };
         let near = distance(&launch("gpu.launch.stream", 132, 1.0).case, &wanted);
         assert!(near < distance(&launch("gpu.launch.stream", 1, 1.0).case, &wanted));
-        // Not the relaxed barrier, and of two grids that are as near the larger, whatever the order of the rows.
+        // The relaxed barrier does not stand in, and of two equally near grids the larger does, whatever the order of
+        // the rows.
         let sync = |threads: u32, order: Option<MemoryOrder>, ns: f64| {
             let case = Case { blocks: Some(8), threads: Some(threads), order, ..Case::new("gpu.cluster.sync") };
             resolved(case, ns)

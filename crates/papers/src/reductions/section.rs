@@ -1,4 +1,4 @@
-//! What page and terminal show about the reductions.
+//! The section about the reductions, for the page and the terminal.
 
 use syncscope_core::Row;
 use syncscope_report::section::{Column, Part, Section};
@@ -8,7 +8,7 @@ use super::findings::{Boundary, answers, boundaries, listing_claims};
 use super::prediction::{Agreement, Decision, Prediction, predicted};
 use super::{difference, size};
 
-/// The section of a run; `None` if it measured no reductions. Their times are in the charts of all families.
+/// The section of a run; `None` if the run measured no reductions. Their times are in the charts of all families.
 pub fn section(rows: &[Row]) -> Option<Section> {
     let claims = listing_claims(rows);
     let (title, note) = ("Five maximum reductions", "Burtchell and Burtscher, listing 1");
@@ -54,7 +54,7 @@ fn predictions(rows: &[Row]) -> Option<Part> {
     Some(Part::card(title, &note, parts))
 }
 
-/// What the costs recommend for a problem, and what is lost by it.
+/// What the costs recommend for a problem, and what that loses.
 fn table_of_decisions(decisions: &[Decision<'_>]) -> Part {
     Part::columns(
         decisions,
@@ -76,7 +76,7 @@ fn table_of_decisions(decisions: &[Decision<'_>]) -> Part {
     )
 }
 
-/// A predicted difference beside the measured one.
+/// Predicted differences next to the measured ones.
 fn table_of_predictions(predictions: &[Prediction<'_>]) -> Part {
     Part::columns(
         predictions,

@@ -14,7 +14,7 @@ use syncscope_core::{Case, Dtype, Group, Layout, MemoryOrder, Mode, Placement, S
 
 use super::{Class, Measured};
 
-/// The group of kernels that last so many microseconds.
+/// The group of kernels by their length in microseconds.
 pub(super) const KERNEL_US: &str = "# us";
 
 /// How often a variant executes an operation of the catalogue.
@@ -41,15 +41,16 @@ impl Term {
 /// Blocks of a cluster in the variant with clusters: the largest portable size.
 const CLUSTER_BLOCKS: u32 = 8;
 
-/// Length of kernels behind which the host is always ahead with the next launch: the longest that a prediction uses.
+/// The length of kernels behind which the host is always ahead with the next launch: the longest that a prediction
+/// uses.
 const LONG_KERNEL_US: u32 = 20;
 
 /// Threads of a block that saturate an atomic operation of a whole device.
 const FULL_BLOCK: u32 = 1024;
 
-/// The terms of a variant; `None` where its cost is not made of operations of the catalogue.
+/// The terms of a variant; `None` if its cost does not consist of operations of the catalogue.
 ///
-/// `kernel_us` is about how long its kernels last: launches cost more or less beside longer kernels.
+/// `kernel_us` is about how long its kernels last, because a launch costs more or less next to longer kernels.
 pub(super) fn terms_of(measured: &Measured<'_>, kernel_us: u32) -> Option<Vec<Term>> {
     let Case { threads, blocks, group, .. } = &measured.row.case;
     let (name, threads) = (measured.name, (*threads)?);
@@ -93,8 +94,8 @@ impl Grid {
         [Term::added(round_trip, 2.0), Term::added(block, 1.0), Term::added(warp, 2.0)]
     }
 
-    /// Two barriers, and between them one round trip to the shared memory of other blocks, for which that of an atomic
-    /// operation stands.
+    /// Two barriers, and between them one round trip to the shared memory of other blocks, for which the round trip of
+    /// an atomic operation stands.
     fn cluster(self) -> [Term; 2] {
         let on = |id: &str, threads: u32| Case {
             blocks: Some(CLUSTER_BLOCKS),
@@ -164,9 +165,9 @@ fn global_maximum(mode: Option<Mode>) -> Case {
     }
 }
 
-/// The compiler reduces the values of a warp before a global atomic maximum of all its threads, so both of the first two
-/// execute one of each warp; the cost of the catalogue's case, with the same aggregation, is of one operation of a
-/// thread.
+/// The compiler reduces the values of a warp before a global atomic maximum of all its threads, so the first two
+/// reductions execute one atomic operation for each warp. The cost of the catalogue's case, which has the same
+/// aggregation, is per operation of a thread.
 fn listing_terms(name: &str, elements: u64) -> Option<Vec<Term>> {
     let case = Case { threads: Some(FULL_BLOCK), ..global_maximum(Some(Mode::Throughput)) };
     match name {
@@ -190,7 +191,7 @@ fn cpu_terms(name: &str, elements: u64, threads: u32, runtime: Option<&Group>) -
         let (dtype, layout) = (Some(Dtype::U64), Some(Layout::Shared));
         Term::added(Case { dtype, layout, group, ..case(id) }, 1.0)
     };
-    // One after each level, and one that closes the reduction.
+    // One barrier after each level, and one that closes the reduction.
     let of_tree = f64::from(levels(threads) + 1);
     Some(match name {
         "atomic_per_element" => vec![maximum(elements as f64 / f64::from(threads)), barrier("sense", 1.0)],
@@ -203,7 +204,7 @@ fn cpu_terms(name: &str, elements: u64, threads: u32, runtime: Option<&Group>) -
     })
 }
 
-/// Levels of a binary tree over so many threads.
+/// Levels of a binary tree over `threads` threads.
 fn levels(threads: u32) -> u32 {
     threads.max(1).next_power_of_two().trailing_zeros()
 }

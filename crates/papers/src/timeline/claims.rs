@@ -1,4 +1,4 @@
-//! Tests the statements of the source on the figures of this device.
+//! Tests the source's statements on the figures of this device.
 
 use syncscope_report::naming::enumeration;
 use syncscope_report::{Finding, Paper, Truth};
@@ -12,7 +12,7 @@ const SOURCE: &str = "378 to 384 cycles naive and 56 to 58 corrected";
 /// "Something else": the corrected figure is below this fraction of the naive one. The source has 15 %.
 const SOMETHING_ELSE: f64 = 0.5;
 
-/// All of them; none of a user's region. The second one needs figures of some snippet.
+/// All claims; none for a user's region. The second claim needs figures of some snippet.
 pub(super) fn claims(timeline: &Timeline) -> Vec<Finding> {
     if timeline.figures.iter().any(|figure| figure.snippet == Snippet::Own) {
         return Vec::new();
@@ -33,7 +33,8 @@ fn shared_memory(timeline: &Timeline) -> Claim {
     match (figure(Version::Naive), figure(Version::Corrected), timeline.corrected_to_naive(Snippet::SharedMemory)) {
         (Some(naive), Some(corrected), Some(fraction)) => {
             let holds = fraction < SOMETHING_ELSE;
-            // The naive figure holds the way to global memory only if the compiler left the wait for it between the reads.
+            // The naive figure includes the way to global memory only if the compiler left the wait for it between the
+            // reads.
             let why =
                 if holds { "" } else { "; the machine code below shows where the compiler waits for the addresses" };
             let figures = format!(
@@ -51,7 +52,8 @@ fn shared_memory(timeline: &Timeline) -> Claim {
     }
 }
 
-/// Snippets whose naive figure is the smaller one: the clock was read before the result was there.
+/// Tests in which snippets the naive figure is smaller than the corrected one: the clock was read before the result was
+/// there.
 fn waits(timeline: &Timeline) -> Option<Claim> {
     let ratios: Vec<(Snippet, f64)> =
         Snippet::ALL.iter().filter_map(|&snippet| Some((snippet, timeline.corrected_to_naive(snippet)?))).collect();

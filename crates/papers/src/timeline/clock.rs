@@ -1,14 +1,14 @@
 //! Puts the cycle counters of all multiprocessors on one clock.
 //!
-//! The warps of a multiprocessor share a cycle counter; counters of different multiprocessors start at different times (see the
-//! source, "Methodology"). All of them see the global timer. Its steps (32 ns on an H200) are much coarser than a cycle, so its value
-//! is of little use, but each step happens at the same moment everywhere. Each block polls the timer
-//! before and after the snippet and notes at which cycle it first sees each of many steps. It sees none too early, and each up
-//! to one poll too late, so the earliest of many steps is only a little late. Between these two anchors, the time of a cycle is
-//! interpolated.
+//! The warps of a multiprocessor share a cycle counter; counters of different multiprocessors start at different times
+//! (see the source, "Methodology"). All multiprocessors see the global timer. Its steps (32 ns on an H200) are much
+//! coarser than a cycle, so its value is of little use, but each step happens at the same moment everywhere. Each block
+//! polls the timer before and after the snippet and notes at which cycle it first sees each of many steps. A block sees
+//! no step too early and each up to one poll too late, so the earliest of many steps is only a little late. Between
+//! these two anchors, the time of a cycle is interpolated.
 //!
-//! The resolution is what two halves of the observations, even and odd steps, disagree by. What cannot be seen is whether
-//! the timer reaches all multiprocessors at the same time.
+//! The resolution is the disagreement between two halves of the observations, even and odd steps. Whether the timer
+//! reaches all multiprocessors at the same time cannot be seen.
 
 use super::ClockOffset;
 
@@ -24,25 +24,25 @@ pub(super) struct Step {
 /// What a block saw before and after the snippet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Steps {
-    /// Before.
+    /// Steps before the snippet.
     pub(super) before: Vec<Step>,
-    /// After.
+    /// Steps after the snippet.
     pub(super) after: Vec<Step>,
 }
 
 /// The relation of a cycle counter to the global timer: a straight line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Relation {
-    /// A moment near the snippet, to count from.
+    /// A moment near the snippet from which to count.
     pub(super) origin: Step,
     /// The clock of the multiprocessor.
     pub(super) cycles_per_ns: f64,
-    /// The same from even steps alone, minus from odd steps alone, in ns.
+    /// The time according to even steps alone, minus the time according to odd steps alone, in ns.
     disagreement_ns: f64,
 }
 
 impl Relation {
-    /// From what a block saw; `None` if it saw no steps, or the counter stood still.
+    /// The relation from what a block saw; `None` if the block saw no steps, or the counter stood still.
     pub(super) fn of(steps: &Steps) -> Option<Self> {
         let whole = line(steps, |_| true)?;
         let halves = [0, 1].map(|half| line(steps, |at| at % 2 == half));
@@ -77,17 +77,17 @@ impl Relation {
 /// Multiprocessors whose counters began together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ClockGroup {
-    /// How many there are.
+    /// The number of multiprocessors.
     pub(super) multiprocessors: usize,
-    /// From the counter that is the least ahead to the one that is most.
+    /// Cycles from the counter that is least ahead to the one that is most ahead.
     pub(super) spread_cycles: f64,
 }
 
-/// Counters that are closer than this began together; those of other groups are millions of cycles apart.
+/// Counters that are closer than this began together; counters of different groups are millions of cycles apart.
 const TOGETHER_CYCLES: f64 = 1000.0;
 
-/// The groups of counters that began together. Nothing in the measurement knows of them, so their small spread shows that it
-/// is right.
+/// Groups the counters that began together. Nothing in the measurement knows of these groups, so their small spread
+/// shows that the measurement is right.
 pub(super) fn groups(clocks: &[ClockOffset]) -> Vec<ClockGroup> {
     let mut ahead: Vec<f64> = clocks.iter().map(|clock| clock.ahead_cycles).collect();
     ahead.sort_by(f64::total_cmp);
@@ -103,7 +103,7 @@ fn difference(a: u64, b: u64) -> f64 {
     a.wrapping_sub(b).cast_signed() as f64
 }
 
-/// The line through the anchors of both sets of steps, from the steps at places that `uses` names.
+/// The line through the anchors of both sets of steps, from the steps at the places for which `uses` holds.
 fn line(steps: &Steps, uses: impl Fn(usize) -> bool) -> Option<Relation> {
     let chosen = |steps: &[Step]| -> Vec<Step> {
         steps.iter().enumerate().filter(|(at, _)| uses(*at)).map(|(_, step)| *step).collect()
@@ -124,7 +124,7 @@ fn line(steps: &Steps, uses: impl Fn(usize) -> bool) -> Option<Relation> {
     (rate.is_finite() && rate > 0.0).then_some(Relation { origin, cycles_per_ns: rate, disagreement_ns: 0.0 })
 }
 
-/// The step that was seen the least late.
+/// The step that was seen least late.
 fn anchor(steps: &[Step], rate: f64) -> Option<Step> {
     let first = steps.first()?;
     let late = |step: &Step| difference(step.cycles, first.cycles) - rate * difference(step.ns, first.ns);

@@ -12,7 +12,7 @@ use super::versions::{Prepared, own_program, prepare, program};
 use super::{OwnRegion, Snippet, Timeline, Version};
 use crate::Error;
 
-/// Launches of each version that count. One more is made before.
+/// Launches of each version that count; one more comes first.
 const LAUNCHES: usize = 31;
 
 /// Threads of a block, as in the source: 4 warps.
@@ -24,16 +24,16 @@ const MANY_THREADS: u32 = 256;
 /// Blocks whose warps add to the same variables.
 const ADDING_BLOCKS: u32 = 4;
 
-/// Steps of the global timer before and after the snippet; `STEPS` of the kernel.
+/// Steps of the global timer before and after the snippet; `STEPS` in the kernel.
 const STEPS: usize = 64;
 
-/// Times that the snippet runs in one launch.
+/// How often the snippet runs in one launch.
 const ROUNDS: u32 = 2;
 
 /// Clock reads of a warp.
 const MARKS: usize = 3;
 
-/// A launch ends by itself after some microseconds; every spin in it is limited.
+/// The limit for a launch, which ends by itself after some microseconds; every spin in it is limited.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Bytes of the variables of a snippet.
@@ -56,8 +56,8 @@ pub struct MeasuredTimeline {
     pub warnings: Vec<String>,
 }
 
-/// Runs every snippet, or the user's region, in both versions on the first device. `has_time_for` gets the name of what comes next,
-/// and may end it: `None`.
+/// Runs every snippet, or the user's region, in both versions on the first device. `has_time_for` gets the name of what
+/// comes next, and may end the run, which then returns `None`.
 ///
 /// # Errors
 /// If the kernels cannot be compiled, or the device fails, or the user's region cannot be timed. A snippet that the device does
@@ -97,7 +97,7 @@ pub fn measure(
 }
 
 impl MeasuredTimeline {
-    /// Adds what the launches of one version gave.
+    /// Adds the results of one version's launches.
     fn take(&mut self, prepared: Prepared, launches: &[LaunchRecord]) {
         let Prepared { snippet, version, edits, code, .. } = prepared;
         self.timeline.edits.extend(edits);
@@ -180,7 +180,7 @@ impl Launcher {
         let (snippet, layout) = (prepared.snippet, Layout::of(shape));
         let name = CString::new(snippet.as_str()).unwrap_or_default();
         let kernel = device.load(&prepared.cubin)?.kernel(&name)?;
-        // Its blocks wait for each other.
+        // The blocks of these snippets wait for each other.
         let waits = matches!(snippet, Snippet::GridBarrier | Snippet::Own);
         let kernel = if waits { kernel.cooperative()? } else { kernel };
         let results = device.results(layout.end)?;
@@ -190,7 +190,7 @@ impl Launcher {
         let places =
             [at(0), at(layout.steps), at(layout.multiprocessors), indices.address, memory.address, at(layout.out)];
         let arguments = places.into_iter().fold(Arguments::default(), Arguments::wide);
-        // By how many cycles the late warp or block is late: some times what the barrier takes.
+        // The delay of the late warp or block in cycles: several times what the barrier takes.
         let late_cycles = if snippet == Snippet::GridBarrier { 3000 } else { 300 };
         let arguments = arguments.word(late_cycles).word(ROUNDS);
         let launch = Launch::new(kernel, (shape.blocks, shape.threads), arguments);
@@ -216,7 +216,7 @@ fn value(words: &[u64], at: usize) -> u32 {
     (words[at / 2] >> (32 * (at % 2))) as u32
 }
 
-/// How many threads got another value than they must, if any.
+/// How many threads got a wrong value, if any.
 fn wrong_results(snippet: Snippet, shape: Shape, out: &[u64]) -> Option<usize> {
     let per_round = (shape.blocks * shape.threads) as usize;
     let additions = ROUNDS * shape.blocks * shape.threads / 32;

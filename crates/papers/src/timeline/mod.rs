@@ -4,8 +4,8 @@
 //! | file | contents |
 //! |---|---|
 //! | this one | the tables and the command |
-//! | `claims` | what becomes of the source's statements |
-//! | `clock` | the common clock: how much the counters of the multiprocessors are apart |
+//! | `claims` | the tests of the source's statements |
+//! | `clock` | the common clock: how far apart the counters of the multiprocessors are |
 //! | `summary` | from the marks of warps to spans and figures |
 //! | [`versions`] | the machine code as compiled, and with corrected clock reads; needs no GPU |
 //! | [`gpu`] | launches of both versions |
@@ -37,7 +37,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     read: |directory, _run, warnings| {
         Ok(Timeline::read(directory, warnings)?.map(|found| section::section(&found, Version::ALL)))
     },
-    // It takes seconds, and is written at its end.
+    // The experiment takes seconds, and writes its tables at the end.
     is_whole: |_| true,
 };
 
@@ -62,9 +62,9 @@ pub struct Options {
 /// A region that the user wrote.
 #[derive(Debug, Clone)]
 pub struct OwnRegion {
-    /// As it was named.
+    /// The file, as the user named it.
     pub file: String,
-    /// What is there.
+    /// The text of the file.
     pub text: String,
     /// The grid.
     pub shape: gpu::Shape,
@@ -98,7 +98,7 @@ words! {
     pub enum Version ("version of a snippet") {
         /// As the compiler placed them.
         Naive = "naive",
-        /// They wait for what they time.
+        /// Clock reads that wait for what they time.
         Corrected = "corrected",
     }
 }
@@ -116,7 +116,7 @@ words! {
         GridBarrier = "grid_barrier",
         /// One warp writes a value and arrives at an mbarrier, the others wait there and read it.
         ProducerConsumer = "producer_consumer",
-        /// The user's.
+        /// The user's region.
         Own = "own",
     }
 }
@@ -140,7 +140,7 @@ impl Snippet {
     }
 }
 
-/// What the experiment gave.
+/// The results of the experiment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Timeline {
     /// `timeline.csv`: the warps of one launch of each snippet and version, the one that is drawn.
@@ -164,7 +164,7 @@ pub struct Span {
     pub version: Version,
     /// The block.
     pub block: u32,
-    /// The multiprocessor that it ran on.
+    /// The multiprocessor that the block ran on.
     pub multiprocessor: u32,
     /// The warp in its block.
     pub warp: u32,
@@ -177,20 +177,20 @@ pub struct Span {
 }
 
 impl Span {
-    /// Where what is timed begins for this warp alone.
+    /// The cycle at which the timed part begins for this warp alone.
     pub fn begin_cycles(&self) -> f64 {
         self.arrival_cycles.unwrap_or(self.start_cycles)
     }
 }
 
-/// What is timed, in one version and one round of its launches. Each number is the median over the launches.
+/// The timed cycles in one version and one round of its launches. Each number is the median over the launches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// The snippet.
     pub snippet: Snippet,
     /// Naive or corrected.
     pub version: Version,
-    /// The snippet runs so many times in one launch; the first time is 0. Only later ones have the code in the caches.
+    /// The round within a launch, from 0. Only later rounds have the code in the caches.
     pub round: u32,
     /// Launches.
     pub launches: u32,
@@ -237,9 +237,9 @@ pub struct CodeLine {
 pub struct ClockOffset {
     /// The multiprocessor.
     pub multiprocessor: u32,
-    /// How much its counter is ahead of that of the first one in this table.
+    /// How far its counter is ahead of the first counter in this table.
     pub ahead_cycles: f64,
-    /// By how much two halves of the observations disagree about that.
+    /// By how much two halves of the observations disagree about `ahead_cycles`.
     pub disagreement_cycles: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What page and terminal show about the timeline of warps.
+//! The section about the timeline of warps, for the page and the terminal.
 
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Axis, Chart, Rectangle, grouped};
@@ -13,7 +13,7 @@ const BEFORE: usize = 7;
 const WAITING: usize = 2;
 const TIMED: usize = 0;
 
-/// Pixels of the row of a warp where there are many, and how many are few.
+/// Pixels of the row of a warp where there are many warps, and the most warps that count as few.
 const THIN_ROW: u32 = 4;
 const FEW: usize = 24;
 
@@ -48,7 +48,7 @@ fn cycles(value: f64) -> String {
     format!("{value:.0}")
 }
 
-/// The tables of all figures, both versions beside each other.
+/// The tables of all figures, both versions next to each other.
 fn figures(timeline: &Timeline) -> Vec<Part> {
     let mut sorted: Vec<&Figure> = timeline.figures.iter().collect();
     sorted.sort_by_key(|figure| figure.snippet);
@@ -113,7 +113,7 @@ fn name(span: &Span) -> String {
     format!("block {} warp {}", span.block, span.warp)
 }
 
-/// A line for each warp, the first at the top; of many, without names.
+/// A line for each warp, the first at the top; many warps have no names.
 fn chart(title: &str, snippet: Snippet, spans: &[Span], end: f64) -> Chart {
     let has_few = spans.len() <= FEW;
     let (rows, half) = (spans.len() as f64, if has_few { 0.35 } else { 0.5 });
@@ -178,7 +178,7 @@ fn warp_table(snippet: Snippet, spans: &[Span]) -> Part {
 fn drawing(snippet: Snippet, spans: &[Span], end: f64) -> String {
     let (last, timed) = (last_arrival(snippet, spans), timed_cycles(snippet, spans));
     let step = spans.len().div_ceil(SHOWN).max(1);
-    // The last one to arrive is always among them.
+    // The last warp to arrive is always among them.
     let shown = spans.iter().zip(timed).rev().step_by(step).collect::<Vec<_>>();
     let line = |(span, timed): &(&Span, f64)| {
         format!(
@@ -221,7 +221,7 @@ fn edits(timeline: &Timeline, snippet: Snippet) -> Part {
     Part::Folded(summary, vec![listings, Part::table(&["Compiled at", "Edit"], made)])
 }
 
-/// How the clock is common.
+/// How the counters were put on a common clock.
 fn clock(timeline: &Timeline) -> Option<Part> {
     let ahead = || timeline.clocks.iter().map(|clock| clock.ahead_cycles);
     let (low, high) = (ahead().reduce(f64::min)?, ahead().reduce(f64::max)?);
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(few.matches("Rectangle(").count(), 8, "{few}");
         assert!(few.contains("block 3 warp 0") && !few.contains("last arrival"), "{few}");
         let many = drawn(&spans(Snippet::GridBarrier, 132));
-        // Before the barrier, waiting for the last (which does not wait itself), and timed.
+        // Before the barrier, waiting for the last block (which does not wait itself), and timed.
         assert_eq!(many.matches("Rectangle(").count(), 2 * (3 * 132 - 1));
         assert!(many.contains("last arrival") && many.contains("names: []") && !many.contains("Each warp"));
     }

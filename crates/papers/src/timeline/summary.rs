@@ -21,9 +21,9 @@ pub(super) struct Mark {
 /// One block of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// The multiprocessor that it ran on.
+    /// The multiprocessor that the block ran on.
     pub(super) multiprocessor: u32,
-    /// What it saw of the global timer.
+    /// What the block saw of the global timer.
     pub(super) steps: Steps,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Placed {
     pub(super) clock_hz: Option<f64>,
 }
 
-/// A block's counter on the common clock: `cycles` of it are `at` on the clock of all.
+/// Puts a block's counter on the common clock: its count `cycles` is `at` on the common clock.
 #[derive(Debug, Clone, Copy)]
 struct Shift {
     cycles: u64,
@@ -148,14 +148,16 @@ pub(super) fn last_arrival(snippet: Snippet, spans: &[Span]) -> Option<f64> {
     last.filter(|_| snippet.waits_for_the_last())
 }
 
-/// What is timed of each warp: from its own beginning to its stop, or, where all wait for the last one, from the last arrival.
+/// The timed cycles of each warp: from its own beginning to its stop, or, where all warps wait for the last one, from
+/// the last arrival.
 pub(super) fn timed_cycles(snippet: Snippet, spans: &[Span]) -> Vec<f64> {
     let last = last_arrival(snippet, spans);
     let begin = |span: &Span| last.unwrap_or_else(|| span.begin_cycles());
     spans.iter().map(|span| span.stop_cycles - begin(span)).collect()
 }
 
-/// The launch whose median warp is the median of all launches, with the figure of all of them; `None` if there are none.
+/// The launch whose median warp is the median of all launches, and the figure of all launches; `None` if there are
+/// none.
 pub(super) fn summarize(
     snippet: Snippet,
     version: Version,

@@ -14,7 +14,7 @@ pub struct Prepared {
     pub version: Version,
     /// The file to load; its kernel has the snippet's name.
     pub cubin: Vec<u8>,
-    /// What was edited.
+    /// The edits of the machine code.
     pub edits: Vec<Edit>,
     /// The instructions around the clock reads.
     pub code: Vec<CodeLine>,
@@ -37,7 +37,7 @@ const SHOWN_BEFORE: usize = 5;
 /// Both versions of a snippet.
 ///
 /// # Errors
-/// Why there is no such snippet for this architecture, or why an edit was refused.
+/// If the snippet does not exist for this architecture, or an edit was refused, with the reason.
 pub fn prepare(cubin: &[u8], snippet: Snippet) -> Result<[Prepared; 2], String> {
     let file = CubinFile::parse(cubin).map_err(|error| error.to_string())?;
     if file.cubin().kernel(snippet.as_str()).is_none() {
@@ -63,7 +63,7 @@ pub fn prepare(cubin: &[u8], snippet: Snippet) -> Result<[Prepared; 2], String> 
     Ok([of(Version::Naive, cubin, Vec::new(), &compiled), of(Version::Corrected, corrected.bytes(), edits, &edited)])
 }
 
-/// The places of the clock reads of a snippet.
+/// The positions of the clock reads of a snippet.
 fn reads(instructions: &[Instruction]) -> Vec<usize> {
     // Where the steps of the global timer are recorded, the clock is read too.
     let timer = instructions.iter().position(|found| found.clock == Some(Clock::GlobalTimer));

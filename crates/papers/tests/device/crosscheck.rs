@@ -1,4 +1,4 @@
-//! Costs that are known, by two clocks.
+//! Known costs, measured by two clocks.
 
 use syncscope_papers::crosscheck::findings::{most_certain, objections};
 use syncscope_papers::crosscheck::{Crosscheck, CrosscheckRow, Executor, Form, Operation, chain_check, gpu};

@@ -85,7 +85,7 @@ fn a_process_hangs_in_a_region() {
     std::process::abort();
 }
 
-/// Nothing is released before the last has arrived: a clock that is not common would show that.
+/// Nothing is released before the last block has arrived: a clock that is not common would show otherwise.
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn timeline_of_a_grid_barrier_has_no_release_before_the_last_arrival() {

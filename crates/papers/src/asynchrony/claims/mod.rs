@@ -1,4 +1,4 @@
-//! What becomes of each claim of the paper on this device: for each kernel and block size, and over all sizes.
+//! Tests each claim of the paper on this device, for each kernel and block size and over all sizes.
 
 use syncscope_core::stats::Proportion;
 use syncscope_core::words;
@@ -19,15 +19,15 @@ words! {
         AtBlockBorders = "at_block_borders",
         /// Inconsistencies at the borders of warps within a block.
         AtWarpBorders = "at_warp_borders",
-        /// Never at the last component of a warp or block, only at the first.
+        /// Inconsistencies only at the first component of a warp or block, never at the last.
         FirstComponentOnly = "first_component_only",
-        /// Also at the last component of a warp.
+        /// Inconsistencies at the last component of a warp, too.
         LastComponentToo = "last_component_too",
-        /// Ours: the side is that of the neighbour whose load comes last.
+        /// A control of this project: inconsistencies are on the side of the neighbour whose load comes last.
         SideFollowsLoads = "side_follows_loads",
-        /// Blocks begin in increasing order, mostly.
+        /// Blocks mostly begin in increasing order.
         IncreasingOrder = "increasing_order",
-        /// Of the project's own note: the order of blocks is one of eight, each in two variants.
+        /// From the project's own note: the order of blocks is one of eight, each in two variants.
         EightOrders = "eight_orders",
     }
 }
@@ -52,7 +52,7 @@ impl Claim {
         }
     }
 
-    /// Where it stands.
+    /// Where the source makes the claim.
     pub(super) const fn source(self) -> &'static str {
         match self {
             Self::NoneInsideWarp | Self::AtBlockBorders | Self::AtWarpBorders => "section IV-B, figures 5 and 6",
@@ -65,7 +65,7 @@ impl Claim {
     }
 }
 
-/// Every claim, for each kernel and block size and over all sizes, on the device of this name.
+/// Tests every claim, for each kernel and block size and over all sizes, on the device with this name.
 pub fn claims(found: &Asynchrony, device: &str) -> Vec<ClaimRow> {
     let of_arrival = claims_of_arrival(&found.neighbours);
     let of_orders = claim_of_orders(summary(&found.launches), device);
@@ -77,27 +77,27 @@ pub fn claims(found: &Asynchrony, device: &str) -> Vec<ClaimRow> {
 pub struct ClaimRow {
     /// The claim.
     pub claim: Claim,
-    /// The kernel; `None` where no update is looked at.
+    /// The kernel; `None` if the claim is not about updates.
     pub variant: Option<Variant>,
-    /// Threads of a block; `None`: all sizes for which the paper makes the claim.
+    /// Threads of a block; `None` for all sizes for which the paper makes the claim.
     pub block_threads: Option<u32>,
     /// Whether the paper makes the claim for this kernel and block size.
     pub in_paper: bool,
-    /// What becomes of it.
+    /// The verdict on the claim.
     pub verdict: Truth,
-    /// The share on which the verdict rests: of executions, or of pairs of blocks.
+    /// The share of executions, or of pairs of blocks, on which the verdict rests.
     pub share: Option<Proportion>,
     /// What was found.
     pub found: String,
 }
 
 impl ClaimRow {
-    /// A claim that the paper does not make, about all kernels and block sizes, which rests on no share.
+    /// A claim that the paper does not make, about all kernels and block sizes, whose verdict rests on no share.
     const fn without_share(claim: Claim, verdict: Truth, found: String) -> Self {
         Self { claim, variant: None, block_threads: None, in_paper: false, verdict, share: None, found }
     }
 
-    /// The claim over all sizes, as others are.
+    /// The claim as a finding of the report.
     pub(super) fn finding(&self) -> Finding {
         let variant = |text: &dyn Fn(Variant) -> String| self.variant.map(text).unwrap_or_default();
         Finding {
@@ -111,8 +111,8 @@ impl ClaimRow {
     }
 }
 
-/// Whether the paper shows this kernel with this block size: that of figure 3 for 8 to 256 threads, and that of figure 4 for 128
-/// and 256.
+/// Whether the paper shows this kernel with this block size: the kernel of figure 3 with 8 to 256 threads, the kernel
+/// of figure 4 with 128 and 256.
 const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {
     match variant {
         Variant::Global => block_threads >= 8 && block_threads <= 256,
@@ -125,7 +125,7 @@ const fn is_in_paper(variant: Variant, block_threads: u32) -> bool {
 struct ClassRows<'a>(Vec<&'a ClassRow>);
 
 impl<'a> ClassRows<'a> {
-    /// `None` unless there is a row for each class.
+    /// The rows; `None` unless every class has one.
     fn of(classes: &'a [ClassRow], variant: Variant, block_threads: u32) -> Option<Self> {
         let is_own = |row: &&ClassRow| row.variant == variant && row.block_threads == block_threads;
         let rows: Vec<&ClassRow> = classes.iter().filter(is_own).collect();
@@ -145,7 +145,7 @@ impl<'a> ClassRows<'a> {
         self.classes(classes).iter().map(|row| row.inconsistencies).sum()
     }
 
-    /// The row of these classes with the most executions; the interval of several classes together is not known.
+    /// The row of these classes with the most executions; no interval is known for several classes together.
     fn most(&self, classes: &[PositionClass]) -> Option<&'a ClassRow> {
         let with_share = self.classes(classes).into_iter().filter(|row| row.share.is_some());
         with_share.max_by_key(|row| row.executions_with)
@@ -164,7 +164,7 @@ const fn claims_about(variant: Variant) -> &'static [Claim] {
     }
 }
 
-/// Every claim about the kernels, for each block size and for all together.
+/// Tests every claim about the kernels, for each block size and for all together.
 fn claims_of_kernels(classes: &[ClassRow]) -> Vec<ClaimRow> {
     let of = |variant: Variant| {
         let mut sizes: Vec<u32> =
@@ -180,7 +180,7 @@ fn about_sizes(claim: Claim, variant: Variant, sizes: &[u32], classes: &[ClassRo
     with_all(claim, Some(variant), sizes.iter().filter_map(of_size).collect())
 }
 
-/// What becomes of a claim for one kernel and block size; `None` if it says nothing of this size.
+/// Tests a claim for one kernel and block size; `None` if the claim says nothing of this size.
 fn about_size(claim: Claim, rows: &ClassRows<'_>) -> Option<ClaimRow> {
     let first = rows.first();
     let (verdict, decisive, found) = match claim {
@@ -302,8 +302,8 @@ fn claims_of_arrival(neighbours: &[NeighbourRow]) -> Vec<ClaimRow> {
     with_all(Claim::IncreasingOrder, None, neighbours.iter().map(row).collect())
 }
 
-/// What becomes of the project's own statement, which is about one kind of device. A process may meet a part of the orders; more
-/// than eight, or other numbers of assignments, refute it.
+/// Tests the project's own statement, which is about one kind of device. A process may meet only some of the orders;
+/// more than eight, or other numbers of assignments, refute the statement.
 fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimRow> {
     let OrderSummary { launches, assignments, draws, alternating_draws, orders } = summary?;
     let has_two_variants = assignments == 2 * orders && alternating_draws == draws;
@@ -322,14 +322,15 @@ fn claim_of_orders(summary: Option<OrderSummary>, device: &str) -> Option<ClaimR
     Some(ClaimRow::without_share(Claim::EightOrders, verdict, found))
 }
 
-/// The rows of single sizes, and before them the verdict over the sizes for which the paper makes the claim, or over all sizes of
-/// a control, if there are any.
+/// The rows of single sizes, and before them the verdict over the sizes for which the paper makes the claim, or over
+/// all sizes of a control. That verdict is missing if there are none.
 fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<ClaimRow> {
     let is_control = variant.is_some_and(Variant::is_control);
     let counted: Vec<&ClaimRow> = rows.iter().filter(|row| row.in_paper || is_control).collect();
     let of = |verdict| counted.iter().filter(move |row| row.verdict == verdict).filter_map(|row| row.block_threads);
     let named = |verdict| enumeration(&of(verdict).map(|size| size.to_string()).collect::<Vec<_>>());
-    // The paper makes it for each of its sizes: one counterexample decides, and so does one that is not known.
+    // The paper makes the claim for each of its sizes: one counterexample refutes it, and one undecided size leaves it
+    // open.
     let words = [
         (Truth::Holds, "holds for blocks of"),
         (Truth::Open, "undecided for blocks of"),
@@ -347,7 +348,7 @@ fn with_all(claim: Claim, variant: Option<Variant>, rows: Vec<ClaimRow>) -> Vec<
     together.into_iter().chain(rows).collect()
 }
 
-/// The range of the shares of the sizes that decide, in words; `None` if no share is known.
+/// The range of the deciding sizes' shares, in words; `None` if no share is known.
 fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
     let (what, of) = match claim {
         Claim::IncreasingOrder => ("the lower-numbered block arrived first in", "neighbouring pairs"),
@@ -376,10 +377,10 @@ fn shares(claim: Claim, rows: &[&ClaimRow]) -> Option<String> {
     Some(format!("{what} {range} of {of}"))
 }
 
-/// A smaller share is in parts per million.
+/// A share below this is printed in parts per million.
 const TINY: f64 = 1e-4;
 
-/// `12.34 %`; what is too small for that in parts per million. Only nothing is `0`, and only all is `100 %`.
+/// `12.34 %`, or parts per million for a tiny share. Only nothing is `0`, and only all is `100 %`.
 pub(super) fn percent(share: f64) -> String {
     match share {
         ..=0.0 => "0".to_owned(),

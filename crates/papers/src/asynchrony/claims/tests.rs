@@ -1,4 +1,4 @@
-//! Rows of what a device counted, and of orders of blocks.
+//! Claims, tested on counts of a device and on orders of blocks.
 
 use Truth::{Fails, Holds, Open};
 
@@ -39,7 +39,7 @@ fn what_the_paper_found_holds() {
     assert!(last.share.is_some_and(|known| 0.0 < known.share && known.interval.low < known.share), "{last:?}");
 }
 
-/// The positions modulo 64 of what a device leaves with blocks of 64 threads.
+/// The positions modulo 64 at which a device leaves inconsistencies with blocks of 64 threads.
 fn left(counted: &Counted) -> Vec<u32> {
     let rows = counted.positions();
     (0..64).filter(|position| rows[*position as usize].inconsistencies > 0).collect()
