@@ -1,5 +1,5 @@
-//! Compresses the files of `kernels/`, so that a new one is found without being named anywhere: name and text of each, and a
-//! zero after both.
+//! Compresses the files of `kernels/`, so that a new file is found without being named anywhere: each file's name and text,
+//! each followed by a zero.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! On every machine there is a catalogue, and either a laboratory or an error that says what is missing.
+//! On every machine there is a catalogue, and either a laboratory or an error that states what is missing.
 
 #![allow(clippy::panic, reason = "an unexpected result fails the test")]
 
 use syncscope_gpu::{GpuError, GpuLaboratory, primitives};
 
-/// The error of opening these devices.
+/// The error from opening these devices.
 fn error(devices: Option<&[u32]>) -> GpuError {
     match GpuLaboratory::open(devices, &[], syncscope_core::OwnCode::default()) {
         Err(error) => error,

@@ -1,5 +1,5 @@
-//! What a user writes, compiled and decoded: the instruction of the line is in the evidence, and errors have the line of the
-//! user. Needs NVRTC, but no GPU.
+//! A user's operations, compiled and decoded: the evidence contains the instruction of the line, and errors have the user's
+//! line. Needs NVRTC, but no GPU.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
@@ -13,7 +13,7 @@ use syncscope_gpu::nvrtc::{Code, Nvrtc, Source};
 use syncscope_gpu::own::Inspector;
 use syncscope_gpu::{DeviceLimits, Entries, headers, own, verify};
 
-/// An operation with what the compiler tells of it.
+/// An operation with what the compiler reveals about it.
 fn known(operation: &OwnOperation, arch: &str) -> Result<OwnOperation, String> {
     let candidates = operation.file.as_ref().map_or_else(Vec::new, |_| OwnOperation::candidates(&operation.text));
     let found = Inspector::new(Some(arch), None).unwrap().inspect(operation, &candidates, None);
@@ -73,7 +73,7 @@ fn function(function: &str, text: &str) -> OwnOperation {
     OwnOperation { file, function: Some(function.to_owned()), ..statement(function, text) }
 }
 
-/// Lines that stand for primitives of the catalogue.
+/// Lines that correspond to primitives of the catalogue.
 const LINES: [(&str, &str, &str); 10] = [
     ("barrier", "__syncthreads()", "BAR.SYNC"),
     ("add", "atomicAdd(&x, value)", "RED"),
@@ -117,7 +117,7 @@ fn files_have_operations_locks_and_barriers() {
     assert!(evidence(&prepared, "sm_90").is_ok());
 }
 
-/// A macro of a header with the name of a definition would take its place, with a warning that nobody sees.
+/// A header's macro with the name of a definition would replace the definition, with a warning that nobody sees.
 #[test]
 fn no_header_redefines_what_a_program_is_given() {
     let own =
@@ -203,7 +203,7 @@ fn errors_have_the_lines_of_the_user() {
     let in_c = OwnOperation { options: vec!["-std=c11".to_owned()], ..statement("in_c", "x = 1") };
     let refused = evidence(&in_c, "sm_90").unwrap_err();
     assert!(refused.ends_with("NVRTC_ERROR_INVALID_OPTION: it does not know all of: -std=c11"), "{refused}");
-    // NVRTC has none of these.
+    // NVRTC has none of these headers.
     for (header, advice) in [
         ("cstdint", "use <cuda/std/cstdint>"),
         ("stdint.h", "use <cuda/std/cstdint>"),
@@ -212,7 +212,7 @@ fn errors_have_the_lines_of_the_user() {
         ("mine_too.cuh", "-I names the folder"),
         ("cuda/nothing", "CUDA_HOME names the toolkit"),
     ] {
-        // A warning that comes first is not what is wrong.
+        // A warning before the error is not what is wrong.
         let text =
             format!("#include <{header}>\n#warning \"first\"\n__device__ void operation(Thread &me) {{ me.x = 1; }}");
         let wrong = evidence(&function("operation", &text), "sm_90").unwrap_err();
@@ -226,7 +226,7 @@ fn an_operation_that_is_nothing_has_no_evidence() {
     assert!(found.contains("the loop is gone"), "{found}");
 }
 
-/// Meaning comes from what is compiled, and not from names, comments or the text's form.
+/// Meaning comes from the compiled code, not from names, comments or the text's form.
 #[test]
 fn functions_are_what_can_be_called_with_a_thread() {
     let text = "// void operation_comment(Thread &me) and \"operation_string\"\n\
@@ -247,7 +247,7 @@ fn functions_are_what_can_be_called_with_a_thread() {
     assert_eq!(operations(text), expected);
 }
 
-/// The same operations under other names of the parameter, and by helpers.
+/// The same operations with other parameter names, and through helpers.
 #[test]
 fn uses_are_found_whatever_the_names_are() {
     use OwnUse::{BlockMemory, Loops, Meeting, Value, Variable};
@@ -274,7 +274,7 @@ fn uses_are_found_whatever_the_names_are() {
     assert_eq!(layout("__device__ void operation(Thread &t) { t.value++; }"), None);
 }
 
-/// Whatever words the code has, its type is the one that is asked for.
+/// Whatever words the code contains, it has the requested type.
 #[test]
 fn the_type_asked_for_is_compiled_in() {
     let bins =
@@ -291,7 +291,7 @@ fn the_type_asked_for_is_compiled_in() {
     }
 }
 
-/// Names of the harness are no names of a user.
+/// The harness's names do not restrict the user's.
 #[test]
 fn a_source_may_have_any_names() {
     let types = "struct Warp { int a; }; struct Operation { int b; }; struct Spin { int c; }; struct Body { int d; };\n\
@@ -322,8 +322,8 @@ fn a_source_may_have_any_names() {
     assert!(evidence(&OwnOperation { options, ..statement("defined", "atomicAdd(&mine, 1)") }, "sm_90").is_ok());
 }
 
-/// Every header of the vendor's libraries that compiles by itself compiles beside an operation: some of them, or with
-/// `SYNCSCOPE_ALL_KERNELS` all.
+/// Every header of the vendor's libraries that compiles by itself compiles next to an operation: some of them, or all with
+/// `SYNCSCOPE_ALL_KERNELS`.
 #[test]
 fn headers_of_the_toolkit_compile_beside_an_operation() {
     let folders = Surroundings::of_process().include_folders();
@@ -366,7 +366,7 @@ fn headers_of_the_toolkit_compile_beside_an_operation() {
             files.filter_map(|(folder, path)| Some(path.strip_prefix(folder).ok()?.to_string_lossy().into_owned()));
         let mut headers: Vec<String> = headers.collect();
         headers.sort();
-        // Halves of what does not compile by itself, until what is left does, or is a single header.
+        // Halve the headers that do not compile together, until the rest compiles or is a single header.
         let mut left = vec![headers];
         while let Some(headers) = left.pop() {
             if alone(&headers) {
@@ -381,14 +381,14 @@ fn headers_of_the_toolkit_compile_beside_an_operation() {
     assert!(compiled > 50, "{compiled}");
 }
 
-/// What is compiled to be read is not assembled, which crashed on these.
+/// PTX that is compiled only to be read is not assembled; assembling crashed on these.
 #[test]
 fn operations_on_narrow_types_have_evidence() {
     for (header, name, one) in
         [("cuda_fp16.h", "__half", "__float2half(1.0f)"), ("cuda_bf16.h", "__nv_bfloat16", "__float2bfloat16(1.0f)")]
     {
         let add = format!("atomicAdd(reinterpret_cast<{name} *>(&me.mine), {one});");
-        // A warning that comes first is not what is wrong.
+        // A warning alone is not an error.
         let text =
             format!("#include <{header}>\n#warning \"first\"\n__device__ void operation(Thread &me) {{ {add} }}");
         let found = evidence(&function("operation", &text), "sm_90").unwrap();
@@ -396,7 +396,7 @@ fn operations_on_narrow_types_have_evidence() {
     }
 }
 
-/// What the library waits by may read the global timer.
+/// The library's waits may read the global timer.
 #[test]
 fn operations_that_read_the_global_timer_have_evidence() {
     let poll = "{ unsigned long long start, now; asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(start)); do { \
@@ -414,7 +414,7 @@ fn operations_that_read_the_global_timer_have_evidence() {
     assert!(found.starts_with("ATOMS") || found.starts_with("SYNCS"), "{found}");
 }
 
-/// The instructions of clusters decide, wherever they stand, or an option.
+/// Cluster instructions decide, wherever they are, or an option.
 #[test]
 fn clusters_are_those_of_the_code_or_those_asked_for() {
     let text = include_str!("../../../examples/measure/cluster_arrival.cuh");
@@ -433,7 +433,7 @@ fn clusters_are_those_of_the_code_or_those_asked_for() {
     assert!(evidence(&relaxed, "sm_90").unwrap().starts_with("UCGABAR"));
 }
 
-/// 32 threads have all registers, two blocks of 1,024 have 32, and what does not fit is said.
+/// 32 threads have all registers, two blocks of 1,024 have 32 each, and spills are reported.
 #[test]
 fn registers_are_those_of_the_launch_and_spills_are_named() {
     let text = "__device__ void operation_many(Thread &me) { T v[32];\n#pragma unroll\n\
@@ -453,7 +453,7 @@ fn registers_are_those_of_the_launch_and_spills_are_named() {
     assert!(!found.contains(own::SPILLS), "{found}");
 }
 
-/// Instructions of one architecture alone, and shared memory that the launch gives.
+/// Instructions of a single architecture, and shared memory that the launch allocates.
 #[test]
 fn what_only_the_device_has_is_compiled() {
     let fence = statement("fence", "asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\")");
@@ -467,7 +467,7 @@ fn what_only_the_device_has_is_compiled() {
     assert!(uses("operation_given") && !uses("operation_free"));
 }
 
-/// The examples compile, and have the evidence that they are about.
+/// The examples compile, and have the evidence that they demonstrate.
 #[test]
 fn the_examples_compile() {
     for (name, text, expected) in [

@@ -1,5 +1,5 @@
-//! What people write is what is measured: small loops as a programmer writes them, compiled by the same compiler, have the
-//! same instructions for each operation as the default form of the primitive. Needs NVRTC, but no GPU.
+//! The default form measures what people write: small loops as a programmer writes them, compiled by the same compiler, have
+//! the same instructions for each operation as the primitive's default form. Needs NVRTC, but no GPU.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that fails is a failed test")]
 
@@ -14,7 +14,7 @@ use syncscope_gpu::verify::with_loops_alone;
 use syncscope_gpu::{UNROLL, evidence_of, headers, program_of};
 use syncscope_sass::{Cubin, Region, timed_region};
 
-/// A timed loop with N copies of a line. `own` is the element of the thread, `one` the variable of all threads.
+/// A timed loop with N copies of a line. `own` is the thread's element, `one` the shared variable.
 const LOOP: &str = r#"
 template <int N>
 __device__ __forceinline__ void measure(int *one, int *two, int stride, int rounds, long long *times) {
@@ -44,13 +44,13 @@ extern "C" __global__ void __launch_bounds__(1024, 2) syncscope_test(int *one, i
 }
 "#;
 
-/// Register moves, address arithmetic and the loop itself: what differs with the surroundings of the line.
+/// Register moves, address arithmetic and the loop itself, which differ with the code around the line.
 const IGNORED: [&str; 24] = [
     "BRA", "MOV", "UMOV", "IMAD", "UIMAD", "IADD3", "UIADD3", "ULOP3", "VIADD", "CS2R", "HFMA2", "ISETP", "UISETP",
     "LDC", "ULDC", "LDCU", "S2R", "S2UR", "SEL", "LEA", "ULEA", "PLOP3", "BSSY", "BSYNC",
 ];
 
-/// How often each instruction is in the body of the loop, beside those that are ignored.
+/// How often each instruction is in the body of the loop, except the ignored ones.
 type Counts = BTreeMap<String, usize>;
 
 fn counts(region: &Region) -> Counts {
@@ -70,10 +70,10 @@ fn nvrtc() -> Nvrtc {
     Nvrtc::find(&Surroundings::of_process(), None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Operations of an iteration where each takes long.
+/// Operations per iteration for operations that take long.
 const FEWER: u32 = 8;
 
-/// Without what stands equally often in both loops: it is the loop's.
+/// Removes the instructions that are equally frequent in both loops: they belong to the loop.
 fn of_operation([mut baseline, mut test]: [Counts; 2]) -> [Counts; 2] {
     let of_loop: Vec<_> =
         baseline.iter().filter(|(name, count)| test.get(*name) == Some(count)).map(|(name, _)| name.clone()).collect();
@@ -89,7 +89,7 @@ fn written(line: &str, arch: &str) -> [Counts; 2] {
     written_with("", line, arch, UNROLL)
 }
 
-/// How many copies of its operation the loop of a case has.
+/// How many copies of its operation a case has in its loop.
 fn copies_of(case: &Case) -> u32 {
     let definitions = program_of(case).unwrap().definitions;
     let given = definitions.iter().find_map(|text| text.strip_prefix("SYNCSCOPE_UNROLL="));
@@ -102,7 +102,7 @@ fn written_with(variable: &str, line: &str, arch: &str, copies: u32) -> [Counts;
     regions(&nvrtc().compile(source, arch, &["--std=c++17".to_owned()]).unwrap()).each_ref().map(counts)
 }
 
-/// The machine code of the loops of a case, from the cache that is kept between test runs and that the tests of kernels use.
+/// The machine code of a case's loops, from the cache that is kept between test runs and shared with the kernel tests.
 fn compiled(case: &Case, arch: &str) -> Vec<u8> {
     let kept = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.syncscope/kernel-test-cache"));
     let mut compiler = Compiler::new(nvrtc(), Cache::in_folder(kept), arch.to_owned(), headers());
@@ -133,12 +133,12 @@ fn of_warp(primitive: &str, mode: Mode) -> Case {
     Case { dtype, mode: Some(mode), ..Case::new(primitive) }
 }
 
-/// The same with another line than the default form.
+/// The primitive with another line than its default form.
 fn opaque(primitive: &str) -> Case {
     Case { form: Some(Form::Opaque), ..of_warp(primitive, Mode::Latency) }
 }
 
-/// Architectures with an instruction that sums up a warp. Turing has shuffles instead.
+/// Architectures with an instruction that sums a warp. Turing has shuffles instead.
 const ARCHITECTURES: [&str; 3] = ["sm_80", "sm_90", "sm_100"];
 
 #[test]
@@ -186,8 +186,8 @@ fn atomics_on_shared_memory_are_those_of_the_line() {
     }
 }
 
-/// The sum of a warp is computed once in each iteration if the values stay, for each operation if they change, and not at
-/// all if the compiler does not see that there is one variable. The evidence says so.
+/// The sum of a warp is computed once per iteration if the values stay, once per operation if they change, and not at all if
+/// the compiler does not see a single variable. The evidence says so.
 #[test]
 fn forms_of_an_atomic_differ_in_what_the_compiler_aggregates() {
     let shared = atomic("gpu.atomic.add", Layout::Shared, Space::Global);
@@ -205,7 +205,7 @@ fn forms_of_an_atomic_differ_in_what_the_compiler_aggregates() {
         (Some(Form::Constant), ", aggregated by the compiler: POPC 1/1"),
         (Some(Form::NotAggregated), ""),
     ] {
-        // The other instructions of an operation follow.
+        // The operation's other instructions follow.
         let found = summary(form);
         let found = found.split(" + ").next().unwrap_or_default();
         assert_eq!(found, format!("{red}{how}"), "{form:?}");

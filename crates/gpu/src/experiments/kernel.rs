@@ -27,7 +27,8 @@ use crate::launch::samples::{
     with_warm_up,
 };
 
-/// The fewest runs of the loop that a window has room for, for a thread of the mean rate.
+/// The fewest runs of the loop that a window has room for, and the fewest iterations ([`ITERATIONS_OF_WINDOW`]), for a thread of the
+/// mean rate.
 const CHUNKS_OF_WINDOW: f64 = 8.0;
 
 /// A ratio between the most and the least served thread, from which a window has room for more runs. Threads that get hardly

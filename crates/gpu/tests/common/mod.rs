@@ -19,13 +19,13 @@ pub(crate) use syncscope_gpu::verify::ARCHITECTURES;
 /// A compiled program.
 pub(crate) struct Compiled {
     pub(crate) name: String,
-    /// One of its cases; the snippets have none.
+    /// One of the program's cases; the snippets have none.
     pub(crate) case: Option<Case>,
     pub(crate) program: Program,
     pub(crate) cubin: Arc<[u8]>,
 }
 
-/// The capability of `sm_75` is 7.5.
+/// The compute capability of an architecture: 7.5 for `sm_75`.
 pub(crate) fn capability(arch: &str) -> (u32, u32) {
     let number: u32 = arch.strip_prefix("sm_").unwrap().parse().unwrap();
     (number / 10, number % 10)
@@ -60,20 +60,21 @@ pub(crate) fn programs() -> Vec<(Case, Program)> {
     PROGRAMS.clone()
 }
 
-/// Those that an architecture has.
+/// The programs that an architecture has.
 pub(crate) fn programs_on(arch: &str) -> Vec<(Case, Program)> {
     let is_there = |(case, _): &(Case, Program)| unavailable(&case.primitive, capability(arch)).is_none();
     programs().into_iter().filter(is_there).collect()
 }
 
-/// Whether the selections of programs are large: `make test-kernels`.
+/// Whether tests select many programs: `make test-kernels`.
 pub(crate) fn is_thorough() -> bool {
     std::env::var_os("SYNCSCOPE_ALL_KERNELS").is_some()
 }
 
-/// For Hopper one program of each primitive on each memory, in each mode and form, and one for each width of its values; for the
-/// oldest and the newest architecture one of each primitive, for the others one of each family. If it is thorough: for Hopper
-/// all, for the oldest and the newest one on each memory, in each mode and form, for the others one of each primitive.
+/// A selection of programs. On Hopper: one of each primitive on each memory, in each mode and form, and one for each width of
+/// its values; on the oldest and the newest architecture one of each primitive; on the others one of each family. Thorough
+/// tests take, on Hopper, all programs; on the oldest and the newest one on each memory, in each mode and form; on the others
+/// one of each primitive.
 pub(crate) fn some_programs(arch: &str) -> Vec<(Case, Program)> {
     let (mut forms, mut values) = (HashSet::new(), HashSet::new());
     let (is_hopper, is_extreme, is_thorough) = (arch == "sm_90", ["sm_75", "sm_120"].contains(&arch), is_thorough());
@@ -81,7 +82,7 @@ pub(crate) fn some_programs(arch: &str) -> Vec<(Case, Program)> {
         let has_primitives = is_hopper || is_extreme || is_thorough;
         let name = if has_primitives { &case.primitive } else { case.domain_and_family().1 }.to_owned();
         let form = (case.space, case.mode, case.layout == Some(Layout::Shared), case.form);
-        // Orders and designs of wide barriers are programs of their own.
+        // Orders and designs of wide barriers are separate programs.
         let is_design = ["gpu.grid.hierarchical", "gpu.multi.flags"].contains(&case.primitive.as_str());
         let design = (case.order, is_design.then(|| case.group.clone()));
         let value = case.dtype.map(|dtype| (dtype.size_bytes(), dtype.is_floating()));
@@ -105,7 +106,7 @@ pub(crate) fn compiled_families(arch: &str) -> Vec<Compiled> {
     compiled_by(arch, |case| case.domain_and_family().1.to_owned())
 }
 
-/// The snippets alone.
+/// Only the snippets.
 pub(crate) fn compiled_snippets(arch: &str) -> Vec<Compiled> {
     compiled_all(arch, vec![(None, snippets())])
 }
@@ -117,7 +118,7 @@ fn compiled_by<K: Eq + Hash>(arch: &str, key: impl Fn(&Case) -> K) -> Vec<Compil
     compiled_all(arch, std::iter::once((None, snippets())).chain(some).collect())
 }
 
-/// These programs, each with one of its cases, if it has one.
+/// Compiles these programs, each with one of its cases if it has one.
 pub(crate) fn compiled_all(arch: &str, programs: Vec<(Option<Case>, Program)>) -> Vec<Compiled> {
     let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
     let compile = |(case, program): (Option<Case>, Program)| {
@@ -128,7 +129,8 @@ pub(crate) fn compiled_all(arch: &str, programs: Vec<(Option<Case>, Program)>) -
     programs.into_iter().map(compile).collect()
 }
 
-/// A compiler that has these programs. One test compiles at a time, with all CPUs; the next one finds them in the cache.
+/// A compiler that has compiled these programs. One test compiles at a time, with all CPUs; the next one finds them in the
+/// cache.
 pub(crate) fn prepared<'a>(arch: &str, programs: impl IntoIterator<Item = &'a Program>) -> Compiler {
     static COMPILING: Mutex<()> = Mutex::new(());
     let _one = COMPILING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +139,7 @@ pub(crate) fn prepared<'a>(arch: &str, programs: impl IntoIterator<Item = &'a Pr
     compiler
 }
 
-/// The program of the timed snippets, which is no part of the catalogue.
+/// The program of the timed snippets, which are not in the catalogue.
 fn snippets() -> Program {
     let text = include_str!("../../../papers/src/timeline/timeline.cu");
     Program { file: "timeline.cu", text, definitions: Vec::new() }

@@ -1,4 +1,4 @@
-//! Wide barriers in all their orders and designs, and launches that depend on another one. The figures are printed, not
+//! Wide barriers in all their orders and designs, and launches that depend on another launch. The figures are printed, not
 //! tested.
 
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use syncscope_gpu::GpuLaboratory;
 
 use super::{engine, measure, open, planned, short_engine, works};
 
-/// What became of some cases.
+/// The results of some cases.
 struct Outcome {
-    /// Those whose check or verdict is bad.
+    /// Cases whose check or verdict is bad.
     wrong: Vec<String>,
-    /// Costs and verdicts of those that were measured.
+    /// Costs and verdicts of the measured cases.
     measured: Vec<String>,
-    /// The others, with the reason.
+    /// The other cases, each with the reason.
     skipped: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ fn every_design_of_a_wide_barrier_orders_memory() {
     assert!(!outcome.measured.is_empty(), "the variants of the flags need no newer device");
 }
 
-/// The choice of counters, the polls and the pause end when a block does not come.
+/// The choice of counters, the polls and the pause end even if a block never arrives.
 #[test]
 #[ignore = "needs a CUDA device of compute capability 9.0: make test-gpu"]
 fn a_design_that_misses_a_block_times_out_and_the_next_case_works() {

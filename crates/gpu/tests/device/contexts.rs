@@ -1,4 +1,4 @@
-//! Contexts that are given up, break and are made again, and devices that are missing.
+//! Contexts that are given up, break and are made again, and missing devices.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use syncscope_gpu::{Fault, GpuError, GpuLaboratory, NvrtcError};
 
 use super::{engine, measure, on_grid, open, planned, wide, works};
 
-/// One block in each of three passes. Their contexts are new, and the figures are of the same thing.
+/// One block in each of three passes. Each pass has a new context, and all figures are of the same thing.
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn a_case_goes_on_in_the_contexts_of_later_passes() {
@@ -57,7 +57,7 @@ fn a_case_goes_on_in_the_contexts_of_later_passes() {
 #[test]
 #[ignore = "needs a CUDA device with clusters: make test-gpu"]
 fn a_cluster_is_measured_after_a_grid_and_after_a_cluster() {
-    // They are in different contexts of one device.
+    // The two cases use different contexts of one device.
     let mut laboratory = open();
     let cluster = planned(&laboratory, |case| case.primitive == "gpu.cluster.sync" && case.threads == Some(32));
     let limits = wide(&laboratory, "gpu.grid.counter", 1, 32);

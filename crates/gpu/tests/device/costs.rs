@@ -1,4 +1,4 @@
-//! Costs that are known, and how they compare.
+//! Known costs, and how they compare.
 
 use syncscope_core::{Case, Check, Dtype, Form, Group, Laboratory, Layout, Mode, Scope, Space, Verdict};
 use syncscope_gpu::GpuLaboratory;

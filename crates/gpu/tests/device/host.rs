@@ -1,4 +1,4 @@
-//! Launches, and what host and device do together.
+//! Launches, and cases in which host and device work together.
 
 use std::time::{Duration, Instant};
 

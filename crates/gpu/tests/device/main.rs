@@ -1,4 +1,4 @@
-//! Tests that need a CUDA device: `make test-gpu`. One file for each subject; what several need is here.
+//! Tests that need a CUDA device: `make test-gpu`. One file for each subject; shared helpers are here.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a missing requirement fails the test")]
 
@@ -63,7 +63,7 @@ fn on_grid(case: &Case, id: &str, blocks: u32, threads: u32) -> bool {
     case.form.is_none() && case.primitive == id && case.blocks == Some(blocks) && case.threads == Some(threads)
 }
 
-/// The barriers that take more than a block, on grids of one block per multiprocessor.
+/// The wide barrier `id` on a grid of `each` blocks per multiprocessor.
 fn wide(laboratory: &GpuLaboratory, id: &str, each: u32, threads: u32) -> Case {
     let blocks = each * laboratory.machine()[0].multiprocessors;
     planned(laboratory, |case| on_grid(case, id, blocks, threads) && case.group.is_none() && case.order.is_none())

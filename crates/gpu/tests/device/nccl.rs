@@ -1,4 +1,4 @@
-//! Sums by NCCL. They need two devices and the library; where there are none, the test says so and ends.
+//! Sums by NCCL. They need two devices and the library; without them, the test says so and ends.
 
 use syncscope_core::{Case, Check, Laboratory, Preset};
 
@@ -41,7 +41,7 @@ fn other_cases_go_on_beside_nccl() {
         println!("skipped: there are no two devices with NCCL");
         return;
     };
-    // NCCL works in the primary contexts, our kernels in contexts of their own: each has to find its own again.
+    // NCCL works in the primary contexts, our kernels in separate contexts: each has to find its own again.
     for case in [flags, nccl, flags, nccl] {
         let measurement = measure(&mut laboratory, case);
         assert_eq!(measurement.check, Check::Ok, "{case}");

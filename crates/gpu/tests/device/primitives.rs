@@ -1,4 +1,4 @@
-//! Every primitive: its work, its third loop, the reason of each figure.
+//! Every primitive: its work, its third loop, and the reason of each figure.
 
 use std::collections::HashSet;
 
@@ -46,7 +46,7 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
     let listing = laboratory.listing();
-    // Reductions and sums by NCCL have no grids of ours: `reductions.rs` and `nccl.rs` try them.
+    // Reductions and sums by NCCL are not on our grids: `reductions.rs` and `nccl.rs` try them.
     let is_tried_here = |id: &str| !["gpu.reduction.", "gpu.multi.nccl_"].iter().any(|other| id.starts_with(other));
     let missing: Vec<_> = listing
         .iter()
@@ -57,7 +57,7 @@ fn every_primitive_does_its_work_on_every_kind_of_grid() {
     assert!(missing.is_empty(), "not tried: {missing:?}");
 }
 
-/// One case of each primitive with a third loop, of few blocks. A sum that does not count the third loop is wrong.
+/// One case of each primitive with a third loop, with few blocks. A sum that does not count the third loop is wrong.
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn the_third_loop_of_every_primitive_runs_and_is_checked() {

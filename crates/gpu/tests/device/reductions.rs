@@ -7,14 +7,14 @@ use syncscope_gpu::GpuLaboratory;
 
 use super::{cycles, measure, ns, open};
 
-/// The cases of the paper's plan for so many elements, of variants whose name begins so.
+/// The cases of the paper's plan with this many elements, of variants whose name begins with `start`.
 fn of(laboratory: &GpuLaboratory, start: &str, elements: u64) -> Vec<Case> {
     let start = format!("gpu.reduction.{start}");
     let planned = laboratory.plan(Preset::Paper).into_iter();
     planned.filter(|case| case.primitive.starts_with(&start) && case.elements == Some(elements)).collect()
 }
 
-/// What the device or the headers lack; fails for any other refusal.
+/// Whether the device or the headers lack something; fails for any other refusal.
 fn is_left_out(case: &Case, refusal: &Refusal) -> bool {
     let Refusal::Skipped(reason) = refusal else { panic!("{case}: {refusal}") };
     ["needs compute capability", "CUB", "access to each other"].iter().any(|text| reason.contains(text))
@@ -26,7 +26,7 @@ fn every_reduction_gives_the_known_answer_at_every_size() {
     let mut laboratory = open();
     let planned = of(&laboratory, "", 1 << 10);
     assert!(planned.len() >= 35, "{}", planned.len());
-    // Neither numbers that devices divide evenly, nor ones for which every part has an element.
+    // Includes numbers that the devices do not divide evenly, and too few elements for every part to have one.
     for case in planned.into_iter().flat_map(|case| [1, 777, 65_537, 1 << 22].map(|elements| (case.clone(), elements)))
     {
         let case = Case { elements: Some(case.1), blocks: None, ..case.0 };

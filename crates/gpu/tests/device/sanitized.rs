@@ -17,12 +17,12 @@ fn cases_of_programs(laboratory: &GpuLaboratory) -> Vec<Vec<Case>> {
     programs.into_values().collect()
 }
 
-/// Small enough for a tool that makes every program a hundred times slower.
+/// Whether a case is small enough for a tool that makes every program a hundred times slower.
 fn is_small(case: &Case) -> bool {
     case.blocks.is_some_and(|blocks| blocks <= 2) && case.threads.is_some_and(|threads| threads <= 256)
 }
 
-/// Runs both kernels of each case and its check, once. The times are not used.
+/// Runs both kernels and the check of each case once, and ignores the times.
 fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
     laboratory.prepare(cases, &mut |_, _| {});
     for case in cases {
@@ -38,12 +38,12 @@ fn run_once(laboratory: &mut GpuLaboratory, cases: &[Case]) {
 }
 
 /// Whether the link carries the operations of this case. An addition to host memory needs a link with atomic operations;
-/// without them memcheck reports each addition. The case measures exactly that, so it is no error of the kernel.
+/// without them memcheck reports each addition. The case measures exactly that, so it is not an error of the kernel.
 fn is_carried(laboratory: &GpuLaboratory, case: &Case) -> bool {
     case.primitive != "hybrid.atomic.add" || laboratory.adds_natively_to_host_memory()
 }
 
-/// For `make sanitize-gpu`: on a grid with a part of a warp, and on one of several warps and blocks.
+/// For `make sanitize-gpu`: each program on a grid with a partial warp, and on one with several warps and blocks.
 #[test]
 #[ignore = "needs a CUDA device: make sanitize-gpu"]
 fn every_kernel_runs_once() {

@@ -1,6 +1,6 @@
-//! Own barriers, passed millions of times with every block late at times, and the fastest ones also beside another process
-//! that computes on the same device. `SYNCSCOPE_STRESS` sets the number of barriers, `SYNCSCOPE_STRESS_ONLY` a part of the
-//! names of the cases.
+//! Our own barriers, passed millions of times with every block late at times, and the fastest ones also next to another process
+//! that computes on the same device. `SYNCSCOPE_STRESS` sets the number of barriers, `SYNCSCOPE_STRESS_ONLY` selects cases by a
+//! part of their names.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -10,17 +10,17 @@ use syncscope_gpu::{GpuLaboratory, orderings};
 
 use super::{measure, on_grid, open, planned};
 
-/// The variable that makes the test of this name compute for so many seconds instead of nothing.
+/// The variable that makes the test of this name compute for this many seconds instead of doing nothing.
 const LOAD_SECONDS: &str = "SYNCSCOPE_STRESS_LOAD_SECONDS";
 
-/// The variable with a part of the names of the cases.
+/// The variable that holds a part of the case names to test.
 const ONLY: &str = "SYNCSCOPE_STRESS_ONLY";
 
 fn barriers() -> u64 {
     std::env::var("SYNCSCOPE_STRESS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000_000)
 }
 
-/// The ordered barriers of 32 threads in a block that own designs measure, on as many devices as there are.
+/// The ordered barriers of our own designs with 32 threads per block, on as many devices as there are.
 fn designs(laboratory: &GpuLaboratory) -> Vec<Case> {
     let devices = u32::try_from(laboratory.machine().len()).unwrap();
     let is_meant = |case: &Case| {
@@ -37,8 +37,8 @@ fn designs(laboratory: &GpuLaboratory) -> Vec<Case> {
         .collect()
 }
 
-/// A case of each own barrier of a grid and of all devices, with 32 threads in a block. One call that launches on all
-/// devices launches the same kernel.
+/// A case of each of our own barriers of a grid and of all devices, with 32 threads per block. Launching on all devices with
+/// one call launches the same kernel.
 fn own_designs(laboratory: &GpuLaboratory) -> Vec<Case> {
     let devices = u32::try_from(laboratory.machine().len()).unwrap();
     let is_meant = |case: &Case| {
@@ -55,7 +55,7 @@ fn own_designs(laboratory: &GpuLaboratory) -> Vec<Case> {
     cases
 }
 
-/// Fails unless the barrier holds; returns what was done.
+/// Fails unless the barrier holds; returns a line about what was done.
 fn held(laboratory: &mut GpuLaboratory, case: &Case) -> String {
     let started = Instant::now();
     let (passed, check) =
@@ -87,18 +87,19 @@ fn every_own_barrier_holds() {
     }
 }
 
-/// Whether a barrier passed without each of its orderings on the devices that were tried (H200), or nearly always. For
-/// acquires the reason is another one: behind an addition that acquires no stale line is left for the poll to drop. With clusters of
-/// 4 blocks an H200 passed 1,000,000 barriers without each; with 8 blocks, the same code and check, 528 show one.
+/// Whether a barrier passed without each of its orderings on the devices that were tried (H200), or nearly always. For acquires
+/// there is another reason: behind an addition that acquires, no stale line is left for the poll to drop. With clusters of 4
+/// blocks an H200 passed 1,000,000 barriers without each ordering; with 8 blocks, the same code and check, 528 barriers show
+/// that one is missing.
 fn passes_without_each(case: &Case) -> bool {
     let is_of_devices =
         case.primitive.starts_with("gpu.multi.") && !(case.in_group("direct") || case.in_group("near_flags"));
     is_of_devices || case.primitive == "gpu.grid.hierarchical" && case.group_number("cluster #") == Some(4)
 }
 
-/// One ordering after the other is left out. Of a barrier one at least must be noticed, or its check sees nothing: the
-/// litmus tests in it, message passing and store buffering, would pass without any barrier. An ordering that is not noticed
-/// is not proven superfluous: this device may not use its freedom.
+/// Leaves out one ordering after the other. The check must notice at least one missing ordering per barrier, or it sees
+/// nothing: the litmus tests in it, message passing and store buffering, would pass without any barrier. An ordering that is
+/// not noticed is not proven superfluous: this device may not use its freedom.
 #[test]
 #[ignore = "needs a CUDA device of compute capability 9.0: make test-gpu"]
 fn a_barrier_that_lacks_an_ordering_is_noticed() {
@@ -121,12 +122,12 @@ fn a_barrier_that_lacks_an_ordering_is_noticed() {
     assert!(blind.is_empty(), "these barriers pass without each of their orderings: {blind:?}");
 }
 
-/// A process that is killed when the test ends, however it ends.
+/// A process that is killed when the test ends, however the test ends.
 struct Load(Child);
 
 impl Drop for Load {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -148,7 +149,7 @@ fn the_fastest_barriers_hold_beside_another_process() {
     assert_eq!(load.0.try_wait().unwrap(), None, "the other process ended early");
 }
 
-/// The other process: additions of all threads of the device, for as long as the variable says.
+/// The load process: all threads of the device add for as long as the variable says.
 #[test]
 #[ignore = "the load of another test"]
 fn a_process_computes() {

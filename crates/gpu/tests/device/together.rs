@@ -1,4 +1,5 @@
-//! Totals of threads that ran together, beside a program that knows nothing of the harness: one long kernel, timed from outside.
+//! Totals of threads that ran together, compared with a program that knows nothing of the harness: one long kernel, timed from
+//! outside.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +14,14 @@ use syncscope_gpu::own_device::{Arguments, Kernel, Launch, Memory, OwnDevice};
 
 use super::open;
 
-/// Each pair has other addresses: as many as the long kernel has.
+/// Each pair has other addresses: as many as the long kernel uses.
 fn engine() -> Engine {
     let rule = PrecisionRule { precision: 0.0, min_pairs: PLACES, max_pairs: PLACES, max_time: Duration::from_secs(2) };
     Engine::new(Settings { sample: Duration::from_micros(100), ..Settings::with_rule(rule) }, Cancel::new())
 }
 
-/// Each thread operates on its own element: for a time, in which it counts its operations, which do not wait for each other
-/// (`timed`) or each for the one before (`chained`); or a number of times (`counted`).
+/// Each thread operates on its own element, either for a time in which it counts its operations, which are independent
+/// (`timed`) or each need the one before (`chained`); or a fixed number of times (`counted`).
 const LONG: &str = r#"
 struct Arguments {
     VALUE *elements;
@@ -77,9 +78,9 @@ const LIMIT: Duration = Duration::from_secs(5);
 const TIMED_NS: u32 = 4_000_000;
 const MOST_BYTES: usize = 264 * 1024 * 128 * 8;
 
-/// What an addition costs depends on its address, of neighbouring elements by up to a seventh: each rate is the median over elements
-/// that begin at so many places, as ours is over so many sets of offsets. The medians of places at other distances differ by up
-/// to 8 %, so those of the long kernel are at several.
+/// The cost of an addition depends on its address, for neighbouring elements by up to a seventh. Each rate is therefore the
+/// median over elements that begin at this many places, as ours is over this many sets of offsets. The medians of places at
+/// other distances differ by up to 8 %, so the long kernel's places are at several distances.
 const PLACES: u64 = 64;
 const PLACES_OF_LONG: u64 = 32;
 const FEWER_PLACES: u64 = 8;
@@ -122,7 +123,8 @@ impl Long {
         places.map(&mut rate_at).collect()
     }
 
-    /// The same of a kernel in which every thread adds as often, timed from outside: from the difference of two lengths.
+    /// The same rate from a kernel in which every thread adds equally often, timed from outside: from the difference of two
+    /// lengths.
     fn rate_of_equal_work(&mut self, grid: (u32, u32), stride: u32, rate: f64) -> f64 {
         let additions = |times: u32| f64::from(grid.0 * grid.1) * f64::from(times) * 8.0;
         let times = ((rate * 1e6 / additions(1)) as u32).max(1);
@@ -137,7 +139,7 @@ impl Long {
     }
 }
 
-/// A case whose threads have elements of their own.
+/// A case with private elements.
 fn case(id: &str, dtype: Dtype, stride: u32, (blocks, threads): (u32, u32), mode: Mode) -> Case {
     Case {
         dtype: Some(dtype),
@@ -151,7 +153,7 @@ fn case(id: &str, dtype: Dtype, stride: u32, (blocks, threads): (u32, u32), mode
     }
 }
 
-/// An operation of the mean thread in one of the loops, with all that is in the loop besides.
+/// The time of one operation in one of the loops, for the mean thread, including everything else in the loop.
 fn ns_in_loop(experiment: &mut dyn Experiment, side: Side, iterations: u64) -> f64 {
     let shots: Vec<Shot> = (0..PLACES).map(|pair| Shot { side, iterations, pair }).collect();
     let operations = experiment.operations(side, iterations) as f64;
@@ -165,8 +167,7 @@ fn ns_in_loop(experiment: &mut dyn Experiment, side: Side, iterations: u64) -> f
 fn totals_of_private_additions_are_those_of_a_long_kernel() {
     let types =
         [(Dtype::I32, "int"), (Dtype::U64, "unsigned long long"), (Dtype::F32, "float"), (Dtype::F64, "double")];
-    // Within 5 % were 72, 68, 71 and 70 of the 72 cases on four H100s, for a reason that is not known; the farthest was 7.8 %
-    // off.
+    // On four H100s, 72, 68, 71 and 70 of the 72 cases were within 5 %, for an unknown reason; the farthest was 7.8 % off.
     let (mut far, mut farthest, mut unresolved) = (Vec::new(), 0.0_f64, Vec::new());
     println!(
         "type stride blocks threads: additions per ns: ours, of the long kernel, equal work; fastest, median, slowest thread in ns"
@@ -221,7 +222,7 @@ fn totals_of_private_additions_are_those_of_a_long_kernel() {
 #[test]
 #[ignore = "needs a CUDA device: make test-gpu"]
 fn on_a_full_device_independent_operations_cost_more_than_a_chain_as_in_a_long_kernel() {
-    // At least so many times a chain. Exchanges on five H200s: 1.15 to 1.18 times.
+    // Minimum cost of an independent operation, relative to one in a chain. Exchanges on five H200s: 1.15 to 1.18.
     let operations = [
         ("gpu.atomic.cas_fail", Dtype::U32, "unsigned", "atomicCAS(element, value + 1, 0u)", 1.2),
         ("gpu.atomic.cas_fail", Dtype::U64, "unsigned long long", "atomicCAS(element, value + 1, 0ull)", 1.2),

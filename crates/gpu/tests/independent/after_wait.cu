@@ -1,5 +1,6 @@
-// What a block finds when its wait for the kernel before ends: cycles of the first constant, of the first line of global memory and of
-// the first run of code, by where the next kernel is triggered and by how many launches stand behind. Each is touched before the wait.
+// The first accesses of a block after its wait for the previous kernel: cycles of the first constant, the first line of global
+// memory and the first run of code, by where the next kernel is triggered and by how many launches are queued behind. Each is
+// touched before the wait.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -7,10 +8,10 @@ typedef unsigned u32; typedef unsigned long long u64;
 __constant__ u32 table[1024];
 struct Args { u32 *from, *to; u64 *out; long cycles; u32 number, mode; };
 __device__ __forceinline__ u32 now() { u32 t; asm volatile("mov.u32 %0, %%clock;" : "=r"(t)::"memory"); return t; }
-// The clock when the value is there.
+// The clock when the value has arrived.
 __device__ __forceinline__ u32 now_after(u32 value) { u32 t; asm volatile("{.reg .pred p; setp.eq.u32 p, %1, 0x12345; @p trap; mov.u32 %0, %%clock;}" : "=r"(t) : "r"(value) : "memory"); return t; }
 __device__ __forceinline__ u64 ns() { u64 t; asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)); return t; }
-// 192 instructions in a row that the compiler cannot shorten, run behind a call so that there is one copy.
+// 192 instructions in a row that the compiler cannot shorten, called so that there is only one copy.
 __device__ __noinline__ u32 code(u32 x) {
 #pragma unroll
     for (int i = 0; i < 192; i++) asm volatile("mad.lo.u32 %0, %0, %0, %1;" : "+r"(x) : "r"(i * 2 + 1));

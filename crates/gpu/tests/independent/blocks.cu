@@ -1,6 +1,6 @@
-// Hand-offs between two blocks, and barriers of grids of some blocks, by a program that shares nothing with syncscope. One line
-// for each row, as key=value pairs: cycles of a round trip, of a line of the stream, or of a barrier; slope of two lengths, median
-// over words and pairs of multiprocessors.
+// Hand-offs between two blocks, and barriers of grids with some blocks, by a program that shares nothing with syncscope. One
+// line per row, as key=value pairs: cycles of a round trip, of a line of the stream, or of a barrier; slope of two lengths,
+// median over words and pairs of multiprocessors.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,7 @@ template <Kind K> __device__ u32 get(Box *box, u32 turn) {
     return (u32)(high >> 32);
 }
 
-// The blocks on these multiprocessors play; without, the first two.
+// The blocks on these multiprocessors take part; by default, the first two.
 template <Kind K> __global__ void play(Box *to_second, Box *to_first, u32 first, u32 turns, int sm1, int sm2, long long *out, u32 *bad) {
     u32 sm; asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
     const bool is1 = sm1 < 0 ? blockIdx.x == 0 : sm == sm1, is2 = sm1 < 0 ? blockIdx.x == 1 : sm == sm2;
@@ -52,9 +52,9 @@ template <Kind K> __global__ void play(Box *to_second, Box *to_first, u32 first,
         }
         return;
     }
-    // One thread plays, and those of its block wait for it, as for data.
+    // One thread takes part, and the others of its block wait for it, as for data.
     if (threadIdx.x == 0 && is1) {
-        // Pauses of any length, which are no part of the time: else all turns meet the same point between two polls.
+        // Untimed pauses of varying length: otherwise all turns would meet the same point between two polls.
         long long paused = 0; u64 random = 88172645463325252ull; u32 turn = first;
         const long long start = clock64();
         for (u32 k = 0; k < turns; k++) {
@@ -108,7 +108,7 @@ template <Through K> __global__ void __cluster_dims__(2) in_cluster(u32 turns, l
     __shared__ u32 flag, data; __shared__ u64 object;
     const u32 rank = blockIdx.x; u32 there_flag, there_data, there_object; const u32 here_object = (u32)__cvta_generic_to_shared(&object);
     auto other = [&](const void *mine) { u32 address; asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((u32)__cvta_generic_to_shared(mine)), "r"(1 - rank)); return address; };
-    // Else its address is made anew from special registers in each turn.
+    // Otherwise its address is recomputed from special registers in each turn.
     u32 data_here = (u32)__cvta_generic_to_shared(&data); asm volatile("" : "+r"(data_here));
     auto read = [&] { u32 found; asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(found) : "r"(data_here) : "memory"); return found; };
     there_flag = other(&flag), there_data = other(&data), there_object = other(&object);
@@ -161,7 +161,7 @@ template <Kind K> static void all(const char *id, const char *order, const std::
         for (int sm = 0; sm < 132; sm++) if (sm != sm1) (half[sm] == h ? same : other).push_back(sm);
         const size_t here = pages[h][k % pages[h].size()], there = pages[1 - h][k * 3 % pages[1 - h].size()];
         if (!same.empty()) near.push_back(one<K>(here, here + 2048, sm1, same[k * 37 % same.size()]));
-        // Each polls the box that is near itself.
+        // Each block polls the box near itself.
         if (!other.empty()) far.push_back(one<K>(there, here, sm1, other[k * 37 % other.size()]));
     }
     printf("primitive=%s order=%s group= blocks=2 threads=32 cycles=%.1f\n", id, order, mean(any));
@@ -176,7 +176,7 @@ int main() {
     u32 *latency; OK(cudaMalloc((void **)&latency, 132 * PAGES * 4));
     for (int k = 0; k < 2; k++) probe<<<132, 1>>>(memory, PAGES, latency);
     std::vector<u32> l(132 * PAGES); OK(cudaMemcpy(l.data(), latency, l.size() * 4, cudaMemcpyDeviceToHost));
-    // Pages that multiprocessor 0 is near to and far from; a multiprocessor belongs to the pages that it is near to.
+    // Pages near to and far from multiprocessor 0; a multiprocessor belongs to the pages near it.
     const u32 lo = *std::min_element(l.begin(), l.begin() + PAGES), hi = *std::max_element(l.begin(), l.begin() + PAGES);
     std::vector<std::vector<size_t>> pages(2); std::vector<int> half(132);
     for (int p = 0; p < PAGES; p++) pages[l[p] > (lo + hi) / 2].push_back(p * 4096ull);

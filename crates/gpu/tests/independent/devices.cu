@@ -1,7 +1,7 @@
 // Two devices, by a program that shares nothing with syncscope: an exchange of a few bytes with data and turn in one store, the
-// same with a flag that releases the data, and what a fence of the whole system costs by what stands around it. Rows as key=value
-// pairs, cycles of device 0: the mean over places in memory, which is what a row says (each place has a cost of its own). The rest are
-// experiments.
+// same exchange with a flag that releases the data, and the cost of a system-wide fence by the code around it. Rows as
+// key=value pairs, in cycles of device 0: the mean over places in memory, as in a row (each place has its own cost). The rest
+// are experiments.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@ struct Packet { u64 data, turn; };
 template <bool PACKED> __global__ void exchange(Packet *mine, Packet *theirs, u32 lanes, u64 first, u64 turns, long long *out, u32 *bad) {
     const u32 lane = threadIdx.x; u32 wrong = 0;
     long long start = clock64();
-    // The other lanes wait for what arrives, as in a program.
+    // The other lanes wait for the data, as in a program.
     if (!PACKED || lane < lanes) for (u64 turn = first; turn < first + turns; turn++) {
         if (turn == first + 16) start = clock64();
         Packet *to = theirs + turn % 2 * 32, *from = mine + turn % 2 * 32; u64 data, found; const u64 said = turn * 1000 + lane;

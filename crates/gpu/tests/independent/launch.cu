@@ -1,5 +1,6 @@
-// What one more kernel costs, by form, length and memory traffic: the difference of n plain kernels that do their work twice and of n
-// plain ones and n of the form that do it once, by n. Device time (events); a gate holds the device until the host has queued all.
+// The cost of one more kernel, by form, length and memory traffic: the difference, divided by n, between n plain kernels that
+// do their work twice, and n plain kernels and n of the form that do it once. Device time (events); a gate holds the device
+// until the host has queued everything.
 #include <cooperative_groups.h>
 #include <algorithm>
 #include <cstdio>
@@ -90,7 +91,7 @@ int main() {
     for (auto &a : arrays) { CHECK(cudaMalloc(&a, bytes)); CHECK(cudaMemset(a, 0, bytes)); }
     CHECK(cudaEventCreate(&e0)); CHECK(cudaEventCreate(&e1));
     const double per_us = khz / 1000.0;
-    // The first stream of a context that launches and a later one have different levels; rows have either.
+    // The first stream that launches in a context and a later one have different levels; rows have either.
     cudaStream_t streams[2] = {s}; CHECK(cudaStreamCreateWithFlags(&streams[1], cudaStreamNonBlocking));
     for (int i = 0; i < 80; i++) s = streams[i / 40], plain({SPIN, 5, 32, 32, (long)(5 * per_us)}, 64, 1, false);
     printf("# %s, %d kHz\n", p.name, khz);
@@ -104,7 +105,7 @@ int main() {
             for (int i = 0; i < 3; i++) { const double each = (plain(c, 8, 16, false) - plain(c, 8, 8, false)) / 64; c.words = std::min(most, std::max(32u, (u32)(c.words * c.us * 1000.0 / each) & ~31u)); }
         }
         const char *group[] = {"", " line", " sweep"};
-        // In turn, so that a drift meets all.
+        // In turn, so that a drift affects all of them.
         std::vector<double> costs[10];
         for (int r = 0; r < 11; r++) for (int f = 0; f < 10; f++) { const double cost = one_more(forms[f], c, 64); if (r) costs[f].push_back(cost); }
         for (int f = 0; f < 10; f++) { std::sort(costs[f].begin(), costs[f].end()); printf("IND gpu.launch.%s,%d us%s,%d,%d,%.1f,%.1f,%.1f,%u words\n", forms[f].name, c.us, group[c.work], blocks, c.threads, median(costs[f]), costs[f][1], costs[f][8], c.words); }

@@ -1,5 +1,5 @@
-// Which streams, contexts and graphs have which level of a launch: one more kernel of a chain of 64, as graph and as stream, one thing
-// changed at a time. Each mode runs in a process of its own.
+// Which streams, contexts and graphs have which launch level: one more kernel in a chain of 64, as graph and as stream, with
+// one thing changed at a time. Each mode runs in a separate process.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <algorithm>

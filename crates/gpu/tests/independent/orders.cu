@@ -15,7 +15,7 @@ typedef unsigned long long u64;
 struct Thread { char *memory; u64 index; u32 value, lane, bin, own_bin, share; u64 apart; u32 *shared; };
 #define OP(NAME, ...) struct NAME { __device__ __forceinline__ static void run(Thread &t) { __VA_ARGS__; } };
 #define ME(T) ((T *)t.memory + t.index * t.share)
-// The library's operations: one of its orders and scopes each.
+// The library's operations, each with one order and scope.
 template <typename T, cuda::thread_scope S, int ORDER> OP(Add, (cuda::atomic_ref<T, S>(*ME(T)).fetch_add((T)t.value, (cuda::memory_order)ORDER)))
 template <cuda::thread_scope S, int ORDER> OP(Exchange, (cuda::atomic_ref<int, S>(*ME(int)).exchange(t.value, (cuda::memory_order)ORDER)))
 template <cuda::thread_scope S, int ORDER> OP(Cas, int e = 0; (cuda::atomic_ref<int, S>(*ME(int)).compare_exchange_strong(e, 0, (cuda::memory_order)ORDER)))
@@ -30,7 +30,7 @@ template <typename T> OP(GlobalBin, atomicAdd((T *)t.memory + t.bin, (T)t.value)
 template <typename T> OP(SharedBin, atomicAdd((T *)t.shared + t.own_bin, (T)t.value))
 OP(ThroughShared, t.shared[threadIdx.x] = t.value; __syncwarp(); t.value = t.shared[(threadIdx.x & ~31u) + t.lane]; __syncwarp())
 #define PROXY(kind) asm volatile("fence.proxy.async" kind ";" ::: "memory")
-// The distance is known at run time alone: else the compiler adds updates of one element up across those of the other.
+// The distance is known only at run time: otherwise the compiler adds updates of one element up across those of the other.
 #define UPDATE(offset) ((int *)t.memory)[t.index + (offset)] += 1
 #define ONE(fence) __syncthreads(); if (threadIdx.x == 0) fence; __syncthreads()
 OP(Updates, UPDATE(0); UPDATE(t.apart))
@@ -67,7 +67,7 @@ template <typename Op, int UNROLL> static double slowest(int threads, int blocks
     return (double)*std::max_element(all.begin(), all.end());
 }
 template <typename Op, int UNROLL> static std::vector<double> slopes(int threads, int blocks, u32 bins = 1, u32 share = 1) {
-    // Any pages: at a fixed distance all may lie in one half of the cache, whose place is a sum of bits of the address.
+    // Any pages: at a fixed distance all may lie in one half of the cache, because an address's half is a sum of its bits.
     const size_t pages = (POOL - ((size_t)threads * blocks * 16 + (1 << 16))) / 4096;
     u64 random = 88172645463325252ull;
     double one = slowest<Op, UNROLL>(threads, blocks, bins, share, 4, 0) / 4;
@@ -103,7 +103,7 @@ template <typename Op, typename Without> static void fence(const char *name, int
         row<NAME##Alone, 64>("primitive=" id " group=nothing_written", threads, blocks); \
     }
 template <cuda::thread_scope S, int O> using AddInt = Add<int, S, O>;
-// The rows whose name has a word; with another argument, as a process that has mapped memory of the host.
+// Prints the rows whose name contains a word; with another argument, as a process that has mapped host memory.
 int main(int argc, char **argv) {
     only = argc > 1 ? argv[1] : ""; void *mapped; if (argc > 2) OK(cudaHostAlloc(&mapped, 1 << 16, cudaHostAllocMapped));
     OK(cudaMalloc((void **)&memory, POOL + (64 << 20))); OK(cudaMemset(memory, 0, POOL + (64 << 20))); OK(cudaMalloc((void **)&results, 8 * 33 * 1024 * 8));

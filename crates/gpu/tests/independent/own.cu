@@ -1,6 +1,6 @@
-// What the operations of `examples/measure` cost, by a program that shares nothing with syncscope: loops with two numbers of copies, the
-// slope of two lengths of each, and the difference of both slopes, in which the loop itself drops out. One line for each row of
-// `syncscope measure`: name behind `gpu.own.`, dtype, threads, blocks, ns, lowest and highest of nine.
+// The cost of the operations in `examples/measure`, by a program that shares nothing with syncscope: loops with two numbers of
+// copies, the slope of two lengths of each, and the difference of both slopes, in which the loop itself drops out. One line for
+// each row of `syncscope measure`: name behind `gpu.own.`, dtype, threads, blocks, ns, lowest and highest of nine.
 #include <cub/block/block_reduce.cuh>
 #include <cuda/barrier>
 #include <algorithm>
@@ -73,7 +73,7 @@ __device__ __forceinline__ void body(T *memory, int iterations, unsigned never) 
     }
     if (never) *memory = me.value;
 }
-// By the threads of the launch the compiler knows how many registers there are.
+// The launch's threads tell the compiler how many registers there are.
 template <typename Op, typename T, int COPIES, int THREADS>
 __global__ void __launch_bounds__(THREADS) loop(T *memory, int iterations, unsigned never) { body<Op, T, COPIES>(memory, iterations, never); }
 template <typename Op, typename T, int BLOCKS, int COPIES>

@@ -1,8 +1,9 @@
-// Runs one of SyncPerformance's programs for each line of the standard input: a place in memory, then the program's arguments. The
-// program is compiled unchanged with `-Dmain=peer_main`, and this file is linked to it with `--wrap` for the functions below, so
-// that its arrays begin at the place, in bytes of a multiple of 512. The program's threads read their own clocks, behind a warm-up:
-// blocks that the device serves last begin when others are done, and blocks that find no room run alone. So `whole per op` says by
-// the host's clock what one more operation costs each of its kernels, which it waits for in turn.
+// Runs one of SyncPerformance's programs for each line of standard input: a place in memory, then the program's arguments. The
+// program is compiled unchanged with `-Dmain=peer_main`, and this file is linked to it with `--wrap` for the functions below,
+// so that its arrays begin at the place, given in bytes, a multiple of 512. The program's threads read their own clocks, behind
+// a warm-up: blocks that the device serves last begin when others are done, and blocks that find no room run alone. Therefore
+// `whole per op` gives the cost of one more operation in each kernel by the host's clock; the program waits for each kernel in
+// turn.
 #undef main
 #include <algorithm>
 #include <chrono>
@@ -36,7 +37,8 @@ extern "C" cudaError_t __wrap_cudaDeviceSynchronize() {
     return error;
 }
 
-// Of kernels with one and with two operations, each 100 times an iteration and 100 times before.
+// The cost of one more operation, from kernels with one and with two operations, each 100 times per iteration and 100 times
+// before.
 static double one_more(double iterations) {
     for (auto &all : lengths) std::sort(all.begin(), all.end());
     return (lengths[1][lengths[1].size() / 2] - lengths[0][lengths[0].size() / 2]) / (100 * (iterations + 1));

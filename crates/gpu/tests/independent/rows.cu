@@ -1,6 +1,6 @@
-// Costs of GPU operations by a program that shares nothing with syncscope: loops of two lengths, the slope of the slowest warp's
-// cycles, the median over addresses. One line for each row: primitive, dtype, layout, stride, threads, blocks, space, mode, group,
-// form, cycles of an operation where every thread does the same work, lowest and highest over addresses.
+// Costs of GPU operations by a program that shares nothing with syncscope: loops of two lengths, the slope of the slowest
+// warp's cycles, the median over addresses. One line per row: primitive, dtype, layout, stride, threads, blocks, space, mode,
+// group, form, cycles of an operation where every thread does the same work, lowest and highest over addresses.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +50,7 @@ OP(Exchange, atomicExch(&AT(int, 1), (int)t.value))
 OP(ExchangeOne, atomicExch((int *)t.memory + t.index * t.object, (int)t.value))
 OP(SharedAdd, atomicAdd(t.shared + threadIdx.x, t.value))
 OP(SharedXor, atomicXor(t.shared + threadIdx.x, t.value))
-// The fence alone is the difference of two of these.
+// The cost of a fence alone is the difference between two of these.
 OP(Updates, AT(int, 1) += t.one; ((int *)t.memory)[t.index + t.count] += t.one)
 OP(BlockFence, AT(int, 1) += t.one; __threadfence_block(); ((int *)t.memory)[t.index + t.count] += t.one)
 OP(DeviceFence, AT(int, 1) += t.one; __threadfence(); ((int *)t.memory)[t.index + t.count] += t.one)
@@ -80,7 +80,7 @@ static const size_t POOL = 1u << 30;
 
 template <typename Op, int UNROLL>
 static double slowest(int threads, int blocks, u32 iterations, size_t offset) {
-    // Two blocks have room for their shared memory. Others keep the first-level cache that they get: with the least of it a CAS waits.
+    // Two blocks have room for their shared memory. Others keep the L1 cache they get: with the smallest L1, a CAS waits.
     if (std::is_same<Op, SharedAdd>::value || std::is_same<Op, SharedXor>::value)
         cudaFuncSetAttribute(loop<Op, UNROLL>, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
     loop<Op, UNROLL><<<blocks, threads>>>(memory + offset, 0, iterations, results);
@@ -96,7 +96,7 @@ static std::vector<double> slopes(int threads, int blocks) {
     const u32 n = (u32)std::min(3e6, std::max(4.0, 150e3 / one));
     std::vector<double> all;
     for (int place = 0; place < 25; place++) {
-        // The place within a page matters, too.
+        // The place within a page matters too.
         const size_t offset = place * 40503u % places * size + place * 512;
         const double less = slowest<Op, UNROLL>(threads, blocks, n, offset), more = slowest<Op, UNROLL>(threads, blocks, 2 * n, offset);
         all.push_back((more - less) / n / UNROLL);
@@ -117,7 +117,7 @@ static void row(const char *name, int threads, int blocks, const char *rest = ",
     print(text, slopes<Op, UNROLL>(threads, blocks));
 }
 
-// A second loop with twice as many copies: what is left of results that the compiler awaits at the end of an iteration drops out.
+// A second loop with twice as many copies removes what is left of results that the compiler awaits at the end of an iteration.
 template <typename Op, int UNROLL>
 static void difference(const char *row, int threads, int blocks) {
     std::vector<double> few = slopes<Op, UNROLL>(threads, blocks), many = slopes<Op, 2 * UNROLL>(threads, blocks);

@@ -1,5 +1,6 @@
-// How the host waits for a kernel, by a program that shares nothing with syncscope: pairs of n kernels of twice the length and 2 n
-// kernels, each waited for; nanoseconds of one more kernel and wait, median, and the share of a CPU that all threads take.
+// How the host waits for a kernel, by a program that shares nothing with syncscope: pairs of n kernels of twice the length and
+// 2 n kernels, each waited for. Prints nanoseconds of one more kernel and wait (median), and the share of a CPU that all
+// threads take.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>

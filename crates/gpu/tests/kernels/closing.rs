@@ -1,16 +1,16 @@
-//! Does the closing clock read of every timed region wait for what is timed? Needs NVRTC, but no GPU.
+//! Tests whether the closing clock read of every timed region waits for what is timed. Needs NVRTC, but no GPU.
 
 use crate::common::{ARCHITECTURES, compiled};
 use syncscope_core::Mode;
 use syncscope_gpu::evidence::ClosingRead;
 use syncscope_gpu::evidence_of;
 
-/// Operations whose results are not read in the form that measures a rate: the last ones of both loops are on their way when
-/// the clock is read. The compiler leaves out the result of an addition, but not of these. (Of comparisons, several are under way.)
+/// Operations whose results are not read in the form that measures a rate: the last ones of both loops are outstanding when the
+/// clock is read. The compiler drops the result of an addition, but not of these. (Of comparisons, several are in flight.)
 const UNREAD: [&str; 3] = ["ATOMG.E.CAS", "ATOMG.E.EXCH", "MATCH"];
 
-/// A latency is of operations each of which needs the result of the one before. Only the last result of a loop may be
-/// outstanding, in both loops, so that it drops out of their difference.
+/// In a latency, each operation needs the result of the previous one. Only the last result of a loop may be outstanding, in
+/// both loops, so that it drops out of their difference.
 #[test]
 fn results_that_the_closing_read_does_not_wait_for_drop_out_or_are_of_a_rate() {
     let (mut waiting, mut last_only, mut rates) = (0, 0, 0);
@@ -24,12 +24,12 @@ fn results_that_the_closing_read_does_not_wait_for_drop_out_or_are_of_a_rate() {
             } else if read.drops_out() {
                 last_only += 1;
                 assert_eq!(names.len(), 1, "{}: {}", program.name, read.summary());
-                // A value of 64 bits takes two.
+                // A 64-bit value takes two.
                 let is_one = [" 1/1:", " 2/2:"].iter().any(|last| read.summary().contains(last));
                 let is_last = is_one || case.mode == Some(Mode::Throughput);
                 assert!(is_last, "{}: {}", program.name, read.summary());
             } else if names.len() == 1 && read.summary().contains(" 0/1:") {
-                // On sm_120, the last result of the loop with the operation: one of thousands.
+                // On sm_120 the last result of the loop with the operation is outstanding: one of thousands.
                 assert_eq!(arch, "sm_120", "{}: {}", program.name, read.summary());
             } else {
                 rates += 1;

@@ -19,13 +19,13 @@ use crate::common::{
     programs_on, some_programs,
 };
 
-/// Other instructions between the first expected one and the end of the timed region: those of the loop, and with 64 bits a
-/// register move. On Turing the compiler also tests once in each run of the loop whether the warp is converged.
+/// Limit on other instructions between the first expected one and the end of the timed region: those of the loop, and for 64
+/// bits a register move. On Turing the compiler also tests once per run of the loop whether the warp is converged.
 fn most_others(arch: &str) -> usize {
     if arch == "sm_75" { 10 } else { 8 }
 }
 
-/// The instructions of a kernel, predicates left out: `BAR.SYNC 0x0`.
+/// The instructions of a kernel without predicates, such as `BAR.SYNC 0x0`.
 fn instructions<'a>(listing: &'a str, kernel: &str) -> Vec<&'a str> {
     let start = format!(".text.{kernel}:");
     let body = listing.lines().skip_while(|line| *line != start).skip(1);
@@ -37,7 +37,7 @@ fn instructions<'a>(listing: &'a str, kernel: &str) -> Vec<&'a str> {
     body.filter_map(instruction).collect()
 }
 
-/// The instructions between the two readings of the whole clock. There must be no third reading.
+/// The instructions between the two readings of the full clock. There must be no third reading.
 fn timed_region<'a>(instructions: &[&'a str]) -> Vec<&'a str> {
     let is_reading =
         |text: &&str| ["CS2R ", "CS2UR "].iter().any(|name| text.starts_with(name)) && text.contains("SR_CLOCKLO");
@@ -62,8 +62,8 @@ fn is_known_substitute(case: &Case, arch: &str, summary: &str) -> bool {
     SUBSTITUTES.iter().any(is_this)
 }
 
-/// What `verify` compiles has the instructions of what is measured: the expected ones, as often. How registers are moved and
-/// when a NOP goes on are the compiler's choice, and may differ.
+/// `verify` must compile the instructions of what is measured: the expected ones, equally often. How registers are moved and
+/// when a NOP continues are the compiler's choice, and may differ.
 #[test]
 fn loops_alone_are_those_that_are_timed() {
     let mut seen = HashSet::new();
@@ -85,7 +85,7 @@ fn loops_alone_are_those_that_are_timed() {
 fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
     let mut compiler = prepared(arch, programs.iter().map(|(_, program)| program));
     let wrong = |(case, program): &(Case, Program)| {
-        // What is declared as elided must not become an instruction, and nothing else may be elided.
+        // Everything declared as elided must not become an instruction, and nothing else may be elided.
         let is_elided = elided_by_nature(case, capability(arch)).is_some();
         match compiler.cubin(program).map(|cubin| evidence_of(case, &cubin)) {
             Ok(Evidence::Substituted { summary, .. }) if is_elided && summary.starts_with("NOP ") => None,
@@ -103,7 +103,7 @@ fn wrong_evidence(arch: &str, programs: &[(Case, Program)]) -> Vec<String> {
 
 #[test]
 fn architectures_lack_what_came_later() {
-    // Reductions and the barrier object came with Ampere, clusters with Hopper, tensor memory with Blackwell of data centres alone.
+    // Ampere brought reductions and the barrier object, Hopper clusters, and only data-centre Blackwell tensor memory.
     let generation = |arch: &str| {
         let at_least = [(8, 0), (9, 0), (10, 0)].iter().filter(|since| capability(arch) >= **since).count();
         if capability(arch) >= (12, 0) { 2 } else { at_least }
@@ -122,7 +122,7 @@ fn the_expected_instructions_are_between_the_clock_readings() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What the host passes to a kernel must be what the kernel takes. (The compiler compares the fields; see `headers`.)
+/// The arguments that the host passes must be those that the kernel takes. (The compiler compares the fields; see `headers`.)
 #[test]
 fn every_kernel_takes_the_arguments_that_the_host_passes() {
     for arch in ARCHITECTURES {
@@ -138,8 +138,8 @@ fn every_kernel_takes_the_arguments_that_the_host_passes() {
     }
 }
 
-/// The compiler must know the two functions of the CUDA device runtime as functions of the driver: nothing is linked. If it
-/// did not, the programs would not compile. Each has one of them.
+/// The compiler must know the two functions of the CUDA device runtime as driver functions, because nothing is linked;
+/// otherwise the programs would not compile. Each program has one of them.
 #[test]
 fn loops_of_a_graph_call_a_function_of_the_driver() {
     let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
@@ -166,7 +166,7 @@ fn loops_of_a_graph_call_a_function_of_the_driver() {
     }
 }
 
-/// The trigger and the wait of each form of programmatic launch, as machine code, in this order: `PREEXIT` is
+/// The trigger and the wait of each form of programmatic launch in machine code, in this order: `PREEXIT` is
 /// `griddepcontrol.launch_dependents`, `ACQBULK` is `griddepcontrol.wait`.
 #[test]
 fn forms_of_programmatic_launch_differ_in_trigger_and_wait() {
@@ -198,12 +198,12 @@ fn forms_of_programmatic_launch_differ_in_trigger_and_wait() {
     }
 }
 
-/// For some primitives: the start of the only expected instruction, and how many of them make one operation.
+/// For some primitives: the start of the only expected instruction, and how many such instructions make one operation.
 fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
     let words = case.dtype.map_or(4, Dtype::size_bytes) / 4;
     match case.primitive.as_str() {
         "gpu.block.syncthreads" => Some(("BAR.SYNC", 1)),
-        // One variable has an aggregation of its values beside it, an order its fences; the library asks for the old value.
+        // A shared variable adds an aggregation of its values, an order adds fences; the library asks for the old value.
         "gpu.atomic.add" if case.space == Some(Space::Global) && case.mode == Some(Mode::Throughput) => {
             let is_plain = case.form.is_none() && matches!(case.order, None | Some(MemoryOrder::Relaxed));
             (is_plain && matches!(case.layout, Some(Layout::Private { .. }))).then_some(("RED", 1))
@@ -213,7 +213,7 @@ fn only_instruction(case: &Case) -> Option<(&'static str, usize)> {
     }
 }
 
-/// With the vendor's disassembler instead of the project's decoder.
+/// Uses the vendor's disassembler instead of the project's decoder.
 #[test]
 fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
     for arch in ["sm_75", "sm_90", "sm_120"] {
@@ -237,8 +237,8 @@ fn the_loop_of_an_operation_of_one_instruction_has_few_others() {
     }
 }
 
-/// The compiler knows addresses in shared memory and the rank of a block as sums of special registers, and made them anew in each
-/// poll: a third of a round trip.
+/// The compiler knows addresses in shared memory and the rank of a block as sums of special registers, and once recomputed them
+/// in each poll: a third of a round trip.
 #[test]
 fn polls_within_a_cluster_make_no_addresses() {
     let mut compiler = compiler("sm_90");
@@ -255,8 +255,8 @@ fn polls_within_a_cluster_make_no_addresses() {
     }
 }
 
-/// One case of each primitive on an architecture that has it, with the program of its third loop; on other architectures
-/// than Hopper one of each family.
+/// One case of each primitive with the program of its third loop, on an architecture that has it; on architectures other than
+/// Hopper one of each family.
 fn third_loops(arch: &str) -> Vec<(Case, Program)> {
     let mut seen = HashSet::new();
     let mut is_new = |case: &Case| {
@@ -343,7 +343,7 @@ fn the_third_loop_has_one_more_copy_than_the_test_and_changes_nothing_else() {
     }
 }
 
-/// No device of these was at hand: machine code is what is known of them.
+/// No Blackwell device was at hand: only the machine code is known.
 #[test]
 fn what_blackwell_added_is_there_in_machine_code() {
     for (id, instruction) in [
@@ -403,13 +403,13 @@ fn headers_for_cooperative_groups_are_found() {
     assert!(folders.iter().any(|folder| folder.join("nv/target").is_file()), "{folders:?}; run `make nvrtc`");
 }
 
-/// The vendor's barrier of a grid and ours have the same barriers, fences, atomic operations, loads and votes in the same
+/// The vendor's grid barrier and ours must have the same barriers, fences, atomic operations, loads and votes in the same
 /// order. Registers and the time limit are not compared.
 #[test]
 fn the_cooperative_barrier_is_that_of_the_vendor() {
     const THEIRS: &str = "#include <cooperative_groups.h>\n\
         extern \"C\" __global__ void __launch_bounds__(1024, 2) theirs() { cooperative_groups::this_grid().sync(); }";
-    // Without the arithmetic between them. POPC is counted, because its position differs from program to program.
+    // Leaves out the arithmetic between them. POPC is counted, because its position differs between programs.
     const KEPT: [&str; 9] = ["BAR.", "MEMBAR", "ERRBAR", "ATOM", "LD.", "LDG.E.STRONG", "CCTL", "VOTE", "SHFL"];
     let folders = Surroundings::of_process().include_folders();
     let mut options: Vec<String> = folders.iter().map(|folder| format!("-I{}", folder.display())).collect();
@@ -432,7 +432,7 @@ fn the_cooperative_barrier_is_that_of_the_vendor() {
         assert_eq!(counts(&ours), 4 * counts(&theirs), "{arch}");
         let (theirs, ours) = (essence(&theirs), essence(&ours));
         assert!(!ours.is_empty() && ours.len().is_multiple_of(4), "{arch}: four barriers are in the loop: {ours:#?}");
-        // The path of a divergent warp may follow the end of theirs.
+        // The path of a divergent warp may follow the end of the vendor's barrier.
         for barrier in ours.chunks(ours.len() / 4) {
             assert_eq!(Some(barrier), theirs.get(..barrier.len()), "{arch}");
         }
@@ -443,13 +443,13 @@ fn the_cooperative_barrier_is_that_of_the_vendor() {
 fn designs() -> Vec<Case> {
     let mut seen = HashSet::new();
     let with_orderings = programs().into_iter().map(|(case, _)| case).filter(|case| !orderings(case).is_empty());
-    // Clusters of all sizes have one barrier.
+    // Clusters of all sizes share one barrier.
     let group = |case: &Case| case.group.clone().filter(|group| group.word() != "cluster #");
     let design = |case: &Case| (case.primitive.clone(), orderings(case), group(case));
     with_orderings.filter(|case| seen.insert(design(case))).collect()
 }
 
-/// A name that stands for no instruction, or an instruction without a name, would be a mutation that tests nothing.
+/// A name without an instruction, or an instruction without a name, would be a mutation that tests nothing.
 #[test]
 fn the_orderings_of_a_barrier_are_those_that_can_be_left_out() {
     let designs = designs();

@@ -1,5 +1,5 @@
-//! Compares the registers that `syncscope-sass` says an instruction reads and writes with the life ranges that `nvdisasm`
-//! prints. Needs NVRTC and `nvdisasm`, but no GPU.
+//! Compares the registers that `syncscope-sass` reports as read and written by an instruction with the life ranges that
+//! `nvdisasm` prints. Needs NVRTC and `nvdisasm`, but no GPU.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ struct LifeRanges {
     uses: BTreeSet<Register>,
 }
 
-/// The files of registers in the order of the columns. The text begins before the first one.
+/// The register files in the order of the columns. The text comes before the first one.
 const BANKS: [(&str, Bank); 4] =
     [("GPR", Bank::General), ("PRED", Bank::Predicate), ("UGPR", Bank::Uniform), ("UPRED", Bank::UniformPredicate)];
 
@@ -25,7 +25,7 @@ const BANKS: [(&str, Bank); 4] =
 /// The header has the names of the files, and under them the tens and the ones of the numbers.
 #[derive(Debug, Default)]
 struct Columns {
-    /// Column and register.
+    /// Columns and their registers.
     registers: Vec<(usize, Register)>,
 }
 
@@ -86,7 +86,7 @@ fn life_ranges(cubin: &[u8]) -> BTreeMap<String, Vec<LifeRanges>> {
     kernels
 }
 
-/// Differences between ours and theirs.
+/// The difference between our registers and theirs; `None` if there is none.
 fn difference(theirs: &LifeRanges, instruction: &Instruction, arch: Arch) -> Option<String> {
     let ours = Effects::of(instruction, arch)?;
     let show = |registers: &BTreeSet<Register>| registers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -107,7 +107,7 @@ fn difference(theirs: &LifeRanges, instruction: &Instruction, arch: Arch) -> Opt
 #[test]
 fn reads_and_writes_are_those_of_the_vendors_life_ranges() {
     let mut differences = Vec::new();
-    // The vendor's tool takes minutes for the life ranges of all families. Without the variable they are those of Hopper.
+    // The vendor's tool takes minutes for the life ranges of all families. Without the variable, only Hopper is compared.
     let is_thorough = std::env::var_os("SYNCSCOPE_ALL_LIFE_RANGES").is_some();
     for arch in ARCHITECTURES {
         let (mut known, mut all) = (0_usize, 0_usize);

@@ -1,4 +1,4 @@
-//! What an operation is made of, by the machine code of both loops. Needs NVRTC, but no GPU.
+//! The instructions that an operation consists of, by the machine code of both loops. Needs NVRTC, but no GPU.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,8 +20,8 @@ fn receipts(arch: &str, programs: Vec<(Case, Program)>) -> Vec<(Case, Receipt)> 
     found.collect()
 }
 
-/// A figure of a primitive beside which many other instructions are executed is a figure of those, too. So this list is reviewed:
-/// a primitive that comes onto it is mended, or its form is what people write. `make test-kernels` finds what should leave it.
+/// If a primitive executes many other instructions, its figure includes their cost. Review this list: a primitive that comes
+/// onto it is fixed, or its form is what people write. `make test-kernels` finds entries that should leave it.
 #[test]
 fn primitives_with_many_other_instructions_are_known() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/many_others.txt");

@@ -7,14 +7,14 @@ use syncscope_sass::{Cubin, timed_region};
 
 use crate::common::{ARCHITECTURES, capability, compiled_all, compiler, programs_on, some_programs};
 
-/// How often a kernel has one of the instructions.
+/// How often a kernel has one of these instructions.
 fn count(cubin: &[u8], kernel: &str, names: &[&str]) -> usize {
     let cubin = Cubin::parse(cubin).unwrap();
     let kernel = cubin.kernel(kernel).unwrap_or_else(|| panic!("no kernel {kernel}"));
     kernel.instructions().iter().filter(|found| names.iter().any(|name| found.matches(name))).count()
 }
 
-/// One case for each program of reductions of a vector that an architecture can run, with the name of its primitive.
+/// One case for each program that reduces a vector and that an architecture can run, with the name of its primitive.
 fn variants(arch: &str) -> Vec<(String, Case)> {
     let limits = DeviceLimits { multiprocessors: 132, max_threads: 1024 };
     let is_here = |case: &Case| case.elements == Some(1 << 10) && case.devices.is_none_or(|devices| devices == 2);
@@ -37,15 +37,15 @@ const REDUX: &[&str] = &["REDUX.MAX", "CREDUX.MAX"];
 /// A volatile read.
 const SYSTEM_READ: &[&str] = &["LDG.E.STRONG.SYS", "LD.E.STRONG.SYS", "LDG.STRONG.SYS"];
 const BARRIER: &[&str] = &["BAR.SYNC"];
-/// Result and number of a reduction, from one device to another.
+/// The result and number of a reduction, passed from one device to another.
 const WORD_WRITTEN: &[&str] = &["STG.64.STRONG.SYS", "ST.64.STRONG.SYS"];
 const WORD_READ: &[&str] = &["LDG.64.STRONG.SYS", "LD.64.STRONG.SYS"];
 
-/// The synchronization of `reduce`: instructions, and how often.
+/// The instructions with which `reduce` synchronizes, and how often each occurs.
 fn expected(name: &str, is_max: bool) -> Vec<(&'static [&'static str], usize)> {
     let red = if is_max { RED_MAX } else { RED_ADD };
-    // The compiler reduces the values of a warp before an atomic operation of all its threads: it makes the second
-    // reduction of the first, with one instruction in place of the shuffles, and the fourth of the third.
+    // The compiler reduces the values of a warp before an atomic operation of all its threads. This turns the first reduction
+    // into the second, with one instruction instead of the shuffles, and the third into the fourth.
     match name {
         "listing_1" => vec![(RED_MAX, 1), (REDUX, 1), (&["SHFL"], 0), (BARRIER, 0)],
         "listing_2" => vec![(RED_MAX, 1), (&["SHFL.BFLY"], 5), (BARRIER, 0)],
@@ -72,19 +72,19 @@ fn expected(name: &str, is_max: bool) -> Vec<(&'static [&'static str], usize)> {
 #[test]
 fn every_variant_synchronizes_as_it_says() {
     for arch in ARCHITECTURES {
-        // Sums of a warp have their own test.
+        // Sums within a warp have a separate test.
         let is_reduction = |(case, _): &(Case, _)| {
             let name = case.primitive.strip_prefix("gpu.reduction.");
             name.is_some_and(|name| !name.starts_with("warp_"))
         };
-        // With sum and maximum on one of them.
+        // On one architecture with both sum and maximum.
         let programs = if arch == "sm_90" { programs_on(arch) } else { some_programs(arch) };
         let programs = programs.into_iter().filter(is_reduction);
         let compiled = compiled_all(arch, programs.map(|(case, program)| (Some(case), program)).collect());
         let least = match arch {
             "sm_90" => 20,
             "sm_75" | "sm_120" => 10,
-            // One of the family.
+            // One program of the family.
             _ => 1,
         };
         assert!(compiled.len() >= least, "{arch}: {}", compiled.len());
@@ -93,8 +93,8 @@ fn every_variant_synchronizes_as_it_says() {
             let name = case.primitive.strip_prefix("gpu.reduction.").unwrap().to_owned();
             for (names, times) in expected(&name, is_max(&case)) {
                 let found = count(&cubin, "reduce", names);
-                // Turing has no reduce instruction: the compiler writes shuffles and a second path for full warps. The
-                // barriers of a grid count waits that last too long.
+                // Turing has no reduce instruction: the compiler writes shuffles and a second path for full warps. Grid
+                // barriers also count waits that exceed their limit.
                 let at_least = (arch == "sm_75" && name.starts_with("listing_")) || name.starts_with("grid_");
                 let is_right = if at_least { found >= times } else { found == times };
                 assert!(is_right || (arch == "sm_75" && names == REDUX), "{found} {names:?} in {case} on {arch}");
@@ -104,14 +104,15 @@ fn every_variant_synchronizes_as_it_says() {
                 continue;
             }
             assert_eq!(count(&cubin, "combine", ANY_ATOMIC), 0, "the second kernel only reads and writes");
-            // The host may write at any time, so every poll reads host memory anew: the word, and the flag that ends it.
+            // The host may write at any time, so every poll reloads from host memory: the word, and the flag that ends the
+            // poll.
             assert!(count(&cubin, "hold", SYSTEM_READ) >= 2, "{case} on {arch}");
             assert!(count(&cubin, "hold", &["BRA"]) >= 2, "{case} on {arch}");
         }
     }
 }
 
-/// What the host passes to each kernel.
+/// Checks what the host passes to each kernel.
 fn check_arguments(name: &str, cubin: &[u8]) {
     let taken = syncscope_sass::parameter_bytes(cubin).unwrap();
     assert_eq!(taken.get("reduce"), Some(if name == "devices_flags" { &144 } else { &64 }), "{name}");
@@ -127,11 +128,11 @@ fn architectures_without_clusters_and_reduce_instructions_have_fewer_variants() 
     assert_eq!((has("sm_90", "listing_1"), has("sm_90", "atomic")), (1, 2), "the listing has no sum");
 }
 
-/// Variants that are compared read the vector by the same instructions.
+/// Variants that are compared must read the vector with the same instructions.
 #[test]
 fn variants_that_are_compared_read_alike() {
     let mut compiler = compiler("sm_90");
-    // Without those of the lock-free barrier's flags.
+    // Excludes the reads of the lock-free barrier's flags.
     let reads =
         |cubin: &[u8]| count(cubin, "reduce", &["LDG.E.128"]) - count(cubin, "reduce", &["LDG.E.128.STRONG.GPU"]);
     let compared = variants("sm_90").into_iter().filter(|(name, _)| name != "cub" && !name.starts_with("listing_"));
@@ -140,10 +141,10 @@ fn variants_that_are_compared_read_alike() {
     assert!(found.iter().all(|(_, reads)| *reads == found[0].1 && *reads >= 5), "{found:?}");
 }
 
-/// One value of each thread, then five steps: those of a figure.
+/// One value per thread, then five steps: those of the figure.
 #[test]
 fn sums_of_a_warp_have_their_steps() {
-    /// Names of instructions, and how many a sum has.
+    /// Names of instructions, and how many of them a sum has.
     type Counts = [(&'static [&'static str], usize); 2];
     const STEPS: [(&str, Counts); 4] = [
         ("warp_tile", [(&["LDS"], 5), (&["STS"], 6)]),

@@ -11,7 +11,7 @@ use syncscope_sass::{Arch, Cubin, Instruction, Region, timed_region};
 
 use crate::common::{ARCHITECTURES, Compiled, compiled, compiled_all, nvdisasm};
 
-/// Instructions whose modifiers must agree exactly. Of the others only the bare mnemonic must agree.
+/// Instructions whose modifiers must agree exactly. For all others only the bare mnemonic must agree.
 #[rustfmt::skip]
 const EXACT: &[&str] = &[
     "ARRIVES", "ATOM", "ATOMG", "ATOMS", "BAR", "BRA", "BREAK", "BRX", "BRXU", "BSSY", "BSYNC", "CALL", "CCTL",
@@ -59,7 +59,7 @@ fn everything(arch: &str) -> Vec<Compiled> {
     all
 }
 
-/// The timed regions of baseline and test; `None` where the host times, and of the corpus.
+/// The timed regions of baseline and test; `None` if the host times, and for the corpus.
 fn regions(compiled: &Compiled) -> Option<[Region; 2]> {
     let of_host = ["gpu.launch.", "gpu.multi.host_barrier"];
     let is_timed_by_host =
@@ -81,7 +81,7 @@ struct Expected {
     target: Option<u64>,
 }
 
-/// Reads `/*0010*/  @!P0 BRA 0x370 ;`.
+/// Parses a line such as `/*0010*/  @!P0 BRA 0x370 ;`.
 fn parse(line: &str) -> Option<Expected> {
     let (offset, text) = line.trim().strip_prefix("/*")?.split_once("*/")?;
     let text = text.trim().trim_end_matches(';').trim_end();
@@ -111,7 +111,7 @@ fn difference(expected: &Expected, ours: &Instruction) -> Option<String> {
     (!same).then(|| format!("{ours} ({:#034x}); nvdisasm: {expected:x?}", ours.raw))
 }
 
-/// The instructions of all kernels for an architecture, each once. Branches come last, so that none leads to before the first.
+/// The instructions of all kernels for an architecture, each once. Branches come last, so that none leads before the first.
 fn instructions_for(arch: &str, number: u32) -> Vec<u128> {
     let mut found = BTreeSet::new();
     for compiled in everything(arch) {
@@ -131,7 +131,7 @@ fn every_instruction_agrees_with_the_vendors_disassembler() {
         let arch = Arch::new(number).unwrap();
         let words = instructions_for(name, number);
         let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        // Bare code, as if it began at address 0.
+        // Bare code, located at address 0.
         let listing = nvdisasm(&code, &["--binary", &format!("SM{number}"), "--no-dataflow"]);
         let expected: Vec<Expected> = listing.lines().filter_map(parse).collect();
         assert!(words.len() == expected.len(), "sm_{number}: {} instructions", words.len());
@@ -153,7 +153,7 @@ fn every_program_has_a_timed_region_without_unknown_instructions() {
     }
 }
 
-/// Whether this is a program with this file and these macros, among others, and with as many copies in its loop as most.
+/// Whether this program has this file and these macros, among others, and as many copies in its loop as most programs.
 fn is_program(compiled: &Compiled, file: &str, macros: &[&str]) -> bool {
     let own = &compiled.program.definitions;
     let is_usual = !own.iter().any(|own| own.starts_with("SYNCSCOPE_UNROLL="));
@@ -192,7 +192,7 @@ fn a_real_file_cut_off_anywhere_causes_no_panic() {
     let whole = &programs.iter().find(|one| is_program(one, "block.cu", &["KIND=PLAIN"])).unwrap().cubin;
     let intact = Cubin::parse(whole).unwrap();
     for length in 0..whole.len() {
-        // Bytes after the last section that is read may be missing, and nothing else.
+        // Only bytes after the last section that is read may be missing.
         if let Ok(cubin) = Cubin::parse(&whole[..length]) {
             assert!(cubin.kernels().eq(intact.kernels()));
             for name in cubin.kernels() {
