@@ -69,7 +69,7 @@ pub(crate) fn fitting(preset: Preset, topology: &Topology, cases: Vec<Case>) -> 
     cases.into_iter().map(&mut fitting).collect()
 }
 
-/// Why a case cannot exist on so many CPUs.
+/// Why a case cannot exist on `cpus` CPUs.
 fn limit(preset: Preset, case: &Case, cpus: u32) -> Option<String> {
     let threads = case.threads.unwrap_or(1);
     if threads == 1 && case.layout.and_then(Layout::stride).is_some_and(|stride| stride > 1) {

@@ -31,7 +31,7 @@ const TURNS: usize = 9;
 /// The fewest turns with a figure: one without, such as next to another guest on the core, is passed over.
 const FEWEST_TURNS: usize = 4;
 
-/// How far the rates of all threads may be apart, and those of one. Another hardware thread raises the cost of one thread by a
+/// How far the rates may be apart, of several threads and of one. Another hardware thread raises the cost of one thread by a
 /// tenth and more; its samples are excluded here and not there.
 const TOLERANCES: [f64; 2] = [0.10, 0.15];
 

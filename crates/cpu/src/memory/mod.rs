@@ -28,7 +28,7 @@ pub(crate) struct Pages<T> {
     bytes: Option<usize>,
 }
 
-// SAFETY: it owns its elements as a boxed slice does.
+// SAFETY: `Pages` owns its elements as a boxed slice does.
 unsafe impl<T: Send> Send for Pages<T> {}
 // SAFETY: as above; a shared reference gives shared references to the elements and nothing else.
 unsafe impl<T: Sync> Sync for Pages<T> {}

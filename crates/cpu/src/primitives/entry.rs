@@ -54,7 +54,7 @@ pub(crate) struct Entry {
     pub(crate) workload: MakeWorkload,
     /// The studies that it takes part in.
     pub(crate) studies: &'static [Participation],
-    /// What the quick preset plans of it.
+    /// What the quick preset plans of its cases.
     pub(crate) in_quick: InQuick,
     /// For an instruction of one architecture, which one; others have no cases of it.
     pub(super) instruction_of: Option<&'static str>,

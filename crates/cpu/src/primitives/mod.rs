@@ -125,7 +125,7 @@ pub fn workload_of(case: &Case) -> Result<Workload, Refusal> {
     }
     let workload = (entry.workload)(case);
     let workload = workload.ok_or_else(|| Refusal::Skipped(format!("{} has no such variant", case.primitive)))?;
-    // Nobody waits for a thread whose variable is its own.
+    // No thread waits for another one whose variable is its own.
     let contends = entry.primitive.facts.actor_of(case) == Actor::Slowest;
     Ok(if contends { workload.in_windows_for(entry.primitive.facts.waits) } else { workload.without_windows() })
 }

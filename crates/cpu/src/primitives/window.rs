@@ -375,7 +375,7 @@ mod tests {
             }
         }
 
-        /// When the last of the threads is done, each with so many operations.
+        /// When the last thread is done, each with `operations` operations.
         fn fixed_work(&self, operations: u64) -> f64 {
             let (mut done, mut last) = (vec![0; self.weights.len()], 0);
             self.simulate(|thread, now| {

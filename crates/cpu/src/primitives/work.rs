@@ -39,7 +39,7 @@ impl LockWork {
         })
     }
 
-    /// Prepares the data before a shot; thread 0 prepares those that all threads share.
+    /// Prepares the data before a shot; thread 0 prepares the data that all threads share.
     pub(super) fn prepare(&self, thread: usize) {
         self.outside[thread].prepare();
         if thread == 0 {

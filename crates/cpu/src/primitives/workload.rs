@@ -98,7 +98,7 @@ impl Workload {
         Some(Self::of_shared(operation).in_windows(windows))
     }
 
-    /// Not inlined, as all that is compiled once for all operations.
+    /// Not inlined, so that it is compiled once for all operations.
     #[inline(never)]
     fn in_windows(self, windows: Option<Windows>) -> Self {
         Self { windows, ..self }

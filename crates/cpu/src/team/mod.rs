@@ -383,7 +383,7 @@ mod tests {
         assert_eq!(records[1][0].defect.as_deref(), Some("seen by 1"));
     }
 
-    /// One thread panics or stays away, the others wait for it.
+    /// Lets one thread panic or stay away while the others wait for it.
     struct Misbehaving {
         barrier: std::sync::Barrier,
         panics: bool,

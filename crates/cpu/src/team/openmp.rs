@@ -256,7 +256,7 @@ fn waiting(runtime: &str, variable: impl Fn(&str) -> Option<String>) -> String {
     }
 }
 
-/// Whether so many threads have room for stacks of the size that a variable asks for. A runtime that gets no stack ends the
+/// Whether `threads` threads have room for stacks of the size that a variable asks for. A runtime that gets no stack ends the
 /// process.
 ///
 /// # Errors
@@ -350,7 +350,7 @@ struct Job<'a> {
 /// of the runtime is bound to the CPU of the team's thread `i`. If the runtime hangs, the main thread goes on.
 pub(super) fn serve(runtime: &'static Runtime, cpus: &[Option<u32>], shared: &Shared, batches: &Receiver<Arc<Batch>>) {
     let mut is_first = true;
-    // Before the runtime binds this thread.
+    // Read before the runtime binds this thread.
     let all = CpuSet::of_this_thread();
     for batch in batches {
         let job = Job { runtime, cpus, all: all.as_ref(), shared, batch: &batch };

@@ -79,7 +79,7 @@ fn run(test: &str, model: &str, weaken: Option<&str>) -> Option<(bool, String)> 
     Some((output.status.success(), text))
 }
 
-/// What the model found: the line behind that of the first panic.
+/// What the model found: the line after that of the first panic.
 fn finding(text: &str) -> String {
     let mut lines = text.lines().skip_while(|line| !line.contains("panicked at"));
     lines.next();

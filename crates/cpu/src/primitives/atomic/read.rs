@@ -84,7 +84,7 @@ impl<N: Number, O: StaticOrdering> Operation for Read<N, O> {
         unsafe { N::read_plainly(variable) };
     }
 
-    /// With the ordering of the case: which orderings differ depends on the architecture.
+    /// Reads with the ordering of the case: which orderings differ depends on the architecture.
     #[inline(always)]
     fn execute(variable: &mut Self::Local<'_>) {
         N::load(variable, O::LOAD);

@@ -19,8 +19,8 @@ use syncscope_core::{Form, Placement};
 /// store buffer is to the same line: a core that has the line completes both at once. A store to another line is not, because
 /// stores become visible in their order, and the second line has to come first. The papers' baseline stores to one line, their
 /// test to two in turn. Their difference is not one store, but all that changes when stores cannot be merged any more: three
-/// times an exchange. Here every store of both loops goes to the line that the store before it did not go to. The figure is the
-/// cost of such a store, as in a program that writes other memory in between. The form `published` has the papers' loops.
+/// times an exchange. Here every store of both loops goes to the other line. The figure is the cost of such a store, as in a
+/// program that writes other memory in between. The form `published` has the papers' loops.
 pub(super) static ENTRY: Entry = Entry::of(
     Primitive {
         id: "cpu.atomic.write",
@@ -85,8 +85,8 @@ impl<N: Number, O: StaticOrdering> Operation for Write<N, O> {
         (self.first.get(slot, thread), self.second.get(slot, thread))
     }
 
-    /// With the ordering of the case: which orderings differ depends on the architecture. The exchange of the addresses
-    /// is no instruction, because an iteration has an even number of stores.
+    /// Stores with the ordering of the case: which orderings differ depends on the architecture. The exchange of the addresses is
+    /// no instruction, because an iteration has an even number of stores.
     #[inline(always)]
     fn execute((next, other): &mut Self::Local<'_>) {
         N::store(next, N::of(1), O::STORE);
@@ -102,7 +102,7 @@ impl<N: Number, O: StaticOrdering> Operation for Write<N, O> {
     }
 
     fn verify(&self, slot: usize, thread: usize, executed: Executed) -> Result<(), String> {
-        // Only the owner: it may already prepare the next shot while the others verify.
+        // Only the owner verifies: it may already prepare the next shot while others verify.
         let variables = self.first.owned(slot, thread).zip(self.second.owned(slot, thread));
         let Some((first, second)) = variables else { return Ok(()) };
         let found = [first, second].map(|variable| N::load(variable, Ordering::Relaxed).count());

@@ -29,7 +29,7 @@ kinds! {
     spins: OPERATION, FACTS.waiting(Waits::Spins);
     /// A barrier whose waiters sleep.
     sleeps: OPERATION, FACTS.waiting(Waits::Sleeps);
-    /// The barrier of the OpenMP runtimes, each of which is another implementation.
+    /// A barrier of OpenMP, which each runtime implements in its own way.
     of_openmp: OPERATION, Facts { has_designs: true, ..FACTS.waiting(Waits::AsConfigured) };
 }
 

@@ -90,7 +90,7 @@ fn passing<H: Handoff>(case: &Case, tokens: Tokens<H>) -> Option<Workload> {
     Some(if H::FACTS.waits == Waits::Spins { workload } else { workload.long_blocking(case) })
 }
 
-/// The tokens of all slots; those of one slot are side by side.
+/// The tokens of all slots; the tokens of one slot are side by side.
 struct Passing<H> {
     tokens: Tokens<H>,
 }
@@ -179,8 +179,8 @@ impl<H: Handoff> Token<H> {
 
 /// A way to pass a token between threads 0 and 1.
 pub(in crate::primitives) trait Handoff: Default + Send + Sync + 'static {
-    /// How many tokens a sample passes, one after the other. One, unless the cost is that of moving a cache line: where
-    /// a thread blocks, waking it takes a hundred times as long, and the library has lines of its own.
+    /// How many tokens a sample passes, one after the other. One, unless the cost is the move of a cache line: where a thread
+    /// blocks, waking it takes a hundred times as long, and the library has lines of its own.
     const TOKENS: usize = if matches!(Self::FACTS.waits, Waits::Spins) { LINES } else { 1 };
 
     /// What the machine code of its loops must hold.

@@ -51,7 +51,7 @@ kinds! {
     sleeps: OPERATION, FACTS.waiting(Waits::Sleeps);
     /// A lock whose waiters spin for a time, then sleep.
     spins_then_sleeps: OPERATION, FACTS.waiting(Waits::SpinsThenSleeps);
-    /// A lock of the OpenMP runtimes, each of which is another implementation.
+    /// A lock of OpenMP, which each runtime implements in its own way.
     of_openmp: OPERATION, Facts { has_designs: true, ..FACTS.waiting(Waits::AsConfigured) };
     /// A lock that all threads take for reading.
     reading: "every thread adds the value read under the lock to a private sum", READING;
@@ -64,7 +64,7 @@ trait Lock: Send + Sync + 'static {
     /// The number.
     type Number: PlainNumber;
 
-    /// What a thread needs to take it.
+    /// What a thread needs to take the lock.
     type ThreadState;
 
     /// The state of a thread, counted from 0.
@@ -82,7 +82,7 @@ trait Lock: Send + Sync + 'static {
 
 /// A kind of lock, for any type of number.
 trait LockKind {
-    /// Whether all threads read what it protects, and change nothing.
+    /// Whether all threads read what the lock protects, and change nothing.
     const READS: bool = false;
 
     /// The lock around a number.
@@ -135,7 +135,7 @@ fn workload_of_one_type<K: LockKind>(case: &Case, kind: &K, expected: Expected) 
     Some(workload?.expecting(expected))
 }
 
-/// A lock whose threads work inside and outside of it.
+/// A lock whose threads work while they hold it and before they take it.
 struct AtWork<L> {
     lock: L,
     work: Arc<LockWork>,

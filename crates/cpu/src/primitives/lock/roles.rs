@@ -140,7 +140,7 @@ pub(in crate::primitives) fn of_role<O: Operation>(workload: Workload, operation
     Workload { timed: Some(timed), follow_up: Some(follow_up), ..workload.expecting(expected) }
 }
 
-/// Whether a thread writes, of a team in which those of a role are the first.
+/// Whether a thread writes, in a team whose first threads have the role.
 pub(in crate::primitives) const fn writes(role: LockRole, thread: usize) -> bool {
     (thread < role.threads as usize) == role.writes
 }
@@ -202,7 +202,7 @@ impl<L: SharedLock> Operation for Roles<L> {
         }
     }
 
-    /// Two writers at the same time would lose additions, and a reader beside one could see a count twice.
+    /// Two writers at the same time would lose additions, and a reader could see the count go back.
     fn verify(&self, slot: usize, thread: usize, _: Executed) -> Result<(), String> {
         if thread > 0 {
             return Ok(());

@@ -2,9 +2,8 @@
 //!
 //! A program that knew how long it is going to wait would spin through short waits and sleep through long ones. One that does not
 //! know spins for a time first. A sample is one wait of each length from 1 us to half a millisecond, doubling, each a quarter
-//! less to a quarter more. The cost of a wait is the CPU time that the waiter spins, and the time by which it goes on late: after
-//! the store, or after the end of its spinning where that comes later. Short budgets pay with late threads, long ones with CPU
-//! time.
+//! less to a quarter more. The cost of a wait is the CPU time that the waiter spins, and how late it goes on: after the store, or
+//! after the end of its spinning where that comes later. Short budgets pay with late threads, long ones with CPU time.
 //!
 //! With a competitor, a third thread works on the waiter's CPU all the time: a waiter that spins takes turns with it.
 
@@ -60,7 +59,7 @@ fn cases(primitive: &Primitive, axes: &Axes) -> Vec<Case> {
     placed(primitive.id, &axes.usual)
 }
 
-/// The cases of a user's wait: each budget in these places, and beside a competitor.
+/// The cases of a user's wait: each budget in these places, and with a competitor.
 pub(in crate::primitives) fn cases_of(id: &str, placements: &[Placement], topology: &Topology) -> Vec<Case> {
     let beside = Competing.cases(&Setting::of(Preset::Standard, topology), &budgets(id));
     placements.iter().flat_map(|placement| placed(id, placement)).chain(beside).collect()
@@ -194,7 +193,7 @@ const WORK: u64 = 128;
 impl<W: Way> Body for Budgeted<W> {
     fn prepare(&self, shot: &Shot, thread: usize) {
         match thread {
-            // Relaxed: a barrier stands between this and the shot.
+            // Relaxed: a barrier separates this and the shot.
             0 => {
                 let waits = (shot.iterations * shot.side.copies()) as u32 * WAITS;
                 self.last.store(self.passed.load(Ordering::Relaxed).wrapping_add(waits), Ordering::Relaxed);
@@ -225,7 +224,7 @@ impl<W: Way> Body for Budgeted<W> {
         }
     }
 
-    /// Relaxed: a barrier stands between the waiter's stores and this.
+    /// Relaxed: a barrier separates the waiter's stores and this.
     fn interval(&self, _: &Shot, _: usize) -> Option<[u64; 2]> {
         Some([0, 1].map(|end| self.interval[end].load(Ordering::Relaxed)))
     }

@@ -33,8 +33,8 @@ pub(in crate::primitives) trait Way: Send + Sync + 'static {
     fn wake(&self, number: u32);
 }
 
-/// In theory: one system call that finds the waiter in a hash table and makes it runnable, an interrupt to its CPU where
-/// that one is idle, and the way of the waiter out of its own call. What the other wake-ups cost beyond this is their own.
+/// In theory: one system call that finds the waiter in a hash table and makes it runnable, an interrupt to its CPU where that CPU
+/// is idle, and the waiter's way out of its own call. What the other wake-ups cost beyond this is their own.
 pub(super) static FUTEX: Entry = wake::entry::<FutexWord>(
     "cpu.wake.futex",
     "A store and a futex call wake a thread asleep on the futex",

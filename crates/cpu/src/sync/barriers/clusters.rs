@@ -37,7 +37,7 @@ struct Cluster {
 }
 
 impl ClusterBarrier {
-    /// A barrier for threads in these clusters, of which none waits longer than `limit`.
+    /// A barrier for threads in these clusters, each of which waits at most `limit`.
     pub fn new(cluster_of: &[usize], limit: Duration) -> Self {
         let mut clusters: Vec<(usize, Cluster)> = Vec::new();
         let mut member = |(thread, number): (usize, &usize)| {

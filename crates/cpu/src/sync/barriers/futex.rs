@@ -17,7 +17,7 @@ pub struct FutexBarrier {
 }
 
 impl FutexBarrier {
-    /// A barrier for `threads` threads, of which none waits longer than `limit`.
+    /// A barrier for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self {
             threads,

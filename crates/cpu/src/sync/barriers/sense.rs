@@ -21,7 +21,7 @@ pub struct SenseBarrier {
 pub struct LocalSense(bool);
 
 impl SenseBarrier {
-    /// A barrier for `threads` threads, of which none waits longer than `limit`.
+    /// A barrier for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self {
             threads,
@@ -41,7 +41,7 @@ impl Barrier for SenseBarrier {
     type Local = LocalSense;
 
     fn join(&self, _thread: usize) -> LocalSense {
-        // Relaxed: no thread waits, so the sense does not change, and whoever calls this knows of the waits before.
+        // Relaxed: no thread waits, so the sense does not change, and the caller knows of the waits before.
         LocalSense(self.sense.load(Ordering::Relaxed))
     }
 

@@ -37,7 +37,7 @@ pub(super) fn has_reached(flag: &AtomicU32, episode: u32) -> bool {
 }
 
 impl DisseminationBarrier {
-    /// A barrier for `threads` threads, of which none waits longer than `limit`.
+    /// A barrier for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         let rounds = threads.next_power_of_two().ilog2() as usize;
         Self {
@@ -82,7 +82,7 @@ pub struct FlatBarrier {
 }
 
 impl FlatBarrier {
-    /// A barrier for `threads` threads, of which none waits longer than `limit`.
+    /// A barrier for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         let arrived = (0..threads).map(|_| CachePadded::new(AtomicU32::new(0))).collect();
         Self { arrived, left: CachePadded::new(AtomicU32::new(0)), wait_limit: WaitLimit::new(limit) }
@@ -148,7 +148,7 @@ pub(super) fn children<const ARITY: usize>(thread: usize, threads: usize) -> std
 }
 
 impl TreeBarrier {
-    /// A barrier for `threads` threads, of which none waits longer than `limit`.
+    /// A barrier for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self { threads: (0..threads).map(|_| Node::default()).collect(), wait_limit: WaitLimit::new(limit) }
     }

@@ -32,7 +32,7 @@ pub struct ClhState {
 }
 
 impl ClhLock {
-    /// A free lock for `threads` threads, for which none waits longer than `limit`.
+    /// A free lock for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         // Node number `threads` belongs to no thread: it is the end of the empty queue.
         Self {

@@ -6,9 +6,9 @@ use super::queue::{NONE, Node, Queue, number_of};
 use super::shim::{AtomicU32, Ordering, count_up};
 use super::{RawLock, WaitTimeout};
 
-/// An MCS lock whose holder passes it to the next thread of its own group, and moves the threads in between to a second queue,
-/// for which the first node of the main one stands (Dice and Kogan, *Compact NUMA-aware Locks*, EuroSys 2019, figures 2 to 4). A
-/// lock is one word.
+/// An MCS lock whose holder passes it to the next thread of its own group, and moves the threads in between to a second queue, to
+/// which the first node of the main one refers (Dice and Kogan, *Compact NUMA-aware Locks*, EuroSys 2019, figures 2 to 4). A lock
+/// is one word.
 ///
 /// A grant names the first thread of the second queue, or `EMPTY`.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct CnaLock {
     group_of: fn(usize) -> usize,
 }
 
-/// Relaxed: the holder alone accesses it, and changes the order of those who wait.
+/// Relaxed: the holder alone accesses it, and changes the order of the waiters.
 #[derive(Debug, Default)]
 struct Member {
     group: AtomicU32,
@@ -33,8 +33,8 @@ const EMPTY: u32 = u32::MAX;
 const PASSES: u32 = if cfg!(any(loom, test)) { 2 } else { 0x1_0000 };
 
 impl CnaLock {
-    /// A free lock for `threads` threads; `group_of` names the group of a thread, and is called by the thread itself. None waits longer
-    /// than `limit`.
+    /// A free lock for `threads` threads; `group_of` names the group of a thread, and is called by the thread itself. A thread
+    /// waits at most `limit`.
     pub fn new(threads: u32, group_of: fn(usize) -> usize, limit: Duration) -> Self {
         Self { queue: Queue::new(threads, limit), passes: AtomicU32::default(), group_of }
     }
@@ -53,8 +53,8 @@ impl CnaLock {
     }
 }
 
-// SAFETY: as for an MCS lock. The holder alone changes the order of those who wait: of nodes that have one behind, so that no thread that
-// arrives writes there.
+// SAFETY: as for an MCS lock. The holder alone changes the order of the waiters, and only of nodes that have one behind, so that
+// no arriving thread writes there.
 unsafe impl RawLock for CnaLock {
     /// The thread's number.
     type ThreadState = u32;

@@ -27,8 +27,8 @@ struct Group {
 }
 
 impl CohortLock {
-    /// A free lock for `groups` groups; `group_of` maps a thread's number to its group and is called by the thread itself. No
-    /// thread waits longer than `limit`.
+    /// A free lock for `groups` groups; `group_of` maps a thread's number to its group and is called by the thread itself. A
+    /// thread waits at most `limit`.
     pub fn new(groups: usize, group_of: fn(usize) -> usize, limit: Duration) -> Self {
         let group = |_| CachePadded::new(Group { own: TicketLock::new(limit), passes: AtomicU32::new(0) });
         let groups = (0..groups.max(1)).map(group).collect();

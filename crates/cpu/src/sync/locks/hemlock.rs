@@ -18,7 +18,7 @@ pub struct HemLock(Queue<AtomicU32>);
 const EMPTY: u32 = 0;
 
 impl HemLock {
-    /// A free lock for `threads` threads, for which none waits longer than `limit`.
+    /// A free lock for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self(Queue::new(threads, limit))
     }

@@ -10,7 +10,7 @@ use super::{RawLock, WaitTimeout};
 pub struct McsLock(Queue<Node>);
 
 impl McsLock {
-    /// A free lock for `threads` threads, for which none waits longer than `limit`.
+    /// A free lock for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self(Queue::new(threads, limit))
     }

@@ -31,7 +31,7 @@ pub(super) fn number_of(thread: usize) -> u32 {
 }
 
 impl<N: Default> Queue<N> {
-    /// An empty queue for `threads` threads, for which none waits longer than `limit`.
+    /// An empty queue for `threads` threads, each of which waits at most `limit`.
     pub(super) fn new(threads: u32, limit: Duration) -> Self {
         Self { tail: CachePadded::default(), nodes: nodes(threads), wait_limit: WaitLimit::new(limit) }
     }
@@ -95,7 +95,7 @@ impl<T> Queue<Node<T>> {
         self.wait_behind(before, own, node)
     }
 
-    /// Waits behind the thread before, if there is one, until that one grants.
+    /// Waits behind the thread before, if there is one, until that thread grants.
     #[inline(always)]
     pub(super) fn wait_behind(&self, before: u32, own: u32, node: &Node<T>) -> Result<(), WaitTimeout> {
         if before == NONE {

@@ -19,7 +19,7 @@ const PENDING: u32 = 1 << 8;
 const THREAD: u32 = 1 << 9;
 
 impl QueuedSpinLock {
-    /// A free lock for `threads` threads, for which none waits longer than `limit`.
+    /// A free lock for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self(Queue::new(threads, limit))
     }

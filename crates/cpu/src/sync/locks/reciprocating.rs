@@ -35,7 +35,7 @@ pub struct ReciprocatingState {
 }
 
 impl ReciprocatingLock {
-    /// A free lock for `threads` threads, for which none waits longer than `limit`.
+    /// A free lock for `threads` threads, each of which waits at most `limit`.
     pub fn new(threads: u32, limit: Duration) -> Self {
         Self { arrivals: CachePadded::default(), gates: nodes(threads + 1), wait_limit: WaitLimit::new(limit) }
     }

@@ -15,7 +15,7 @@ pub struct TicketLock {
 }
 
 impl TicketLock {
-    /// A free lock, for which no thread waits longer than `limit`.
+    /// A free lock, for which a thread waits at most `limit`.
     pub fn new(limit: Duration) -> Self {
         Self { next: AtomicU32::new(0), serving: AtomicU32::new(0), wait_limit: WaitLimit::new(limit) }
     }
