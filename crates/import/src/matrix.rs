@@ -172,7 +172,7 @@ fn is_numbered(matrix: &[NumberedFields]) -> Result<bool, String> {
 mod tests {
     use super::*;
 
-    /// The figures of a matrix, those of the first CPU of each pair first.
+    /// The times of a matrix, ordered by the second CPU of each pair, then by the first.
     fn times(text: &str) -> Vec<f64> {
         let found = Matrix::parse(text).unwrap_or_else(|error| panic!("{text:?}: {error}"));
         found.pairs.into_iter().map(|(_, time)| time.unwrap_or(0.0)).collect()

@@ -74,7 +74,7 @@ const TABLES: [&str; 10] = [
     "timeline_clocks",
 ];
 
-/// So many rows of each primitive of a stored run; several have the same ones.
+/// Rows of each primitive that are taken from each stored run; a case that several runs have is taken once.
 const ROWS: usize = 1;
 
 impl Hostile {

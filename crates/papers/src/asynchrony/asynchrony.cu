@@ -1,11 +1,11 @@
 // The kernels of "On block-asynchronous execution on GPUs" (Anzt, Chow, Dongarra, LAPACK Working Note 291, 2016;
-// figures 3 and 4), and what counts their results on the device.
+// figures 3 and 4), and the kernels that count their results on the device.
 //
 // A vector of ones. Each component is cleared if both of its neighbours are still one. If all components are updated at
 // the same time, all but the two ends are zero afterwards. A component that is still one found a neighbour that had
 // been cleared before: the paper calls that a memory inconsistency.
 //
-// BLOCK_THREADS is the paper's BLOCKSIZE. The vector has a multiple of so many components, and one thread for each.
+// BLOCK_THREADS is the paper's BLOCKSIZE. The vector has a multiple of BLOCK_THREADS components, and a thread for each.
 // Pointers are plain, neither volatile nor restricted, as in the paper: what the compiler makes of the loads is part of
 // the experiment, and tests count the instructions.
 typedef unsigned int u32;
@@ -13,7 +13,7 @@ typedef unsigned long long u64;
 
 #define KERNEL extern "C" __global__ void
 
-// As `device.rs` lays them out.
+// `gpu.rs` and `updates.rs` lay them out.
 struct UpdateArguments {
     double *values;
     u64 components;
@@ -47,8 +47,8 @@ KERNEL update_global(const UpdateArguments arguments) {
     }
 }
 
-// The control of the one above: the same with left and right exchanged. What is a property of the device stays as it
-// was, what comes from the order of the two loads changes sides.
+// The control of update_global, with left and right exchanged. A property of the device stays as it was, an
+// effect of the order of the two loads changes sides.
 KERNEL update_global_left_first(const UpdateArguments arguments) {
     const int n = (int)arguments.components;
     double *val = arguments.values;
@@ -81,9 +81,9 @@ KERNEL update_shared(const UpdateArguments arguments) {
     if (i < n) val[i] = tmp[tid];
 }
 
-// The control of the one above, in which all threads of a block do the same between the barriers. Those at the ends
-// read their neighbour in the other block before the first barrier, and what they found waits in shared memory, so that
-// no warp waits for global memory behind the barrier. No thread takes a path of its own. What is left is what the
+// The control of update_shared, in which all threads of a block do the same between the barriers. The threads at the
+// ends read their neighbour in the other block before the first barrier and keep the result in shared memory, so that
+// no warp waits for global memory after the barrier. No thread takes a path of its own. What is left is what the
 // multiprocessor makes of its warps.
 KERNEL update_shared_uniform(const UpdateArguments arguments) {
     const int n = (int)arguments.components;
@@ -98,7 +98,7 @@ KERNEL update_shared_uniform(const UpdateArguments arguments) {
     may_clear[tid] = (i > 0) && (i < n - 1) && outer == 1.0;
     if (i < n) tmp[tid] = val[i];
     __syncthreads();
-    // At an end the own component, which is still one, stands for the neighbour outside.
+    // At an end of the block, the thread's own component, which is still one, stands for the neighbour outside.
     const int right = min(tid + 1, BLOCK_THREADS - 1), left = max(tid - 1, 0);
     const bool is_cleared = tmp[right] == 1.0 && tmp[left] == 1.0 && may_clear[tid];
     if (is_cleared) tmp[tid] = 0.0;
@@ -106,7 +106,7 @@ KERNEL update_shared_uniform(const UpdateArguments arguments) {
     if (i < n) val[i] = tmp[tid];
 }
 
-// Where a component lies: `PositionClass` on the host. A block of at most a warp has no border of a warp within it.
+// A component's place: `PositionClass` on the host. A block of at most one warp has no warp border inside.
 enum PositionClass { INSIDE, WARP_FIRST, WARP_LAST, BLOCK_FIRST, BLOCK_LAST, WRONG };
 
 __device__ __forceinline__ u32 class_of(u32 position) {
@@ -118,12 +118,12 @@ __device__ __forceinline__ u32 class_of(u32 position) {
     return INSIDE;
 }
 
-// Components that one block looks at together.
+// Components that one block examines together.
 constexpr u32 TILE = 1024;
 
-// Counts what is still one in each of several vectors, by position, and notes for each vector in which classes
-// something was. Then all components are one again. Blocks of TILE threads; the vectors have a multiple of TILE
-// components.
+// Counts the components that are still one in several vectors, by position, and notes for each vector the classes of
+// these components. Then it resets all components to one. Blocks have TILE threads; the vectors have a multiple of
+// TILE components.
 KERNEL __launch_bounds__(TILE) count(const CountArguments arguments) {
     __shared__ u32 found;
     const u32 tiles = arguments.components / TILE;
@@ -147,7 +147,7 @@ KERNEL __launch_bounds__(TILE) count(const CountArguments arguments) {
     }
 }
 
-// Adds up in how many vectors something was found, by class, and forgets it.
+// Adds up the number of vectors in which something was found, by class, and clears the findings.
 KERNEL tally(const CountArguments arguments) {
     for (u32 vector = threadIdx.x; vector < arguments.vectors; vector += blockDim.x) {
         const u32 found = arguments.found[vector];

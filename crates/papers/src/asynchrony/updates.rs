@@ -3,8 +3,8 @@
 //! An execution is a launch, as in the paper: what blocks see of each other depends on how one grid is scheduled. A
 //! graph holds a chain of launches, each on a vector of ones of its own, followed by one kernel that counts all of
 //! these vectors and resets them to ones. The host replays the graph and reads counters, never a vector. The counting
-//! kernel is a grid that does not fit on the device, after which the device has another block order
-//! (`launch/block_order.rs`): each replay draws one.
+//! kernel is a grid that does not fit on the device, after which the device has another block order (`BlockOrder` in
+//! `launch/bench.rs` of syncscope-gpu): each replay draws one.
 
 use std::ffi::CString;
 use std::time::{Duration, Instant};

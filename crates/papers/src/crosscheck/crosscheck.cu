@@ -1,30 +1,30 @@
-// One operation, repeated in a chain between two readings of the clock, and nothing else (`syncscope paper
+// One operation, repeated in a chain between two clock reads, and nothing else (`syncscope paper
 // crosscheck`).
 //
 // The host times the same launches. Figure 5 and section 3.2 of Zhang, Wahib, Matsuoka, "A Study of Synchronization
-// Methods in Modern GPUs". KIND selects the operation. BODY operations stand one after the other in a loop, TAIL more
-// after it; with BODY=0 there is no loop. A loop that is passed once is straight code. The kernel reads no other clock
-// and waits for nothing, so that launches of one kernel differ by their repetitions alone.
+// Methods in Modern GPUs". KIND selects the operation. BODY operations follow one another in a loop, TAIL more come
+// after it; with BODY=0 there is no loop. A loop with one iteration is straight code. The kernel reads no other clock
+// and waits for nothing, so that launches of one kernel differ only in their repetitions.
 #include "harness.cuh"
 
-// What chains of one operation leave.
+// The result of chains of one operation.
 struct ChainResult {
     u64 cycles;      // of the last chain, by the clock of the multiprocessor
-    u32 mismatches;  // threads that found something else than expected, in all launches
+    u32 mismatches;  // threads that found an unexpected value, in all launches
     u32 reserved;
     Rate rate;  // of the last measurement of the clock
 };
 
-// One launch of such a chain, or of the measurement of the clock.
+// The arguments of one launch of a chain, or of the measurement of the clock.
 struct ChainArguments {
     ChainResult *result;
     u32 iterations;  // of the loop; cycles of the measurement of the clock
-    u32 expected;    // what each thread finds at the end: the additions, or what another thread wrote
+    u32 expected;    // the value that each thread finds at the end: the additions, or what another thread wrote
     u32 opaque_one;  // 1
     u32 opaque_zero;
 };
 
-// `runner.rs` lays them out.
+// `gpu.rs` lays them out.
 static_assert(sizeof(ChainResult) == 32 && sizeof(ChainArguments) == 24, "the host passes other structures");
 
 using Arguments = ChainArguments;
@@ -55,8 +55,8 @@ struct Chain {
     }
 };
 
-// Longer code without a branch takes the compiler minutes. A branch that is never taken costs some ten cycles once in
-// as many operations. It depends on a reading of the clock, because the compiler removes a second test of one value.
+// Longer code without a branch takes the compiler minutes. A branch that is never taken costs some ten cycles, once in
+// LONGEST_BLOCK operations. It depends on a clock read, because the compiler removes a second test of one value.
 constexpr int LONGEST_BLOCK = 8192;
 
 template <int COUNT>
@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(1024) chain(const Arguments argumen
     if (threadIdx.x == 0) arguments.result->cycles = stop - start;
 }
 
-// The length of a cycle: `iterations` cycles by both clocks. Between two launches whose times it converts.
+// Measures the length of a cycle: `iterations` cycles by both clocks. It converts the times of the launches before it.
 extern "C" __global__ void clock_rate(const Arguments arguments) {
     const TimePoint before = next_step_of_global_timer();
     const u32 start = read_clock_low();

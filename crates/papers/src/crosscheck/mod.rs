@@ -143,10 +143,10 @@ words! {
     /// Who executes the chain.
     #[derive(Default)]
     pub enum Executor ("executor") {
-        /// A kernel; the clock inside is that of the multiprocessor.
+        /// A kernel; the inside clock is the multiprocessor's.
         #[default]
         Gpu = "gpu",
-        /// A thread; the clock inside is the processor's counter.
+        /// A thread; the inside clock is the processor's counter.
         Cpu = "cpu",
     }
 }

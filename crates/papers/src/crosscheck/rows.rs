@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{BothClocks, CrosscheckPair, CrosscheckSeries, Executor, Form, Operation};
 use syncscope_core::stats::{Level, Ranked, median, variance};
 
-/// A line of `crosscheck.csv`. Costs are those of one operation. Each cost is the median over pairs with its 95 % interval
+/// A line of `crosscheck.csv`. Costs are per operation. Each cost is the median over pairs with its 95 % interval
 /// within the run; an interval needs six pairs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CrosscheckRow {

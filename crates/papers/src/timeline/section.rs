@@ -82,7 +82,7 @@ fn table_of_round(figures: &[&Figure]) -> Part {
     Part::table(&headings, figures.chunk_by(|one, next| one.snippet == next.snippet).map(row).collect())
 }
 
-/// The warps of one launch of each version, on one axis; the terminal shows those of the versions in `shown`.
+/// The warps of one launch of each version, on one axis; the terminal shows only the versions in `shown`.
 fn warps(timeline: &Timeline, snippet: Snippet, shown: &[Version]) -> Option<Part> {
     let of_version = |version: &Version| {
         let of_this = |span: &&Span| (span.snippet, span.version) == (snippet, *version);

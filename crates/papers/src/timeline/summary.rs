@@ -124,7 +124,7 @@ fn shifts(marks: &[Mark], relations: &[Option<Relation>]) -> Option<Vec<Shift>> 
     relations.iter().enumerate().map(shift).collect()
 }
 
-/// The same spans, with the first start at 0.
+/// Shifts the spans so that the first start is at 0.
 fn from_zero(mut spans: Vec<Span>) -> Vec<Span> {
     let first = spans.iter().map(|span| span.start_cycles).fold(f64::INFINITY, f64::min);
     for span in &mut spans {

@@ -1,11 +1,11 @@
 // Snippets whose warps are recorded on a common clock (`syncscope paper timeline`).
 //
 // The clock is read as in the snippet of "Cycle-accurate CUDA with an assembler": by `clock64()` in plain CUDA C++, so
-// that the compiler decides what stands between the readings and what is waited for. The host makes the second version
+// that the compiler decides what lies between the reads and what is waited for. The host makes the second version
 // of each kernel by editing the machine code of this one.
 #include "harness.cuh"
 
-// What every kernel of this file takes; `launcher.rs` lays it out.
+// The arguments of every kernel in this file; `gpu.rs` lays them out.
 struct TimelineArguments {
     u64 *marks;            // start, arrival and stop of each warp: [round][block][warp][3]
     u64 *steps;            // global timer and cycle counter: [block][before, after][STEPS][2]
@@ -19,20 +19,20 @@ struct TimelineArguments {
 
 static_assert(sizeof(TimelineArguments) == 56, "the host's structure must be this");
 
-// Steps of the global timer that are recorded before and after the snippet.
+// Steps of the global timer to record before and after the snippet.
 constexpr u32 STEPS = 64;
 
-// Polls for one step. The timer steps at least once per microsecond on known devices.
+// The most polls for one step. The timer steps at least once per microsecond on known devices.
 constexpr u32 STEP_POLLS = 2000;
 
-// Polls of a spin of a snippet.
+// The most polls of a snippet's spin.
 constexpr u32 SPIN_POLLS = 1u << 16;
 
 struct Marks {
     u64 start, arrival, stop;
 };
 
-// Records steps of the global timer beside the cycle counter, by one thread of the block.
+// Records steps of the global timer with the cycle counter, by one thread of the block.
 __device__ __noinline__ void record_steps(u64 *steps) {
     u64 last = read_global_timer();
 #pragma unroll 1
@@ -49,7 +49,7 @@ __device__ __noinline__ void record_steps(u64 *steps) {
     }
 }
 
-// Some work that takes a warp about so many cycles.
+// Work that takes a warp about `cycles` cycles.
 __device__ __forceinline__ void be_late(u32 cycles) {
     const u32 start = read_clock_low();
     while (read_clock_low() - start < cycles) {
@@ -83,7 +83,7 @@ __device__ __forceinline__ void record(const TimelineArguments &arguments) {
     arguments.multiprocessors[blockIdx.x] = multiprocessor;
 }
 
-// A value that is written to shared memory and read behind a block barrier: the snippet of the post, with its addresses
+// A value that is written to shared memory and read after a block barrier: the snippet of the post, with its addresses
 // from global memory. (Volatile, so that each round reads them from the L2 cache.)
 struct SharedMemory {
     __device__ __forceinline__ explicit SharedMemory(const TimelineArguments &arguments) {
@@ -123,7 +123,7 @@ struct GlobalAtomic {
     }
 };
 
-// A block barrier at which the last warp is late. Behind it each thread reads what the late warp wrote.
+// A block barrier at which the last warp is late. After the barrier, each thread reads what the late warp wrote.
 struct LateWarp {
     __device__ __forceinline__ explicit LateWarp(const TimelineArguments &) {}
 
@@ -142,8 +142,8 @@ struct LateWarp {
     }
 };
 
-// A barrier of the grid: a counter on which each block adds one, and then waits until all have. The last block is late.
-// Behind it each block reads what the last block wrote.
+// A barrier of the grid: a counter to which each block adds one, and then waits until all have. The last block is late.
+// After the barrier, each block reads what the last block wrote.
 struct GridBarrier {
     __device__ __forceinline__ explicit GridBarrier(const TimelineArguments &) {}
 
@@ -217,8 +217,8 @@ struct ProducerConsumer {
 #endif
 
 #ifdef OWN
-// What a user wrote: the file defines `region` with clock reads of its own between these words. Behind a barrier of the
-// block a warp waits before its next instruction, unless that is a clock read; so another one stands before it.
+// The user's code: the file defines `region` with clock reads of its own between these words. After a barrier of the
+// block, a warp waits before its next instruction, unless that is a clock read; `__syncwarp` therefore precedes it.
 #define BEGIN_REGION (__syncwarp(), marks.start = clock64())
 #define END_REGION (__syncwarp(), marks.stop = clock64())
 __device__ u32 region(u32 *memory, u32 round, Marks &marks);

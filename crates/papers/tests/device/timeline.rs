@@ -81,7 +81,7 @@ fn a_process_hangs_in_a_region() {
     drop(laboratory);
     println!("left with: {error}");
     std::io::stdout().flush().unwrap();
-    // Its end by itself would free what is leaked.
+    // A normal exit would free what was leaked.
     std::process::abort();
 }
 
