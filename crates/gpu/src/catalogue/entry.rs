@@ -210,7 +210,7 @@ pub(crate) struct Entry {
     pub(crate) own: Option<&'static OwnEntry>,
 }
 
-/// What a user wrote, as it is measured on a device.
+/// A user's operation, as it is measured on a device.
 #[derive(Debug)]
 pub(crate) struct OwnEntry {
     pub(crate) source: OwnOperation,

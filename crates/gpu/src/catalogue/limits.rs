@@ -87,7 +87,7 @@ impl DeviceLimits {
         one_block.and(many_blocks).and(waves)
     }
 
-    /// The grids for primitives that are studied in detail: the papers' grids in paper plans, fewer in the other presets.
+    /// The grids for primitives that are studied in detail: the papers' grids, fewer in quick plans; paper plans also fill the device.
     pub(crate) fn full(self, id: &str, preset: Preset) -> Sweep {
         let threads = match preset {
             Preset::Quick => self.at_most(&[32, 1024]),

@@ -11,7 +11,7 @@
 //! | [`limits`] | the limits of a device, and the axes of the sweeps |
 //! | [`plan`] | tables of what each preset measures |
 //! | [`recipe`] | how a variant of a reduction is queued, and on which grid |
-//! | [`own`] | operations that a user wrote |
+//! | [`own`] | users' operations |
 //! | [`peer`] | the cases of SyncPerformance |
 //!
 //! Start with a file of [`families`] and with [`entry`].

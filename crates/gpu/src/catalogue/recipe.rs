@@ -31,7 +31,7 @@ pub(crate) enum Queueing {
     Stream,
     /// Into a stream; all kernels of a chain are queued before the first one starts.
     QueuedFirst,
-    /// Each reduction as a graph of its own.
+    /// Each reduction as a separate graph.
     GraphEach,
     /// All reductions of a chain in one graph.
     GraphChain,

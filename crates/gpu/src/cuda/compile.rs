@@ -23,9 +23,9 @@ pub type Headers = &'static [(&'static str, &'static str)];
 /// One text with one set of definitions: it compiles to one CUBIN with the kernels `baseline`, `test` and `check`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// Name of the file in `kernels/`.
+    /// Name of the program's file in `kernels/`.
     pub file: &'static str,
-    /// Its text.
+    /// Text of the file.
     pub text: &'static str,
     /// Preprocessor definitions, such as `VALUE=int`; an entry that begins with `-` is another option of NVRTC.
     pub definitions: Vec<String>,

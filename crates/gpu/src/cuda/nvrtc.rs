@@ -111,7 +111,7 @@ impl Nvrtc {
                 Ok((Ok(()), nvrtc)) => return Ok(nvrtc),
                 Ok((Err(error @ NvrtcError::Architecture { .. }), _)) => too_old = too_old.or(Some(error)),
                 Ok((Err(error), _)) => unusable.push(format!("{}: {error}", candidate.display())),
-                // The loader finds no library with this name, so another candidate may do.
+                // The loader finds no library with this name.
                 Err(_) if is_for_loader(&candidate) => {}
                 Err(reason) => unusable.push(format!("{}: {reason}", candidate.display())),
             }

@@ -31,10 +31,10 @@ use crate::launch::samples::{
 /// mean rate.
 const CHUNKS_OF_WINDOW: f64 = 8.0;
 
-/// A ratio between the most and the least served thread, from which a window has room for more runs. Threads that get hardly
-/// anything do not advance evenly within a run of the loop: the part of it that lies in the window is too much by up to a third
-/// of a run for each. (H200: two blocks of 1,024 threads seemed to add to shared memory in 62.7 cycles, with 80 runs in a
-/// window in 63.7, and the unit needs 64.)
+/// The ratio between the most and the least served thread from which threads count as starved, and the runs of the loop that a
+/// window then has room for. Threads that get hardly anything do not advance evenly within a run of the loop: the part of it
+/// that lies in the window is too much by up to a third of a run for each. (H200: two blocks of 1,024 threads seemed to add to
+/// shared memory in 62.7 cycles, with 80 runs in a window in 63.7, and the unit needs 64.)
 const STARVED: f64 = 8.0;
 const CHUNKS_OF_STARVED: f64 = 128.0;
 
@@ -83,7 +83,7 @@ const MAX_ITERATIONS: u64 = 1 << 30;
 /// * 1024 threads * (32 + 64 + 2 * 64) operations = 14,680,064.
 const EXACT_BLOCKS: u32 = 64;
 
-/// What a case asks for.
+/// What a case asks for, the same for all its samples.
 #[derive(Debug)]
 pub(crate) struct KernelRequest {
     pub(crate) parameters: Parameters,

@@ -44,8 +44,8 @@ const FEWEST_WAITS: u64 = 32;
 /// Launches of the check. An even number: with two streams, the first stream then gets the next launch and the finding.
 const PHASES: u64 = 64;
 
-/// Launches, and sweeps of each, that measure how long one sweep takes. Kernels this long hide the time in which the host
-/// launches them.
+/// Launches, sweeps of each launch, and repetitions, for measuring how long one sweep takes. Kernels this long hide the time in
+/// which the host launches them.
 const FITTED_LAUNCHES: u64 = 8;
 const FITTED_SWEEPS: u32 = 8;
 const FITS: usize = 3;
@@ -53,7 +53,7 @@ const FITS: usize = 3;
 /// Divisor for the share of the L2 cache that both arrays may take: if the cache has two halves, data may be in both.
 const WORKING_SHARE: usize = 4;
 
-/// Words of a line of the second-level cache.
+/// Words in a line of the L2 cache.
 const LINE_WORDS: u32 = 32;
 
 /// How long untimed chains precede the first timed one. The first chain after an idle period takes 8 to 40 µs more (H200, 10 to

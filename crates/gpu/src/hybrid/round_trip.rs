@@ -33,7 +33,7 @@ const TRIPS: usize = 1024;
 /// The host's clock is read once in this many turns.
 const TURNS_PER_READING: u64 = 32;
 
-/// What the CPU thread does.
+/// The behaviour of the CPU thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuThread {
     /// The thread answers.

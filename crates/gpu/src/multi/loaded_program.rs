@@ -145,7 +145,7 @@ pub(crate) struct GroupLaunch {
     pub(crate) arguments: GridBarrierArguments,
     /// Where the state of its barrier begins, in bytes from the first offset.
     pub(crate) offset: usize,
-    /// In which order blocks are assigned to the multiprocessors of each device.
+    /// The order in which blocks are assigned to the multiprocessors of each device.
     pub(crate) order: BlockOrder,
 }
 

@@ -101,7 +101,7 @@ fn every_figure_is_explained() {
     for case in cases.into_iter().filter(|case| case.actors() <= 16_384) {
         let measurement = match laboratory.experiment(&case) {
             Ok(mut experiment) => engine().measure(experiment.as_mut(), 1).unwrap(),
-            // These have a reason.
+            // Skipped cases must state a reason.
             Err(Refusal::Skipped(reason)) => {
                 assert!(!reason.is_empty(), "{case}");
                 println!("{case}: {reason}");

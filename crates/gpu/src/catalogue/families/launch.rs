@@ -93,7 +93,7 @@ const LAUNCH: Entry = Entry {
     ..Entry::of(Kernel::of("launch.cu", ArgumentKind::LaunchChain), Proof::Trial, FACTS)
 };
 
-/// These instructions; kernels whose work accesses memory may use it.
+/// Expects these instructions, and memory accesses if the work of the kernels has traffic.
 fn expected(case: &Case, instructions: &'static [&'static str]) -> ExpectedInstructions {
     ExpectedInstructions { uses_memory: Work::has_traffic(case), ..ExpectedInstructions::of(instructions) }
 }

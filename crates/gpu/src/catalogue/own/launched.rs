@@ -10,8 +10,8 @@ use crate::cuda::compile::{OF_USER, Program};
 
 pub use crate::cuda::host_library::LIBRARY;
 
-/// Marks the beginning or end of a region in a line of PTX; its name follows. In CUDA C++: `asm volatile("// syncscope
-/// begin");`.
+/// Marks the beginning or end of a region in a line of PTX; its name follows. In CUDA C++:
+/// `asm volatile("// syncscope begin");`.
 const MARK: &str = "// syncscope ";
 
 /// The extension of PTX files.
@@ -430,7 +430,7 @@ pub(super) fn primitive(own: &OwnOperation, launch: &OwnLaunch) -> Primitive {
 mod tests {
     use super::*;
 
-    /// As Triton, Julia and nvcc write it.
+    /// PTX as Triton, Julia and nvcc write it.
     const PTX: &str = "//\n// .entry not_this(\n.version 8.4\n.target sm_90a\n.address_size 64\n\n\
         .visible .entry add_kernel(\n\t.param .u64 .ptr .global .align 16 add_kernel_param_0,\n\t.param .u32 add_kernel_param_1\n)\n\
         .reqntid 128, 1, 1\n.minnctapersm 1\n{\n\t.reg .b32 %r<4>;\n\t// syncscope begin load\n\t{ // a scope }\n\t}\n\t\

@@ -50,7 +50,7 @@ const SHORT: u64 = 1 << 20;
 /// of any of them.
 const ODD_SIZES: [u64; 6] = [1, 31, 1000, 4099, 100_003, (1 << 20) + 3];
 
-/// Vectors up to these sizes always fit.
+/// Elements that there is always room for: a vector of any of [`ODD_SIZES`] fits.
 pub(crate) const LEAST_ROOM: u64 = (1 << 20) + 4;
 
 /// How long an idle device is kept busy before the first sample.
