@@ -1,5 +1,5 @@
-//! The axes of a plan: values that are asked for replace those of the preset. What cannot exist is told by what the catalogue
-//! measures of the same variant, and by the limits of a laboratory.
+//! The axes of a plan: values the user asks for replace the preset's. What the catalogue measures of a variant, and the
+//! limits of a laboratory, tell which combinations cannot exist.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use std::fmt::Display;
 use crate::units::plural;
 use crate::{Case, Dtype, Layout, Placement, Work};
 
-/// The values to measure; an empty list stands for those of the preset.
+/// The values to measure; an empty list means the preset's values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Axes {
     /// Threads of a team or of a block.
@@ -24,11 +24,12 @@ pub struct Axes {
     pub inside: Vec<Option<Work>>,
     /// Work between critical sections.
     pub outside: Vec<Option<Work>>,
-    /// Blocks of a cluster, of code of the user.
+    /// Blocks of a cluster, for the user's own code.
     pub clusters: Vec<u32>,
 }
 
-/// The option of an axis, its values as they are written there, and that of a case; `None` where the case has no such parameter.
+/// An axis: its option, its values as written on the command line, and the value of a case (`None` if the case has no such
+/// parameter).
 type Axis = (&'static str, fn(&Axes) -> Vec<String>, fn(&Case) -> Option<String>);
 
 const AXES: [Axis; 7] = [
@@ -58,7 +59,7 @@ fn work_text(work: Option<Work>) -> String {
     work.map_or_else(|| "0".to_owned(), |work| work.to_string())
 }
 
-/// Whether the placement is a rule, not a list of CPUs that was chosen for the case.
+/// Whether the placement is a rule rather than a list of CPUs chosen for the case.
 const fn is_a_rule(case: &Case) -> bool {
     matches!(case.placement, Some(Placement::Cores | Placement::Close | Placement::Spread))
 }
@@ -79,13 +80,13 @@ impl Axes {
         *self == Self::default()
     }
 
-    /// What is asked for, as on a command line: an option and its values.
+    /// The options that were asked for, each with its values, as on a command line.
     pub fn asked(&self) -> Vec<(&'static str, Vec<String>)> {
         let asked = AXES.iter().map(|(option, values, _)| (*option, values(self)));
         asked.filter(|(_, values)| !values.is_empty()).collect()
     }
 
-    /// The values asked for that none of the cases has, each with its option, and with a case of `refused` that has it.
+    /// The values asked for that no case has, each with its option and with a case of `refused` that has the value.
     pub fn missing<'r>(
         &self,
         cases: &[&Case],
@@ -103,8 +104,8 @@ impl Axes {
         missing
     }
 
-    /// The cases with every value asked for, each once; those without the parameter are left out: who asks for a type does not mean
-    /// barriers. A list of CPUs keeps its threads.
+    /// Returns the cases with every value asked for, without duplicates. Cases without the parameter are left out: a user
+    /// who asks for a type does not mean barriers. A list of CPUs keeps its number of threads.
     pub fn replace(&self, mut cases: Vec<Case>, can_have_work: impl Fn(&Case) -> bool) -> Vec<Case> {
         fn vary<T>(
             cases: &mut Vec<Case>,
@@ -141,8 +142,8 @@ impl Axes {
     }
 }
 
-/// What a catalogue measures of each variant of its primitives, on a machine that has room for all. It tells which other values
-/// can exist.
+/// The values that a catalogue measures for each variant of its primitives, on a machine with room for all of them. They
+/// tell which other values can exist.
 #[derive(Debug, Clone, Default)]
 pub struct Variants(HashMap<Case, Counts>);
 
@@ -155,13 +156,13 @@ fn counts(case: &Case) -> [Option<u32>; 3] {
     [case.threads, case.blocks, case.layout.and_then(Layout::stride)]
 }
 
-/// A case without what can be any number.
+/// The case without the parameters that can take any number.
 fn variant(case: &Case) -> Case {
     let layout = case.layout.map(|layout| layout.stride().map_or(layout, |_| Layout::Private { stride: 1 }));
     Case { threads: None, blocks: None, placement: None, inside: None, outside: None, layout, ..case.clone() }
 }
 
-/// Threads of a warp. From so many on, what the least number has in all others has, too.
+/// Threads of a warp. Where the least number of threads is a warp or more, all others are multiples of it.
 const WARP: u32 = 32;
 
 impl Variants {
@@ -175,7 +176,7 @@ impl Variants {
         Self(variants)
     }
 
-    /// Why there is no such case, which was made of `template`.
+    /// Returns why `case`, which was made from `template`, cannot exist.
     pub fn limit(&self, template: &Case, case: &Case) -> Option<String> {
         self.0.get(&variant(template))?;
         let Some(known) = self.0.get(&variant(case)) else { return Some(self.other_types(template, case)) };

@@ -1,4 +1,5 @@
-//! A case: one point of a sweep, the unit that is measured, journalled, resumed and compared. And the types of its parameters.
+//! Cases and the types of their parameters. A case is one point of a sweep: the unit that is measured, journalled, resumed
+//! and compared.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -102,8 +103,8 @@ words! {
         Slowest = "slowest",
         /// The median thread's: nothing is shared.
         Median = "median",
-        /// The mean of all threads, which were timed in a window in which all of them run: its length times their number, by
-        /// their operations. Which of them are served more often than others does not matter.
+        /// The mean over all threads, timed in a window in which all of them run: the length of the window times the number
+        /// of threads, divided by their operations. Which threads are served more often does not matter.
         Mean = "mean",
     }
 
@@ -161,7 +162,7 @@ impl Layout {
     }
 }
 
-/// On which CPUs the threads of a team run; the words are OpenMP's (`OMP_PROC_BIND`, OpenMP 5.2, 6.4).
+/// The CPUs that the threads of a team run on; the words are OpenMP's (`OMP_PROC_BIND`, OpenMP 5.2, 6.4).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Placement {
     /// One thread on each core, all cores of a socket before the next socket (`OMP_PLACES=cores`, close). More threads than
@@ -273,7 +274,7 @@ pub struct Case {
     pub mode: Option<Mode>,
     /// A variant, or a class of a machine-level study.
     pub group: Option<Group>,
-    /// Its form in the source; `None` as people write it.
+    /// The form of the primitive in the source; `None` for the one that people write.
     pub form: Option<Form>,
     /// Elements of a vector that is reduced as a whole.
     pub elements: Option<u64>,
@@ -289,12 +290,12 @@ impl Case {
         Self { primitive: primitive.to_owned(), ..Self::default() }
     }
 
-    /// Whether its threads work between the operations, as those of a program do.
+    /// Whether the threads of the case work between the operations, as a program's threads do.
     pub const fn has_work(&self) -> bool {
         self.inside.is_some() || self.outside.is_some()
     }
 
-    /// Whether its actors are threads or processes of the system.
+    /// Whether its actors are threads or processes of the operating system.
     pub fn is_on_cpus(&self) -> bool {
         [Domain::Cpu, Domain::Mpi].iter().any(|domain| self.domain_and_family().0 == domain.as_str())
     }
@@ -309,7 +310,7 @@ impl Case {
         self.group.as_ref().is_some_and(|group| group.word() == word)
     }
 
-    /// The number of its group, if that has this word.
+    /// The number of its group, if the group has this word.
     pub fn group_number(&self, word: &str) -> Option<u32> {
         self.group.as_ref()?.number_of(word)
     }
@@ -320,17 +321,17 @@ impl Case {
         (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
     }
 
-    /// How many threads take part on all devices together; 1 where nothing else is said.
+    /// The number of threads that take part on all devices together; 1 by default.
     pub fn actors(&self) -> u64 {
         [self.threads, self.blocks, self.devices].into_iter().flatten().map(u64::from).product()
     }
 
-    /// Whether one thread alone takes part.
+    /// Whether a single thread takes part.
     pub fn has_one_thread(&self) -> bool {
         self.threads == Some(1) && self.actors() == 1
     }
 
-    /// The distance of the elements of two threads, in bytes; `None` where they do not have elements of their own.
+    /// The distance between the elements of two threads, in bytes; `None` where threads have no elements of their own.
     pub fn bytes_apart(&self) -> Option<usize> {
         let Some(Layout::Private { stride }) = self.layout else { return None };
         Some(stride as usize * self.dtype.map_or(8, Dtype::size_bytes))
@@ -344,8 +345,8 @@ impl Case {
         (!words.is_empty()).then(|| words.join(" "))
     }
 
-    /// The same case, as a file names it that gives the mode of every row: a mode that the primitive implies is no
-    /// parameter of the case, and its identity `id` is without it.
+    /// Removes a mode that the primitive implies. A file gives the mode of every row, but an implied mode is not a parameter
+    /// of the case, and its identity `id` was made without it.
     pub(crate) fn without_implied_mode(self, id: &str) -> Self {
         if self.mode.is_none() {
             return self;
@@ -354,7 +355,7 @@ impl Case {
         if implied.id().0 == id { implied } else { self }
     }
 
-    /// All but the primitive: `i32 private/8 4 threads close`; empty where it has no parameter.
+    /// All parameters but the primitive: `i32 private/8 4 threads close`; empty where there are none.
     pub fn parameters(&self) -> String {
         let mut words: Vec<String> = self.dtype.map(|dtype| dtype.to_string()).into_iter().collect();
         words.extend(self.layout.map(|layout| match layout {
@@ -408,7 +409,7 @@ impl Group {
         Self { word: Cow::Borrowed(word), number: Some(number) }
     }
 
-    /// The group that a file calls so. Every text is one, and is written as it was read.
+    /// Parses a group from a file. Every text is a group and is written back as it was read.
     pub fn of_word(text: &str) -> Self {
         let parts: Vec<&str> = text.split(' ').collect();
         let number = |part: &&str| count(part, MOST_OF_ONE_KIND).filter(|number| number.to_string() == **part);
@@ -427,12 +428,12 @@ impl Group {
         &self.word
     }
 
-    /// The number.
+    /// The number, if the group has one.
     pub const fn number(&self) -> Option<u32> {
         self.number
     }
 
-    /// The number of a group of this word.
+    /// The number of the group, if this is its word.
     pub fn number_of(&self, word: &str) -> Option<u32> {
         self.number.filter(|_| self.word == word)
     }
@@ -455,27 +456,27 @@ impl FromStr for Group {
     }
 }
 
-// What threads do inside and outside of a critical section, as those of a program do.
+// Work: what threads do inside and outside of a critical section, as in a program.
 
 /// The work of one thread in one place, written `100ns`, `1us`, `4KiB`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Work {
-    /// So many nanoseconds without memory accesses.
+    /// This many nanoseconds without memory accesses.
     Time(u32),
-    /// A walk over so many bytes of data, one cache line after the other.
+    /// A walk over this many bytes of data, one cache line after the other.
     Memory(u32),
 }
 
-/// Long against the steps of a loop, and short against a time slice.
+/// The bounds of a time: long against the steps of a loop, and short against a time slice.
 const WORK_NS: RangeInclusive<u32> = 10..=100_000;
 
-/// From one cache line to what fits into most second-level caches.
+/// The bounds of a walk: from one cache line to what fits into most second-level caches.
 const WORK_BYTES: RangeInclusive<u32> = 64..=1 << 20;
 
-/// Its word, its kind, and how many of the smallest unit it is.
+/// A unit: its word, its kind of work, and its size in the smallest unit.
 type WorkUnit = (&'static str, fn(u32) -> Work, u32);
 
-/// The larger unit of each kind first.
+/// The larger units of each kind come first: `Display` takes the first that divides the amount.
 const WORK_UNITS: [WorkUnit; 5] = [
     ("us", Work::Time, 1_000),
     ("ns", Work::Time, 1),

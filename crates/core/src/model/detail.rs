@@ -1,19 +1,20 @@
-//! What is known of a case besides its cost: fairness, percentiles, clocks. One line of `details.csv` each.
+//! Details: what is known of a case besides its cost, such as fairness, percentiles and clocks. Each is a line of
+//! `details.csv`.
 
 use std::collections::HashMap;
 
 use crate::{Case, CaseId};
 
-/// The details of each case, in the order of name and actor.
+/// The details of each case, ordered by name, then actor.
 pub type Details = HashMap<CaseId, Vec<Detail>>;
 
-/// The number of a case, or of one of its actors, with this name.
+/// Returns the value of the detail `name` of a case, or of one of its actors.
 pub fn value_of(details: &Details, case: &Case, name: &str, actor: Option<u32>) -> Option<f64> {
     let mut found = details.get(&case.id())?.iter();
     found.find(|detail| detail.name == name && detail.actor == actor).map(|detail| detail.value)
 }
 
-/// One number, and what it is the number of.
+/// One named number about a case or one of its actors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detail {
     /// What it is, with its unit as a suffix: `p99_ns`, `jain_index`, `acquisitions_per_s`.
@@ -31,31 +32,31 @@ impl Detail {
     /// The number of measurement blocks in which the pairs of a case were taken.
     pub const MEASUREMENT_BLOCKS: &str = "measurement_blocks";
 
-    /// The cost in one measuring process, whose number is in place of a thread's.
+    /// The cost in one measuring process; `actor` holds the number of the process.
     pub const PROCESS_NS: &str = "process_ns";
 
-    /// The same in cycles.
+    /// [`Self::PROCESS_NS`] in cycles.
     pub const PROCESS_CYCLES: &str = "process_cycles";
 
-    /// The share of the pairs that were taken in a state of the machine, whose number is in place of a thread's.
+    /// The share of the pairs taken in one state of the machine; `actor` holds the number of the state.
     pub const STATE_SHARE: &str = "state_share";
 
-    /// The cost in that state.
+    /// The cost in one state of the machine; `actor` holds the number of the state.
     pub const STATE_NS: &str = "state_ns";
 
-    /// The same in cycles.
+    /// [`Self::STATE_NS`] in cycles.
     pub const STATE_CYCLES: &str = "state_cycles";
 
-    /// How often a thread takes a lock before another thread gets it: the mean.
+    /// The mean number of times that a thread takes a lock before another thread gets it.
     pub const ACQUISITIONS_PER_HANDOVER: &str = "acquisitions_per_handover";
 
-    /// How long the call that wakes a thread takes the waker: the median.
+    /// The median time that the waker spends in the call that wakes a thread.
     pub const WAKE_CALL_NS: &str = "wake_call_ns";
 
     /// The share of the waiters that were seen asleep before they were woken.
     pub const ASLEEP_SHARE: &str = "asleep_share";
 
-    /// The time that the threads of the process spent on CPUs, by the length of the samples.
+    /// The CPU time of the process's threads, divided by the length of the samples.
     pub const CPU_SHARE: &str = "cpu_share";
     /// Words of 4 bytes that each block of a kernel reads in all its sweeps over its share of an array.
     pub const SWEPT_WORDS: &str = "swept_words";

@@ -1,4 +1,4 @@
-//! The first part of the name of a primitive.
+//! Domains: the first part of a primitive's id.
 
 use crate::words::words;
 

@@ -22,18 +22,19 @@ pub struct Estimate {
     pub median_ns: Nanoseconds,
     /// Cost as the slowest actor sees it.
     pub slowest_ns: Nanoseconds,
-    /// All actors together execute their number of operations in this time: the harmonic mean of their costs. Where the slowest
-    /// counts, it is that one's cost: the others were fast while it waited. `None` where they do not all run at the same time.
+    /// The time in which all actors together execute as many operations as there are actors: the harmonic mean of their
+    /// costs. Where the slowest actor counts, it is the slowest's cost, because the others were fast while it waited. `None`
+    /// where the actors do not all run at the same time.
     pub rate_ns: Option<Nanoseconds>,
     /// Which samples `ns` stands for.
     pub population: Population,
     /// Both populations, where SMT interference is detected.
     pub strata: Option<StrataEstimate>,
-    /// What a program of equal work pays, where a window serves its actors unequally.
+    /// The cost to a program of equal work, where a window serves its actors unequally.
     pub equal_work: Option<EqualWork>,
 }
 
-/// The cost where every actor does as many operations as the others, until the last is done.
+/// The cost where every actor does the same number of operations, until the last actor is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EqualWork {
     /// The cost.
@@ -44,18 +45,19 @@ pub struct EqualWork {
     pub cycles: Option<Cycles>,
 }
 
-/// Actors are served alike where equal work costs what the mean over them does, to this part.
+/// Actors count as served alike where the cost with equal work is within this fraction of the mean over the actors.
 const SERVED_ALIKE: f64 = 0.03;
 
 impl EqualWork {
-    /// Whether it is another figure than the mean over the actors of a window: by more than a trifle, and the intervals lie apart.
+    /// Whether this cost differs from the mean over the actors of a window: by more than [`SERVED_ALIKE`], and with disjoint
+    /// intervals.
     pub(crate) fn differs_from(&self, mean: Nanoseconds, within: Option<Interval>) -> bool {
         let is_apart = within.is_none_or(|mean| self.within.low > mean.high || self.within.high < mean.low);
         is_apart && (self.ns.value() / mean.value() - 1.0).abs() > SERVED_ALIKE
     }
 }
 
-/// Both populations, each with its own count.
+/// The costs in both populations, each with its own count.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StrataEstimate {
     /// Share of the actors' samples with SMT interference, 0 to 1.
@@ -73,7 +75,7 @@ pub struct Stratum {
     pub ns: Nanoseconds,
     /// 95 % interval within this run; `None` if there were too few pairs.
     pub interval: Option<Interval>,
-    /// Pairs that it rests on.
+    /// Number of pairs behind the cost.
     pub pairs: u64,
 }
 
@@ -100,17 +102,17 @@ pub struct Observation {
     pub cycles: Option<f64>,
     /// The smallest of the costs of the fastest, the median and the slowest actors, in nanoseconds.
     pub fastest_ns: f64,
-    /// The one in the middle.
+    /// The one in the middle of these three costs.
     pub median_ns: f64,
-    /// The largest.
+    /// The largest of these three costs.
     pub slowest_ns: f64,
-    /// The same of an actor of the mean rate, in nanoseconds.
+    /// The cost for an actor of the mean rate, in nanoseconds.
     pub mean_rate_ns: f64,
     /// The costs with and without SMT interference, where it is detected.
     pub strata: Option<Strata>,
     /// Clock of the core or multiprocessor during the pair.
     pub clock: Option<Hertz>,
-    /// Whether an actor completed nothing in a window: what it costs is at least that long.
+    /// Whether an actor completed nothing in a window, so that its cost is at least the length of the window.
     pub is_starved: bool,
     /// Why this pair does not count, if so.
     pub excluded: Option<Disturbance>,
@@ -142,12 +144,13 @@ pub struct Strata {
     pub alone_ns: Option<f64>,
     /// The cost for actors with SMT interference; `None` if there was none.
     pub beside_ns: Option<f64>,
-    /// The share of the second, 0 to 1.
+    /// The share of actors with SMT interference, 0 to 1.
     pub beside_share: f64,
 }
 
 impl Strata {
-    /// Of a pair that belongs to one population as a whole: where no actor was alone, to those with SMT interference.
+    /// The strata of a pair that belongs to one population as a whole: to the one with SMT interference if no actor was
+    /// alone.
     pub(crate) fn of_whole(ns: f64, beside_share: f64) -> Self {
         let (alone_ns, beside_ns) = if beside_share >= 1.0 { (None, Some(ns)) } else { (Some(ns), None) };
         Self { alone_ns, beside_ns, beside_share }

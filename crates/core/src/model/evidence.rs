@@ -31,7 +31,7 @@ pub enum Evidence {
         /// As above.
         listing: String,
     },
-    /// Nobody looked, and why.
+    /// The reason why nobody looked.
     NotAvailable(String),
 }
 
@@ -42,7 +42,7 @@ impl Default for Evidence {
 }
 
 impl Evidence {
-    /// Whether a summary says that an instruction which does nothing stands for the operation: `NOP 32/64 for WARPSYNC`.
+    /// Whether a summary says that a no-op replaces the operation: `NOP 32/64 for WARPSYNC`.
     pub fn is_nop(summary: &str) -> bool {
         summary.split(' ').next() == Some("NOP")
     }
@@ -75,19 +75,19 @@ impl Evidence {
     }
 }
 
-/// How many other instructions an operation may have beside the expected one before its row says so.
+/// The most instructions besides the expected one that an operation may have before its row says so.
 pub const MOST_OTHERS: f64 = 1.1;
 
-/// Differences below this share of an instruction are those of the loop around the operations.
+/// Differences below this fraction of an instruction come from the loop around the operations.
 const LEAST: f64 = 0.1;
 
-/// The instructions that the test has more than the baseline, by name and operation.
+/// The instructions that the test has in addition to the baseline, by name and per operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// Operations that the test has more.
+    /// Operations that the test has in addition to the baseline.
     operations: u32,
     expected: Vec<(String, i64)>,
-    /// The most frequent first.
+    /// Instructions that were not expected, the most frequent first.
     others: Vec<(String, i64)>,
     counted: Counted,
 }
@@ -95,17 +95,17 @@ pub struct Receipt {
 /// Which instructions a receipt counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// The only path: each of them is executed once.
+    /// Those of the only path: each is executed once.
     Executed,
-    /// The shortest path of several.
+    /// Those of the shortest of several paths.
     ShortestPath,
-    /// All that are in the code, on several paths or in inner loops.
+    /// All in the code, on several paths or in inner loops.
     Static,
 }
 
 impl Receipt {
-    /// Of the instructions of baseline and test, each with whether it is an expected one; `operations` are those that the test
-    /// has more. `None` where the test has no more of the expected ones.
+    /// Builds a receipt from the instructions of baseline and test, each with whether it is expected; `operations` is how
+    /// many more operations the test has. `None` where the test has no additional expected instruction.
     pub fn of<'a, I: IntoIterator<Item = (&'a str, bool)>>(
         loops: [I; 2],
         operations: u32,
@@ -127,17 +127,17 @@ impl Receipt {
         (operations > 0 && sum(&receipt.expected) > 0).then_some(receipt)
     }
 
-    /// Instructions of an operation beside the expected ones.
+    /// Instructions per operation besides the expected ones.
     pub fn others(&self) -> f64 {
         self.each(sum(&self.others))
     }
 
-    /// All instructions of an operation.
+    /// All instructions per operation.
     pub fn all(&self) -> f64 {
         self.each(sum(&self.expected)) + self.others()
     }
 
-    /// Instructions of this name in an operation.
+    /// Instructions of this name per operation.
     pub fn of_name(&self, name: &str) -> f64 {
         self.each(self.both().filter(|(found, _)| found == name).map(|(_, count)| count).sum())
     }
@@ -176,7 +176,7 @@ impl Receipt {
         format!("{} instructions per operation{how}: {}", number(self.all()), listed.join(", "))
     }
 
-    /// What a reader of a figure must know: that much of it is of other instructions. Nothing where it is not known which
+    /// A remark for the reader of a figure, if much of it is due to other instructions. `None` where it is not known which
     /// instructions are executed.
     pub fn remark(&self) -> Option<String> {
         (self.counted == Counted::Executed && self.others() > MOST_OTHERS).then(|| self.line())
@@ -195,10 +195,10 @@ fn sum(counts: &[(String, i64)]) -> i64 {
     counts.iter().map(|(_, count)| count).sum()
 }
 
-/// So many other instructions are named in a summary.
+/// The most other instructions that a summary names.
 const MOST_NAMES: usize = 4;
 
-/// With at most two decimal places.
+/// Formats a value with at most two decimal places.
 fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

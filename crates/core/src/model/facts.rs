@@ -1,7 +1,7 @@
-//! What is known of a primitive besides its id: each fact is in its catalogue entry and nowhere else.
+//! Facts about a primitive besides its id. Each fact is in the catalogue entry and nowhere else.
 //!
 //! Questions find primitives by their [`Role`], never by a list of ids. The other facts say how a case is measured and what
-//! its figure is a figure of.
+//! its figure stands for.
 
 use crate::words::words;
 use crate::{Actor, Case, Group, Layout, MemoryOrder, Mode};
@@ -13,7 +13,7 @@ words! {
         Access = "access",
         /// An atomic read-modify-write operation.
         Update = "update",
-        /// The same of numbers of 16 bits.
+        /// An atomic read-modify-write operation on 16-bit numbers.
         HalfUpdate = "half-precision update",
         /// A store that publishes what was stored before.
         Publication = "store that publishes",
@@ -47,7 +47,7 @@ words! {
         RuntimeWait = "construct by wait policy",
         /// A thread that waits spins for a time before it sleeps.
         SpinBudget = "wait by the time spun",
-        /// A lock that some threads read and others write, by what one of both pays.
+        /// A lock that some threads take for reading and others for writing, by what one of the two roles pays.
         SharedLock = "lock of readers and writers",
         /// Work of known length, which shows how fast a core is.
         CoreSpeed = "work of known length",
@@ -91,9 +91,9 @@ words! {
         LaunchAndWait = "kernel launch and wait",
         /// A whole vector becomes one value.
         Reduction = "reduction",
-        /// The same as a paper's listing prints it, to show what its atomic operations cost.
+        /// A reduction as a paper's listing prints it, to show what its atomic operations cost.
         PrintedReduction = "reduction of a listing",
-        /// What a user wrote: nothing is known of it.
+        /// An operation that a user wrote: nothing is known about it.
         Own = "own operation",
         /// A block of a grid passes the turn to another.
         BlockHandoff = "hand-off between blocks",
@@ -121,7 +121,7 @@ words! {
         InHardware = "in hardware",
     }
 
-    /// What the costs of cases move with from run to run and in the course of a run.
+    /// What changes the costs of cases from run to run and in the course of a run.
     pub enum Class ("class") {
         /// The clock of the cores. Its rows are told by their cycles.
         NothingShared = "threads that share nothing",
@@ -145,46 +145,47 @@ impl Class {
     }
 }
 
-/// Whose cost the figures of a primitive are. One thread shares nothing with anyone; the rule is about several.
+/// Whose cost the figures of a primitive are. The rule is about several threads: a single thread shares nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActorRule {
     /// The slowest thread's: all meet or contend.
     Slowest,
     /// The median thread's: nothing is shared.
     Median,
-    /// The median thread's, unless all use one variable or their elements are fewer than so many bytes apart and contend
-    /// for what holds them together.
+    /// The median thread's, unless all threads use one variable or their elements are fewer than this many bytes apart and
+    /// contend for the line that holds them.
     MedianUnlessWithin(usize),
 }
 
 /// How many operations all threads of a case do at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationsAtOnce {
-    /// Each thread its own.
+    /// One for each thread.
     OfEach,
-    /// One of every so many threads of a block.
+    /// One for every set of this many threads of a block.
     OfOneIn(u32),
-    /// One of each block of threads, or of each of its parts, whose number a group of this word has.
+    /// One for each block of threads, or for each of its parts, whose number is in a group of this word.
     OfEachBlock(&'static str),
-    /// One of as many blocks as a group of this word has.
+    /// One for every set of blocks as large as the number in a group of this word.
     OfBlocks(&'static str),
-    /// One of as many threads of a warp as a group of this word has, else of the whole warp.
+    /// One for every set of threads of a warp as large as the number in a group of this word, or for the whole warp without
+    /// such a group.
     OfEachWarp(&'static str),
-    /// One of as many threads as the case's group has: the others do something else.
+    /// One for each of the threads that the case's group counts: the others do something else.
     OfGroup,
-    /// Each thread but one, which has what the others operate on.
+    /// One for each thread but one, which holds what the others operate on.
     OfAllButOne,
     /// One, whatever the number of threads.
     One,
 }
 
-/// By how much runs on one machine in one state are assumed to differ where a run does not show it: standard deviation of the
-/// cost of a run, relative to the cost.
+/// How much runs on one machine in one state are assumed to differ where a run does not show it: the standard deviation of a
+/// run's cost, relative to the cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunEffect {
-    /// Of the cost in nanoseconds.
+    /// The deviation of the cost in nanoseconds.
     pub ns: f64,
-    /// Of the cost in cycles.
+    /// The deviation of the cost in cycles.
     pub cycles: f64,
 }
 
@@ -198,10 +199,11 @@ impl RunEffect {
     }
 }
 
-/// Cases of a GPU whose runs are assumed to differ by so much are measured in more contexts: what those differ by is part of the cost.
+/// GPU cases whose runs are assumed to differ by at least this much are measured in more contexts: the differences between
+/// contexts are part of the cost.
 const VARIES: f64 = 0.05;
 
-/// What is known of a primitive. A family states its facts once, with [`Self::of`], and an entry what differs.
+/// Facts about a primitive. A family states its facts once, with [`Self::of`]; an entry states only what differs.
 ///
 /// ```
 /// use syncscope_core::{Case, Facts, Mode, Role};
@@ -228,7 +230,7 @@ pub struct Facts {
     pub at_once: OperationsAtOnce,
     /// By how much runs are assumed to differ in the cost of a case.
     pub run_effect: fn(&Case) -> RunEffect,
-    /// Whether the words in the column `group` are variants of it, of which a program takes one: designs of their own.
+    /// Whether the words in the column `group` name designs of the primitive, of which a program takes one.
     pub has_designs: bool,
     /// Whether it is an algorithm that a program has to implement itself, while others come with a library or a
     /// language.
@@ -255,7 +257,7 @@ impl Facts {
         }
     }
 
-    /// The same of primitives that wait in another way.
+    /// These facts for primitives that wait in another way.
     pub const fn waiting(self, waits: Waits) -> Self {
         Self { waits, ..self }
     }
@@ -270,7 +272,7 @@ impl Facts {
         self.orders_memory && case.order != Some(MemoryOrder::Relaxed)
     }
 
-    /// Whose cost the figure of a case is. It is the same for all numbers of threads but one.
+    /// Whose cost the figure of a case is. It is the same for all numbers of threads from two on.
     pub fn actor_of(&self, case: &Case) -> Actor {
         let contends = match self.actor {
             ActorRule::Slowest => true,
@@ -299,12 +301,13 @@ impl Facts {
         }
     }
 
-    /// Whether the cost of a case may be at another level in each measurement block: on a GPU, blocks have a context each.
+    /// Whether the cost of a case may have a level of its own in each measurement block: on a GPU, each block has its own
+    /// context.
     pub fn has_levels(&self, case: &Case) -> bool {
         !case.is_on_cpus() && (self.run_effect)(case).ns >= VARIES
     }
 
-    /// What the cost of a case moves with.
+    /// The class of a case: what changes its cost.
     pub fn class_of(&self, case: &Case) -> Class {
         if !case.is_on_cpus() {
             Class::Device

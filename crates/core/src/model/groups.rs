@@ -2,12 +2,12 @@
 
 use crate::{Case, Group};
 
-/// Readers beside writers of one lock: the role that a row is about. All other threads have the other one.
+/// The role that a row about readers and writers of one lock describes. All other threads have the other role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockRole {
     /// Whether the threads of this role write.
     pub writes: bool,
-    /// How many they are.
+    /// The number of threads in this role.
     pub threads: u32,
 }
 
@@ -15,14 +15,14 @@ const READERS: &str = "# readers";
 const WRITERS: &str = "# writers";
 
 impl LockRole {
-    /// The role that the group of a case names; `None` where no thread has the other one.
+    /// The role that the group of a case names; `None` where no thread has the other role.
     pub fn of(case: &Case) -> Option<Self> {
         let of = |(word, writes)| Some(Self { writes, threads: case.group_number(word)? });
         let role = [(READERS, false), (WRITERS, true)].into_iter().find_map(of)?;
         (1..case.threads?).contains(&role.threads).then_some(role)
     }
 
-    /// The groups of a team: one writer, and as many writers as readers, each by what either role pays.
+    /// The groups of a team: with one writer and with as many writers as readers, each from the side of both roles.
     pub fn groups(threads: u32) -> Vec<Group> {
         let mut writers = vec![1, threads / 2];
         writers.dedup();

@@ -5,7 +5,7 @@ use std::path::Path;
 /// A language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// C, and headers that may be of any of them.
+    /// C, and headers, which may be in any of these languages.
     C,
     /// C++.
     Cpp,
@@ -20,7 +20,7 @@ const ENDINGS: [(Language, &[&str]); 3] = [
 ];
 
 impl Language {
-    /// By the ending of a file's name. `None`: it is none of them, or the name has no ending.
+    /// Returns the language by the ending of a file's name; `None` for any other ending, or for none.
     pub fn of(file: &str) -> Option<Self> {
         let ending = ending(file)?;
         ENDINGS.into_iter().find(|(_, endings)| endings.contains(&ending)).map(|(language, _)| language)

@@ -1,5 +1,5 @@
-//! The largest numbers that a file may hold. A larger one is nothing that anybody measured: it is refused where it is read, so that
-//! what follows may count, multiply and draw what it reads.
+//! The largest numbers that a file may hold. Nobody measured a larger one: it is refused where it is read, so that later
+//! code may count, multiply and draw what it gets.
 
 use std::str::FromStr;
 
@@ -15,7 +15,7 @@ pub const MOST_BLOCKS: u32 = 1 << 24;
 /// Devices of one program.
 pub(crate) const MOST_DEVICES: u32 = 1 << 10;
 
-/// Elements between those of two threads.
+/// Distance between the elements of two threads, in elements.
 pub const MOST_STRIDE: u32 = 1 << 30;
 
 /// Elements of a vector.
@@ -24,7 +24,7 @@ pub(crate) const MOST_ELEMENTS: u64 = 1 << 40;
 /// Any other count, such as pairs and iterations: sums and products of a few of them still fit.
 pub(crate) const MOST_COUNT: u64 = 1 << 40;
 
-/// A count of at most so many; `None` where the text is something else.
+/// Parses a count of at most `most`; `None` where the text is anything else.
 pub(crate) fn count<T: FromStr + PartialOrd + Copy>(text: &str, most: T) -> Option<T> {
     text.parse().ok().filter(|count| *count <= most)
 }

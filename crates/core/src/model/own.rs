@@ -9,7 +9,7 @@ use crate::{Axes, Case, Domain, Family, Layout};
 words! {
     /// What proves that an operation did its work.
     pub enum OwnCheck ("check") {
-        /// The shared variable holds as many as operations were done, or each private element as many as its thread did.
+        /// The shared variable equals the number of operations done, or each private element the number that its thread did.
         Counter = "counter",
         /// Additions to a plain counter under the lock are all there.
         Lock = "lock",
@@ -21,7 +21,7 @@ words! {
 }
 
 impl OwnCheck {
-    /// What is true of an operation that does nothing.
+    /// The remark about an operation that does nothing.
     pub const fn without_operation(self) -> &'static str {
         match self {
             Self::Counter => "it counts nothing",
@@ -33,7 +33,7 @@ impl OwnCheck {
 }
 
 words! {
-    /// What an operation uses, as its compiler knows: it asks the code that is generated, not the text.
+    /// What an operation uses, as its compiler finds in the generated code, not in the text.
     pub enum OwnUse ("use") {
         /// The variable that all threads share.
         Variable = "x",
@@ -49,15 +49,15 @@ words! {
         Loops = "loops",
         /// Instructions that exist in clusters of blocks alone.
         Clusters = "clusters",
-        /// What tells which grid a thread is in, with which whole grids meet.
+        /// What tells a thread which grid it is in; whole grids synchronize with it.
         Grids = "grids",
         /// What the devices write for each other.
         Devices = "devices",
         /// Shared memory whose size the launch gives.
         LaunchMemory = "launch_memory",
-        /// So many instructions that many copies in a loop are more than a cache of instructions holds.
+        /// So many instructions that many copies in a loop do not fit into an instruction cache.
         Long = "long",
-        /// What no declaration of ours before it agrees with: `extern "C"`, `noexcept`, `noinline`.
+        /// A declaration that ours would contradict: `extern "C"`, `noexcept`, `noinline`.
         OwnDeclaration = "own_declaration",
     }
 }
@@ -68,13 +68,13 @@ const FUNCTIONS: [&str; 8] = ["operation", SHARED, "acquire", WAIT_FOR, "wait", 
 /// The functions that belong to an operation, if the file has them.
 const HELPERS: [&str; 6] = ["release_shared", "release", "receive", "wake", "setup", "check"];
 
-/// That of a lock that admits several at a time: readers, a semaphore.
+/// The function of a lock that admits several threads at a time: readers, a semaphore.
 const SHARED: &str = "acquire_shared";
 
-/// That of a thread that sleeps until another one wakes it.
+/// The function of a thread that sleeps until another one wakes it.
 const WAIT_FOR: &str = "wait_for";
 
-/// Those that are barriers: of a team, or of what is named.
+/// The functions that are barriers: of a team, of a cluster or of a grid.
 const BARRIERS: [&str; 3] = ["wait", "cluster_wait", "grid_wait"];
 
 records! {
@@ -91,7 +91,8 @@ records! {
         pub function?: Option<String>,
         /// A statement that is executed once before the operations.
         pub setup?: Option<String>,
-        /// A statement around nothing in the baseline, and before the operation in the test; the operation itself if there is none.
+        /// A statement that stands alone in the baseline and before the operation in the test; the operation itself if there
+        /// is none.
         pub baseline?: Option<String>,
         /// What proves that it did its work; `None` where nothing does.
         pub check?: Option<OwnCheck>,
@@ -103,24 +104,25 @@ records! {
         pub uses?: Vec<OwnUse>,
         /// The functions of the file that belong to operations: `release`, `setup_fast`.
         pub helpers?: Vec<String>,
-        /// Names that the source gives a meaning of its own, so that it does not get ours.
+        /// Names that the source defines itself, so that it does not get ours.
         pub defines?: Vec<String>,
         /// Bytes of the shared memory whose size the launch gives.
         pub launch_memory?: Option<u32>,
         /// How it is launched, if it is a whole kernel or a sequence of launches.
         pub launch?: Option<OwnLaunch>,
-        /// Of a variant: its check alone, under stress for so many milliseconds; with 0, its cost alone, whatever a check would say.
+        /// For a variant: runs its check alone, under stress for this many milliseconds; with 0, measures its cost alone,
+        /// whatever a check would say.
         pub trial_ms?: Option<u32>,
     }
 
-    /// A kernel of a file, or the function `launch` of the host in it. One launch is one operation.
+    /// A kernel of a file, or its host function `launch`. One launch is one operation.
     #[derive(Eq, Hash)]
     pub struct OwnLaunch {
-        /// Its name in the PTX; `None` for a function of the host.
+        /// The name of the kernel in the PTX; `None` for a host function.
         pub kernel?: Option<String>,
         /// Blocks of the grid in each of three dimensions.
         pub grid?: [u32; 3],
-        /// Threads of a block, likewise.
+        /// Threads of a block in each of three dimensions.
         pub block?: [u32; 3],
         /// The arguments: `buf:4096`, `i32:7`.
         pub arguments?: Vec<String>,
@@ -132,7 +134,8 @@ records! {
 }
 
 impl OwnOperation {
-    /// Words of a text that may be functions of an operation: those that begin with the name of a kind. A compiler tells which are.
+    /// Returns the words of a text that may be functions of an operation: those that begin with the name of a kind. A
+    /// compiler decides which ones are.
     pub fn candidates(text: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for word in text.split(|c| !is_word(c)) {
@@ -143,8 +146,8 @@ impl OwnOperation {
         found
     }
 
-    /// Of the functions of a file, in their order, those that are operations: `(function, name)`, where the name is what stands
-    /// behind the kind; and those that belong to operations.
+    /// Splits the functions of a file, in their order, into operations and helpers of operations. An operation is
+    /// `(function, name)`; the name is what follows the kind.
     pub fn of_functions(functions: &[String]) -> (Vec<(String, String)>, Vec<String>) {
         let (operations, helpers): (Vec<&String>, Vec<&String>) =
             functions.iter().partition(|name| kind_of(name).is_some_and(|kind| FUNCTIONS.contains(&kind)));
@@ -157,7 +160,7 @@ impl OwnOperation {
         (operations.into_iter().map(name_of).collect(), helpers.into_iter().cloned().collect())
     }
 
-    /// With what a compiler found: of a file this function, or of a statement all.
+    /// Adds what a compiler found: for this function of a file, or for a whole statement.
     pub fn known(self, found: &Inspected, function: Option<&str>) -> Self {
         let own = Self { function: function.map(str::to_owned), defines: found.defines.clone(), ..self };
         let names: Vec<String> = found.functions.iter().map(|(name, _)| name.clone()).collect();
@@ -186,12 +189,12 @@ impl OwnOperation {
         self.function.as_deref().and_then(kind_of) == Some(kind)
     }
 
-    /// Whether it is a lock, which one thread has or several.
+    /// Whether it is a lock, exclusive or shared.
     pub fn is_lock(&self) -> bool {
         self.is("acquire") || self.admits_several()
     }
 
-    /// What is checked of it whatever was asked for.
+    /// The check that its function implies, whatever was asked for.
     pub fn check_of_function(&self) -> Option<OwnCheck> {
         let of = |kinds: &[&str], check| kinds.iter().any(|kind| self.is(kind)).then_some(check);
         of(&["acquire", SHARED], OwnCheck::Lock)
@@ -199,7 +202,7 @@ impl OwnOperation {
             .or(of(&["send"], OwnCheck::Message))
     }
 
-    /// What is checked of it: by its function, or as asked.
+    /// The check of the operation: by its function, or as asked.
     pub fn checked(&self) -> Option<OwnCheck> {
         self.check_of_function().or(self.check)
     }
@@ -209,18 +212,18 @@ impl OwnOperation {
         [format!("{name}{}", self.suffix()), name.to_owned()].into_iter().find(|name| self.helpers.contains(name))
     }
 
-    /// Whether it is a lock that admits several at a time: that of readers, a semaphore.
+    /// Whether it is a lock that admits several threads at a time: a readers' lock, a semaphore.
     pub fn admits_several(&self) -> bool {
         self.is(SHARED)
     }
 
-    /// The functions with which a thread has such a lock alone, if the file has them: `acquire_fast` and `release_fast` for
-    /// `acquire_shared_fast`.
+    /// The functions that take and release a shared lock exclusively, if the file has them: `acquire_fast` and
+    /// `release_fast` for `acquire_shared_fast`.
     pub fn exclusive_half(&self) -> Option<[String; 2]> {
         self.admits_several().then(|| Some([self.helper("acquire")?, self.helper("release")?]))?
     }
 
-    /// Whether it is a wait of one thread for another, which sleeps.
+    /// Whether a thread sleeps in it until another one wakes it.
     pub fn is_wait_for(&self) -> bool {
         self.is(WAIT_FOR)
     }
@@ -230,7 +233,7 @@ impl OwnOperation {
         self.uses.contains(&what)
     }
 
-    /// Whether its threads wait for each other in it, all of them equally often.
+    /// Whether all its threads wait for each other in it, equally often.
     pub fn is_barrier(&self) -> bool {
         matches!(self.checked(), Some(OwnCheck::Barrier | OwnCheck::Message))
             || (!self.is_lock() && self.uses(OwnUse::Meeting))
@@ -264,12 +267,12 @@ fn is_word(c: char) -> bool {
 pub struct Inspected {
     /// The functions that can be called with a thread, and what each uses. Statements have other names than functions.
     pub functions: Vec<(String, Vec<OwnUse>)>,
-    /// Names that the source gives a meaning of its own.
+    /// Names that the source defines itself.
     pub defines: Vec<String>,
 }
 
 impl OwnOperation {
-    /// The cases of an operation of the user, with the asked values, else the usual ones.
+    /// The cases of this operation, with the values asked for, else the usual ones.
     pub fn cases(&self, axes: &Axes, usual: &Axes) -> Vec<Case> {
         let mut sweep = Sweep::of(&self.id).threads(&usual.threads);
         if !usual.blocks.is_empty() {
@@ -287,7 +290,7 @@ impl OwnOperation {
         } else if self.is_lock() || self.uses(OwnUse::Variable) {
             sweep = sweep.layouts(&[Layout::Shared]);
         }
-        // The other side of the machine, and operations without elements of their own, have no such parameter.
+        // An operation without elements has no stride; blocks or placements may belong to the other side of the machine.
         let mut asked = Axes { inside: Vec::new(), outside: Vec::new(), ..axes.clone() };
         if !self.uses(OwnUse::Element) {
             asked.strides.clear();
@@ -305,9 +308,9 @@ impl OwnOperation {
 /// The operations that a user wrote, and the values to measure them with.
 #[derive(Debug, Clone, Default)]
 pub struct OwnCode {
-    /// Those of all sides of the machine.
+    /// The operations for all sides of the machine.
     pub operations: Vec<OwnOperation>,
-    /// Asked-for values; the usual ones where there are none.
+    /// The values asked for; the usual ones apply where there are none.
     pub axes: Axes,
 }
 
@@ -323,7 +326,7 @@ impl OwnCode {
     }
 }
 
-/// Whether an id is that of an operation that a user wrote.
+/// Whether the id belongs to an operation that a user wrote.
 pub fn is_own(id: &str) -> bool {
     id.split('.').nth(1) == Some(Family::Own.as_str())
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::model::limits::{MOST_BLOCKS, MOST_DEVICES, MOST_ELEMENTS, MOST_STRIDE, MOST_THREADS, count};
 use crate::{Case, CaseId, Layout};
 
-/// One parameter of a case, and the column it stands in.
+/// One parameter of a case and its column.
 #[derive(Debug)]
 pub struct Parameter {
     /// The name of its column.
@@ -24,7 +24,7 @@ pub struct Parameter {
     /// A later parameter enters where it applies, so that the identities of older cases stay.
     pub(crate) always_in_id: bool,
     pub(crate) write: fn(&Case) -> String,
-    /// Reads a cell that is not empty, with the other cells at hand; `None` if it does not hold what its column holds.
+    /// Reads a non-empty cell, with the other cells at hand; `None` if the cell is not valid in its column.
     pub(crate) read: fn(&mut Case, &str, &dyn Cells) -> Option<()>,
 }
 
@@ -66,7 +66,7 @@ macro_rules! of_field {
     };
 }
 
-/// The same of a count, which is at most so much.
+/// A parameter that is a count of at most `$most`.
 macro_rules! count_of_field {
     ($field:ident, $version:ident, $most:expr) => {
         Parameter {
@@ -80,7 +80,7 @@ macro_rules! count_of_field {
     };
 }
 
-/// All parameters, in the order in which they enter the identity of a case. A later one is at the end.
+/// All parameters, in the order in which they enter the identity of a case. New ones go at the end.
 pub static PARAMETERS: [&Parameter; 17] = [
     &Parameter {
         name: "primitive",
@@ -172,7 +172,7 @@ impl Case {
     }
 }
 
-/// As the cells of its columns that are not empty.
+/// A case is stored as the cells of its columns that are not empty.
 impl Serialize for Case {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let cells = PARAMETERS.iter().map(|parameter| (parameter.name, (parameter.write)(self)));
@@ -192,12 +192,12 @@ impl<'de> Deserialize<'de> for Case {
     }
 }
 
-/// The cell of a value.
+/// The text of a cell; empty without a value.
 pub(crate) fn text<T: ToString>(value: Option<T>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// Sets what a cell holds; `None` where it is not understood.
+/// Sets a parameter from its cell; `None` if the cell is not understood.
 pub(crate) fn set<T: FromStr>(parameter: &mut Option<T>, cell: &str) -> Option<()> {
     *parameter = Some(cell.parse().ok()?);
     Some(())

@@ -64,7 +64,7 @@ pub struct Primitive {
     pub id: &'static str,
     /// What it is, in one line without a full stop.
     pub summary: &'static str,
-    /// What one operation is, that `ns` is the cost of: "every thread adds 1 and gets the old value back".
+    /// The operation that `ns` is the cost of: "every thread adds 1 and gets the old value back".
     pub operation: &'static str,
     /// The paper, manual section or library it comes from.
     pub source: &'static str,
@@ -129,7 +129,7 @@ impl Primitive {
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     primitives: Vec<Primitive>,
-    /// Each one's place in the order, by its id.
+    /// The place of each primitive in the order, by id.
     places: HashMap<&'static str, usize>,
 }
 
@@ -154,7 +154,7 @@ impl Catalogue {
         self.primitives.iter().filter(move |primitive| primitive.facts.role == role)
     }
 
-    /// The place of a primitive; those that are unknown come after all others.
+    /// The place of a primitive; unknown primitives come after all others.
     pub fn position(&self, id: &str) -> usize {
         self.places.get(id).copied().unwrap_or(self.primitives.len())
     }

@@ -43,7 +43,7 @@ pub struct Shot {
     pub pair: u64,
 }
 
-/// The part of a window in which all actors must be seen to run.
+/// The least part of a window in which all actors must be seen to run.
 pub const LEAST_OVERLAP: f64 = 0.95;
 
 words! {
@@ -64,7 +64,7 @@ words! {
     }
 }
 
-/// One actor in a sample.
+/// The time of one actor in a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActorTime {
     /// How long it took.
@@ -82,16 +82,16 @@ pub struct Sample {
     pub median: Ticks,
     /// The actor that took longest.
     pub slowest: Ticks,
-    /// The time that an actor of the mean rate takes: the harmonic mean over all actors, in ticks. The rates of all actors
-    /// together are their number divided by this.
+    /// The time that an actor of the mean rate takes: the harmonic mean over all actors, in ticks. The total rate of all
+    /// actors is their number divided by this.
     pub mean_rate: f64,
-    /// Each actor, in the order of the actors; empty where SMT interference is not detected.
+    /// The time of each actor, in the actors' order; empty where SMT interference is not detected.
     pub actors: Vec<ActorTime>,
     /// Nanoseconds per tick, measured once or in this very sample.
     pub ns_per_tick: f64,
     /// Core or SM cycles per tick while this sample ran, where that could be measured.
     pub cycles_per_tick: Option<f64>,
-    /// Whether an actor completed nothing in the window, so that its operation takes longer than that.
+    /// Whether an actor completed nothing in the window, so that its operation takes longer than the window.
     pub is_starved: bool,
     /// Why this sample must be excluded, if so.
     pub disturbance: Option<Disturbance>,
@@ -127,7 +127,7 @@ impl Sample {
         }
     }
 
-    /// How long the actor took whose cost counts, in ticks.
+    /// How long the actor that counts took, in ticks.
     pub fn ticks_of(&self, actor: Actor) -> f64 {
         match actor {
             Actor::Slowest => self.slowest.0 as f64,
@@ -136,7 +136,7 @@ impl Sample {
         }
     }
 
-    /// The same of a loop that is so many times as long.
+    /// The sample of a loop `factor` times as long.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         let scaled = |ticks: Ticks| Ticks((ticks.0 as f64 * factor) as u64);

@@ -80,19 +80,19 @@ impl Sweep {
         self.vary(values, |case, value| case.form = *value)
     }
 
-    /// Leaves out the cases of which `excluded` says so.
+    /// Leaves out the cases for which `excluded` is true.
     pub fn except(mut self, excluded: impl Fn(&Case) -> bool) -> Self {
         self.cases.retain(|case| !excluded(case));
         self
     }
 
-    /// Changes each case: what follows from its other parameters.
+    /// Changes each case, for parameters that follow from others.
     pub fn each(mut self, change: impl Fn(&mut Case)) -> Self {
         self.cases.iter_mut().for_each(change);
         self
     }
 
-    /// The cases of both.
+    /// Appends the cases of another sweep.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.cases.extend(other.cases);

@@ -1,4 +1,4 @@
-//! What a figure is worth.
+//! Verdicts: what a figure is worth.
 
 use std::fmt;
 
@@ -71,7 +71,7 @@ verdicts! {
     Failed,
 }
 
-/// That of a case of which nothing is known yet.
+/// The verdict on a case about which nothing is known yet.
 impl Default for Verdict {
     fn default() -> Self {
         Self::Failed(String::new())
@@ -79,7 +79,7 @@ impl Default for Verdict {
 }
 
 impl Verdict {
-    /// Whether the cost may be written without a doubt of this run's: it is resolved, or another tool's.
+    /// Whether the cost may be quoted without reservation: it is resolved, or comes from another tool.
     pub const fn has_cost(&self) -> bool {
         matches!(self, Self::Resolved | Self::Imported(_))
     }

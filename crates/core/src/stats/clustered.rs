@@ -3,17 +3,17 @@
 use crate::stats::{Ranked, median, student, variance};
 use crate::{Interval, Level};
 
-/// Fewer blocks give no 95 % interval from their ranks.
+/// The fewest blocks whose ranks give a 95 % interval.
 const ENOUGH_BLOCKS: usize = 6;
 
 /// Observations whose blocks are clusters: the state of the machine is the same for all observations of one block, so
 /// a hundred observations of one block hold less information than ten blocks of ten.
 ///
-/// With six blocks or more, median and interval are those of the blocks' medians. With two to five the interval is at
-/// least that of Student's t over the blocks' medians. The observations of a single block stand for themselves.
+/// With six blocks or more, median and interval are taken over the blocks' medians. With two to five, the interval is at
+/// least as wide as Student's t interval over the blocks' medians. The observations of a single block count as independent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clustered {
-    /// Of the blocks' medians, or of the observations where there are few blocks.
+    /// The blocks' medians, or the observations where there are few blocks.
     ranked: Ranked,
     /// The medians of two to five blocks.
     few_blocks: Vec<f64>,
@@ -22,7 +22,8 @@ pub struct Clustered {
 }
 
 impl Clustered {
-    /// From observations in the order they were taken, each with the number of its block. `None` without observations.
+    /// Builds the clusters from observations in the order they were taken, each with the number of its block. `None` without
+    /// observations.
     pub fn of(observations: &[(u32, f64)]) -> Option<Self> {
         let values: Vec<f64> = observations.iter().map(|(_, value)| *value).collect();
         let lowest = values.iter().copied().min_by(f64::total_cmp)?;
@@ -62,7 +63,8 @@ pub(crate) fn block_medians(observations: &[(u32, f64)]) -> Vec<f64> {
     blocks.filter_map(|block| median(&block.iter().map(|(_, value)| *value).collect::<Vec<_>>())).collect()
 }
 
-/// Half of the interval of the mean of two to six values, by Student's t distribution; `None` for any other number.
+/// Half the width of the interval of the mean of two to six values, by Student's t distribution; `None` for any other
+/// number.
 pub(crate) fn student_half_width(values: &[f64], level: Level) -> Option<f64> {
     if !(2..=6).contains(&values.len()) {
         return None;

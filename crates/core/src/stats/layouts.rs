@@ -1,34 +1,34 @@
-//! Code that a user wrote is measured at many places in memory, because their position decides what some loops cost: an
-//! untimed function in front of a scan of flags moved it by 48 bytes, and it took 1.17 times as long.
+//! Layouts: the places in memory at which a user's code is measured. The position decides what some loops cost: an untimed
+//! function in front of a scan of flags moved it by 48 bytes, and it took 1.17 times as long.
 //!
-//! Each pass over the cases has a layout, in which a function has its place by its name. Two operations are compared in the same
-//! layouts, so that equal code costs the same, whatever else is in the files. Different code answers differently to a layout:
+//! Each pass over the cases has a layout, which places every function by its name. Two operations are compared in the same
+//! layouts, so that equal code costs the same, whatever else is in the files. Different code reacts differently to a layout:
 //! the ratios in the layouts show by how much, and the interval of the ratio is made of them.
 //!
 //! Compilers align functions to 16 bytes, and a core fetches lines of 64. Four layouts in turn make a group, in which every
-//! function begins once at each of the four places in a line. Groups differ in the place in a page, and all in the address, by
-//! which a core predicts branches: on a Sapphire Rapids the ratio of two inner loops of 100 iterations differs by 3 % from layout
-//! to layout, so that 24 of them do not show a difference of 2 %.
+//! function begins once at each of the four places in a line. Groups differ in the place in a page, and all layouts in the
+//! address, by which a core predicts branches: on a Sapphire Rapids the ratio of two inner loops of 100 iterations differs
+//! by 3 % from layout to layout, so that 24 layouts do not show a difference of 2 %.
 
 use std::collections::BTreeMap;
 
 use crate::stats::median;
 
-/// The places of a function in a line: layouts of a group.
+/// The places of a function in a line, and so the layouts of a group.
 pub const PLACES: u32 = 4;
 
-/// All layouts.
+/// The number of layouts.
 pub const LAYOUTS: u32 = 24 * PLACES;
 
-/// Fewer give no interval of their median by ranks.
+/// The fewest layouts whose median has an interval by ranks.
 const FEWEST: usize = 6;
 
-/// The layout in a pass, which counts from one.
+/// The layout of a pass; passes count from one.
 pub const fn of_pass(pass: u32) -> u32 {
     pass.saturating_sub(1) % LAYOUTS
 }
 
-/// The ratio of two costs in each layout, given both in each pass. In one pass they have the state of the machine in common.
+/// The ratio of two costs in each layout, given both costs in each pass. Costs of one pass share the state of the machine.
 /// Empty where there are too few layouts to tell how they differ.
 pub fn ratios(one: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>) -> Vec<f64> {
     let mut layouts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -38,7 +38,7 @@ pub fn ratios(one: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>) -> Vec<f64> 
     if layouts.len() < FEWEST { Vec::new() } else { layouts.values().filter_map(|of| median(of)).collect() }
 }
 
-/// The same in each pass that has both.
+/// The ratio of two costs in each pass that has both.
 pub fn of_passes(one: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>) -> Vec<(u32, f64)> {
     let both = other.iter().filter_map(|(pass, cost)| Some((*pass, one.get(pass)? / cost)));
     both.filter(|(_, ratio)| ratio.is_finite() && *ratio > 0.0).collect()

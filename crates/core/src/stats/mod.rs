@@ -25,7 +25,7 @@ pub use states::states;
 pub use variance::{Variance, variance};
 pub(crate) use variance::{mean, trimmed_at_each_end, trimmed_mean};
 
-/// Fewer pairs give no 95 % interval of a median.
+/// The fewest pairs that give a 95 % interval of a median.
 pub(crate) const MIN_PAIRS: u64 = 6;
 
 /// The middle value; of an even number of values, the mean of the two in the middle.

@@ -23,9 +23,9 @@ pub struct Proportion {
 impl Proportion {
     /// The share in all batches together; `None` without a trial.
     ///
-    /// The interval is Wilson's (*Journal of the American Statistical Association* 22, 1927). Trials of one batch may resemble
-    /// each other: where batches differ by more than chance, as many trials less count (the design effect of Kish, *Survey
-    /// Sampling*, 1965). Without a success no batch differs, and the interval takes all trials as independent.
+    /// The interval is Wilson's (*Journal of the American Statistical Association* 22, 1927). Trials of one batch may
+    /// resemble each other: where batches differ by more than chance, the trials count for less (the design effect of Kish,
+    /// *Survey Sampling*, 1965). Without a success no batch differs, and the interval treats all trials as independent.
     pub fn of(batches: &[BatchCount], level: Level) -> Option<Self> {
         let sum = |of: fn(&BatchCount) -> u64| batches.iter().map(of).sum::<u64>();
         let (successes, trials) = (sum(|batch| batch.successes), sum(|batch| batch.trials));
@@ -37,14 +37,14 @@ impl Proportion {
     }
 }
 
-/// Wilson's score interval of a share that so many independent trials gave.
+/// Wilson's score interval of a share found in this many independent trials.
 fn wilson(share: f64, trials: f64, level: Level) -> Interval {
     let z_squared = level.z * level.z;
     let scale = 1.0 + z_squared / trials;
     let centre = (share + z_squared / (2.0 * trials)) / scale;
     let half_width =
         (share * (1.0 - share) * z_squared / trials + z_squared * z_squared / (4.0 * trials * trials)).sqrt() / scale;
-    // Exact at both ends, where rounding would leave a rest.
+    // Exact at both ends, where rounding would leave a remainder.
     let low = if share <= 0.0 { 0.0 } else { (centre - half_width).max(0.0) };
     let high = if share >= 1.0 { 1.0 } else { (centre + half_width).min(1.0) };
     Interval { low, high }

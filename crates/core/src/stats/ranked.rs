@@ -135,19 +135,19 @@ impl Level {
 
 // How much information correlated observations hold.
 
-/// How many observations in a row hold as much information as one independent observation, as far as being above or below
-/// the median goes; 1 for independent ones.
+/// The autocorrelation time: how many observations in a row hold as much information as one independent observation, judged
+/// by whether they lie above or below the median; 1 for independent ones.
 ///
-/// It is t = 1 + 2 (r1 + r2 + ...), r being the autocorrelations of the sign of the distance from the median, summed up
-/// to the first that is not significant. Those of n observations about their own median come out lower than they
-/// are, by about (1 - r) t / n each (Marriott and Pope, Biometrika 41, 1954): that is put back. Never below 1: alternation
-/// is not credited.
+/// It is t = 1 + 2 (r1 + r2 + ...), r being the autocorrelations of the sign of the distance from the median, summed up to
+/// the first that is not significant. Taken about their own median, the autocorrelations of n observations come out too low
+/// by about (1 - r) t / n each (Marriott and Pope, Biometrika 41, 1954), which is added back. The time is never below 1:
+/// alternation is not credited.
 pub(super) fn autocorrelation_time(observations: &[f64], centre: f64) -> f64 {
     let sign = |value: &f64| f64::from(value.total_cmp(&centre) as i8);
     time_of(&observations.iter().map(sign).collect::<Vec<_>>())
 }
 
-/// The same for deviations whose mean is zero.
+/// The autocorrelation time of deviations whose mean is zero.
 fn time_of(deviations: &[f64]) -> f64 {
     let energy: f64 = deviations.iter().map(|deviation| deviation * deviation).sum();
     if energy == 0.0 {
@@ -166,9 +166,10 @@ fn time_of(deviations: &[f64]) -> f64 {
 }
 
 /// An interval that holds the share of moments of one kind, given the shares of measurement blocks in the order they were
-/// taken. Blocks may resemble their neighbours: so many independent ones hold as much information.
+/// taken. Blocks may resemble their neighbours, so they count as the independent blocks that would hold as much information.
 ///
-/// It is that of Agresti and Coull (*The American Statistician* 52, 1998), which keeps its coverage for small shares too.
+/// The interval is that of Agresti and Coull (*The American Statistician* 52, 1998), which keeps its coverage for small
+/// shares too.
 pub(crate) fn share_interval(shares: &[f64], level: Level) -> Interval {
     let count = shares.len().max(1) as f64;
     let share = shares.iter().sum::<f64>() / count;
@@ -180,16 +181,16 @@ pub(crate) fn share_interval(shares: &[f64], level: Level) -> Interval {
     Interval { low: (centre - half_width).clamp(0.0, share), high: (centre + half_width).clamp(share, 1.0) }
 }
 
-/// The same for blocks of two kinds, from how often the one follows the other: few changes say more about a state that
-/// lasts for a good part of the run than correlations do. If the kind is drawn anew with a probability q in each block, n
-/// blocks have 2 p (1 - p) q n changes, and t = 2 / q - 1.
+/// The autocorrelation time of blocks of two kinds, from how often one kind follows the other: few changes say more about a
+/// state that lasts for a good part of the run than correlations do. If the kind is drawn anew with a probability q in each
+/// block, n blocks have 2 p (1 - p) q n changes, and t = 2 / q - 1.
 fn time_by_changes(shares: &[f64], share: f64) -> f64 {
     let changes = shares.windows(2).filter(|two| (two[0] < 0.5) != (two[1] < 0.5)).count() as f64;
     let if_independent = 2.0 * share * (1.0 - share) * shares.len() as f64;
     2.0 / (changes.max(1.0) / if_independent).min(1.0) - 1.0
 }
 
-/// Where the observations are hardly longer than their memory, the correction has no sense; it is never more than this.
+/// The least divisor of the correction, which makes no sense where the series is hardly longer than its memory.
 const LEAST_PUT_BACK: f64 = 0.25;
 
 /// Standard errors (1 over the square root of n; Bartlett, 1946) an autocorrelation must exceed to be counted.

@@ -1,28 +1,31 @@
-//! Changes of level in a series: when a machine was in which state.
+//! Finds changes of level in a series: which state a machine was in, and when.
 
 use std::ops::Range;
 
 use crate::stats::{median, median_absolute_deviation};
 
-/// A change of the machine's state is at least so large: 10 %, of logarithms. Smaller ones are drift, which the differences
-/// between processes show.
+/// The least change of level, in logarithms (10 %), that counts as a change of the machine's state. Smaller changes are
+/// drift, which the differences between processes show.
 pub const LEAST_CHANGE: f64 = 0.1;
 
-/// And so many times the noise of one value where it lasts for the fewest values: the noise of a longer stretch is less.
+/// The least change in units of the noise of one value, for a stretch of [`SHORTEST`] values: a longer stretch has less
+/// noise.
 const LEAST_NOISES: f64 = 6.0;
 
-/// Fewer values do not show their noise.
+/// The fewest values that show their noise.
 const FEWEST: usize = 12;
 
-/// A state lasts for at least so many values.
+/// The fewest values of a state.
 const SHORTEST: usize = 3;
 
-/// The state in which each value was taken: 0 is the one with most values. `values` are logarithms of costs, in the order of time.
+/// Returns the state in which each value was taken; state 0 has the most values. `values` are logarithms of costs, in time
+/// order.
 ///
-/// Circular binary segmentation (Olshen and others, Biostatistics 5(4), 2004): the stretch that differs most from the rest, for
-/// the lengths of both, is another state if their medians differ by 10 % and by more than the noise, which follows from the
-/// differences of neighbours, explains. A part is of the state of the longest part from which it differs by less than that. In
-/// simulations without a change (independent noise, heavy tails, drift), at most one of a hundred series has one.
+/// Uses circular binary segmentation (Olshen and others, Biostatistics 5(4), 2004): the stretch that differs most from the
+/// rest, for the lengths of both, is another state if the medians differ by 10 % and by more than the noise explains. The
+/// noise follows from the differences of neighbours. A part joins the nearest state unless it differs by as much from that
+/// state's longest part. In simulations without a change (independent noise, heavy tails, drift), at most one series in a
+/// hundred has one.
 pub fn states(values: &[f64]) -> Vec<usize> {
     if values.len() < FEWEST {
         return vec![0; values.len()];
@@ -53,9 +56,10 @@ pub fn states(values: &[f64]) -> Vec<usize> {
     states
 }
 
-/// The level of each value where their order says nothing: 0 is the one of most values. There are two where the widest gap between
-/// neighbours in size is most of what both sides differ by, and that is a change of state. `values` are logarithms. In simulations of
-/// one level (normal noise up to 30 %, heavy tails), at most one of a hundred series has two.
+/// Returns the level of each value where the order of the values says nothing; level 0 has the most values. There are two
+/// levels where the widest gap between neighbours in size makes up most of the difference between both sides, and that
+/// difference is a change of state. `values` are logarithms. In simulations of one level (normal noise up to 30 %, heavy
+/// tails), at most one series in a hundred has two.
 pub(crate) fn levels(values: &[f64]) -> Vec<usize> {
     const MOST_OF_DIFFERENCE: f64 = 0.6;
     const LEAST_NOISES: f64 = 8.0;
@@ -79,13 +83,13 @@ pub(crate) fn levels(values: &[f64]) -> Vec<usize> {
     values.iter().map(|value| usize::from((*value >= sorted[at]) != is_high_usual)).collect()
 }
 
-/// What makes a stretch of so many values another state.
+/// The least change that makes a stretch of `length` values another state.
 fn least_change(noise: f64, length: usize) -> f64 {
     LEAST_CHANGE.max(LEAST_NOISES * noise * (SHORTEST as f64 / length as f64).sqrt())
 }
 
-/// Divides a part of the series where a stretch differs from the rest of the part, and the pieces again. Medians say whether it
-/// does, so that single values do not; means say where.
+/// Divides a part of the series where a stretch differs from the rest of it, then the pieces. Medians decide whether a
+/// stretch differs, so that single values do not; means decide where.
 fn divide(values: &[f64], part: Range<usize>, noise: f64, parts: &mut Vec<Range<usize>>) {
     let Some(stretch) = deviating(&values[part.clone()], noise) else {
         parts.push(part);
@@ -99,7 +103,8 @@ fn divide(values: &[f64], part: Range<usize>, noise: f64, parts: &mut Vec<Range<
     }
 }
 
-/// The stretch that differs most from the values before and behind it, for the lengths of both, and is another state.
+/// Returns the stretch that differs most from the values before and behind it, for the lengths of both, if it is another
+/// state.
 fn deviating(values: &[f64], noise: f64) -> Option<Range<usize>> {
     let sums: Vec<f64> = std::iter::once(0.0)
         .chain(values.iter().scan(0.0, |sum, value| {

@@ -1,11 +1,12 @@
-//! Where the level of a series changes.
+//! Finds where the level of a series changes.
 //!
-//! For each number of steps, the cuts that leave the least squares are known (dynamic programming: Jackson and others, *IEEE Signal Processing
-//! Letters* 12, 2005). The most steps that are all certain count: by Student's t for the levels on both sides, with the noise of all levels, times
-//! the number of places. Steps up and down that hide each other from a search for one step at a time are found. Single odd values are no level.
+//! Dynamic programming gives, for each number of steps, the cuts that leave the least squares (Jackson and others, *IEEE
+//! Signal Processing Letters* 12, 2005). The most steps that are all certain count: by Student's t for the levels on both
+//! sides, with the noise of all levels, times the number of places. This also finds steps up and down that hide each other
+//! from a search for one step at a time. Single odd values are no level.
 //!
-//! [`states`](super::states()) names what one machine does within a run, at a tenth and more; this names smaller steps from run to run, with a
-//! chance of error that the number of cases divides.
+//! [`states`](super::states()) finds changes of a tenth and more within a run; this finds smaller steps from run to run,
+//! with a chance of error that is divided by the number of cases.
 
 use super::{median, student};
 
@@ -15,11 +16,11 @@ pub const SHORTEST: usize = 3;
 /// The most steps of a series.
 const MOST: usize = 6;
 
-/// A standard deviation of logarithms below this is not believed: a program that is built anew lies elsewhere in memory.
+/// The least standard deviation of logarithms that is believed: a program that is built anew lies elsewhere in memory.
 const LEAST_DEVIATION: f64 = 0.004;
 
-/// The indices at which a new level begins, in order. `chance` is the probability of finding any where there is none, if the noise is
-/// normal.
+/// Returns the indices at which a new level begins, in order. `chance` is the probability of finding any where there is
+/// none, if the noise is normal.
 pub fn steps(values: &[f64], chance: f64) -> Vec<usize> {
     let all = best_cuts(values);
     all.into_iter().rev().find(|cuts| are_certain(values, cuts, chance)).unwrap_or_default()
@@ -46,7 +47,7 @@ fn are_certain(values: &[f64], cuts: &[usize], chance: f64) -> bool {
     moments.windows(2).zip(levels.windows(2)).all(is_certain)
 }
 
-/// Whether the shorter of two levels has most of its values nearer to its own median than to that of the longer one.
+/// Whether the shorter of two levels has three quarters of its values nearer to its own median than to the longer one's.
 fn are_apart(one: &[f64], other: &[f64]) -> bool {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     let Some((own, rest)) = median(short).zip(median(long)) else { return false };
@@ -54,7 +55,7 @@ fn are_apart(one: &[f64], other: &[f64]) -> bool {
     near * 4 >= short.len() * 3
 }
 
-/// For no cut, one, two and more: those that leave the least squares.
+/// The cuts that leave the least squares, for no cut, one, two and more.
 fn best_cuts(values: &[f64]) -> Vec<Vec<usize>> {
     let count = values.len();
     let mut sums: Vec<f64> = vec![0.0];
@@ -64,7 +65,7 @@ fn best_cuts(values: &[f64]) -> Vec<Vec<usize>> {
     }));
     // Without the squares of the values themselves, which no cut changes.
     let squares = |from: usize, to: usize| -(sums[to] - sums[from]).powi(2) / (to - from) as f64;
-    // Of the first so many values: the least squares, and the cuts.
+    // For each prefix of the values: the least squares, and the cuts.
     let mut best: Vec<Option<(f64, Vec<usize>)>> =
         (0..=count).map(|to| (to >= SHORTEST).then(|| (squares(0, to), Vec::new()))).collect();
     let mut found = Vec::new();
@@ -82,7 +83,7 @@ fn best_cuts(values: &[f64]) -> Vec<Vec<usize>> {
     found
 }
 
-/// Mean of a level and its difference from the mean of another: with a 95 % interval.
+/// The difference between the means of two levels, and half the width of its 95 % interval.
 pub fn difference(before: &[f64], after: &[f64]) -> (f64, f64) {
     let (of_before, of_after) = (Moments::of(before), Moments::of(after));
     let degrees = (of_before.count + of_after.count - 2.0).max(1.0);

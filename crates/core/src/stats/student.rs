@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use super::ranked::Level;
 
-/// With more degrees of freedom it is the normal distribution: at four standard errors the tails differ by less than 1 %.
+/// More degrees of freedom count as the normal distribution: at four standard errors the tails differ by less than 1 %.
 const MOST_DEGREES: f64 = 1e4;
 
 /// The probability that a variable with Student's t distribution is above `t`.
@@ -20,13 +20,13 @@ pub fn quantile_95(degrees: f64) -> f64 {
     quantile(Level::P95.tail, degrees)
 }
 
-/// The value above which a variable with Student's t distribution is with the probability `tail`, at most one half.
+/// The value that a variable with Student's t distribution exceeds with the probability `tail`, at most one half.
 pub fn quantile(tail: f64, degrees: f64) -> f64 {
     const MOST_STEPS: u32 = 60;
     let (tail, degrees) = (tail.clamp(1e-12, 0.5), degrees.clamp(1.0, MOST_DEGREES));
     let scale = (ln_gamma(degrees.midpoint(1.0)) - ln_gamma(degrees / 2.0)).exp() / (degrees * PI).sqrt();
     let density = |t: f64| scale * (1.0 + t * t / degrees).powf(-degrees.midpoint(1.0));
-    // The tail is convex above zero, so that Newton's method comes to it from below.
+    // The tail is convex above zero, so Newton's method converges from below.
     let mut t = 0.0;
     for _ in 0..MOST_STEPS {
         let step = (upper_tail(t, degrees) - tail) / density(t);
@@ -48,7 +48,7 @@ pub(crate) fn digamma(x: f64) -> f64 {
     x.ln() - 0.5 / x - square * (1.0 / 12.0 - square * (1.0 / 120.0 - square / 252.0))
 }
 
-/// Its derivative, for positive numbers.
+/// The derivative of [`digamma`], for positive numbers.
 pub(crate) fn trigamma(x: f64) -> f64 {
     // Abramowitz and Stegun, 6.4.6 and 6.4.12.
     if x < 8.0 {
@@ -86,8 +86,8 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// The continued fraction of the incomplete beta function, by Lentz's method. It needs about the square root of the larger
-/// parameter in steps.
+/// The continued fraction of the incomplete beta function, by Lentz's method. The number of steps is about the square root
+/// of the larger parameter.
 fn continued_fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     const MOST_STEPS: u32 = 1000;

@@ -1,8 +1,8 @@
-//! Variances from few values each, moderated by those of others of their kind.
+//! Variances of few values each, moderated by other variances of their kind.
 
 use crate::stats::student::{digamma, inverse_trigamma, trigamma};
 
-/// A variance, and the degrees of freedom that it rests on.
+/// A variance and its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Variance {
     /// The estimate.
@@ -11,21 +11,23 @@ pub struct Variance {
     pub degrees: f64,
 }
 
-/// Fewer variances say nothing of how variances differ.
+/// The fewest variances that show how variances differ.
 const FEWEST: usize = 4;
 
-/// A prior does not count for more degrees than this: variances that seem to be all alike are few.
+/// The most degrees of freedom that a prior counts for: variances that seem to be all alike are few.
 const MOST_PRIOR_DEGREES: f64 = 100.0;
 
 impl Variance {
-    /// Moderated by a prior: the mean of both, weighted by their degrees of freedom (Smyth, *Statistical Applications in Genetics
-    /// and Molecular Biology* 3, 2004). Three values alone say little about how much a fourth differs.
+    /// Moderates this variance by a prior: the mean of both, weighted by their degrees of freedom (Smyth, *Statistical
+    /// Applications in Genetics and Molecular Biology* 3, 2004). Three values alone say little about how much a fourth
+    /// differs.
     pub fn moderated(self, prior: Self) -> Self {
         let degrees = prior.degrees + self.degrees;
         Self { value: (prior.degrees * prior.value + self.degrees * self.value) / degrees, degrees }
     }
 
-    /// That of a sum of two independent values, with the degrees of freedom of Welch and Satterthwaite (Biometrics Bulletin 2, 1946).
+    /// The variance of a sum of two independent values, with the degrees of freedom of Welch and Satterthwaite (Biometrics
+    /// Bulletin 2, 1946).
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let value = self.value + other.value;
@@ -54,21 +56,21 @@ impl Variance {
 
 // The mean of few values of which one may be far from the others.
 
-/// Of each end, this part of the values does not count: two of seven.
+/// The part of the values that is left out at each end: two of seven.
 const TRIMMED: f64 = 0.3;
 
-/// The logarithm of a variance of normal values that are set to the ends of the middle varies as one with so many of the middle's
-/// degrees of freedom (0.85 of seven values without two at each end, 0.89 without one).
+/// The effective part of the middle's degrees of freedom, where the outer values are set to the ends of the middle: how the
+/// logarithm of such a variance of normal values varies (0.85 for seven values without two at each end, 0.89 without one).
 const OF_WINSORIZED: f64 = 0.85;
 
-/// How many of so many values do not count at each end.
+/// How many of `count` values are left out at each end.
 pub(crate) fn trimmed_at_each_end(count: usize) -> usize {
     (TRIMMED * count as f64) as usize
 }
 
-/// The mean without the lowest and the highest values, and the variance that a single value would have if this were the mean of
-/// all of them. Like a median it changes little if one value is wrong; its variance follows from the
-/// values (Tukey and McLaughlin, *Sankhya* A 25, 1963).
+/// The mean without the lowest and the highest values, and the variance that a single value would have if this were the mean
+/// of all of them. Like a median, the mean changes little if one value is wrong; its variance follows from the values (Tukey
+/// and McLaughlin, *Sankhya* A 25, 1963).
 ///
 /// `None` without a value.
 pub(crate) fn trimmed_mean(values: &[f64]) -> Option<(f64, Variance)> {
@@ -92,7 +94,7 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The variance of some values around their mean; 0 of a single one.
+/// The variance of some values around their mean; 0 for a single one.
 pub fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0).max(1.0)
