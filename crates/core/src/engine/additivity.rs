@@ -13,14 +13,14 @@ use crate::{Cancel, Detail, Experiment, ExperimentError, Interval, Level, Protoc
 /// Samples of each of the three loops, at most.
 const TRIPLES: u64 = 20;
 
-/// Samples of each that have an interval.
+/// The fewest samples of each loop that give an interval.
 const FEWEST_TRIPLES: u64 = 8;
 
-/// Long samples are taken for no longer than this, once there are the fewest.
+/// Sampling ends after this time, once there are [`FEWEST_TRIPLES`].
 const LONGEST: Duration = Duration::from_millis(40);
 
-/// The difference between the costs of two copies, relative to the first, that is not worth a word: copies share the queues
-/// and ports of the hardware.
+/// The tolerated difference between the costs of two copies, relative to the first: copies share the queues and ports of the
+/// hardware.
 const TOLERANCE: f64 = 0.05;
 
 /// What the third loop showed.
@@ -43,7 +43,7 @@ impl Additivity {
     ) -> Result<Option<Self>, ExperimentError> {
         const SIDES: [Side; 3] = [Side::Baseline, Side::Test, Side::Double];
         let (Protocol { actor, counted_for, .. }, started) = (experiment.protocol(), Instant::now());
-        // A window has its length, and every case in windows has its third loop run.
+        // A window has a fixed length, and the third loop runs for every case in windows.
         let triples = if counted_for.is_some() { FEWEST_TRIPLES } else { TRIPLES };
         let mut random = fastrand::Rng::with_seed(seed);
         let (mut first, mut second) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! How many iterations a sample has.
+//! Calibration: how many iterations a sample has.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Calibration {
     /// The calibration of an earlier block.
     pub(crate) fn known(earlier: &Measurement) -> Option<Self> {
         let (last, formula) = (earlier.observations.last()?, &earlier.basis.as_ref()?.formula);
-        // What the slowest actor would have needed for its share is no time that passed.
+        // In windows, the ticks are what the slowest actor would have needed for its share, not time that passed.
         let in_windows = formula.counted_for().map(pair_of_windows);
         let pair_ns = in_windows.unwrap_or((last.baseline.0 + last.test.0) as f64 * formula.ns_per_tick);
         Some(Self { iterations: earlier.iterations, pair_ns })
@@ -91,7 +91,7 @@ impl Calibration {
         }
     }
 
-    /// The iterations that the median actor executes in a window, whose length is given. `None` if someone asked to stop.
+    /// The iterations that the median actor executes in a window of this length. `None` if someone asked to stop.
     fn of_window(
         experiment: &mut dyn Experiment,
         window: Duration,

@@ -33,17 +33,17 @@ impl CostFormula {
         Self { operations, resolution_ns, ns_per_tick, protocol: experiment.protocol() }
     }
 
-    /// How long the window is in which the actors are timed, if in one.
+    /// The length of the window in which the actors' operations are counted, if there is one.
     pub(crate) const fn counted_for(&self) -> Option<Duration> {
         self.protocol.counted_for
     }
 
-    /// The same where the mean of the actors counts.
+    /// [`Self::counted_for`], only where the mean of the actors counts.
     pub(crate) fn window(&self) -> Option<Duration> {
         self.counted_for().filter(|_| self.protocol.actor == Actor::Mean)
     }
 
-    /// The same for the slowest actor, whatever else its core does.
+    /// This formula for the slowest actor, whatever else its core does.
     pub(crate) fn of_slowest(self) -> Self {
         let protocol = Protocol { actor: Actor::Slowest, population: Population::All, ..self.protocol };
         Self { protocol, ..self }
@@ -150,13 +150,13 @@ impl CostFormula {
 }
 
 impl Estimate {
-    /// The clock by which the cost in nanoseconds is that in cycles; `None` where one of both says nothing.
+    /// The clock that relates the cost in cycles to the cost in nanoseconds; `None` unless both are above zero.
     pub(crate) fn clock(&self) -> Option<Hertz> {
         let (ns, cycles) = (self.ns.value(), self.cycles?.value());
         (ns > 0.0 && cycles > 0.0).then(|| Hertz(cycles / ns * 1e9))
     }
 
-    /// Where several processes measured the case, its cost is their mean. What the processes have in common with
+    /// Sets the cost to the mean over processes, where several measured the case. What the processes have in common with
     /// other cases then cancels between two runs; it would not between two medians.
     pub(crate) fn point_at_processes(&mut self, processes: &[ProcessCost], shares_nothing: bool) {
         let at = |interval: Option<Interval>, point: f64| interval.map(|interval| interval.at_least(point, 0.0));
@@ -172,7 +172,7 @@ impl Estimate {
     }
 }
 
-/// The cost over the pairs that count.
+/// The costs over the pairs that count, in both units.
 pub(crate) struct Costs {
     pub(crate) ns: Option<Cost>,
     /// In cycles, if most pairs have them: the clock of some pairs may be unknown.
@@ -180,7 +180,8 @@ pub(crate) struct Costs {
 }
 
 impl Costs {
-    /// Relative to what all cases of a class have in common in these `states`, which is quoted once for all of them.
+    /// Computes the costs relative to what all cases of a class have in common in `states`, which is quoted once for all of
+    /// them.
     pub(crate) fn of(observations: &[Observation], states: &States) -> Self {
         let counted: Vec<&Observation> = observations.iter().filter(|o| o.excluded.is_none()).collect();
         let ns = Cost::of(&counted, |o| Some(o.ns / states.shared_in(o.block)));
@@ -190,14 +191,15 @@ impl Costs {
         Self { ns, cycles }
     }
 
-    /// Half of the interval in nanoseconds relative to the cost; infinite without one.
+    /// Half the width of the interval in nanoseconds, relative to the cost; infinite without an interval.
     pub(crate) fn width(&self) -> f64 {
         let relative = |ns: &Cost| Some(ns.interval(Level::P95)?.half_width() / ns.point().abs());
         self.ns.as_ref().and_then(relative).unwrap_or(f64::INFINITY)
     }
 }
 
-/// What equal work costs by the pairs of all blocks; `None` of too few for an interval, or where it is not above zero.
+/// The cost of equal work over the pairs of all blocks; `None` if they are too few for an interval, or if it is not above
+/// zero.
 pub(super) fn of_equal_work(observations: &[Observation]) -> Option<EqualWork> {
     let Costs { ns, cycles } = Costs::of(observations, &States::default());
     let ns = ns?;

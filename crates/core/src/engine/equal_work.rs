@@ -1,17 +1,18 @@
-//! The second figure of actors that a window serves unequally: what a program pays in which every actor does as much as the others.
-//! It ends with the slowest, whose cost it is; the mean of a window is what all of them together get done.
+//! The second figure for actors that a window serves unequally: the cost to a program in which every actor does equal work.
+//! The slowest actor ends the program, so the figure is its cost; the mean over a window is what all actors together get
+//! done.
 
 use crate::engine::cost_formula::CostFormula;
 use crate::engine::measurement_block::{MeasurementBlock, PairOrder};
 use crate::engine::profile::{self, Phase};
 use crate::{Experiment, ExperimentError, Observation};
 
-/// Pairs taken after the first measurement block, enough for an interval, and after each later one. Each uses another address, which
-/// makes them differ. (With six and three they took 36 s of the 187 s of a peer's 9,460 cases.)
+/// Pairs taken after the first measurement block, enough for an interval, and after each later block. Each pair uses another
+/// address, which makes them differ. (Six and three pairs took 36 s of the 187 s of a peer's 9,460 cases.)
 const PAIRS: [u64; 2] = [6, 1];
 
-/// The pairs of earlier blocks and those taken after this one, on the memory of its last pairs and of earlier ones;
-/// empty where actors are served alike.
+/// Returns the pairs of earlier blocks and the pairs taken after this one, which use the memory of its last pairs and of
+/// earlier ones; empty where actors are served alike.
 pub(super) fn with_block(
     mut earlier: Vec<Observation>,
     experiment: &mut dyn Experiment,

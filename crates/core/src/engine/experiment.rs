@@ -24,10 +24,10 @@ pub enum ExperimentError {
     /// The loop did not end within this bound.
     #[error("not done after {}", humantime::format_duration(*.0))]
     TimedOut(Duration),
-    /// The loop did not end within its bound, because other programs held the processors. It says nothing of the
+    /// The loop did not end within its bound because other programs held the processors, which says nothing about the
     /// primitive.
     Interfered(String),
-    /// The system ended a process that measured, as it may not do another time.
+    /// The system ended a measuring process; another attempt may succeed.
     Prevented(String),
     /// This case cannot run here, which only showed when it was tried.
     Unsupported(String),
@@ -57,7 +57,7 @@ pub struct Protocol {
     pub clock_tolerance: Option<f64>,
     /// Whose cost the figure is.
     pub actor: Actor,
-    /// Whether all actors run at the same time, as operations per second of all together need it.
+    /// Whether all actors run at the same time, which their combined operations per second require.
     pub actors_run_together: bool,
     /// Whether the actors are timed in a window in which all of them run: what the slowest of them does not get, others do.
     pub in_window: bool,
@@ -107,7 +107,7 @@ impl Protocol {
 /// The least possible cost of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// As an actor sees it.
+    /// The least cost, as an actor sees it.
     pub least_cycles: f64,
     /// What the hardware cannot exceed: "4 instructions issued per clock per multiprocessor".
     pub name: String,
@@ -140,8 +140,8 @@ pub trait Experiment {
         shots.iter().map(|shot| self.sample(*shot)).collect()
     }
 
-    /// Runs several shots in which every actor does as much as the others. The ticks of a sample are again those of the shot's
-    /// iterations. Nothing where the actors of the last sample were served alike, or do equal work in every sample.
+    /// Runs several shots in which every actor does equal work. The ticks of a sample are again those of the shot's
+    /// iterations. Returns nothing where the actors of the last sample were served alike, or do equal work in every sample.
     ///
     /// # Errors
     /// As [`Self::samples`].
@@ -149,7 +149,7 @@ pub trait Experiment {
         Ok(Vec::new())
     }
 
-    /// How many iterations a sample has, if the experiment can tell without their being grown step by step.
+    /// How many iterations a sample has, if the experiment can tell without growing them step by step.
     ///
     /// # Errors
     /// As [`Self::sample`].

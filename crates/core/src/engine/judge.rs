@@ -10,7 +10,7 @@ use crate::{
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What turns pairs into a figure, besides the pairs.
+/// What a figure is computed from, besides the pairs.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Basis {
     pub(crate) formula: CostFormula,
@@ -19,9 +19,9 @@ pub(crate) struct Basis {
     /// The fewest measurement blocks that the plan gives the case.
     pub(crate) fewest_blocks: u32,
     pub(crate) clock_tolerance: Option<f64>,
-    /// What the cost cannot be less than.
+    /// The least cost that the hardware allows.
     pub(crate) limit: Option<Limit>,
-    /// What the experiment has to say.
+    /// The experiment's remark.
     pub(crate) remark: Option<String>,
     /// When the machine was in another state.
     pub(crate) states: States,
@@ -68,7 +68,8 @@ pub(crate) fn verdict(check: &Check, observations: &[Observation], costs: &Costs
     }
 }
 
-/// A cost is certainly below a limit if its interval ends below this share of it. The rest is for clocks that differ.
+/// A cost is certainly below a limit if its interval ends below this fraction of the limit. The margin allows for clocks
+/// that differ.
 const CERTAINLY_BELOW: f64 = 0.97;
 
 /// The verdict on a narrow interval below what the hardware can do.
@@ -86,7 +87,7 @@ fn beyond_limit(costs: &Costs, basis: &Basis) -> Option<Verdict> {
     })
 }
 
-/// The pairs that count in which an actor completed no operation in its window, and how many count.
+/// The number of pairs that count and in which an actor completed no operation in its window, and the number that count.
 fn starved_pairs(observations: &[Observation]) -> (usize, usize) {
     let counted = observations.iter().filter(|o| o.excluded.is_none());
     (counted.clone().filter(|o| o.is_starved).count(), counted.count())
@@ -146,7 +147,7 @@ pub(crate) fn unequal(estimate: &Estimate) -> Option<String> {
 /// interval, and closer than a state shifts a class. `None` if one state remains.
 pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<String> {
     let [first, others @ ..] = states else { return None };
-    // What is written alike is no other state.
+    // States whose costs are written alike are the same.
     let is_alike = |ns: f64| significant_digits(ns) == significant_digits(first.ns);
     let is_same = |ns: f64| {
         (ns / first.ns).ln().abs() < LEAST_CHANGE && (is_alike(ns) || within.is_some_and(|within| within.contains(ns)))
@@ -159,15 +160,15 @@ pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<S
     (!others.is_empty()).then(|| format!("{count}: {} of the run, {}", cost(first), others.join(", ")))
 }
 
-/// Of more measurement blocks, this share must not have lost all of its pairs to other processes.
+/// The largest fraction of measurement blocks that may have lost all their pairs to other processes.
 const MOST_BLOCKS_LOST: f64 = 0.75;
 
 /// The verdict on a narrow interval. The pairs of one block agree better than those of several, so what other processes
 /// left of a few blocks looks better than it is: with a busy process on each of 2 CPUs, 2 of 13 such figures were off by a
 /// fifth and more. (Figures of threads that are alone on their cores leave out others by design.)
 ///
-/// Nor does a case that was interrupted before it had its fewest planned blocks show how they differ: the first
-/// one or two of 90 blocks gave the figure of all to a tenth for 56 to 92 % of the CPU cases (H200 and H100 machines).
+/// A case that was interrupted before it had its fewest planned blocks does not show how blocks differ either: the first one
+/// or two of 90 blocks gave the figure of all to a tenth for 56 to 92 % of the CPU cases (H200 and H100 machines).
 fn of_blocks(observations: &[Observation], fewest: u32) -> Verdict {
     let blocks = lost_blocks(observations);
     if blocks.len() < fewest as usize {

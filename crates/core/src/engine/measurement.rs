@@ -14,7 +14,7 @@ pub struct Measurement {
     pub estimate: Option<Estimate>,
     /// The cost in each state of the machine, the longest state first; empty with a single state.
     pub(crate) states: Vec<StateCost>,
-    /// What it costs in each of the processes that measured it, if there were several.
+    /// The cost in each process that measured the case, if there were several.
     pub(crate) processes: Vec<ProcessCost>,
     /// Relative median absolute deviation of the observations.
     pub noise: Option<f64>,
@@ -26,7 +26,7 @@ pub struct Measurement {
     pub iterations: u64,
     /// Operations in one iteration of the baseline.
     pub unroll: u32,
-    /// Whose cost it is, unless that follows from what is known of the primitive.
+    /// Whose cost the estimate is, unless the primitive's facts say so.
     pub actor: Option<Actor>,
     /// Whether the loops ran in a window.
     pub in_window: bool,
@@ -38,14 +38,14 @@ pub struct Measurement {
     pub check: Check,
     /// What was executed.
     pub evidence: Evidence,
-    /// Clock of the core or multiprocessor: cycles over nanoseconds of a resolved cost; else that of the pairs that count, and where
-    /// none does, of all.
+    /// Clock of the core or multiprocessor: cycles over nanoseconds of a resolved cost; otherwise the usual clock of the
+    /// pairs that count, or of all pairs where none counts.
     pub clock: Option<Hertz>,
     /// What else was measured.
     pub details: Vec<Detail>,
     /// Every pair, the excluded ones too.
     pub observations: Vec<Observation>,
-    /// The pairs in which every actor did as much as the others, if a window serves them unequally.
+    /// The pairs in which every actor did equal work, if a window serves actors unequally.
     pub(crate) equal_work: Vec<Observation>,
     /// How many measurement blocks the pairs were taken in.
     pub blocks: u32,
@@ -56,7 +56,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// What is known of a case that gave no figure.
+    /// The measurement of a case that gave no figure.
     pub(crate) fn without_figure(experiment: &dyn Experiment, verdict: Verdict, evidence: Evidence) -> Self {
         Self {
             unroll: experiment.protocol().unroll,
@@ -70,15 +70,15 @@ impl Measurement {
         }
     }
 
-    /// Computes figure and verdict from all pairs, if that was not done after the last block: of the blocks in between
-    /// nobody asks for them.
+    /// Computes figure and verdict from all pairs, unless that was done after the last block. Nobody asks for them after the
+    /// blocks in between.
     pub fn settle(&mut self) {
         let Some(basis) = self.basis.take() else { return };
         judge::exclude_other_clocks(&mut self.observations, basis.clock_tolerance);
         self.states = basis.states.exclude_others(&mut self.observations);
         let costs = Costs::of(&self.observations, &States::default());
-        // What the class has in common makes the interval within the run wider, and says nothing about this case. Where it is
-        // narrower with it, the case does not follow its class.
+        // What the class has in common widens the interval within the run and says nothing about this case. Where the
+        // interval is narrower with it, the case does not follow its class.
         let own = Costs::of(&self.observations, &basis.states);
         let judged = if own.width() < costs.width() { &own } else { &costs };
         self.verdict = judge::verdict(&self.check, &self.observations, judged, &basis);
@@ -112,7 +112,7 @@ impl Measurement {
         self.stop = self.stop.filter(|_| !self.verdict.is_failure());
     }
 
-    /// The same for blocks that others follow, whose pairs decide which of these count.
+    /// Settles a case for now: more blocks follow, whose pairs decide which of these pairs count.
     pub(crate) fn settle_for_now(&mut self) {
         let kept = (self.basis.clone(), self.observations.clone(), self.equal_work.clone());
         self.settle();

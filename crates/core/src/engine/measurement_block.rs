@@ -28,11 +28,11 @@ pub(crate) struct MeasurementBlock {
     started: Instant,
     /// Observations, those of earlier blocks first.
     pub(super) observations: Vec<Observation>,
-    /// How many are of earlier blocks.
+    /// Number of observations of earlier blocks.
     known: usize,
     /// Number of this block, from 1. The numbers of a case may have gaps.
     pub(super) number: u32,
-    /// Whether the pairs of all blocks are judged at its end. Otherwise, whatever they say, they are not enough.
+    /// Whether the pairs of all blocks are judged at the end of this one. Otherwise they are not enough, whatever they say.
     pub(super) judges_all: bool,
 }
 
@@ -53,7 +53,7 @@ impl MeasurementBlock {
             formula: CostFormula::new(experiment, iterations),
             order: PairOrder::new(seed, iterations, known.len() as u64),
             batch_pairs,
-            // In the first block they paid while the iterations were chosen. Long samples do not notice.
+            // In the first block, the sides paid while the iterations were chosen. Long samples do not notice cold caches.
             is_cold: !known.is_empty() && pairs_in(rule.max_time) >= rule.min_pairs,
             started: Instant::now(),
             known: known.len(),
@@ -64,7 +64,8 @@ impl MeasurementBlock {
         }
     }
 
-    /// Takes pairs until the rule says stop, and why it did, judged over the pairs of all blocks. `None` if someone asked to stop.
+    /// Takes pairs until the rule ends the block. Returns the block and why it ended, judged over the pairs of all blocks;
+    /// `None` if someone asked to stop.
     pub(crate) fn take(
         mut self,
         experiment: &mut dyn Experiment,
@@ -101,7 +102,7 @@ impl MeasurementBlock {
         shots.splice(0..0, shots[..warm_up].to_vec());
         let samples = profile::time(Phase::Pairs, || experiment.samples(&shots))?;
         let pairs = shots.chunks_exact(2).zip(samples.chunks_exact(2)).skip(warm_up / 2);
-        // No more than that: thousands of unfinished cases keep theirs.
+        // Reserve exactly: thousands of unfinished cases keep their pairs.
         self.observations.reserve_exact(pairs.len());
         self.observations.extend(pairs.map(|(shots, samples)| self.formula.observe(shots, samples, self.number)));
         Ok(())

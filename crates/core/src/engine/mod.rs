@@ -51,18 +51,18 @@ pub enum Unmeasured {
 pub struct Engine {
     /// How a case is measured.
     pub settings: Settings,
-    /// The next block is the last, whatever it finds.
+    /// Whether the next block is the last, whatever it finds.
     pub is_final: bool,
-    /// Otherwise a case needs another block however narrow its interval is: what was measured so far is of a small part of
-    /// the run.
+    /// Whether a narrow interval ends a case. Otherwise the case needs another block however narrow its interval is, because
+    /// the blocks so far cover a small part of the run.
     pub(crate) may_be_precise: bool,
     /// After the last block, experiments that have a third loop show whether a second copy costs what the first one does.
     pub tests_additivity: bool,
-    /// The blocks of another state of the machine are excluded.
+    /// The states of the machine: blocks of other states are excluded.
     pub(crate) states: States,
     /// The iterations that another process has chosen for a case without an earlier block.
     pub(crate) calibration: Option<Calibration>,
-    /// The check alone, under stress for so long; of no time: the cost alone, without the check.
+    /// Runs the check alone, under stress for this long; zero measures the cost alone, without the check.
     pub(crate) trial: Option<Duration>,
     /// Number of the next block; `None` counts the blocks of the case. Blocks of one number belong to the same pass
     /// over all cases.
@@ -89,7 +89,7 @@ impl Engine {
     /// Measures one case, all blocks one after the other. `seed` decides the order within the pairs.
     ///
     /// # Errors
-    /// When someone asked to stop, or the system ended what measures; what was measured so far is no result.
+    /// When someone asked to stop, or the system ended the measuring process; what was measured so far is no result.
     pub fn measure(&self, experiment: &mut dyn Experiment, seed: u64) -> Result<Measurement, Unmeasured> {
         let mut measurement = self.measure_block(experiment, None, seed)?;
         while self.needs_another_block(&measurement) {
@@ -102,7 +102,7 @@ impl Engine {
     /// case.
     ///
     /// # Errors
-    /// When someone asked to stop, or the system ended what measures; what was measured in this block is no result.
+    /// When someone asked to stop, or the system ended the measuring process; what was measured in this block is no result.
     pub fn measure_block(
         &self,
         experiment: &mut dyn Experiment,
@@ -152,7 +152,8 @@ impl Engine {
         !self.is_final && (blocks < self.settings.blocks.min || may_improve)
     }
 
-    /// Whether the proof follows this block: the first, and in a fresh process, whose code the first process proved, the last.
+    /// Whether the proof follows this block: the first block, or in a fresh process, whose code the first process proved,
+    /// the last.
     const fn proves(&self, blocks: u32, is_unfinished: bool) -> bool {
         if self.calibration.is_none() { blocks == 1 } else { !is_unfinished }
     }
@@ -177,7 +178,7 @@ impl Engine {
         let protocol = experiment.protocol();
         let rule = self.settings.rule.with_share_of_time(protocol.share_of_time).divided_by(self.settings.blocks.max);
         let mut block = MeasurementBlock::new(experiment, rule, &calibration, known, seed);
-        // Nothing of a case that another process calibrated has run in this one.
+        // Caches are cold where another process calibrated the case: nothing of it has run in this process.
         block.is_cold = !protocol.runs_in && (block.is_cold || self.calibration.is_some());
         (block.number, block.judges_all) = (number, self.may_be_precise);
         block.take(experiment, &self.cancel)
@@ -234,7 +235,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// The states of its class, or the levels of its own blocks.
+    /// The states of the case's class, with the levels of its own blocks where blocks have levels.
     fn states_of(&self, observations: &[Observation]) -> States {
         let of_class = self.states.clone();
         if self.settings.has_levels { States { others: levels_of(observations), ..of_class } } else { of_class }
@@ -262,8 +263,8 @@ impl Engine {
     }
 }
 
-/// The verdict on loops whose machine code is the same with and without the operation, and the check: they run once. Loops that
-/// never end are the same, too, and an operation that was to count has not.
+/// Runs loops whose machine code is the same with and without the operation once, for their verdict and check. Loops that
+/// never end are the same too, and an operation that should have counted has not.
 fn of_elided(experiment: &mut dyn Experiment, summary: String) -> (Verdict, Check) {
     let iterations = experiment.protocol().min_iterations.max(1);
     match experiment.sample(Shot { side: Side::Test, iterations, pair: 0 }) {
@@ -279,7 +280,7 @@ fn of_elided(experiment: &mut dyn Experiment, summary: String) -> (Verdict, Chec
     }
 }
 
-/// What the check finds under stress. The uses of the primitive take the place of pairs.
+/// Returns what the check finds under stress. The number of uses of the primitive takes the place of pairs.
 fn tried(experiment: &mut dyn Experiment, time: Duration) -> Measurement {
     let (pairs, verdict, check) = match profile::time(Phase::Check, || experiment.stress(time)) {
         Ok((uses, Check::Failed(reason))) => (uses, Verdict::Failed(reason.clone()), Check::Failed(reason)),

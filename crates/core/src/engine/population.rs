@@ -36,13 +36,13 @@ struct WeightedStratum {
 }
 
 impl Cost {
-    /// Of the pairs that count, in the unit of `value`. `None` without a pair.
+    /// Computes the cost of the pairs that count, in the unit of `value`; `None` without a pair.
     pub(crate) fn of(counted: &[&Observation], value: impl Fn(&Observation) -> Option<f64>) -> Option<Self> {
         let values: Vec<(&Observation, f64)> = counted.iter().filter_map(|o| Some((*o, value(o)?))).collect();
         let cost = Self::without_course(&values)?;
         let blocks: Vec<&[(&Observation, f64)]> =
             values.chunk_by(|(one, _), (other, _)| one.block == other.block).collect();
-        // Of fewer blocks a part would be a single one.
+        // With fewer blocks, a part would be a single block.
         if blocks.len() < 2 * PARTS_OF_RUN {
             return Some(cost);
         }
@@ -111,7 +111,7 @@ impl Cost {
 
 /// Whether a pair that counts for both populations belongs to the samples with SMT interference.
 fn is_beside(observation: &Observation) -> bool {
-    // A cost of the actors that were alone belongs to these, whatever the others did.
+    // A pair with a cost of actors that were alone belongs to them, whatever the others did.
     observation.strata.is_some_and(|strata| strata.alone_ns.is_none())
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn strata_of(observations: &[Observation]) -> Option<StrataEstimate> 
     })
 }
 
-/// One measurement block in the course of a case: its median cost relative to that of all blocks.
+/// One measurement block in the course of a case: its median cost relative to the median over all blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stage {
     pub(crate) block: u32,
@@ -171,7 +171,7 @@ pub(crate) fn course(observations: &[Observation]) -> Vec<Stage> {
 
 /// The blocks of a case that are not at its usual level.
 pub(crate) fn levels_of(observations: &[Observation]) -> BTreeMap<u32, usize> {
-    // A block whose cost is not above zero is low, and no more.
+    // A block whose cost is not above zero counts as low, and no lower.
     const MOST: f64 = 2.0;
     let course = course(observations);
     let logs: Vec<f64> = course.iter().map(|stage| stage.relative.max(f64::MIN_POSITIVE).ln().max(-MOST)).collect();
@@ -186,7 +186,7 @@ pub(crate) struct States {
     pub(crate) others: BTreeMap<u32, usize>,
     /// The factor by which all costs exceeded their mean over the longest state, by block.
     pub(crate) shared: BTreeMap<u32, f64>,
-    /// Whether that is the clock, which cycles do not show, and the cases have nothing else in common.
+    /// Whether the shared factor is the clock, which cycles do not show, and the cases have nothing else in common.
     pub(crate) is_clock: bool,
     /// The relative change of all costs in the course of the usual state, if noise does not explain it.
     pub(crate) drift: Option<f64>,
@@ -236,10 +236,10 @@ pub(crate) struct ProcessCost {
     pub(crate) cycles: Option<f64>,
 }
 
-/// Of fewer processes it is not known how they differ.
+/// The fewest processes that show how processes differ.
 pub const FEWEST_PROCESSES: usize = 3;
 
-/// The costs in the processes that measured a case; nothing of fewer than three, or where one is not above zero.
+/// The costs in the processes that measured a case; empty for fewer than three, or where a cost is not above zero.
 pub(crate) fn process_costs(observations: &[Observation]) -> Vec<ProcessCost> {
     let mut processes: BTreeMap<u32, Vec<&Observation>> = BTreeMap::new();
     for o in observations.iter().filter(|o| o.excluded.is_none()) {
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(of(10), Interval { low: 10.0, high: 12.0 }, "the medians of the blocks alone");
     }
 
-    /// Pairs of eight blocks, of which every fourth has a neighbour; with what each kind of them costs.
+    /// Pairs of eight blocks, every fourth pair with a neighbour, at the costs of each kind.
     fn mixed(alone: [f64; 2], beside: f64) -> Cost {
         let one = |number: u32| {
             let ns = if number.is_multiple_of(4) { beside } else { alone[number as usize / 4 % 2] };

@@ -31,7 +31,7 @@ words! {
         Wake = "case.wake",
         /// Loading its machine code and looking at it.
         Load = "case.load",
-        /// Whether its threads fit together.
+        /// Finding whether its threads fit together.
         Fit = "case.fit",
         /// Clearing its memory.
         Clear = "case.clear",
@@ -39,7 +39,7 @@ words! {
         Calibrate = "calibrate",
         /// Taking pairs.
         Pairs = "pairs",
-        /// Those in which every actor does as much as the others.
+        /// Taking the pairs in which every actor does equal work.
         EqualWork = "pairs.equal_work",
         /// Queueing work on a device, for calibration and pairs.
         Queue = "device.queue",
@@ -68,12 +68,12 @@ static ENABLED: AtomicBool = AtomicBool::new(false);
 static SPENT_NS: [AtomicU64; Phase::ALL.len()] = [const { AtomicU64::new(0) }; Phase::ALL.len()];
 static TIMES: [AtomicU64; Phase::ALL.len()] = [const { AtomicU64::new(0) }; Phase::ALL.len()];
 
-/// From here on phases are timed.
+/// Enables the timing of phases.
 pub fn enable() {
     ENABLED.store(true, Ordering::Relaxed);
 }
 
-/// Does some work as part of a phase.
+/// Does some work and times it as part of a phase.
 pub fn time<T>(phase: Phase, work: impl FnOnce() -> T) -> T {
     if !ENABLED.load(Ordering::Relaxed) {
         return work();

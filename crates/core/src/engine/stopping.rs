@@ -1,5 +1,5 @@
-//! When a case has been measured enough: how its pairs are divided, the rule that ends a block, and the wish to stop. A stopping
-//! rule is an object of its own, tested with made-up progress.
+//! When a case has been measured enough: how its pairs are divided, the rule that ends a block, and the request to stop. A
+//! stopping rule is an object of its own, tested with made-up progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,13 +48,13 @@ pub struct PrecisionRule {
 }
 
 impl PrecisionRule {
-    /// The same with this share of the time. A share that is no positive number changes nothing.
+    /// This rule with a share of the time. A share that is not a positive number changes nothing.
     pub fn with_share_of_time(&self, share: f64) -> Self {
         let seconds = self.max_time.as_secs_f64() * if share > 0.0 { share } else { 1.0 };
         Self { max_time: Duration::try_from_secs_f64(seconds).unwrap_or(self.max_time), ..self.clone() }
     }
 
-    /// The same for one of `blocks` among which the pairs and the time are divided.
+    /// This rule for one of `blocks` blocks that divide the pairs and the time.
     pub fn divided_by(&self, blocks: u32) -> Self {
         let blocks = blocks.max(1);
         let max_pairs = self.max_pairs.div_ceil(u64::from(blocks)).max(self.min_pairs);
@@ -87,7 +87,7 @@ impl PrecisionRule {
     }
 }
 
-// The wish to stop, passed from a signal handler to whoever measures.
+// The request to stop, passed from a signal handler to whoever measures.
 
 /// A flag that is raised once and seen by every clone.
 #[derive(Debug, Clone, Default)]
@@ -121,9 +121,9 @@ pub struct Settings {
     pub noisy_above: f64,
     /// When to stop.
     pub rule: PrecisionRule,
-    /// Into how many measurement blocks the pairs are divided.
+    /// How many measurement blocks the pairs are divided into.
     pub blocks: BlockCount,
-    /// Whether blocks may differ by more than noise, each for itself.
+    /// Whether each block may have a level of its own, beyond noise.
     pub has_levels: bool,
 }
 
@@ -144,7 +144,7 @@ impl Settings {
     }
 }
 
-/// Into how many measurement blocks the pairs of a case are divided.
+/// How many measurement blocks the pairs of a case are divided into.
 ///
 /// The state of a machine (clock, host, SMT interference) changes within tenths of a second. It is the same for all pairs
 /// of one block, so no number of pairs averages it out. Blocks that are spread over a run sample different states.

@@ -19,7 +19,7 @@ use crate::{
     Ticks, Verdict,
 };
 
-/// Loops of so many ticks a copy, on a clock of 2 GHz whose core has 3 cycles a tick.
+/// Loops with a given number of ticks a copy, on a clock of 2 GHz whose core has 3 cycles a tick.
 struct Exact {
     protocol: Protocol,
     ticks_of_copies: [u64; 4],
@@ -96,7 +96,8 @@ fn a_pair_is_the_difference_by_the_operations_in_ns_cycles_and_clock() {
     assert!(close(formula.resolution_ns, 10.0 * NS_PER_TICK / 100.0));
 }
 
-/// Whoever has a neighbour on his core in one of both samples is beside it; the share counts actors, and pairs where all wait.
+/// An actor with a neighbour on its core in either sample is beside it; the share counts actors, or pairs where all actors
+/// wait.
 #[test]
 fn strata_are_of_actors_or_of_whole_pairs() {
     let actor = |ticks: u64, smt_interference: bool| ActorTime { elapsed: Ticks(ticks), smt_interference };
@@ -122,7 +123,7 @@ fn strata_are_of_actors_or_of_whole_pairs() {
     assert!(strata(Actor::Slowest, [[false; 3]; 2]).beside_share.abs() < 1e-12);
 }
 
-/// In cycles a cost has a figure if more than half of the pairs have cycles.
+/// A cost has a figure in cycles if more than half of the pairs have cycles.
 #[test]
 fn most_pairs_must_have_cycles() {
     let cycles = |with: usize| {
@@ -174,7 +175,7 @@ fn iterations_fill_a_sample_or_a_window() {
     assert!(short.iterations <= 250 && short.iterations >= 150, "{}", short.iterations);
 }
 
-/// Later blocks know how long a pair takes: in windows, as long as these, however little a starved actor was served.
+/// Later blocks know how long a pair takes: in windows, as long as the windows, however little a starved actor was served.
 #[test]
 fn a_starved_actor_makes_no_window_longer() {
     let known = |counted_for: Option<Duration>| {
@@ -216,7 +217,7 @@ fn a_case_is_proved_once_in_its_first_process_and_at_the_end_of_others() {
     assert_eq!(proves(&engine), [false, true, false, true]);
 }
 
-/// Cycles and nanoseconds of a resolved cost are 2 GHz apart. Else its pairs say what the clock was.
+/// A resolved cost has the clock of its cycles and nanoseconds, 2 GHz. Otherwise the pairs say what the clock was.
 #[test]
 fn the_clock_of_a_case_is_that_of_its_cost_if_that_is_known() {
     let clock = |count: u32| {
@@ -237,7 +238,7 @@ fn the_clock_of_a_case_is_that_of_its_cost_if_that_is_known() {
     assert_eq!((clock(40), clock(4)), (("Resolved", 2e9), ("Noisy", 3e9)));
 }
 
-/// What the slowest thread costs is of all samples, whomever the row is about.
+/// The cost for the slowest thread covers all samples, whatever the population of the row.
 #[test]
 fn equal_work_is_that_of_the_slowest_whatever_its_core_does() {
     let protocol = Protocol { population: Population::Alone, ..Protocol::of(1) };
@@ -304,7 +305,7 @@ fn verdicts_change_where_they_are_to() {
     assert_eq!([0.5, 4.0].map(spread), ["Resolved", "Noisy"], "relative to the cost");
     let all = pairs(|_| of_ten_ns());
     assert_eq!([8, 9].map(|fewest| judged(&all, fewest)), ["Resolved", "Noisy"], "eight blocks");
-    // A block is lost if no pair of it counts and one at least lost its CPU; a block of another clock is not.
+    // A block is lost if none of its pairs counts and at least one lost its CPU; a block on another clock is not lost.
     let without = |blocks: u32, cause: Disturbance| {
         let mixed = |at: u32| if at.is_multiple_of(5) { cause } else { Disturbance::ClockChange };
         let excluded = |at: u32| (at / 5 < blocks).then_some(mixed(at));
@@ -349,7 +350,8 @@ fn what_is_said_of_windows_has_its_numbers() {
     assert_eq!([6.0, 7.0, 10.0, 14.0, 16.0].map(median), [true, false, false, false, true]);
 }
 
-/// A case that does not follow its class is judged by what its row shows, and one that does by what is left of it.
+/// A case that does not follow its class is judged by what its row shows, and one that does by what is left without the
+/// class.
 #[test]
 fn the_narrower_interval_of_a_case_decides() {
     let shared = [(1, 1.3), (2, 0.75), (3, 1.2), (4, 0.85), (5, 1.1), (6, 0.95), (7, 1.25), (8, 0.8)];
@@ -432,7 +434,7 @@ fn the_third_loop_runs_where_the_cost_is_resolved() {
     assert!(!has_third(true, true, 20, 2), "another block follows");
 }
 
-/// Of a variant: its check alone, or its cost alone, which its check cannot take away.
+/// For a variant, either the check runs or the loops do, and a failing check cannot take the cost away.
 #[test]
 fn of_a_trial_either_the_check_or_the_loops_run() {
     let found = |trial: Option<u64>, check: Check| {
