@@ -17,13 +17,13 @@ pub enum Refusal {
     Skipped(String),
     /// It should exist, but could not be set up.
     Failed(String),
-    /// The system did not let it be set up. Another time it may.
+    /// The system did not let it be set up, but may another time.
     Prevented(String),
-    /// The laboratory can measure nothing any more in this process. This case and those after it are for another.
+    /// The laboratory can no longer measure in this process. This case and later ones need another process.
     Lost(String),
 }
 
-/// What went wrong, without more.
+/// A plain reason is a failure.
 impl From<String> for Refusal {
     fn from(reason: String) -> Self {
         Self::Failed(reason)
@@ -39,7 +39,7 @@ impl From<Refusal> for String {
 /// One line of `syncscope list`.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    /// What it is.
+    /// The primitive.
     pub primitive: &'static Primitive,
     /// Why it cannot be measured here, if so.
     pub unavailable: Option<String>,
@@ -53,22 +53,24 @@ pub trait Laboratory {
     /// The cases of `preset` on this machine, in the catalogue's order.
     fn plan(&self, preset: Preset) -> Vec<Case>;
 
-    /// Those of some of them that end within the time that the preset promises.
+    /// The part of `cases` that ends within the time that the preset promises.
     fn within_time(&self, _preset: Preset, cases: Vec<Case>) -> Vec<Case> {
         cases
     }
 
-    /// The cases of the largest preset on a machine that has room for all: which values an axis can have besides those of a plan.
+    /// The cases of the largest preset on a machine with room for all of them. They show which values an axis can have
+    /// besides a plan's.
     fn variants(&self) -> Vec<Case> {
         self.plan(Preset::Paper)
     }
 
-    /// These cases, which were asked for, under the names that a plan of `preset` gives them, or why they cannot exist here.
+    /// The cases that were asked for, under the names that a plan of `preset` gives them, or why they cannot exist here.
     fn fitting(&self, _preset: Preset, cases: Vec<Case>) -> Vec<Result<Case, String>> {
         cases.into_iter().map(Ok).collect()
     }
 
-    /// What a reader of the figures of `cases` must know, such as that they are a sample. Stands among the run's warnings.
+    /// What a reader of the figures of `cases` must know, such as that they are a sample. It is written among the run's
+    /// warnings.
     fn notes(&self, _preset: Preset, _cases: &[Case]) -> Vec<String> {
         Vec::new()
     }
@@ -77,12 +79,12 @@ pub trait Laboratory {
     /// of all pieces. What fails here fails again, with its reason, in [`Self::experiment`].
     fn prepare(&mut self, _cases: &[Case], _progress: &mut dyn FnMut(usize, usize)) {}
 
-    /// Whether idle CPUs are kept from halting, and why, once [`Self::prepare`] has decided. Stands in `run.json`.
+    /// Whether idle CPUs are kept from halting, and why, once [`Self::prepare`] has decided. It is written to `run.json`.
     fn keep_awake(&self) -> Option<AwakeDecision> {
         None
     }
 
-    /// A pass over the cases begins, counted from 0. A laboratory may give up what it keeps from one case to the next (a
+    /// Begins a pass over the cases, counted from 0. A laboratory may give up what it keeps from one case to the next (a
     /// context, memory), so that the measurement blocks of a case are taken in several of them.
     fn begin_pass(&mut self, _pass: u32) {}
 
@@ -94,8 +96,8 @@ pub trait Laboratory {
     /// [`Refusal::Lost`] when nothing can be set up any more.
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal>;
 
-    /// Measures a share of the passes in a process of its own. About once a second, `goes_on` gets the case that it has come
-    /// to and says whether to go on. `None` where there are no such processes.
+    /// Measures a share of the passes in a process of its own. About once a second, `goes_on` gets the case that the process
+    /// has come to and returns whether to go on. `None` where there are no such processes.
     fn measure_apart(
         &mut self,
         _share: &Share,
@@ -109,7 +111,7 @@ pub trait Laboratory {
         false
     }
 
-    /// What the finished rows of a run say about the topology of the machine; `None` where nothing was measured of it.
+    /// What the finished rows of a run say about the topology of the machine; `None` where none of it was measured.
     fn measured_topology(&self, _rows: &[Row]) -> Option<MeasuredTopology> {
         None
     }
@@ -124,7 +126,7 @@ pub struct Share {
     pub(super) seed: u64,
     pub(super) first_pass: u32,
     pub(super) most_passes: u32,
-    /// A pass that is not the first is begun only if one that takes as long as the longest would end within this time.
+    /// A pass after the first begins only if one as long as the longest so far would end within this time.
     pub(super) time: Duration,
     /// Cases that another process has begun to measure.
     pub(super) cases: Vec<(Case, Calibration)>,

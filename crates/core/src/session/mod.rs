@@ -1,8 +1,8 @@
 //! A whole run: what is measured, in which order, how often and until when.
 //!
 //! A [`Session`] measures the cases of a [`Plan`] in passes. One pass takes one measurement block of each unfinished case
-//! (`passes.rs`), so the blocks of a case are spread over the run, and an interrupted run knows something about every
-//! case. If a budget is too short for all figures, part of them get it (`part.rs`). The [`Preset`] decides how many
+//! (`passes.rs`), so the blocks of a case are spread over the run, and an interrupted run knows something about every case.
+//! If a budget is too short for all figures, some of the cases get theirs (`part.rs`). The [`Preset`] decides how many
 //! blocks a case gets and how long the passes may take (`preset.rs`). A case is written after its first block and after its
 //! last (`pending_case.rs`).
 //!
@@ -61,7 +61,7 @@ pub enum SessionError {
     /// Nothing is left to measure.
     #[error("the run in {} is complete; there is nothing to resume", .0.display())]
     Complete(PathBuf),
-    /// Here the plan lacks cases of the run.
+    /// The plan here lacks cases of the run.
     #[error("{}: {what}: {remedy}", path.display())]
     AnotherPlan {
         /// The run directory.
@@ -83,7 +83,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How a run ends at this time, where it does not go on.
+    /// How a run ends at this time; `None` if it goes on.
     pub fn end(&self, now: Instant) -> Option<Status> {
         if self.cancel.is_cancelled() {
             return Some(Status::Interrupted);
@@ -92,12 +92,12 @@ impl Limits {
     }
 }
 
-/// What becomes of a case that is not measured, because processes ended while they measured it.
+/// The outcome of a case that is given up because processes ended while they measured it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GivenUp {
     /// Its verdict.
     pub verdict: Verdict,
-    /// Whether it ended them. What ended for another reason is measured again when the run is resumed.
+    /// Whether the case itself ended them. Otherwise it is measured again when the run is resumed.
     pub is_own_fault: bool,
 }
 
@@ -112,12 +112,12 @@ pub struct Session {
     plan: Plan,
     /// The pairs of provisional rows, which stay until more is known.
     earlier_pairs: HashMap<CaseId, u64>,
-    /// The cases of these rows about which more is known now.
+    /// The cases with provisional rows about which more is known now.
     replaced: HashSet<CaseId>,
     lost_at: Option<Case>,
     /// The passes of each fresh process.
     processes: Vec<[u32; 2]>,
-    /// Why the last fresh process that measured nothing did not.
+    /// Why the last of the fresh processes that measured nothing could not.
     without_processes: Option<String>,
     /// The earlier runs of this machine, which its intervals take into account; `None` where they do not count.
     pub history: Option<History>,
@@ -176,7 +176,7 @@ impl Session {
         })
     }
 
-    /// Continues a run. The cases of `plan` that it has finished are left out. Those with provisional rows are measured again,
+    /// Continues a run. Cases of `plan` that it has finished are left out. Cases with provisional rows are measured again,
     /// after those without a row; their rows stay until more is known. Everything is read once no other process can write.
     ///
     /// # Errors
@@ -211,12 +211,12 @@ impl Session {
         directory.forget_all_but(&finished.iter().chain(earlier_pairs.keys()).cloned().collect())?;
         let effort = plan.effort(preset, run.time());
         plan.leave_out(&finished);
-        // What has a row already comes last.
+        // Cases that have a row already come last.
         plan.parts.iter_mut().for_each(|part| part.sort_by_key(|case| earlier_pairs.contains_key(&case.id())));
         Ok(Self { earlier_pairs, ..Self::locked(directory, lock, run, effort, plan)? })
     }
 
-    /// The same with another clock, for tests.
+    /// This session with another clock, for tests.
     pub fn with_clock(self, now: impl Fn() -> Instant + 'static) -> Self {
         Self { now: Box::new(now), ..self }
     }
@@ -247,8 +247,8 @@ impl Session {
         Ok(())
     }
 
-    /// The case that could not be set up, because its laboratory can measure nothing any more in this process. It and the
-    /// others of the laboratory are left for another one.
+    /// The case that could not be set up because its laboratory can measure nothing any more in this process. It and the
+    /// laboratory's other cases are left to another process.
     pub const fn lost_at(&self) -> Option<&Case> {
         self.lost_at.as_ref()
     }
@@ -269,12 +269,12 @@ impl Session {
         self.run.disturbed = Disturbed::merged(mem::take(&mut self.run.disturbed).into_iter().chain(disturbed));
     }
 
-    /// Adds what is only known when this process has measured.
+    /// Adds what is known only after this process has measured.
     pub fn add_record(&mut self, record: SessionRecord) {
         self.run.sessions.push(SessionRecord { processes: std::mem::take(&mut self.processes), ..record });
     }
 
-    /// Measures the plan, or until a limit is reached. `laboratories` are those of the plan, in the same order.
+    /// Measures the plan until it is done or a limit is reached. `laboratories` are the plan's, in the same order.
     ///
     /// # Errors
     /// When a file cannot be written; what was written before is readable.
@@ -342,7 +342,7 @@ impl Session {
         rows.sort_by_key(|(line, _)| *line);
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
         let details = self.directory.details_of(&rows)?;
-        // Whatever this process was to measure: the run is done when it has what it planned.
+        // The run is done when it has what it planned, whatever this process was to measure.
         if !self.run.is_complete_with(&rows) {
             let is_early = self.run.status != Status::Done;
             if !is_early {

@@ -9,7 +9,7 @@ use crate::{Case, Row};
 pub struct Work {
     /// Most measurement blocks to be taken.
     pub blocks: u64,
-    /// Those that are taken however long they take; none if the user limits the time.
+    /// Blocks that are taken however long they take; none if the user limits the time.
     pub fewest: u64,
     /// The time after which the passes end, if they end by time.
     pub time: Option<Duration>,
@@ -22,15 +22,15 @@ pub struct Work {
 pub struct Done {
     /// Blocks that were measured.
     pub measured: u64,
-    /// Of [`Work::blocks`].
+    /// Blocks done of [`Work::blocks`].
     pub blocks: u64,
-    /// Of [`Work::fewest`].
+    /// Blocks done of [`Work::fewest`].
     pub fewest: u64,
 }
 
-/// Hears how far a run is. Every method may be left out.
+/// Receives the progress of a run. Every method is optional.
 pub trait Observer {
-    /// So many of so many pieces are prepared.
+    /// Reports how many pieces of all are prepared.
     fn preparing(&mut self, _done: usize, _total: usize) {}
 
     /// Measuring begins; `work` has one entry for each laboratory.
@@ -42,15 +42,15 @@ pub trait Observer {
     /// A fresh process has come to this case; few of its cases are reported.
     fn measuring_apart(&mut self, _case: &Case) {}
 
-    /// So much more of the work of a laboratory, counted from 0, is done. It took this long.
+    /// A laboratory, counted from 0, has done this much more of its work, in this time.
     fn measured(&mut self, _laboratory: usize, _done: Done, _spent: Duration) {}
 
-    /// Whether it shows what is known of this case while the run goes on.
+    /// Whether the observer shows what is known of this case while the run goes on.
     fn follows(&self, _case: &Case) -> bool {
         false
     }
 
-    /// What is known so far of a case that it follows.
+    /// What is known so far of a case that the observer follows.
     fn found(&mut self, _row: Row) {}
 
     /// Something a user must know now.

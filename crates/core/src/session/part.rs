@@ -1,8 +1,8 @@
 //! The unfinished cases of one laboratory, and which of them the next pass measures: all, if there is time.
 //!
-//! A budget may be too short for the fewest blocks of every case. A block of each would be no figure of any. So the first
-//! pass ends early, the cases that it reached get their fewest blocks, and then the next ones do, if there is time for blocks
-//! that are not all of one second. First passes are slow, so there may be time for all in the end.
+//! A budget may be too short for the fewest blocks of every case. One block of each case would give no figure at all, so the
+//! first pass ends early. The cases that it reached get their fewest blocks, and then the next cases do, if there is time
+//! for blocks that do not all fall within one second. First passes are slow, so there may be time for all cases in the end.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -17,32 +17,33 @@ use crate::session::preset::{Effort, PassSchedule, additivity_sample};
 use crate::session::states::states_of_classes;
 use crate::{BlockCount, Case, CaseId, Catalogue, Class};
 
-/// The state of a machine lasts for seconds. New cases get no blocks in less time: they would agree without being right.
+/// The state of a machine lasts for seconds. New cases get no blocks in less time: their blocks would agree without being
+/// right.
 const SHORTEST: Duration = Duration::from_secs(2);
 
 /// The unfinished cases of one laboratory.
 pub(super) struct Part {
     pub(super) number: usize,
-    /// Those that the next pass measures.
+    /// The cases that the next pass measures.
     pub(super) cases: Vec<PendingCase>,
-    /// Those that no pass has reached.
+    /// The cases that no pass has reached.
     waiting: Vec<PendingCase>,
-    /// Those that have their fewest blocks while others have none.
+    /// The cases that have their fewest blocks while others have none.
     ahead: Vec<PendingCase>,
-    /// Those that need no more blocks.
+    /// The cases that need no more blocks.
     finished: Vec<PendingCase>,
     pub(super) schedule: PassSchedule,
-    /// About how long they take.
+    /// About how long the cases take.
     planned: Duration,
     pub(super) is_lost: bool,
     /// The fresh processes that are still to measure a share of the passes.
     pub(super) processes_left: u32,
-    /// Whether the last one measured nothing.
+    /// Whether the last fresh process measured nothing.
     has_lost_last: bool,
 }
 
 impl Part {
-    /// `earlier_pairs` are those of provisional rows of an earlier process.
+    /// `earlier_pairs` are the pairs behind provisional rows of an earlier process.
     pub(super) fn new(
         number: usize,
         cases: &[Case],
@@ -83,7 +84,7 @@ impl Part {
         !(self.is_done() || self.waiting.is_empty() && self.ahead.is_empty())
     }
 
-    /// How much of its planned time it has taken.
+    /// The fraction of its planned time that the part has taken.
     fn progress(&self) -> f64 {
         self.schedule.spent.as_secs_f64() / self.planned.as_secs_f64()
     }
@@ -93,15 +94,17 @@ impl Part {
         left.mul_f64((self.planned.as_secs_f64() / planned.as_secs_f64()).min(1.0))
     }
 
-    /// After how long the first pass over new cases should end, so that they get their fewest blocks in the time that is left
-    /// for this laboratory. `None` in later passes, and for what a user compares: half of a comparison is none.
+    /// After how long the first pass over new cases should end, so that they get their fewest blocks in the time that is
+    /// left for this laboratory. `None` in later passes, and for operations that a user compares: half of a comparison is
+    /// none.
     pub(super) fn time_of_first_pass(&self, left: Duration) -> Option<Duration> {
-        // Passes differ.
+        // A margin, because passes differ.
         const RESERVE: f64 = 0.9;
         (self.schedule.made == 0 && !self.has_own()).then(|| left.mul_f64(RESERVE) / self.schedule.fewest)
     }
 
-    /// Whether a user wrote some of it: it is in this process alone, and compared with cases that are measured in turn with it.
+    /// Whether a user wrote some of the code: it is in this process alone, and compared with cases that are measured in turn
+    /// with it.
     fn has_own(&self) -> bool {
         self.cases.iter().any(|pending| is_own(&pending.case.primitive))
     }
@@ -114,14 +117,14 @@ impl Part {
         self.unfinished_mut().filter(is_known).for_each(|pending| pending.is_finished = true);
     }
 
-    /// Whether each case needs no more blocks.
+    /// Whether no case needs more blocks.
     pub(super) fn has_finished_all(&self) -> bool {
         self.unfinished().all(|pending| pending.is_finished)
     }
 
-    /// Leaves cases to later runs, so that those that are kept can be finished in the time that is `left`. Only where an earlier
-    /// run knew enough of all: then a few more blocks of each would change nothing, however often a run is resumed. Returns
-    /// whether it did.
+    /// Leaves cases to later runs, so that the kept ones can be finished in the time that is `left`. This is done only where
+    /// an earlier run knew enough of all cases: a few more blocks of each would change nothing, however often a run is
+    /// resumed. Returns whether any case was left.
     pub(super) fn keep_what_can_be_finished(&mut self, left: Duration) -> bool {
         if left >= self.planned || !self.cases.iter().all(PendingCase::was_known_well) {
             return false;
@@ -134,13 +137,13 @@ impl Part {
         self.cases.len() < all
     }
 
-    /// The cases from this one on were not reached by the first pass.
+    /// Sets aside the cases from this index on, which the first pass did not reach.
     pub(super) fn leave_waiting(&mut self, from: usize) {
         self.waiting.extend(self.cases.drain(from..));
     }
 
-    /// Counts a pass, which took so long, and decides on the cases of the next one, given how much time is left for this
-    /// laboratory, if that is limited.
+    /// Counts a pass and the time that it took, then chooses the cases of the next one by the time that is left for this
+    /// laboratory, if it is limited.
     pub(super) fn end_pass(&mut self, took: Duration, left: Option<Duration>) {
         self.schedule.add(1, took);
         self.retire_finished();
@@ -159,15 +162,15 @@ impl Part {
         }
     }
 
-    /// Counts the passes of a fresh process, which took so long.
+    /// Counts the passes of a fresh process and the time that they took.
     pub(super) fn end_share(&mut self, passes: u32, took: Duration) {
         self.has_lost_last = false;
         self.schedule.add(passes, took);
         self.retire_finished();
     }
 
-    /// Counts a fresh process that measured nothing: whether another one is tried. The second one in turn is the last, and no
-    /// case that needs more blocks is complete: what processes differ by is part of its interval.
+    /// Counts a fresh process that measured nothing. Returns whether another one is tried. The second failure in a row is
+    /// the last, and no case that needs more blocks is complete: the differences between processes are part of its interval.
     pub(super) fn has_lost_process(&mut self) -> bool {
         if std::mem::replace(&mut self.has_lost_last, true) {
             self.processes_left = 0;
@@ -176,7 +179,7 @@ impl Part {
         self.processes_left > 0
     }
 
-    /// Cases that are finished make room, but are still part of the course of the run.
+    /// Removes finished cases from the passes. They are still part of the course of the run.
     fn retire_finished(&mut self) {
         let (mut finished, cases): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.cases).into_iter().partition(|pending| pending.is_finished);
@@ -185,7 +188,7 @@ impl Part {
         self.finished.append(&mut finished);
     }
 
-    /// What the next fresh process is to measure; `None` where there is none, or no time for one. This process has made the
+    /// The share of the next fresh process; `None` where no process is left, or no time for one. This process has made the
     /// first pass, and makes the last one.
     pub(super) fn next_share(&mut self, effort: Effort, seed: u64, left: Option<Duration>) -> Option<Share> {
         if self.processes_left == 0 || self.schedule.made == 0 || self.has_own() {
@@ -204,14 +207,15 @@ impl Part {
         Some(Share { effort, seed, first_pass: self.schedule.all_made + 1, most_passes, time, cases })
     }
 
-    /// A process for each of the fewest passes over these cases, as far as it would end in time: large plans have time for no
-    /// more than these.
+    /// One fresh process for each of the fewest passes over these cases, as far as it would end in time: large plans have
+    /// time for no more passes than these.
     fn one_of_the_fewest(&self, left: Option<Duration>) -> Option<(Duration, u32)> {
         let is_in_time = left.is_none_or(|left| left >= self.schedule.latest);
         (is_in_time && self.schedule.made + 1 < self.schedule.fewest).then_some((Duration::ZERO, 1))
     }
 
-    /// The time and the most passes of one of the fresh processes that are left, which share the rest with this one.
+    /// The time and the most passes of the next fresh process. The fresh processes that are left share the rest with this
+    /// one.
     fn part_of_the_rest(&mut self, left: Option<Duration>) -> Option<(Duration, u32)> {
         let (time, shares) = self.schedule.shares(self.processes_left + 1, left);
         let most = self.cases.iter().map(|pending| pending.settings.blocks.max).max().unwrap_or(0);
@@ -243,13 +247,13 @@ impl Part {
         self.cases.iter().chain(&self.waiting).chain(&self.ahead)
     }
 
-    /// Those that need more blocks.
+    /// The cases that need more blocks.
     pub(super) fn unfinished_mut(&mut self) -> impl Iterator<Item = &mut PendingCase> {
         self.cases.iter_mut().chain(&mut self.waiting).chain(&mut self.ahead)
     }
 
-    /// Most blocks still to be taken, and the time for them if it can end them: the first blocks are taken in any case. `left` is
-    /// the time for this laboratory, if that is limited.
+    /// The most blocks still to be taken, and the time for them if it can end them: the first blocks are taken in any case.
+    /// `left` is the time for this laboratory, if it is limited.
     pub(super) fn work(&self, left: Option<Duration>) -> Work {
         let open = |limit: fn(BlockCount) -> u32| {
             let left = |pending: &PendingCase| limit(pending.settings.blocks).saturating_sub(pending.blocks());
@@ -269,7 +273,7 @@ pub(super) fn planned_time(parts: &[Part]) -> Duration {
 }
 
 /// Which laboratories make a pass now: each that is not done, or, where time is short, the one that took the least of its
-/// planned time. Otherwise one with long passes would take the time of the others.
+/// planned time. Otherwise a laboratory with long passes would take the time of the others.
 pub(super) fn turns(parts: &[Part]) -> Vec<bool> {
     let is_short = parts.iter().any(Part::is_short_of_time);
     let open = || parts.iter().filter(|part| !part.is_done());

@@ -16,18 +16,18 @@ use crate::{
     RunDirectoryError, Status, Unmeasured, Verdict,
 };
 
-/// Between what several sessions decided.
+/// Separates what several sessions decided.
 const THEN: &str = "; then ";
 
 /// How a block, or a pass of one laboratory, ended.
 enum Ended {
     Finished,
     Lost,
-    /// The run ends with it.
+    /// The run ends with this status.
     Run(Status),
 }
 
-/// Shows what is known of a case to an observer that follows it: the cost over all pairs so far, once these are more by an
+/// Shows an observer what is known of a case that it follows: the cost over all pairs so far, once the pairs are more by an
 /// eighth or the last.
 fn show(observer: &mut dyn Observer, pending: &mut PendingCase) {
     let Some(found) = pending.found.as_ref().filter(|_| observer.follows(&pending.case)) else { return };
@@ -41,8 +41,8 @@ fn show(observer: &mut dyn Observer, pending: &mut PendingCase) {
     observer.found(Row { ns: median(&costs).map(Nanoseconds), ..row });
 }
 
-/// Groups of layouts are to code that a user wrote, and to what it is compared with, what processes are to other cases: in each, code
-/// and memory are elsewhere, and time has passed.
+/// Numbers groups of layouts as processes: for code that a user wrote, and for what it is compared with, they are what
+/// processes are for other cases. In each, code and memory are elsewhere, and time has passed.
 fn group_by_layout(observations: &mut [Observation]) {
     for observation in observations {
         observation.process = layouts::of_pass(observation.block) / layouts::PLACES;
@@ -55,7 +55,7 @@ fn finish_known(parts: &mut [Part]) -> Status {
     if parts.iter().all(Part::has_finished_all) { Status::Done } else { Status::BudgetSpent }
 }
 
-/// What is to do something, and of which the compiler left nothing, does not do it.
+/// Fails a checked operation of which the compiler left nothing: it did not do its work.
 fn fail_if_elided(found: &mut Measurement, check: Option<OwnCheck>) {
     let (Verdict::Elided(summary), Some(check)) = (&found.verdict, check) else { return };
     let reason = format!("the compiler removed it ({summary}): {}", check.without_operation());
@@ -67,14 +67,14 @@ pub(super) struct Passes<'a> {
     pub(super) session: &'a mut Session,
     pub(super) limits: &'a Limits,
     pub(super) observer: &'a mut dyn Observer,
-    /// Names of the disassemblies that are written.
+    /// Names of the disassemblies that were written.
     pub(super) listings: HashSet<String>,
     /// Whether the plan has code that a user wrote.
     pub(super) has_own: bool,
 }
 
 impl Passes<'_> {
-    /// Measures everything, or until a limit is reached.
+    /// Measures all cases, or until a limit is reached.
     pub(super) fn measure(&mut self, laboratories: &mut [&mut dyn Laboratory]) -> Result<Status, RunDirectoryError> {
         let effort = self.session.effort;
         let (plan, earlier_pairs) = (&self.session.plan, &self.session.earlier_pairs);
@@ -93,7 +93,7 @@ impl Passes<'_> {
         self.observer.planned(&parts.iter().map(work).collect::<Vec<_>>());
         let ended = self.all_passes(laboratories, &mut parts);
         let ended = ended.map(|ended| if ended == Status::BudgetSpent { finish_known(&mut parts) } else { ended });
-        // The blocks since the first one, of cases that the run does not return to.
+        // Writes the blocks since the first one, of cases that the run does not return to.
         for pending in parts.iter_mut().flat_map(Part::unfinished_mut) {
             self.record(pending, Recorded::Everything)?;
         }
@@ -142,7 +142,7 @@ impl Passes<'_> {
         self.session.directory.write_run(&self.session.run)
     }
 
-    /// Pass after pass, until all cases are finished.
+    /// Makes pass after pass, until all cases are finished.
     fn all_passes(
         &mut self,
         laboratories: &mut [&mut dyn Laboratory],
@@ -164,19 +164,19 @@ impl Passes<'_> {
                 let enough = left.and_then(|left| part.time_of_first_pass(left)).map(|enough| started + enough);
                 match self.one_pass(*laboratory, part, enough)? {
                     Ended::Finished => {}
-                    // Other laboratories are not concerned. A new process can measure the rest.
+                    // Other laboratories go on. A new process can measure the rest.
                     Ended::Lost => part.is_lost = true,
                     Ended::Run(status) => return Ok(status),
                 }
                 part.end_pass(self.since(started), self.time_left().map(|left| part.share_of(left, planned)));
-                // A case follows another one in each pass.
+                // Each pass puts a case after another one.
                 random.shuffle(&mut part.cases);
             }
         }
         Ok(if parts.iter().any(|part| part.is_lost) { Status::Interrupted } else { Status::Done })
     }
 
-    /// Lets a fresh process make some passes. `false` where there is none to do so.
+    /// Lets a fresh process make some passes. `false` where no process can.
     fn one_share(
         &mut self,
         laboratory: &mut dyn Laboratory,
@@ -234,7 +234,8 @@ impl Passes<'_> {
         Ok(true)
     }
 
-    /// One block of each case of a pass. Cases that are not reached until it is long `enough` wait, but for the first one.
+    /// Takes one block of each case of a pass. Cases that are not reached by the time `enough` wait; the first one is always
+    /// measured.
     fn one_pass(
         &mut self,
         laboratory: &mut dyn Laboratory,
@@ -243,7 +244,7 @@ impl Passes<'_> {
     ) -> Result<Ended, RunDirectoryError> {
         let is_final = part.is_next_final();
         let spans_half = part.spans_half();
-        // Of few cases, all blocks may be made long before that.
+        // Few cases may have all their blocks long before that.
         let may_finish = is_final || spans_half || part.cases.iter().any(PendingCase::is_next_last);
         let states = if may_finish { part.states() } else { BTreeMap::new() };
         laboratory.begin_pass(part.schedule.made);
@@ -281,7 +282,7 @@ impl Passes<'_> {
         Ok(Ended::Finished)
     }
 
-    /// How the run ends now, where it does not go on.
+    /// How the run ends now; `None` if it goes on.
     fn ends(&self) -> Option<Status> {
         self.limits.end((self.session.now)())
     }
@@ -300,7 +301,7 @@ impl Passes<'_> {
         let mut found = match taken {
             Ok(found) => found,
             Err(refusal) => {
-                // What was ended on request, or at the end of the budget, is not to blame.
+                // A case that was ended on request, or at the end of the budget, is not to blame.
                 let is_excused =
                     |status: &Status| *status == Status::Interrupted || matches!(refusal, Refusal::Prevented(_));
                 return match self.ends().filter(is_excused) {
@@ -329,7 +330,7 @@ impl Passes<'_> {
         Ok(Ended::Finished)
     }
 
-    /// What is known of a case after one more block.
+    /// Takes one more block of a case.
     fn take_block(
         &self,
         laboratory: &mut dyn Laboratory,
@@ -350,7 +351,7 @@ impl Passes<'_> {
     fn record(&mut self, pending: &mut PendingCase, recorded: Recorded) -> Result<(), RunDirectoryError> {
         let is_all = recorded == Recorded::Everything;
         if is_all {
-            // Of a run that was ended early, the last block was not planned as the last.
+            // In a run that was ended early, the last block was not planned as the last.
             pending.found.iter_mut().for_each(Measurement::settle);
         }
         let Some(found) = pending.found.as_ref().filter(|_| pending.recorded < recorded) else { return Ok(()) };
@@ -378,7 +379,7 @@ impl Passes<'_> {
     fn record_refusal(&mut self, pending: &mut PendingCase, refusal: Refusal) -> Result<Ended, RunDirectoryError> {
         let is_prevented = matches!(refusal, Refusal::Prevented(_));
         if is_prevented && (pending.found.is_some() || pending.earlier_pairs.is_some()) {
-            // What is known of it stays, and is provisional.
+            // What is known of the case stays, as a provisional row.
             (pending.is_finished, pending.apart) = (true, MeasuredApart::GivenUp);
             self.record(pending, Recorded::Everything)?;
             return Ok(Ended::Finished);
@@ -392,7 +393,7 @@ impl Passes<'_> {
                 return Ok(Ended::Lost);
             }
         };
-        // When the run is resumed, it is measured again.
+        // A prevented case is measured again when the run is resumed.
         let row = Row { provisional: is_prevented, ..Row::unmeasured(pending.case.clone(), verdict) };
         self.session.journal.append(&row.described(pending.facts.as_ref()), &[], &[])?;
         self.session.replaced.extend(pending.earlier_pairs.map(|_| pending.case.id()));
@@ -413,7 +414,7 @@ impl Passes<'_> {
         Ok(())
     }
 
-    /// Until the deadline, if there is one.
+    /// The time until the deadline, if there is one.
     fn time_left(&self) -> Option<Duration> {
         self.limits.deadline.map(|deadline| deadline.saturating_duration_since((self.session.now)()))
     }

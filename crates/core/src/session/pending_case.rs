@@ -10,34 +10,35 @@ use crate::session::observer::Done;
 use crate::session::preset::MIN_BLOCKS;
 use crate::{BlockCount, Case, Check, Class, Detail, Facts, Measurement, Observation, Row, Settings, Verdict};
 
-/// What of a case is in the journal.
+/// How much of a case is in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum Recorded {
     Nothing,
-    /// A provisional row of so many pairs.
+    /// A provisional row of this many pairs.
     Row(u64),
     Everything,
 }
 
-/// Whether fresh processes measured a case, whose differences are then part of its interval.
+/// Whether fresh processes measured a case. Their differences are then part of its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MeasuredApart {
     NotAsked,
     Asked,
     Done,
-    /// It needs more of them, and no other can measure; or the system ended the process of one thread that measured it.
+    /// The case needs more fresh processes, and no other can measure; or the system ended the process of one thread that
+    /// measured it.
     GivenUp,
 }
 
 /// A case in the course of its measurement blocks.
 pub(super) struct PendingCase {
     pub(super) case: Case,
-    /// What is known of its primitive.
+    /// The facts about its primitive.
     pub(super) facts: Option<Facts>,
     pub(super) settings: Settings,
     /// Whether its third loop is run.
     pub(super) tests_additivity: bool,
-    /// The pairs behind the row that an earlier process left of it.
+    /// The pairs behind the row that an earlier process left of the case.
     pub(super) earlier_pairs: Option<u64>,
     /// Its course once it is finished.
     pub(super) finished_course: Vec<Stage>,
@@ -45,9 +46,9 @@ pub(super) struct PendingCase {
     /// Why the last block that other programs prevented has no pairs.
     pub(super) prevented: Option<String>,
     pub(super) recorded: Recorded,
-    /// The pairs that it had when its cost was last shown.
+    /// The pairs that the case had when its cost was last shown.
     pub(super) shown: usize,
-    /// How long its blocks took, setting it up included.
+    /// How long its blocks took, including setting up the case.
     pub(super) spent: Duration,
     /// Whether it needs no more blocks.
     pub(super) is_finished: bool,
@@ -73,7 +74,7 @@ impl PendingCase {
         }
     }
 
-    /// Takes what was `found` with one more block. A block that other programs prevented takes no earlier one away.
+    /// Takes what was `found` with one more block. A block that other programs prevented does not replace earlier ones.
     pub(super) fn add_block(&mut self, found: Measurement) {
         let is_prevented = found.stop.is_none() && matches!(found.verdict, Verdict::Interfered(_));
         self.found = match self.found.take() {
@@ -85,8 +86,8 @@ impl PendingCase {
         };
     }
 
-    /// Takes what a fresh process, which has this number, found out. Its memory and its threads are others, but what it
-    /// executed is the same.
+    /// Adds what the fresh process with this number found. Its memory and its threads are others, but what it executed is
+    /// the same.
     pub(super) fn add_apart(&mut self, apart: Apart, process: u32) {
         self.apart = MeasuredApart::Done;
         self.spent += apart.spent;
@@ -107,7 +108,7 @@ impl PendingCase {
         self.found.as_ref().map_or(0, |found| found.blocks)
     }
 
-    /// What was done since it had so many blocks. A finished case takes none of those that are left.
+    /// The work done since the case had this many blocks. For a finished case, the blocks that are left count as done.
     pub(super) fn done_since(&self, before: u32) -> Done {
         let (now, BlockCount { min, max }) = (self.blocks(), self.settings.blocks);
         let end = if self.is_finished { u32::MAX } else { now };
@@ -127,13 +128,13 @@ impl PendingCase {
         }
     }
 
-    /// Whether an earlier process took most of its fewest blocks.
+    /// Whether an earlier process took most of the case's fewest blocks.
     pub(super) fn was_known_well(&self) -> bool {
         let fewest = u64::from(self.settings.blocks.min) * self.settings.rule.min_pairs;
         self.earlier_pairs.is_some_and(|earlier| 2 * earlier >= fewest)
     }
 
-    /// Whether an earlier process knew more of it than this one does.
+    /// Whether an earlier process knew more of the case than this one does.
     pub(super) fn was_known_better(&self) -> bool {
         let pairs = self.found.as_ref().map_or(0, |found| found.pairs);
         !self.is_finished && self.earlier_pairs.is_some_and(|earlier| earlier > pairs)
@@ -159,7 +160,7 @@ impl PendingCase {
         found.details.iter().cloned().chain(blocks).chain(rest).collect()
     }
 
-    /// Keeps how it went, without its pairs: they are in the file.
+    /// Keeps the course of the case without its pairs, which are in the file.
     pub(super) fn forget_observations(&mut self) {
         self.finished_course = self.course();
         if let Some(found) = &mut self.found {
@@ -175,7 +176,7 @@ impl PendingCase {
         self.found.as_ref().map_or_else(Vec::new, |found| course(&found.observations))
     }
 
-    /// What it moves with.
+    /// The class of the case: what changes its cost.
     pub(super) fn class(&self) -> Class {
         self.facts.map_or(Class::NothingShared, |facts| facts.class_of(&self.case))
     }

@@ -7,17 +7,17 @@ use crate::own::is_own;
 use crate::session::preset::{Effort, time_around};
 use crate::{Axes, Case, CaseId, Catalogue, Laboratory, Preset, Variants};
 
-/// The cases of a laboratory for what was asked for.
+/// The cases of a laboratory that were asked for.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// The cases, each once.
     pub cases: Vec<Case>,
-    /// Those that cannot exist, and why.
+    /// The cases that cannot exist, and why.
     pub refused: Vec<(Case, String)>,
 }
 
-/// The cases of `preset` that are meant, with the values of `axes` for those of the preset. What takes too long is left out of what
-/// is meant, not of the preset: where few primitives are meant, there is time for all of it.
+/// The cases of `preset` that are meant, with the values of `axes` in place of the preset's. Cases that take too long are
+/// left out of the meant ones, not of the preset: where few primitives are meant, there is time for all of their cases.
 pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant: &dyn Fn(&Case) -> bool) -> Asked {
     let mut meant: Vec<Case> = laboratory.plan(preset).into_iter().filter(is_meant).collect();
     if axes.threads.is_empty() {
@@ -31,7 +31,7 @@ pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant:
         let known = listing.iter().find(|listing| listing.primitive.id == case.primitive);
         known.is_some_and(|known| (known.primitive.facts.can_have_work)(case))
     };
-    // What a user wrote has the other values already.
+    // Cases of code that a user wrote have the other values already.
     let work = Axes { inside: axes.inside.clone(), outside: axes.outside.clone(), ..Axes::default() };
     let (own, templates): (Vec<Case>, Vec<Case>) = meant.into_iter().partition(|case| is_own(&case.primitive));
     let variants = Variants::of(&laboratory.variants());
@@ -47,7 +47,7 @@ pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant:
         }
     }
     seen.clear();
-    // What is compared with code of the user is measured where that is.
+    // Cases that are compared with code of the user are measured where that code is.
     let preset = if own.is_empty() { preset } else { Preset::Paper };
     for (case, fitting) in candidates.clone().into_iter().zip(laboratory.fitting(preset, candidates)) {
         match fitting {
@@ -65,14 +65,14 @@ pub fn asked(laboratory: &dyn Laboratory, preset: Preset, axes: &Axes, is_meant:
 pub struct Plan {
     /// The cases of each laboratory, in the order of the first pass.
     pub parts: Vec<Vec<Case>>,
-    /// What is known of their primitives.
+    /// The facts about their primitives.
     pub catalogue: Catalogue,
-    /// How long each list takes at least: none is known where there are fewer.
+    /// The least time that each list takes; lists without an entry have none.
     pub least: Vec<Duration>,
 }
 
 impl Plan {
-    /// These cases, a list for each laboratory, each in a random order that `seed` decides.
+    /// A plan of these cases, one list for each laboratory, each in a random order that `seed` decides.
     ///
     /// Cases are shuffled within a laboratory, not across: while the CPU is measured, the clock of a GPU falls.
     pub fn shuffled(mut parts: Vec<Vec<Case>>, catalogue: Catalogue, seed: u64) -> Self {
@@ -83,8 +83,8 @@ impl Plan {
         Self { parts, catalogue, least: Vec::new() }
     }
 
-    /// The same, in which no case of CPUs gets less time than among these, one list for each laboratory, by the quick preset: a preset
-    /// with more cases takes longer. Cases of a GPU are known after few blocks.
+    /// This plan, in which each CPU case gets at least the time that the quick preset gives it among these cases, one list
+    /// for each laboratory: a preset with more cases takes longer. GPU cases are known after few blocks.
     #[must_use]
     pub fn with_time_of_quick(mut self, quick: &[Vec<Case>]) -> Self {
         let least = |(cases, quick): (&Vec<Case>, &Vec<Case>)| {
@@ -96,8 +96,8 @@ impl Plan {
         self
     }
 
-    /// How well it is measured in this time, of which the passes have what nothing around them takes; without one, as long as the
-    /// preset takes.
+    /// The effort of measuring the plan in this time, of which the passes have what nothing around them takes; without a
+    /// time, in the time that the preset takes.
     pub fn effort(&self, preset: Preset, time: Option<Duration>) -> Effort {
         Effort::within(preset, time.map(|time| time.saturating_sub(self.time_around())), &self.parts, &self.least)
     }
@@ -106,7 +106,7 @@ impl Plan {
         self.parts.iter().map(|cases| time_around(cases)).sum()
     }
 
-    /// About how long a run of it takes once its laboratories are open, with what surrounds its passes.
+    /// About how long a run of the plan takes once its laboratories are open, including what surrounds its passes.
     pub fn planned_time(&self, preset: Preset, time: Option<Duration>) -> Duration {
         let effort = self.effort(preset, time);
         self.time_around() + self.parts.iter().map(|cases| effort.planned_time(cases)).sum::<Duration>()

@@ -35,60 +35,63 @@ impl Run {
     }
 }
 
-/// Fewer blocks than this sample too few states of the machine. With 8 blocks a 95 % interval holds in 91 of 100 simulated
+/// The fewest blocks that sample enough states of the machine. With 8 blocks a 95 % interval holds in 91 of 100 simulated
 /// runs of a machine whose state keeps changing, with 20 blocks in 95.
 pub(super) const MIN_BLOCKS: u32 = 8;
 
-/// The same for the paper's grids, whose thousands of cases share a minute on a small machine. Their intervals are wider.
+/// The fewest blocks in the paper's grids, whose thousands of cases share a minute on a small machine. Their intervals are
+/// wider.
 const MIN_BLOCKS_OF_PAPER: u32 = 6;
 
 /// How long a measurement block of a CPU case takes: half a dozen pairs of samples. Setting the case up takes 0.1 ms more.
 const CPU_BLOCK: Duration = Duration::from_millis(1);
 
-/// The pairs of such a block. Fewer give the first row no interval. More are better spent in another block.
+/// The pairs of a CPU case's block. Fewer give the first row no interval. More are better spent in another block.
 pub const CPU_BLOCK_PAIRS: u64 = 6;
 
-/// Teams of more threads take tenths of a second for so many pairs: their blocks have two, because the state of the machine lasts
-/// longer than a block, and another block says more than another pair.
+/// Teams of more threads take tenths of a second for [`CPU_BLOCK_PAIRS`]: their blocks have two pairs, because the state of
+/// the machine lasts longer than a block, and another block says more than another pair.
 const LARGE_TEAM: u32 = 64;
 const LARGE_TEAM_PAIRS: u64 = 2;
 
-/// Plans of more CPU cases than this are those of larger machines, whose paper grids may take longer.
+/// Plans of more CPU cases than this come from larger machines, whose paper grids may take longer.
 pub(super) const LARGE_PLAN: usize = 2000;
 
 /// The pairs of a measurement block of a GPU case. Little disturbs a GPU, and most costs are known after three blocks.
 const GPU_BLOCK_PAIRS: u64 = 4;
 
-/// The passes that every GPU case is measured in.
+/// The fewest passes that a GPU case is measured in.
 const MIN_BLOCKS_ON_GPU: u32 = 3;
 
-/// Those that may have levels are measured in more: the interval of eight medians is their range, that of twelve leaves two of each side out.
+/// The fewest blocks of GPU cases that may have levels: the interval of eight medians is their range, the interval of twelve
+/// leaves out two on each side.
 const BLOCKS_WITH_LEVELS: u32 = 12;
 
-/// So many passes have GPU contexts of their own, each with memory of its own.
+/// The passes that have GPU contexts of their own, each with memory of its own.
 pub const GPU_CONTEXTS: u32 = MIN_BLOCKS;
 
-/// Where a user compares operations of his own in few cases, small differences count: so many times as many blocks, a few seconds.
+/// Where a user compares operations of their own in few cases, small differences count: the cases get several times as many
+/// blocks, which take a few seconds.
 const COMPARED_CASES: usize = 4;
 const COMPARED_BLOCKS: u64 = 4;
 
 /// The processes that measure the cases of a CPU in the time of a preset.
 const PROCESSES: u32 = 7;
 
-/// No case gets more blocks than this, however long the run is to take: a hundred thousand pairs of it are in memory.
+/// The most blocks of a case, however long the run is to take: a hundred thousand of its pairs are in memory.
 const MOST_BLOCKS: f64 = 20_000.0;
 
-/// No precision is asked for that clocks cannot show.
+/// The finest precision that clocks can show.
 const FINEST_PRECISION: f64 = 0.001;
 
-/// A run of any length measures in at most so many processes: each begins anew with pages and caches.
+/// The most processes of a run of any length: each begins anew with pages and caches.
 const MOST_PROCESSES: f64 = 28.0;
 
 /// What is measured, and how long in all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Effort {
     preset: Preset,
-    /// How many times as long as the preset takes, for cases of CPUs and for others; one where nobody asked for a time.
+    /// The time relative to the preset's, for cases of CPUs and for others.
     times: [f64; 2],
 }
 
@@ -99,8 +102,8 @@ impl From<Preset> for Effort {
 }
 
 impl Effort {
-    /// As long as this over all these cases, a list for each laboratory; without a time, as long as the preset takes, and at least as
-    /// long as `least` for each.
+    /// The effort that takes this time over all cases, one list for each laboratory; without a time, as long as the preset
+    /// takes, and at least as long as `least` for each list.
     pub fn within(preset: Preset, time: Option<Duration>, parts: &[Vec<Case>], least: &[Duration]) -> Self {
         let mut times = [1.0; 2];
         let mut planned = Duration::ZERO;
@@ -117,7 +120,7 @@ impl Effort {
         Self { preset, times: times.map(|times| times * of_time) }
     }
 
-    /// How many times as long as by the preset these cases take.
+    /// The time of such cases relative to the preset's.
     fn times(self, case: &Case) -> f64 {
         self.times[usize::from(!case.is_on_cpus())]
     }
@@ -128,12 +131,12 @@ impl Effort {
         self.lengthened(case, self.preset.settings(case, cases, facts))
     }
 
-    /// The same among all cases of its laboratory.
+    /// [`Self::settings`] of a case among all cases of its laboratory.
     pub(super) fn settings_among(self, case: &Case, cases: &[Case], facts: Option<&Facts>) -> Settings {
         self.lengthened(case, self.preset.settings_among(case, cases, facts))
     }
 
-    /// In more time a case gets more blocks, and a finer precision ends it.
+    /// Adjusts settings to the time: in more time a case gets more blocks, and a finer precision ends it.
     fn lengthened(self, case: &Case, mut settings: Settings) -> Settings {
         let Settings { blocks, rule, .. } = &mut settings;
         let (all, times) = (f64::from(blocks.max), self.times(case));
@@ -145,8 +148,8 @@ impl Effort {
         settings
     }
 
-    /// The processes that measure the cases of a CPU, the one that writes the run among them. What they differ by is most of an
-    /// interval for another run, so a longer run has more of them.
+    /// The number of processes that measure CPU cases, including the one that writes the run. Their differences are most of
+    /// an interval for another run, so a longer run has more of them.
     pub(super) fn processes(self) -> u32 {
         (f64::from(PROCESSES) * self.times[0].max(1.0).sqrt()).min(MOST_PROCESSES) as u32
     }
@@ -161,8 +164,8 @@ impl Effort {
         PassSchedule::within(Self::from(self.preset).planned_time(cases).mul_f64(times), of_preset.fewest)
     }
 
-    /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where the
-    /// fewest blocks take longer. What surrounds the passes is not in it, see [`time_around`].
+    /// About how long the cases of one laboratory take: as long as their passes may, less where they are few, and more where
+    /// the fewest blocks take longer. What surrounds the passes is not included, see [`time_around`].
     pub fn planned_time(self, cases: &[Case]) -> Duration {
         let Some(case) = cases.first() else { return Duration::ZERO };
         let BlockCount { min, max } = self.settings_among(case, cases, None).blocks;
@@ -229,7 +232,7 @@ impl Preset {
     }
 
     /// The passes over the cases of one laboratory: how long they may take, and how many are made however long they take.
-    /// After that time no case gets another block. Machines with more CPUs have more cases, and those of all CPUs take
+    /// After that time no case gets another block. Machines with more CPUs have more cases, and cases on all CPUs take
     /// longer. A run of the quick preset is to end within a minute, its GPU cases and the start included.
     fn passes(self, cases: &[Case]) -> PassSchedule {
         let Some(first) = cases.first() else { return PassSchedule::within(Duration::ZERO, MIN_BLOCKS) };
@@ -246,10 +249,11 @@ impl Preset {
         PassSchedule::within(Duration::from_secs(seconds), blocks.min)
     }
 
-    /// About how long a block of these cases takes, all that belongs to it included, in the runs of `results/`: on CPUs 2 ms where the
-    /// cases have 1.7 threads on average, 14 to 18 ms with 12, by how many of them a hypervisor takes away, and so in proportion to
-    /// the threads and the pairs; on a GPU, whose threads run in before the window in which they are timed, and out behind it, 10 ms
-    /// in the grids of the papers and 21 ms where cases choose their iterations and have details (H200).
+    /// About how long a block of these cases takes, everything included, in the runs of `results/`. On CPUs it takes 2 ms
+    /// where the cases have 1.7 threads on average and 14 to 18 ms with 12, depending on how many of them a hypervisor takes
+    /// away, and so in proportion to the threads and the pairs. On a GPU, whose threads run in before the window in which
+    /// they are timed, and out behind it, it takes 10 ms in the grids of the papers and 21 ms where cases choose their
+    /// iterations and have details (H200).
     fn time_of_a_block(self, cases: &[Case]) -> Duration {
         let ms = match self {
             _ if cases.iter().all(Case::is_on_cpus) => {
@@ -263,8 +267,8 @@ impl Preset {
     }
 }
 
-/// About how long the cases of one laboratory take beyond their passes, in the runs of `results/`: 10 ms to write the rows of a case, and
-/// for a GPU 60 ms to compile the kernels of what has machine code of its own, and 3 s for contexts.
+/// About how long the cases of one laboratory take beyond their passes, in the runs of `results/`: 10 ms to write the rows
+/// of a case, and for a GPU 60 ms to compile the kernels of each machine code, and 3 s for contexts.
 pub fn time_around(cases: &[Case]) -> Duration {
     const OF_A_CASE: Duration = Duration::from_millis(10);
     const OF_A_KERNEL: Duration = Duration::from_millis(60);
@@ -274,7 +278,7 @@ pub fn time_around(cases: &[Case]) -> Duration {
     OF_A_CASE * cases.len() as u32 + of_gpu
 }
 
-/// What all cases that run the same machine code have in common.
+/// A case reduced to what all cases that run the same machine code have in common.
 pub(super) fn of_its_code(case: &Case) -> Case {
     Case { threads: None, blocks: None, devices: None, placement: None, ..case.clone() }
 }
@@ -290,15 +294,15 @@ pub fn pairs_of_a_block(case: &Case) -> u64 {
 
 // Which cases show whether their cost is additive.
 
-/// One in so many cases of each family, and no fewer than [`LEAST_OF_FAMILY`], shows whether its cost is additive.
+/// One in this many cases of each family, and no fewer than [`LEAST_OF_FAMILY`], shows whether its cost is additive.
 const ADDITIVITY_SHARE: usize = 10;
 
 const LEAST_OF_FAMILY: usize = 2;
 
-/// The cases whose third loop is run: of each family those with the lowest identities, which are as good as random. Of fences,
-/// and of operations on one variable, all: nothing but the third loop shows what a fence waits for, and what contends for one
-/// variable is seldom additive. A large plan for a GPU has time for some of them only. (Cases that are counted in windows run
-/// it too.)
+/// The cases whose third loop is run: in each family those with the lowest identities, which are as good as random. Fences,
+/// and GPU operations on one variable, are all in the sample: nothing but the third loop shows what a fence waits for, and
+/// what contends for one variable is seldom additive. A large plan for a GPU has time for some of them only. (Cases that are
+/// counted in windows run it too.)
 pub fn additivity_sample(cases: &[Case]) -> HashSet<CaseId> {
     let is_large = cases.len() > LARGE_PLAN;
     let (all, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| {
@@ -322,27 +326,27 @@ pub fn additivity_sample(cases: &[Case]) -> HashSet<CaseId> {
 /// The passes over the cases of one laboratory, which end in time.
 #[derive(Debug)]
 pub(super) struct PassSchedule {
-    /// How long they may take together.
+    /// The time that all passes together may take.
     pub(super) time: Duration,
-    /// How many are made however long they take.
+    /// The number of passes that are made however long they take.
     pub(super) fewest: u32,
-    /// How many were made over the same cases.
+    /// The number of passes made over the same cases.
     pub(super) made: u32,
-    /// How many were made in all.
+    /// The number of passes made in all.
     pub(super) all_made: u32,
-    /// How long all of them took.
+    /// How long all passes took.
     pub(super) spent: Duration,
-    /// How long the latest one took.
+    /// How long the latest pass took.
     pub(super) latest: Duration,
 }
 
 impl PassSchedule {
-    /// Passes that together take no longer than this, unless the `fewest` do.
+    /// A schedule of passes that together take no longer than this, unless the `fewest` do.
     pub(super) const fn within(time: Duration, fewest: u32) -> Self {
         Self { time, fewest, made: 0, all_made: 0, spent: Duration::ZERO, latest: Duration::ZERO }
     }
 
-    /// Counts passes, which took so long together.
+    /// Counts passes, which took this long together.
     pub(super) fn add(&mut self, passes: u32, took: Duration) {
         self.made += passes;
         self.all_made += passes;
@@ -350,15 +354,15 @@ impl PassSchedule {
         self.latest = took / passes.max(1);
     }
 
-    /// The next passes are over so many cases, where the latest was over others.
+    /// Scales the time that a pass is expected to take: the next passes are over `cases`, the latest was over `of_latest`.
     pub(super) fn expect_passes_over(&mut self, cases: usize, of_latest: usize) {
         if of_latest > 0 {
             self.latest = self.latest.mul_f64(cases as f64 / of_latest as f64);
         }
     }
 
-    /// The time of each of so many shares of the rest, if `left` is all the time there is, and how many of them there are if a
-    /// pass takes as long as the latest.
+    /// The time of each share of the rest, and how many shares there are if a pass takes as long as the latest: at most
+    /// `shares`. `left` is all the time there is, if that is limited.
     pub(super) fn shares(&self, shares: u32, left: Option<Duration>) -> (Duration, u32) {
         let rest = self.time.saturating_sub(self.spent);
         let rest = left.map_or(rest, |left| left.min(rest));

@@ -1,4 +1,4 @@
-//! What has to be as it was when a run began, so that it can go on.
+//! What must not have changed since a run began, so that it can go on.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::session::SessionError;
 use crate::session::plan::Plan;
 use crate::{CaseId, Row, Run};
 
-/// Where a run is resumed.
+/// The machine and the process in which a run is resumed.
 #[derive(Debug, Clone, Default)]
 pub struct Here {
     /// This machine.
@@ -19,7 +19,7 @@ pub struct Here {
     pub may_have_gpus: bool,
     /// Whether this process leaves out the cases of GPUs for another one.
     pub leaves_out_gpus: bool,
-    /// What the run's warnings include from now on.
+    /// Warnings to add to the run's.
     pub warnings: Vec<String>,
 }
 

@@ -1,9 +1,9 @@
 //! A share of the passes over the cases of a laboratory, measured by a process of its own.
 //!
-//! A process keeps its memory, its threads and what its caches and branch predictors have learned. So do all blocks that it
-//! measures, and what they have in common looks like a property of the primitive. Fresh processes show how far it is not. The
-//! process that writes the run makes the first pass and the last ones; in between, laboratories that can start fresh
-//! processes (`Laboratory::measure_apart`) let each make some passes.
+//! A process keeps its memory, its threads and what its caches and branch predictors have learned. All blocks that it
+//! measures share these, which looks like a property of the primitive. Fresh processes show how far it is not. The process
+//! that writes the run makes the first pass and the last ones; in between, laboratories that can start fresh processes
+//! (`Laboratory::measure_apart`) let each make some passes.
 
 use std::time::{Duration, Instant};
 
@@ -23,12 +23,12 @@ struct Open<'a> {
 }
 
 impl Share {
-    /// Whether it measures what a user wrote.
+    /// Whether it measures code that a user wrote.
     pub fn has_own(&self) -> bool {
         self.cases.iter().any(|(case, _)| is_own(&case.primitive))
     }
 
-    /// Measures it in this process, pass after pass. Cases that cannot be measured here are left out.
+    /// Measures the share in this process, pass after pass. Cases that cannot be measured here are left out.
     pub fn measure(&self, laboratory: &mut dyn Laboratory, observer: &mut dyn Observer) -> Vec<Apart> {
         let mut random = fastrand::Rng::with_seed(self.seed ^ u64::from(self.first_pass));
         let cases = self.cases.iter();

@@ -1,8 +1,8 @@
 //! The states of the machine in the course of a run.
 //!
-//! All costs of a class of cases often rise and fall together: with the clock of the cores, or where the host puts the virtual
-//! CPUs. Each case says in each pass how far its block was from its median. The mean over the cases of a class is what they
-//! have in common; where its level changes, so did the state of the machine.
+//! All costs of a class of cases often rise and fall together: with the clock of the cores, or where the host puts the
+//! virtual CPUs. In each pass, each case says how far its block was from the case's median. The mean over the cases of a
+//! class is what they have in common; where the level of the mean changes, so did the state of the machine.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::engine::population::{Stage, States};
 use crate::session::pending_case::PendingCase;
 use crate::stats::{self, mean};
 
-/// Fewer cases are not a class: a case must not be compared with itself.
+/// The fewest cases of a class: a case must not be compared with itself.
 const FEWEST_CASES: usize = 4;
 
-/// Of fewer cases, what they share is too much of what each has of its own.
+/// The fewest cases whose mean counts as shared: with fewer, too much of it is each case's own.
 const FEWEST_TO_SHARE: usize = 8;
 
 /// The states of each class of cases, from what is known of all cases so far, the finished ones too.
@@ -47,18 +47,18 @@ fn states(class: Class, courses: &[Vec<Stage>]) -> States {
     }
 }
 
-/// A run is compared with itself in so many parts, of at least [`SHORTEST_PART`] passes.
+/// A run is compared with itself in this many parts, of at least [`SHORTEST_PART`] passes.
 const PARTS: usize = 6;
 const SHORTEST_PART: usize = 3;
 
-/// A smaller drift is not worth a word.
+/// The least drift that is reported.
 const LEAST_DRIFT: f64 = 0.05;
 
-/// And it is so many times the standard error of the difference of two parts.
+/// The least drift, in standard errors of the difference between two parts.
 const LEAST_ERRORS: f64 = 4.0;
 
-/// By how much the level of a series changes, relative to it; `None` where noise, or little, explains it. The series is that of
-/// logarithms, one of each pass; the noise follows from the differences of neighbours.
+/// The change of the level of a series, relative to it; `None` where noise explains it, or it is small. The series has one
+/// logarithm for each pass; the noise follows from the differences of neighbours.
 fn drift(usual: &[f64]) -> Option<f64> {
     let length = usual.len() / PARTS;
     if length < SHORTEST_PART {
@@ -73,7 +73,8 @@ fn drift(usual: &[f64]) -> Option<f64> {
     (change >= LEAST_DRIFT && high - low >= LEAST_ERRORS * error).then_some(change)
 }
 
-/// A pass in which the state changes has blocks of both: it, or the one beside it, does not count for the usual state.
+/// Counts a pass in which the state changes, which has blocks of both states, or the pass next to it, not as the usual
+/// state.
 fn with_transitions(states: &[usize]) -> Vec<usize> {
     let beside = |at: usize| [at.wrapping_sub(1), at + 1].map(|other| states.get(other).copied().unwrap_or_default());
     (0..states.len())
