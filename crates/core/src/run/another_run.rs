@@ -7,20 +7,20 @@
 //! log y  =  case  +  class x process  +  case x process
 //! ```
 //!
-//! What all cases of a [`Class`] share in a process (the clock of the cores, the speed of what connects them) is estimated by the
-//! median over its cases, removed from theirs, and quoted once for the run ([`Shared`]). The variance of the rest has few degrees
-//! of freedom for each case (fewer where threads share nothing and the extremes do not count: `stats/variance.rs`); it is
-//! moderated by that of the class (Smyth 2004, [`Variance::prior_of`]). The interval predicts the
-//! figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of the difference of
-//! two means. Cases whose threads share nothing follow the clock exactly: what they have of their own is that of their cycles. Both
-//! intervals hold that within the run; the one in nanoseconds holds the shared part, too. Where earlier
-//! runs of this machine are known, they say how much more than processes runs differ ([`BetweenRuns`]); before, other guests do
-//! ([`Usual`]).
+//! What all cases of a [`Class`] share in a process (the clock of the cores, the speed of what connects them) is estimated
+//! by the median over its cases, removed from their costs, and quoted once for the run ([`Shared`]). The variance of the
+//! rest has few degrees of freedom for each case (fewer where threads share nothing and the extremes do not count:
+//! `stats/variance.rs`); it is moderated by the variance of the class (Smyth 2004, [`Variance::prior_of`]). The interval
+//! predicts the figure of another run of as many processes: Student's t with the moderated degrees, times the deviation of
+//! the difference of two means. Cases whose threads share nothing follow the clock exactly: their own part is that of their
+//! cycles. Both intervals contain the one within the run; the one in nanoseconds contains the shared part, too. Where
+//! earlier runs of this machine are known, they say how much more runs differ than processes ([`BetweenRuns`]); until then,
+//! other guests do ([`Usual`]).
 //!
-//! Rows without processes (GPUs, machines that are no guests) keep the interval within the run, and say as their allowance what is
-//! assumed beyond it. On a guest that interval would be too narrow: the run ended before other processes had measured, the pairs of
-//! all but one or two are excluded, no other process can be started, or the processes measure together (MPI). Such rows of CPUs get
-//! what is assumed and what is usual.
+//! Rows without processes (GPUs, machines that are no guests) keep the interval within the run, and their allowance says
+//! what is assumed beyond it. On a guest that interval would be too narrow where the run ended before other processes had
+//! measured, the pairs of all but one or two processes are excluded, no other process can be started, or the processes
+//! measure together (MPI). These CPU rows get what is assumed and what is usual.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
@@ -37,7 +37,7 @@ use crate::stats::{Variance, mean, median, student, trimmed_mean, variance};
 use crate::units::rounded;
 use crate::{Case, Catalogue, Class, Detail, Hertz, Interval, Nanoseconds, Row, Settings};
 
-/// Of fewer cases, what they share is not told from what each has of its own.
+/// The fewest cases that tell what they share from what each has of its own.
 const FEWEST_CASES: usize = 4;
 
 /// Degrees of freedom of the assumed variance, where a class has too few cases for a prior of its own.
@@ -49,11 +49,12 @@ const DEGREES_OF_ASSUMED: f64 = 2.0;
 pub struct Shared {
     /// The class.
     pub class: Class,
-    /// Its cases that were measured in several processes.
+    /// The number of its cases that were measured in several processes.
     pub cases: usize,
-    /// The processes.
+    /// The number of processes.
     pub processes: usize,
-    /// Half of the 95 % interval for another run in the same state, of all costs in nanoseconds together, relative to them.
+    /// Half the width of the 95 % interval for another run in the same state, of all costs in nanoseconds together, relative
+    /// to them.
     pub another_run: f64,
     /// The clock of the cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +70,7 @@ struct Logs {
 }
 
 impl Logs {
-    /// Of a case that was measured in several processes.
+    /// The logarithms of a case's costs; `None` unless several processes measured it.
     fn of(index: usize, row: &Row, details: &Details, catalogue: &Catalogue, of_cycles: bool) -> Option<Self> {
         let effect = (catalogue.facts(&row.case.primitive)?.run_effect)(&row.case);
         let (name, assumed) =
@@ -79,8 +80,8 @@ impl Logs {
         (of_process.len() >= FEWEST_PROCESSES).then_some(Self { row: index, of_process, assumed: assumed * assumed })
     }
 
-    /// What holds the costs of the runs that a row joins. Where some of them have none here, and where threads meet, so that families
-    /// of cases change each in their own way, also what the runs of its family say.
+    /// The interval that contains the costs of the runs that a row joins. It also contains the row's own interval where some
+    /// of these runs have no cost here, and where threads meet, because families of cases then change each in their own way.
     fn hull(&self, row: &Row, shares_nothing: bool) -> Option<Interval> {
         let costs = self.of_process.values().map(|log| Interval { low: log.exp(), high: log.exp() });
         let has_all = row.runs == Some(self.of_process.len() as u64);
@@ -89,9 +90,9 @@ impl Logs {
     }
 }
 
-/// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each class
-/// share. Of the rows of a whole run, each as [`Row::with_facts`] leaves it; `between_runs` is what earlier runs say, `usual` what is
-/// known before any.
+/// Gives the rows that were measured in several processes their intervals for another run, and says what the rows of each
+/// class share. `rows` are the rows of a whole run, each as [`Row::with_facts`] leaves it; `between_runs` is what earlier
+/// runs say, `usual` what is known before any.
 pub fn derive(
     rows: &mut [Row],
     details: &Details,
@@ -119,7 +120,8 @@ pub fn derive(
     classes.into_iter().filter_map(shared).collect()
 }
 
-/// Whether a row joins several runs. Its interval for another one is known of them (`run/repeats.rs`), and of other guests.
+/// Whether a row joins several runs. Its interval for another run follows from them (`run/repeats.rs`), and from other
+/// guests.
 fn joins_runs(row: &Row) -> bool {
     row.runs.is_some_and(|runs| runs > 1)
 }
@@ -131,7 +133,7 @@ struct Known<'a> {
     usual: Option<&'a Usual>,
 }
 
-/// The same in one unit: of earlier runs with their number, and of others.
+/// [`Known`] in one unit: the ratio of earlier runs with their number, and other guests.
 type InUnit<'a> = (Option<(&'a Ratio, usize)>, Option<&'a Apart>);
 
 impl<'a> Known<'a> {
@@ -189,7 +191,7 @@ fn of_class(
         });
         let Some(at) = row.ns.map(Nanoseconds::value) else { continue };
         let of_runs = logs_of.get(index).filter(|_| joins_runs(row));
-        // Threads that share nothing follow the clock, which all rows share: the rest is that of their cycles.
+        // Threads that share nothing follow the clock, which all rows share: the rest is the variance of their cycles.
         let own = match (of_runs, in_cycles.filter(|_| shares_nothing)) {
             (Some(_), _) if known.usual.is_none() => continue,
             (Some(logs), _) => of_joined(*own, logs.of_process.len(), known.in_ns()),
@@ -215,7 +217,7 @@ fn of_class(
     })
 }
 
-/// Gives a row that too few processes measured the interval of what is assumed of it and usual for its class.
+/// Gives a row that too few processes measured the interval of what is assumed for it and usual for its class.
 fn as_assumed(row: &mut Row, catalogue: &Catalogue, usual: &Usual) {
     let (Some(facts), Some(within)) = (catalogue.facts(&row.case.primitive), row.ns_within) else { return };
     let effect = (facts.run_effect)(&row.case);
@@ -224,7 +226,7 @@ fn as_assumed(row: &mut Row, catalogue: &Catalogue, usual: &Usual) {
         let own = as_usual(assumed, (None, Some(apart)));
         half_width(shared.map_or(own, |shared| own.plus(shared)))
     };
-    // Of others there is no logarithm, or they contradict themselves, which has to be seen.
+    // Other costs have no logarithm, or contradict themselves, which has to be seen.
     let is_cost = |at: &Nanoseconds| at.value() > 0.0 && (within.low..=within.high).contains(&at.value());
     let Some(at) = row.ns.filter(is_cost) else { return };
     let predicted = around(at.value(), of(effect.ns, &usual.ns, Some(usual.ns.shared)));
@@ -268,15 +270,17 @@ fn variances(cases: &[Logs], shares_nothing: bool) -> (BTreeMap<usize, Variance>
     (cases.iter().zip(&variances).map(of_run).collect(), shared.into_values().collect())
 }
 
-/// By what the variance of a case grows because what it shares with others is estimated: by the median of so many cases, which is
-/// uncertain by π / 2 of a mean. Once in this run, where it made the rest of each case smaller, and once between two runs.
+/// The factor by which the variance of a case grows because what it shares with others is estimated by their median, whose
+/// variance is π / 2 times that of a mean. It counts once in this run, where it made the rest of each case smaller, and once
+/// between two runs.
 fn by_estimated_share(cases: usize) -> f64 {
     if cases < FEWEST_CASES { 1.0 } else { (1.0 + PI / 2.0 / cases as f64).powi(2) }
 }
 
-/// By what the variance of a mean over processes grows because neighbouring ones resemble each other: where a state of the machine
-/// lasts longer than a process. The correlation of neighbours is that of all cases together, corrected for the few processes of
-/// each (Kendall, *Biometrika* 41, 1954), as of a first-order autoregression. One where they do not.
+/// The factor by which the variance of a mean over processes grows because neighbouring processes resemble each other, where
+/// a state of the machine lasts longer than a process; 1 where they do not. The correlation of neighbours is taken over all
+/// cases together, corrected for the few processes of each (Kendall, *Biometrika* 41, 1954), as in a first-order
+/// autoregression.
 fn by_drift(rests: &[Vec<f64>]) -> f64 {
     const LARGEST: f64 = 0.8;
     let processes = rests.iter().map(Vec::len).max().unwrap_or(0) as f64;
@@ -298,7 +302,7 @@ fn by_drift(rests: &[Vec<f64>]) -> f64 {
     (1.0 + sum) / (1.0 - sum / (processes - 1.0))
 }
 
-/// Half of the interval for the figure of another run, in logarithms: both runs differ from what they measure.
+/// Half the width of the interval for the figure of another run, in logarithms: both runs differ from what they measure.
 pub fn half_width(of_run: Variance) -> f64 {
     student::quantile_95(of_run.degrees) * (2.0 * of_run.value).sqrt()
 }
@@ -315,29 +319,30 @@ fn as_usual(own: Variance, known: InUnit<'_>) -> Variance {
     }
 }
 
-/// The variance of a case between another run and the mean of so many joined ones, as half of it ([`half_width`]).
+/// Half the variance of a case between another run and the mean of `runs` joined ones, for [`half_width`].
 fn of_joined(own: Variance, runs: usize, (_, usual): InUnit<'_>) -> Variance {
     let of_run = (own.value * runs as f64).max(usual.map_or(0.0, |usual| usual.added));
     Variance { value: of_run * by_joined(Some(runs)), ..own }
 }
 
-/// The variance of what all cases of a class share, between this run, or so many joined ones, and another one.
+/// The variance of what all cases of a class share, between another run and this one, or the mean of `joined` ones.
 fn shared_with_another(common: &[f64], joined: Option<usize>, known: Known<'_>) -> Variance {
     let shared = of_runs(common, known.in_ns());
     let Some(runs) = joined else { return shared };
-    // Where they differ much, these few say how much; where little, nothing that other guests do not.
+    // Where the joined runs differ much, these few say how much; where they differ little, they say no more than other
+    // guests.
     let seen = Variance { value: variance(common) / runs as f64, degrees: runs as f64 - 1.0 };
     let both = known.usual.map_or(seen, |usual| usual.ns.shared.plus(seen));
     Variance { value: shared.value * by_joined(joined), degrees: shared.degrees.min(both.degrees) }
 }
 
-/// By what the variance between two runs shrinks where one of them is the mean of so many.
+/// The factor by which the variance between two runs shrinks where one of them is the mean of this many.
 fn by_joined(runs: Option<usize>) -> f64 {
     runs.map_or(1.0, |runs| f64::midpoint(1.0, 1.0 / runs as f64))
 }
 
-/// The variance of what all cases of a class share, as that of one run: what is usual, and what the processes say on top; then what
-/// earlier runs show. Where nothing is usual, what the processes say counts beside these as two observations.
+/// The variance, in one run, of what all cases of a class share: what is usual plus what the processes say, then what
+/// earlier runs show. Where nothing is usual, what the processes say counts next to earlier runs as two observations.
 fn of_runs(common: &[f64], (seen, usual): InUnit<'_>) -> Variance {
     let count = common.len() as f64;
     let own = Variance { value: variance(common) / count.max(1.0), degrees: (count - 1.0).max(1.0) };
@@ -358,7 +363,7 @@ fn around(at: f64, half: f64) -> Interval {
     Interval { low: at * (-half).exp(), high: at * half.exp() }
 }
 
-/// The interval, and at least that within the run.
+/// The predicted interval, extended to contain the one within the run.
 fn holding(predicted: Interval, within: Option<Interval>) -> Interval {
     let within = within.map(|Interval { low, high }| Interval { low: rounded(low), high: rounded(high) });
     within.into_iter().fold(predicted, Interval::union)
@@ -374,8 +379,8 @@ pub fn sentence(shared: &[Shared]) -> String {
     shared.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
-/// How narrow the intervals of these cases can become in the first run of this machine, however quiet it is: by what all cases of a
-/// class share. `None` where that is not known before the run.
+/// How narrow the intervals of these cases can become in the first run of this machine, however quiet it is: what all cases
+/// of a class share limits them. `None` where that is not known before the run.
 pub fn expected<'a>(machine: &Machine, cases: impl Iterator<Item = &'a Case>, catalogue: &Catalogue) -> Option<String> {
     let classes: BTreeSet<Class> =
         cases.filter_map(|case| Some(catalogue.facts(&case.primitive)?.class_of(case))).collect();
@@ -392,7 +397,7 @@ pub fn expected<'a>(machine: &Machine, cases: impl Iterator<Item = &'a Case>, ca
     })
 }
 
-/// Two digits below ten, else whole.
+/// Formats a percentage with two digits below ten, otherwise as a whole number.
 fn significant_of_percent(percent: f64) -> String {
     let decimals = [0.1, 10.0].into_iter().filter(|bound| percent < *bound).count();
     format!("{percent:.decimals$}")
@@ -576,7 +581,7 @@ mod tests {
         derived_after(&[], threads, count, change)
     }
 
-    /// The same where this is known of earlier runs.
+    /// [`derived`], where this is known of earlier runs.
     fn derived_after(
         between: &[BetweenRuns],
         threads: u32,

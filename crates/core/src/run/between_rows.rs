@@ -4,11 +4,11 @@ use crate::model::detail::{Details, value_of};
 use crate::units::significant_digits;
 use crate::{Case, Detail, Domain, Placement, Role, Row, Verdict};
 
-/// A lock changes hands certainly too fast below this share of a hand-off's time. The margin is for acquisitions
-/// between hand-overs, which are counted in windows of their own.
+/// Below this fraction of a hand-off's time, a lock certainly changes hands too fast. The margin is for acquisitions between
+/// hand-overs, which are counted in windows of their own.
 const CERTAINLY_BELOW: f64 = 0.8;
 
-/// Gives locks a verdict that change hands faster than their threads can hand over.
+/// Changes the verdict of locks that change hands faster than their threads can hand over.
 pub fn judge(rows: &mut [Row], details: &Details, role: impl Fn(&Case) -> Option<Role>) {
     for (index, reason) in locks_beyond_handoffs(rows, details, role) {
         rows[index].verdict = Verdict::NotTogether(reason);
@@ -19,8 +19,8 @@ pub fn judge(rows: &mut [Row], details: &Details, role: impl Fn(&Case) -> Option
 /// The resolved locks whose holder changes in certainly less time than a hand-off between two of their CPUs takes, and why. A lock
 /// may be taken again and again by one thread, so its cost alone says nothing.
 ///
-/// Two threads are compared with hand-offs between the same CPUs, more with the fastest of the run, if it has hand-offs of
-/// pairs: two CPUs among many may be nearer to each other than those of the usual hand-off.
+/// Two threads are compared with hand-offs between the same CPUs, more threads with the fastest hand-off of the run, if it
+/// has hand-offs of pairs: two CPUs among many may be nearer to each other than those of the usual hand-off.
 pub fn locks_beyond_handoffs(
     rows: &[Row],
     details: &Details,
@@ -61,7 +61,7 @@ fn bounds(row: &Row) -> Option<(f64, f64)> {
 /// A larger share disturbs the figures of several threads.
 const FREQUENT_INTERFERENCE: f64 = 0.1;
 
-/// With fewer pairs, the share is not known.
+/// The fewest pairs that show the share.
 const ENOUGH_PAIRS: f64 = 100.0;
 
 /// The share of the pairs of one CPU thread during which another hardware thread of its core was active, where that was
@@ -69,7 +69,7 @@ const ENOUGH_PAIRS: f64 = 100.0;
 pub fn frequent_smt_interference(rows: &[Row]) -> Option<f64> {
     let is_on_cpu = |row: &Row| row.case.domain_and_family().0 == Domain::Cpu.as_str();
     let has_one_thread = |row: &&Row| row.case.threads == Some(1) && !row.provisional && is_on_cpu(row);
-    // Of a case without a cost the share is not known. The details of joined runs are those of one run.
+    // The share is not known for a case without a cost. The details of joined runs come from one run.
     let shares = rows
         .iter()
         .filter(has_one_thread)
@@ -109,7 +109,7 @@ mod tests {
     fn a_lock_changes_hands_no_faster_than_its_cpus() {
         let (close, spread) = (Placement::Close, Placement::Spread);
         let handoff = row("handoff", 2, &close, 100.0);
-        // Two threads take it in turn every half of what each pays.
+        // The lock of two threads that take turns changes hands after half of what each pays.
         assert!(is_beyond(row("lock", 2, &close, 120.0), 1.0, std::slice::from_ref(&handoff)));
         assert!(!is_beyond(row("lock", 2, &close, 200.0), 1.0, std::slice::from_ref(&handoff)));
         assert!(!is_beyond(row("lock", 2, &close, 12.0), 17.0, std::slice::from_ref(&handoff)), "one thread keeps it");
@@ -141,7 +141,8 @@ mod tests {
         Details::from([(case.id(), vec![Detail::of_case(Detail::ACQUISITIONS_PER_HANDOVER, 1.0)])])
     }
 
-    /// What is frequent of these: the threads, the pairs that count and those excluded, and the share of both.
+    /// The frequent share of cases, each given by its threads, the pairs that count, the excluded ones, and the share of
+    /// both.
     fn frequent(cases: &[(u32, u64, u64, f64)], change: impl Fn(&mut Row)) -> Option<f64> {
         let one = |(number, (threads, pairs, excluded, share)): (usize, &(u32, u64, u64, f64))| {
             let case = Case { threads: Some(*threads), ..Case::new(&format!("cpu.x.{number}")) };

@@ -12,17 +12,17 @@ pub fn names() -> Vec<&'static str> {
     COLUMNS.iter().map(|column| column.name).collect()
 }
 
-/// Without these a line says nothing of a case.
+/// The columns that make a line a row.
 const NEEDED: [&str; 3] = ["case_id", "primitive", "verdict"];
 
 /// What is wrong with a table of a program that ends lines as Windows does.
 pub(crate) const CR_LF: &str = "its lines end with CR LF";
 
-/// Which column each cell of a line is of, as the header of the table says.
+/// The column of each cell of a line, as the header of the table says.
 #[derive(Debug, Clone)]
 pub struct Header(Vec<Option<&'static Column>>, Vec<String>);
 
-/// That of a new table.
+/// The header of a new table.
 impl Default for Header {
     fn default() -> Self {
         Self(COLUMNS.iter().map(Some).collect(), Vec::new())
@@ -30,10 +30,10 @@ impl Default for Header {
 }
 
 impl Header {
-    /// The columns of these names.
+    /// Finds the columns of these names.
     ///
     /// # Errors
-    /// Where one is there twice, or one is missing without which there is no row.
+    /// Where a column is there twice, or a needed one is missing.
     pub fn of<'n>(names: impl Iterator<Item = &'n str> + Clone) -> Result<Self, String> {
         if let Some(missing) = NEEDED.iter().find(|needed| !names.clone().any(|name| name == **needed)) {
             return Err(format!("its header has no `{missing}`"));
@@ -54,7 +54,7 @@ impl Header {
         &self.1
     }
 
-    /// How many cells a line has.
+    /// The number of cells in a line.
     pub(super) const fn len(&self) -> usize {
         self.0.len()
     }
@@ -62,7 +62,7 @@ impl Header {
     /// Reads a row: what was measured. See [`Row::with_facts`] for the rest.
     ///
     /// # Errors
-    /// When there are more or fewer cells, or one does not hold what its column holds.
+    /// When there are more or fewer cells, or a cell is not valid in its column.
     pub fn row(&self, record: &StringRecord) -> Result<Row, String> {
         if record.len() != self.len() {
             return Err(format!("it has {} cells instead of {}", record.len(), self.len()));

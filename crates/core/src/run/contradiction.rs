@@ -5,8 +5,8 @@ use crate::run::machine::Machine;
 use crate::{Cycles, Domain, Hertz, Interval, Nanoseconds, Row, Verdict};
 
 impl Row {
-    /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict says why,
-    /// and a cost that was resolved has its interval.
+    /// What is wrong with a row that was measured; `None` if nothing is. Beyond [`Self::contradiction`], a verdict must say
+    /// why, and a resolved cost must have its interval.
     pub fn defect(&self) -> Option<String> {
         if let Some(contradiction) = self.contradiction() {
             return Some(contradiction);
@@ -18,8 +18,9 @@ impl Row {
         within.is_none().then(|| "no cost was resolved".to_owned())
     }
 
-    /// Which of its figures cannot be, by itself or given the others and the verdict; `None` if all can. Every figure is a number, no
-    /// interval ends before it begins, and a cost that was resolved is there, above zero, inside its interval and checked.
+    /// Which of its figures cannot be, by itself or given the others and the verdict; `None` if all can. Every figure must
+    /// be a number, no interval may end before it begins, and a resolved cost must be there, above zero, inside its interval
+    /// and checked.
     pub fn contradiction(&self) -> Option<String> {
         let intervals = [
             ("ns", self.ns_interval),
@@ -61,8 +62,8 @@ impl Row {
         if self.verdict.has_cost() { self.contradiction_of_resolved() } else { None }
     }
 
-    /// The same, in which a published figure of a device is below what can be resolved where it is less than a cycle, in which the
-    /// device issues one instruction of a warp.
+    /// This row, in which a published GPU figure of less than a cycle is below what can be resolved: in a cycle, the device
+    /// issues one instruction of a warp.
     #[must_use]
     pub fn at_least_a_cycle(mut self, machine: &Machine) -> Self {
         let hertz = machine.gpus.iter().filter_map(|gpu| gpu.nominal_clock_hz).reduce(f64::max);
@@ -96,7 +97,7 @@ impl Row {
         (self.check == Some(false)).then(|| "a cost was resolved although the check of the work failed".to_owned())
     }
 
-    /// The row for a reader: of one that contradicts itself nothing is left but the case and why.
+    /// The row for a reader: a row that contradicts itself keeps only its case and the reason.
     pub fn without_contradiction(self) -> Self {
         match self.contradiction() {
             Some(text) => {

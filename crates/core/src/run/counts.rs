@@ -1,12 +1,12 @@
-//! The numbers of `run.json` and the integers of the tables of experiments: each is what a machine or a run can have. They are checked
-//! before anything is made of them, so that a field that comes later is checked, too.
+//! Checks that the numbers of `run.json`, and the integers in the tables of experiments, are what a machine or a run can
+//! have. They are checked before anything is made of them, so that a field that comes later is checked, too.
 
 use csv::StringRecord;
 use serde_json::{Number, Value};
 
 use crate::model::limits::{MOST_COUNT, MOST_OF_ONE_KIND};
 
-/// The elements of a list: the CPUs of the largest machine.
+/// The most elements of a list: the CPUs of the largest machine.
 const MOST_ELEMENTS: usize = 1 << 14;
 
 /// The largest memory, in bytes.
@@ -44,10 +44,10 @@ const MOST: [(&str, u64); 25] = [
 /// Units of measured quantities: whoever rewrites a file may write one without a decimal point.
 const UNITS: [&str; 8] = ["_hz", "_ns", "_cycles", "_celsius", "_watts", "seconds", "factor", "degrees"];
 
-/// No clock is faster.
+/// The fastest clock.
 pub(crate) const FASTEST_HZ: f64 = 1e12;
 
-/// What quantities can be, by the end of their names.
+/// The ranges of quantities, by the end of their names.
 const RANGES: [(&str, f64, f64); 9] = [
     ("share", 0.0, 1.0),
     ("_hz", 1.0, FASTEST_HZ),
@@ -63,7 +63,7 @@ const RANGES: [(&str, f64, f64); 9] = [
 /// Checks all numbers of a file such as `run.json`.
 ///
 /// # Errors
-/// Which one no machine and no run can have.
+/// Names the number that no machine and no run can have.
 pub fn check(file: &Value) -> Result<(), String> {
     walk(file, "", "")
 }
@@ -79,7 +79,7 @@ fn walk(value: &Value, field: &str, place: &str) -> Result<(), String> {
         }
         Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
             let place = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
-            // The keys of a map are no fields: its values are what the field is.
+            // The keys of a map are no fields: its values belong to the field of the map.
             let is_field = name.starts_with(|first: char| first.is_ascii_lowercase()) && !name.contains('.');
             walk(value, if is_field { name } else { field }, &place)
         }),
@@ -93,7 +93,7 @@ fn walk(value: &Value, field: &str, place: &str) -> Result<(), String> {
     }
 }
 
-/// Between what a quantity has to be, if it is not.
+/// The range of a quantity that lies outside it; `None` for any other number.
 fn impossible(number: &Number, field: &str) -> Option<(f64, f64)> {
     let (_, least, most) = *RANGES.iter().find(|(name, ..)| field.ends_with(name))?;
     number.as_f64().filter(|number| !(least..=most).contains(number)).map(|_| (least, most))
@@ -102,7 +102,7 @@ fn impossible(number: &Number, field: &str) -> Option<(f64, f64)> {
 /// Checks the integers of a line, whose fields have these names.
 ///
 /// # Errors
-/// Which one is too large.
+/// Names the integer that is too large.
 pub(crate) fn check_line(names: &StringRecord, line: &StringRecord) -> Result<(), String> {
     let integers = names.iter().zip(line).filter_map(|(name, cell)| Some((name, cell.parse::<u64>().ok()?)));
     integers.into_iter().try_for_each(|(name, count)| at_most(count, name, name))

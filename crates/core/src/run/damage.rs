@@ -1,5 +1,5 @@
-//! The lines of a table one by one. No cell that we write holds a line break, so a damaged line (a block of zeros after a power cut,
-//! a line cut off, bytes of another file) costs its own row and no other.
+//! Reads a table line by line. No cell that we write holds a line break, so a damaged line (a block of zeros after a power
+//! cut, a line cut off, bytes of another file) costs its own row and no other.
 
 use std::fmt;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(crate) const FIRST_LINE: u64 = 2;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DamagedLines {
     count: usize,
-    /// The numbers of the first ones, from 1.
+    /// The numbers of the first damaged lines, from 1.
     first: Vec<u64>,
     reason: String,
     /// Columns of the table that this version does not know, which are left out.
@@ -90,10 +90,10 @@ pub(crate) fn records(table: &[u8], number: u64, cells: usize) -> impl Iterator<
         let mut bytes = first_line(&table[start..])?;
         let (mut count, mut found) = (1, record(bytes));
         if matches!(found, Err(Unreadable::OpenQuote)) {
-            // The quote may close further down. What it closes has as many cells as any other record.
+            // The quote may close further down. A record that it closes has as many cells as any other.
             let mut length = bytes.len();
             for further in 2..=MOST_BREAKS {
-                // Unless a record of its own comes first.
+                // A line that is a record by itself ends the search.
                 let is_part = |line: &&[u8]| !record(line).is_ok_and(|record| record.len() == cells);
                 let Some(line) = first_line(&table[start + length..]).filter(is_part) else { break };
                 length += line.len();

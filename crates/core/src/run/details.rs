@@ -53,7 +53,7 @@ impl DetailTable {
         let Self { shared, own: mut details } = self;
         let mut count = details.values().map(Vec::len).sum();
         for domain in Domain::ALL {
-            // Of several shared lines for one name and actor the first counts.
+            // The first of several shared lines for one name and actor counts.
             let mut seen = HashSet::new();
             let of_domain = shared.iter().filter(|(of, _)| of == domain).map(|(_, detail)| detail);
             let of_domain: Vec<&Detail> = of_domain.filter(|detail| seen.insert(key(detail))).collect();
@@ -79,7 +79,7 @@ impl DetailTable {
         Ok(details)
     }
 
-    /// The table in which each case has lines of its own. Of details of one name and actor the last counts.
+    /// The table in which each case has lines of its own. The last of several details of one name and actor counts.
     pub(crate) fn of_cases(mut own: Details) -> Self {
         for of_case in own.values_mut() {
             of_case.reverse();
@@ -89,7 +89,7 @@ impl DetailTable {
         Self { shared: Vec::new(), own }
     }
 
-    /// The table of these details in which nothing is repeated that most cases of a domain share.
+    /// The table of these details, in which a value that most cases of a domain share is not repeated.
     pub(crate) fn compact(rows: &[Row], mut details: Details) -> Self {
         let mut shared = Vec::new();
         for domain in Domain::ALL {
@@ -117,7 +117,7 @@ impl DetailTable {
     }
 }
 
-/// The table of the details of these rows that have this name.
+/// The table of these rows' details with this name.
 ///
 /// # Errors
 /// None, as it goes to memory.
@@ -155,7 +155,7 @@ fn measured_cases(rows: &[Row], is_meant: impl Fn(Domain) -> bool) -> impl Itera
     })
 }
 
-/// What a detail is the number of.
+/// The name and the actor of a detail, which identify it.
 fn key(detail: &Detail) -> (&str, Option<u32>) {
     (&detail.name, detail.actor)
 }
@@ -169,7 +169,7 @@ fn usual_details(cases: &[CaseId], details: &Details) -> Vec<Detail> {
     lines.sort_by(|(a_at, a), (b_at, b)| key(a).cmp(&key(b)).then(a_at.cmp(b_at)));
     let mut usual = Vec::new();
     for of_key in lines.chunk_by_mut(|(_, a), (_, b)| key(a) == key(b)) {
-        // Each case has it once. (A line of another case would otherwise be taken for one of a case without.)
+        // Each case has it once. (Otherwise a second line of one case would count for a case without it.)
         let has_one_each = of_key.len() == cases.len() && of_key.windows(2).all(|pair| pair[0].0 != pair[1].0);
         if cases.len() < 2 || !has_one_each {
             continue;
@@ -181,7 +181,7 @@ fn usual_details(cases: &[CaseId], details: &Details) -> Vec<Detail> {
     usual
 }
 
-/// More details than any run has would not fit into memory.
+/// The most details of a table: more than any run has would not fit into memory.
 const MOST_DETAILS: usize = 1 << 23;
 
 fn fits(count: usize) -> Result<(), String> {

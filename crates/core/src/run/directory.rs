@@ -28,7 +28,7 @@ const MEASUREMENTS: &str = "measurements.csv";
 /// The licence of imported figures, which stays with them.
 pub const LICENSE: &str = "LICENSE";
 
-/// What is known of memory orderings, which is nowhere else.
+/// The file about memory orderings: no other file holds what is known of them.
 pub const ORDERINGS: &str = "orderings.json";
 
 /// A folder that holds one run.
@@ -55,10 +55,10 @@ impl RunDirectory {
         Ok(directory)
     }
 
-    /// Refuses a folder that holds anything but what a process leaves that is killed before it has written `run.json`.
+    /// Refuses a folder that holds anything but what a process leaves behind that was killed before it wrote `run.json`.
     ///
     /// # Errors
-    /// When it does, or cannot be read.
+    /// When the folder holds anything else, or cannot be read.
     pub fn check_unused(path: &Path) -> Result<(), RunDirectoryError> {
         for entry in fs::read_dir(path).at(path)? {
             let entry = entry.at(path)?;
@@ -85,7 +85,7 @@ impl RunDirectory {
         Ok(Self(path.to_owned()))
     }
 
-    /// A folder that is there, with this `run.json`.
+    /// Writes this `run.json` into a folder that exists.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -98,7 +98,7 @@ impl RunDirectory {
     /// The folder of a run that exists.
     ///
     /// # Errors
-    /// When there is no `run.json` in it, or a link: what it leads to is not the run's.
+    /// When there is no `run.json` in it, or there is a link: what a link leads to is not the run's.
     pub fn open(path: &Path) -> Result<Self, RunDirectoryError> {
         let directory = Self(path.to_owned());
         for folder in [directory.path(), &directory.evidence()] {
@@ -114,14 +114,14 @@ impl RunDirectory {
         &self.0
     }
 
-    /// Whether a file in the folder, with its path from there, is a part of the run: all but the page and what others put there.
+    /// Whether a file, by its path within the folder, is a part of the run: all but the page and what others put there.
     pub fn is_part(file: &Path) -> bool {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let is_table = name.ends_with(".csv") || name.ends_with(".csv.gz");
         file.starts_with("evidence") || is_table || ["run.json", ORDERINGS, LICENSE].contains(&&*name)
     }
 
-    /// The journal of all cases.
+    /// The path of `measurements.csv`, the journal of all cases.
     pub fn measurements(&self) -> PathBuf {
         self.0.join(MEASUREMENTS)
     }
@@ -143,22 +143,22 @@ impl RunDirectory {
         }
     }
 
-    /// Every observation.
+    /// The path of `samples.csv`: every observation.
     pub fn samples(&self) -> PathBuf {
         self.0.join("samples.csv")
     }
 
-    /// What is known about the cases besides their costs.
+    /// The path of `details.csv`: what is known about the cases besides their costs.
     pub fn details(&self) -> PathBuf {
         self.0.join("details.csv")
     }
 
-    /// Who, where, when.
+    /// The path of `run.json`: who measured, where and when.
     pub fn run_json(&self) -> PathBuf {
         self.0.join("run.json")
     }
 
-    /// The page.
+    /// The path of the page.
     pub fn report(&self) -> PathBuf {
         self.0.join("report.html")
     }
@@ -197,8 +197,8 @@ impl RunDirectory {
         serde_json::from_value(value).map_err(|error| bad(format!("{error}; {}", not_understood(version.as_deref()))))
     }
 
-    /// Reads the row of each case, the later of two. A truncated last line is skipped, because its case was not
-    /// finished. So are damaged lines: a resumed run measures their cases again.
+    /// Reads the row of each case, the later of two. A truncated last line is skipped, because its case was not finished,
+    /// and so are damaged lines, whose cases a resumed run measures again.
     ///
     /// # Errors
     /// When the file cannot be read, is another table, or has more lines than a run writes.
@@ -206,10 +206,10 @@ impl RunDirectory {
         Ok(self.read_numbered_rows()?.0.into_iter().map(|(_, row)| row).collect())
     }
 
-    /// The same, each row with the number of its line, from 1, and the damaged lines.
+    /// [`Self::read_rows`], each row with the number of its line, from 1, and the damaged lines.
     ///
     /// # Errors
-    /// As of [`Self::read_rows`].
+    /// As [`Self::read_rows`].
     pub fn read_numbered_rows(&self) -> Result<(Vec<(u64, Row)>, DamagedLines), RunDirectoryError> {
         let (path, bytes) = self.measurement_bytes()?;
         let (rows, damaged) = rows_of(&path, &table_of(&path, &bytes)?)?;
@@ -268,8 +268,8 @@ impl RunDirectory {
         self.write_details(&DetailTable::compact(rows, details), rows)
     }
 
-    /// Reads all details of each case, in the order of name and actor; imported runs have none. A line that holds no detail is
-    /// passed over.
+    /// Reads all details of each case, in the order of name and actor; imported runs have none. A line that holds no detail
+    /// is skipped.
     ///
     /// # Errors
     /// When the file is there and cannot be read, or the rows cannot be read.
@@ -277,7 +277,7 @@ impl RunDirectory {
         self.details_of(&self.read_rows()?)
     }
 
-    /// The same for who has read the rows.
+    /// [`Self::read_details`], for a caller that has read the rows.
     ///
     /// # Errors
     /// When the file is there and cannot be read.
@@ -285,7 +285,7 @@ impl RunDirectory {
         Ok(self.details_and_damage(rows)?.0)
     }
 
-    /// The same with the lines that hold no detail.
+    /// [`Self::details_of`], with the lines that hold no detail.
     ///
     /// # Errors
     /// When the file is there and cannot be read.
@@ -306,7 +306,7 @@ impl RunDirectory {
         replace(&path, &table.to_bytes(rows).at(&path)?)
     }
 
-    /// The disassemblies.
+    /// The folder of the disassemblies.
     pub fn evidence(&self) -> PathBuf {
         self.0.join("evidence")
     }
@@ -323,7 +323,7 @@ impl RunDirectory {
     }
 }
 
-/// The largest `run.json`: a thousand times that of the largest stored run.
+/// The largest `run.json`: a thousand times as large as any stored one.
 const MOST_RUN_JSON: u64 = 16 << 20;
 
 /// A row with the number of its line and its bytes.
@@ -372,7 +372,7 @@ const ATTEMPTS: u32 = 50;
 
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(20);
 
-/// The right to write into a directory. It ends when the value is dropped, and with the process, however that ends.
+/// The right to write into a directory. It ends when the value is dropped or the process ends, however it does.
 #[derive(Debug)]
 pub struct WriteLock {
     /// `None` where the file system has no locks.
@@ -380,10 +380,10 @@ pub struct WriteLock {
 }
 
 impl RunDirectory {
-    /// Takes the right to write. A process that was killed may still be ending, so it is awaited for a second.
+    /// Takes the right to write. A process that was killed may still be ending, so this waits up to a second for it.
     ///
     /// # Errors
-    /// When another process has it.
+    /// When another process has the right.
     pub fn lock(&self) -> Result<WriteLock, RunDirectoryError> {
         let lock = WriteLock::of(self.path())?;
         if lock.folder.is_some() {
@@ -392,7 +392,7 @@ impl RunDirectory {
         Ok(lock)
     }
 
-    /// The same for a new run.
+    /// Takes the right to write a new run.
     ///
     /// # Errors
     /// When another process has the right, or has begun a run since the folder was made.
@@ -404,10 +404,10 @@ impl RunDirectory {
 }
 
 impl WriteLock {
-    /// The same of any folder whose files several processes replace.
+    /// Takes the right to write into a folder whose files several processes replace.
     ///
     /// # Errors
-    /// When another process has it.
+    /// When another process has the right.
     pub fn of(path: &Path) -> Result<Self, RunDirectoryError> {
         let folder = File::open(path).at(path)?;
         for _ in 0..ATTEMPTS {

@@ -34,7 +34,7 @@ pub enum RunDirectoryError {
     /// A run is stored there already.
     #[error("{} exists already; remove it, or store the run under another name", .0.display())]
     AlreadyStored(PathBuf),
-    /// Something in it leads elsewhere: a run that somebody passed on would have files of its reader read and replaced.
+    /// Something in it is a link: a run that somebody passed on could have files of its reader read and replaced.
     #[error("{} is a link, and a run contains none: put the file itself there, or remove the link", .0.display())]
     Link(PathBuf),
     /// Another process writes into it.
@@ -83,7 +83,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// Says of which file the system spoke.
+/// Adds the path of the file to an error of the system.
 pub(crate) trait At<T> {
     fn at(self, path: &Path) -> Result<T, RunDirectoryError>;
 }
@@ -141,7 +141,7 @@ pub(crate) fn body<'a>(path: &Path, bytes: &'a [u8], columns: &[&str]) -> Result
     Err(foreign(path, &header, &differs))
 }
 
-/// A table with another header, which `differs`.
+/// The error about a table with another header; `differs` says how it differs.
 pub(crate) fn foreign(path: &Path, header: &str, differs: &str) -> RunDirectoryError {
     let differs = if header.ends_with('\r') { CR_LF } else { differs };
     let reason = format!(
@@ -156,7 +156,7 @@ pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, RunDirectory
     read_at_most(path, data_file::MOST_BYTES)
 }
 
-/// The same with another limit of the size.
+/// [`read_if_there`] with another size limit.
 pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Option<Vec<u8>>, RunDirectoryError> {
     match data_file::read_at_most(path, most) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -164,8 +164,8 @@ pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Option<Vec<u8>>, Ru
     }
 }
 
-/// Replaces a file that the user named, as a whole: whoever reads it finds the old content or the new one. What is there and is no
-/// file, such as a link or a device, is written to.
+/// Replaces a file that the user named, as a whole: whoever reads it finds the old content or the new one. Anything there
+/// that is no file, such as a link or a device, is written to.
 ///
 /// # Errors
 /// When it cannot be written. A file that was there is unchanged then.
@@ -186,7 +186,7 @@ pub fn replace_own_file(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryErr
     draft_of(path, bytes).and_then(|draft| Ok(draft.persist(path)?)).map(drop).at(path)
 }
 
-/// Replaces a file of a run directory as a whole, so that also a power cut leaves the old content or the new one.
+/// Replaces a file of a run directory as a whole, so that even a power cut leaves the old content or the new one.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError> {
     refuse_link(path)?;
     let replaced = draft_of(path, bytes).and_then(|draft| {
@@ -194,12 +194,12 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), RunDirectoryError
         draft.persist(path)?;
         Ok(())
     });
-    // Some file systems cannot do this to a folder. The file is whole all the same.
+    // Some file systems cannot sync a folder. The file is whole all the same.
     let _ = File::open(folder_of(path)).and_then(|folder| folder.sync_all());
     replaced.at(path)
 }
 
-/// Refuses to go where a link leads.
+/// Refuses a link.
 pub(crate) fn refuse_link(path: &Path) -> Result<(), RunDirectoryError> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     if is_link { Err(RunDirectoryError::Link(path.to_owned())) } else { Ok(()) }
@@ -222,7 +222,7 @@ const DRAFT: (&str, &str) = (".syncscope-", ".new");
 /// replace it.
 fn draft_of(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     let (begin, end) = DRAFT;
-    // As a file that is created without more: `umask` takes from it.
+    // The mode of any new file, from which `umask` takes.
     let mode = Permissions::from_mode(0o666);
     let mut draft = Builder::new().prefix(begin).suffix(end).permissions(mode).tempfile_in(folder_of(path))?;
     draft.write_all(bytes)?;
@@ -242,7 +242,7 @@ pub(crate) fn is_draft(entry: &DirEntry) -> bool {
     entry.file_name().to_str().is_some_and(|name| name.starts_with(begin) && name.ends_with(end))
 }
 
-/// The compressed form of a table.
+/// The path of the compressed form of a table.
 pub(crate) fn packed(plain: &Path) -> PathBuf {
     let mut path = plain.as_os_str().to_owned();
     path.push(".gz");
@@ -257,7 +257,7 @@ pub(crate) fn read_table(plain: &Path) -> Result<Option<(PathBuf, Vec<u8>)>, Run
     read_large_table(plain, data_file::MOST_BYTES)
 }
 
-/// The same with another limit of the size, packed and unpacked.
+/// [`read_table`] with another size limit, packed and unpacked.
 pub(crate) fn read_large_table(plain: &Path, most: u64) -> Result<Option<(PathBuf, Vec<u8>)>, RunDirectoryError> {
     if let Some(bytes) = read_at_most(plain, most)? {
         return Ok(Some((plain.to_owned(), bytes)));
@@ -268,7 +268,7 @@ pub(crate) fn read_large_table(plain: &Path, most: u64) -> Result<Option<(PathBu
     Ok(Some((path, bytes)))
 }
 
-/// How many complete lines a table has that can be read, and whether that is all of it.
+/// Counts the complete lines of a table that can be read, and tells whether that is all of it.
 pub(crate) fn count_lines(plain: &Path, most_bytes: u64) -> io::Result<(u64, bool)> {
     let file: Box<dyn Read> = match data_file::open(plain) {
         Ok(file) => Box::new(file),

@@ -1,5 +1,6 @@
-//! What tells the states of a machine from each other: three hand-offs, a locked addition alone, and the clock that follows from
-//! its nanoseconds and cycles. They are cases of every run, so their costs in each process and in each state are recorded.
+//! The fingerprint of a run: the costs that tell the states of a machine apart. They are three hand-offs, a locked addition
+//! alone, and the clock that follows from its nanoseconds and cycles. All are cases of every run, so their costs in each
+//! process and in each state are recorded.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,17 +13,17 @@ use crate::{Catalogue, Class, Cycles, Detail, Nanoseconds, Role, Row};
 /// The number of hand-offs, spread over the measured ones.
 const HANDOFFS: usize = 3;
 
-/// A file may give a process any number.
+/// The most processes: a file may give a process any number.
 const MOST_PROCESSES: u32 = 1024;
 
 records! {
-    /// What a state costs.
+    /// The costs in a process or a state.
     pub struct Reading {
         /// The hand-offs from thread to thread, each a case.
         pub handoff_ns?: Vec<f64>,
         /// A locked addition of one thread.
         pub add_ns?: Option<f64>,
-        /// The same in cycles of the core.
+        /// The same addition in cycles of the core.
         pub add_cycles?: Option<f64>,
     }
 
@@ -32,7 +33,8 @@ records! {
         pub handoffs: Vec<String>,
         /// The case of the addition.
         pub add?: Option<String>,
-        /// Its readings in the processes that measured the run, in their order of time but for the first, which also ends it.
+        /// The readings in the processes that measured the run, in order of time, except that the first process also ends
+        /// the run.
         pub processes: Vec<Reading>,
         /// The states of each class that had several, the longest first.
         pub states?: Vec<StateOfClass>,
@@ -49,7 +51,7 @@ pub struct StateOfClass {
     pub share: f64,
     /// What its cases cost, relative to the state that held most of the time: the median.
     pub factor: f64,
-    /// What tells it from the others.
+    /// The reading that tells it from the others.
     pub reading: Reading,
 }
 
@@ -61,7 +63,7 @@ pub struct Chosen<'a> {
 }
 
 impl<'a> Chosen<'a> {
-    /// Of these rows, in whatever order.
+    /// Chooses from these rows, in whatever order.
     pub fn of(rows: &[&'a Row], catalogue: &Catalogue) -> Self {
         let with_role = |role: Role| {
             let is_one = move |row: &&Row| catalogue.facts(&row.case.primitive).is_some_and(|facts| facts.role == role);
@@ -77,7 +79,7 @@ impl<'a> Chosen<'a> {
         Self { handoffs, add }
     }
 
-    /// The costs of these cases as `cost` has them, which is also asked for cycles.
+    /// Reads the costs of these cases with `cost`, which is also asked for cycles.
     pub fn reading(&self, cost: impl Fn(&Row, bool) -> Option<f64>) -> Reading {
         let known = |row: &Row, in_cycles| cost(row, in_cycles).filter(|cost| *cost > 0.0).map(rounded);
         Reading {
@@ -88,7 +90,7 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The figure of a row.
+/// The figure of a row, in nanoseconds or in cycles.
 pub fn figure_of(row: &Row, in_cycles: bool) -> Option<f64> {
     if in_cycles { row.cycles.map(Cycles::value) } else { row.ns.map(Nanoseconds::value) }
 }
@@ -105,7 +107,8 @@ impl StateOfClass {
 }
 
 impl Fingerprint {
-    /// Of the rows of a run; `None` where none of its cases was measured by several processes or in several states.
+    /// Takes the fingerprint of a run; `None` where none of its cases was measured by several processes or in several
+    /// states.
     pub fn of(rows: &[Row], details: &Details, catalogue: &Catalogue) -> Option<Self> {
         let is_part = |row: &&Row| {
             let found = details.get(&row.case.id()).into_iter().flatten();
@@ -121,7 +124,7 @@ impl Fingerprint {
             let name = |in_cycles| if in_cycles { Detail::PROCESS_CYCLES } else { Detail::PROCESS_NS };
             chosen.reading(|row, in_cycles| value_of(details, &row.case, name(in_cycles), Some(process)))
         };
-        // One that measured in another state than most has no reading.
+        // A process that measured in another state than most has no reading.
         let of_processes = details.values().flatten().filter(|one| one.name == Detail::PROCESS_NS);
         let last = of_processes.filter_map(|one| one.actor).filter(|process| *process < MOST_PROCESSES).max();
         Some(Self {
@@ -139,7 +142,7 @@ impl Fingerprint {
             // Each share is a median over cases, so their sum is not quite the whole.
             let whole: f64 = states.iter().map(|state| state.share).sum();
             let for_share = |(text, share): &(String, f64)| format!("{text} for {:.0} %", 100.0 * share / whole);
-            // What the usual state was, once, with the others that are compared with it in the same words.
+            // The usual state in words, once for all the others that are compared with it in the same words.
             let mut compared: Vec<(String, Vec<(String, f64)>)> = Vec::new();
             for other in others {
                 let mut causes = usual.reading.causes(&other.reading, usual.reading.clocks_hz(&other.reading));
@@ -171,7 +174,7 @@ fn entry<V: Default>(list: &mut Vec<(String, V)>, text: String) -> &mut V {
     &mut list[place].1
 }
 
-/// The states of each class that had several: shares and costs of its cases, of which `chosen` tell what they are.
+/// The states of each class that had several: shares and costs of its cases, and the readings of `chosen`.
 fn states(rows: &[&Row], details: &Details, chosen: &Chosen<'_>, catalogue: &Catalogue) -> Vec<StateOfClass> {
     let in_state = |row: &Row, name: &str, state: u32| value_of(details, &row.case, name, Some(state));
     let mut all = Vec::new();
@@ -200,20 +203,20 @@ fn states(rows: &[&Row], details: &Details, chosen: &Chosen<'_>, catalogue: &Cat
     all
 }
 
-/// Hand-offs that differ by so much are of threads at other places.
+/// Hand-offs that differ by this factor are between threads at other places.
 const OTHER_PLACES: f64 = 1.8;
 
-/// Hand-offs within a core take less: 6 to 9 ns where two hardware threads share its first cache, 18 and more where two cores share
-/// the last one.
+/// Hand-offs within a core take less than this: 6 to 9 ns where two hardware threads share its first cache, 18 and more
+/// where two cores share the last one.
 const WITHIN_A_CORE_NS: f64 = 15.0;
 
-/// A smaller change of a hand-off is no cause.
+/// The least change of a hand-off that counts as a cause.
 const LEAST_CHANGE: f64 = 1.1;
 
 /// Another hardware thread of the core makes a locked addition take a fifth more cycles (18.0 and 21.5 on Sapphire Rapids).
 const NEIGHBOUR: f64 = 1.07;
 
-/// A clock is known to so much.
+/// Clocks that differ by less are the same clock.
 const OTHER_CLOCK: f64 = 1.01;
 
 fn clocks(clocks_hz: [f64; 2]) -> Option<[String; 2]> {
@@ -222,7 +225,7 @@ fn clocks(clocks_hz: [f64; 2]) -> Option<[String; 2]> {
 }
 
 impl Reading {
-    /// The clocks of the cores that made the additions, of this one and the other.
+    /// The clocks of the cores that made the additions, in this reading and in the other.
     pub fn clocks_hz(&self, other: &Self) -> Option<[f64; 2]> {
         let of = |one: &Self| Some(one.add_cycles? / one.add_ns? * 1e9);
         Some([of(self)?, of(other)?])

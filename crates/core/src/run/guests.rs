@@ -13,8 +13,8 @@ use crate::stats::Variance;
 /// How far runs are apart in the cases of a class and a unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Apart {
-    /// The variance of the logarithm of a case that another run adds at least, however well the processes of one agree: it has its
-    /// threads and cache lines in other places. None where threads share nothing.
+    /// The least variance that another run adds to the logarithm of a case's cost, however well the processes of one run
+    /// agree: its threads and cache lines are in other places. Zero where threads share nothing.
     pub added: f64,
     /// The variance of a case between runs divided by the variance that the processes of a run predict, with its
     /// degrees of freedom.
@@ -24,7 +24,7 @@ pub struct Apart {
     pub shared: Variance,
 }
 
-/// The same of a class.
+/// How far runs of guests are apart in a class.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Usual {
     /// The class.
@@ -35,7 +35,8 @@ pub struct Usual {
     pub cycles: Apart,
 }
 
-/// Of what is added the standard deviation; of factor and shared, each with its degrees of freedom, of the latter the standard deviation.
+/// `added` is a standard deviation, `factor` a factor with its degrees of freedom, `shared` a standard deviation with its
+/// own.
 const fn apart(added: f64, factor: [f64; 2], shared: [f64; 2]) -> Apart {
     let [value, degrees] = factor;
     let [deviation, of_shared] = shared;

@@ -21,10 +21,10 @@ use crate::stats::{LEAST_CHANGE, Variance, mean, median, variance};
 use crate::units::{rounded, significant};
 use crate::{CaseId, Catalogue, Class, Cycles, Nanoseconds, Row};
 
-/// So many of the latest runs of a case count.
+/// The number of latest runs of a case that count.
 const MOST_RUNS: usize = 12;
 
-/// Of fewer cases, what a run has in common with another is not told from what each case has of its own.
+/// The fewest cases that tell what a run has in common with another from what each case has of its own.
 const FEWEST_CASES: usize = 8;
 
 const COLUMNS: [&str; 6] = ["ended", "case_id", "ns", "ns_own", "cycles", "cycles_own"];
@@ -35,7 +35,7 @@ const COLUMNS: [&str; 6] = ["ended", "case_id", "ns", "ns_own", "cycles", "cycle
 pub struct Ratio {
     /// The variance between runs divided by the variance that the processes of a run predict.
     pub factor: f64,
-    /// How well the variance of a single case is known thereby: degrees of freedom.
+    /// The degrees of freedom with which this factor is a prior for the variance of a single case.
     pub degrees: f64,
     /// The variance of the logarithm of what all cases have in common, as that of one run.
     pub shared: f64,
@@ -52,7 +52,7 @@ impl Ratio {
     }
 }
 
-/// The same of a class.
+/// How far runs of a machine were from each other in the cases of a class.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BetweenRuns {
@@ -113,7 +113,7 @@ impl Figures {
 }
 
 impl History {
-    /// Reads a file. A line that another version wrote is passed over.
+    /// Reads a file. A line that another version wrote is skipped.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut history = Self::default();
         for cells in ReaderBuilder::new().flexible(true).from_reader(bytes).records().map_while(Result::ok) {
@@ -127,10 +127,10 @@ impl History {
         history
     }
 
-    /// The file.
+    /// The content of the file.
     ///
     /// # Errors
-    /// None that memory does not give.
+    /// None, as it goes to memory.
     pub fn to_bytes(&self) -> Result<Vec<u8>, csv::Error> {
         let of_run = |(ended, cases): &(String, BTreeMap<CaseId, Figures>)| {
             let line = |(case, figures): (&CaseId, &Figures)| {
@@ -170,8 +170,8 @@ impl History {
         self.0.retain(|(_, cases)| !cases.is_empty());
     }
 
-    /// How far earlier runs were from these rows and from each other, by class; nothing of a class without an earlier run in
-    /// the same state.
+    /// How far earlier runs were from these rows and from each other, by class. A class without an earlier run in the same
+    /// state is left out.
     pub fn between_runs(&self, rows: &[Row], catalogue: &Catalogue) -> Vec<BetweenRuns> {
         let chosen = Chosen::of(&rows.iter().filter(|row| row.run_to_run.is_some()).collect::<Vec<_>>(), catalogue);
         let mut classes: BTreeMap<Class, BTreeMap<CaseId, Figures>> = BTreeMap::new();
@@ -201,7 +201,8 @@ type InUnit = fn(&Figures) -> Option<Figure>;
 const IN_NS: InUnit = |figures| Some(figures.ns);
 const IN_CYCLES: InUnit = |figures| figures.cycles;
 
-/// Whether hand-offs say that the threads were at other places in another run: by more than the clock of the cores explains.
+/// Whether hand-offs differ in another run by more than the clock of the cores explains: then its threads were at other
+/// places.
 fn is_elsewhere(chosen: &Chosen<'_>, run: &BTreeMap<CaseId, Figures>) -> bool {
     let change = |in_cycles: bool, figure: InUnit| {
         let here = chosen.reading(|row, _| figure_of(row, in_cycles));
@@ -249,7 +250,7 @@ mod tests {
     use crate::model::verdict::Verdict;
     use crate::run::row::{Parts, RunToRun};
 
-    /// Rows of one thread, which cost so much more than usual; the number of the run moves each by its own.
+    /// Rows of one thread that cost `factor` times the usual; `moved` moves each row by its own amount.
     fn rows(factor: f64, moved: f64) -> Vec<Row> {
         let own = Variance { value: 1e-4, degrees: 6.0 };
         let parts = Parts { own, shared: own };

@@ -1,5 +1,5 @@
-//! The journal: `measurements.csv`, `samples.csv` and `details.csv` grow line by line while a run goes on, so that what
-//! is known is readable whatever happens next. What is there of cases that are measured anew is removed.
+//! The journal: `measurements.csv`, `samples.csv` and `details.csv` grow line by line while a run goes on, so that what is
+//! known is readable whatever happens next. The lines of cases that are measured anew are removed.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
@@ -20,7 +20,7 @@ pub struct Journal {
     measurements: LineFile,
     samples: LineFile,
     details: LineFile,
-    /// How long samples and details were, in bytes, when it was opened.
+    /// The lengths of samples and details, in bytes, when the journal was opened.
     pub(crate) began: (u64, u64),
 }
 
@@ -56,7 +56,7 @@ impl LineFile {
     fn append(&mut self, records: impl IntoIterator<Item = StringRecord>) -> Result<(), RunDirectoryError> {
         let bytes = lines(records).at(&self.path)?;
         let before = self.file.metadata().at(&self.path)?;
-        // Without a name, what is written is lost. That is found out now, not after the last case.
+        // What is written to a file without a name is lost. Find out now, not after the last case.
         if before.nlink() == 0 {
             return Err(io::Error::other("the file was deleted during the run")).at(&self.path);
         }
@@ -107,9 +107,9 @@ impl Journal {
 }
 
 impl RunDirectory {
-    /// Forgets the observations and details of all cases but these: the others will be measured anew. What holds for all
-    /// cases of a domain is written down for each, because it need not hold for those that come. Of a case that was measured
-    /// twice, because a resumed run was killed, the later observations and details stay.
+    /// Forgets the observations and details of all cases but these: the others will be measured anew. A detail that holds
+    /// for all cases of a domain is written down for each, because it need not hold for later cases. A case that was
+    /// measured twice, because a resumed run was killed, keeps its later observations and details.
     ///
     /// # Errors
     /// When a file cannot be read or written.
@@ -159,7 +159,7 @@ impl RunDirectory {
     }
 }
 
-/// The lines of these cases, of the last measurement of each.
+/// The lines of these cases, from the last measurement of each.
 fn last_measurements<'a>(lines: &[&'a [u8]], ids: &HashSet<&[u8]>) -> Vec<&'a [u8]> {
     let pair = |line: &[u8]| std::str::from_utf8(line.split(|byte| *byte == b',').nth(1)?).ok()?.parse::<u64>().ok();
     let mut latest: HashMap<&[u8], (Option<u64>, usize)> = HashMap::new();

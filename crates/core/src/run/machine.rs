@@ -13,7 +13,7 @@ records! {
         pub cpu: CpuMachine,
         /// The CUDA devices, in the driver's order; empty where there is none.
         pub gpus: Vec<GpuMachine>,
-        /// The ways between them, each pair both ways; empty where there are fewer than two.
+        /// The links between the devices, each pair in both directions; empty where there are fewer than two devices.
         pub links: Vec<GpuLink>,
     }
 
@@ -37,7 +37,7 @@ records! {
         pub memory_bytes: Option<u64>,
         /// The virtual machine monitor underneath, if one shows itself.
         pub hypervisor: Option<String>,
-        /// Which design it is; `None` where the processor has no such numbers, and where nobody asked for them.
+        /// The design of the processor; `None` where it has no such numbers, and where nobody asked for them.
         pub signature?: Option<CpuSignature>,
         /// The CPUs next to each NUMA node, by the system's numbers, as lists such as `0-3,8`; empty where there is one.
         pub node_cpus?: BTreeMap<u32, String>,
@@ -75,7 +75,8 @@ records! {
         pub name?: Option<String>,
     }
 
-    /// What an x86-64 processor says of its design (CPUID, leaf 1). It stands where the model's name was hidden by a hypervisor.
+    /// What an x86-64 processor says of its design (CPUID, leaf 1). It identifies a processor whose model name a hypervisor
+    /// hides.
     pub struct CpuSignature {
         /// `AuthenticAMD`, `GenuineIntel`.
         pub vendor: String,
@@ -150,7 +151,7 @@ records! {
         pub host_native_atomics?: Option<bool>,
     }
 
-    /// The way from one CUDA device to another.
+    /// The link from one CUDA device to another.
     pub struct GpuLink {
         /// The driver's number of the device that asks.
         pub from: u32,
@@ -160,20 +161,20 @@ records! {
         pub kind: Option<String>,
         /// Whether kernels can use the other's memory.
         pub access: bool,
-        /// Whether atomic operations on it are carried out there, by its hardware.
+        /// Whether atomic operations on the other's memory are carried out by its hardware.
         pub native_atomics: bool,
-        /// The driver's order of the ways between devices; lower is faster.
+        /// The driver's order of the links between devices; lower is faster.
         pub performance_rank: Option<u32>,
     }
 }
 
-/// The word for cores of these kinds in the column `group`: `performance_cores`, of two of them `mixed_cores`.
+/// The word for cores of these kinds in the column `group`: `performance_cores`, or `mixed_cores` for both of two kinds.
 pub fn kinds_group(of: &[usize], kinds: usize) -> String {
     let names: Vec<String> = of.iter().map(|kind| kind_name(*kind, kinds).replace(['-', ' '], "_")).collect();
     if names.len() > 1 && kinds == 2 { "mixed_cores".to_owned() } else { format!("{}_cores", names.join("_and_")) }
 }
 
-/// The name of a kind of cores of so many kinds, the fastest first: `performance`, `efficiency`, `low-power`.
+/// The name of a kind of cores among this many kinds, the fastest first: `performance`, `efficiency`, `low-power`.
 pub fn kind_name(index: usize, kinds: usize) -> Cow<'static, str> {
     match (index, kinds) {
         (0, _) => "performance".into(),
@@ -184,7 +185,7 @@ pub fn kind_name(index: usize, kinds: usize) -> Cow<'static, str> {
 }
 
 impl Machine {
-    /// Whether this may be the other machine: everything that both descriptions say is the same. Some lack the
+    /// Whether this may be the other machine: everything that both descriptions say is the same. Some descriptions lack the
     /// signature of the processor, or the CPUs of its nodes and its kinds of cores.
     pub fn may_be(&self, other: &Self) -> bool {
         let is_signed = self.cpu.signature.is_some() && other.cpu.signature.is_some();
@@ -214,7 +215,8 @@ records! {
         pub os: String,
         /// The CPUs this process may use, as a list such as `0-3,8`.
         pub allowed_cpus: String,
-        /// What teams on these CPUs use of the machine, by placement; empty in older files.
+        /// The team sizes from which teams on these CPUs use further parts of the machine, by placement; empty in older
+        /// files.
         pub boundaries?: BTreeMap<String, Boundaries>,
         /// CPU time this process may use, in CPUs, where a control group limits it.
         pub cpu_quota: Option<f64>,
@@ -259,7 +261,7 @@ records! {
         pub crosscheck?: Vec<ChainCheck>,
     }
 
-    /// From how many threads on a team uses further parts of the machine; `None` for a part that no team uses.
+    /// The team sizes from which a team uses further parts of the machine; `None` for a part that no team uses.
     pub struct Boundaries {
         /// Two hardware threads of a core.
         pub siblings?: Option<u32>,
@@ -309,7 +311,7 @@ records! {
         pub nohz_full_cpus?: Option<String>,
         /// The clock source of the kernel, such as `tsc`.
         pub clocksource?: Option<String>,
-        /// What the system makes of this process and of most others not (nice, scheduling policy, memory policy, timer slack, a tracer,
+        /// What this process has and most others do not (nice, scheduling policy, memory policy, timer slack, a tracer,
         /// filters of system calls, speculation), each with its value.
         pub process?: BTreeMap<String, String>,
     }
@@ -364,11 +366,11 @@ records! {
         pub operation: String,
         /// Cycles of one operation, inferred from the system's clock outside; `None` if it could not be measured.
         pub outside_cycles: Option<f64>,
-        /// The same by the clock inside.
+        /// Cycles of one operation by the clock inside.
         pub inside_cycles: Option<f64>,
-        /// What it is known to cost here; `None` if that is not known.
+        /// The known cost of the operation on this machine; `None` if it is not known.
         pub known_cycles: Option<f64>,
-        /// Why the machine failed it; `None` if it passed.
+        /// Why the machine failed the check; `None` if it passed.
         pub failure?: Option<String>,
     }
 }
@@ -392,7 +394,7 @@ impl fmt::Display for AwakeDecision {
 }
 
 impl Environment {
-    /// Whether a load average on so many CPUs probably disturbs the figures: other work takes a quarter of them.
+    /// Whether a load average on this many CPUs probably disturbs the figures: other work takes more than a quarter of them.
     pub fn is_high_load(load: f64, cpus: usize) -> bool {
         load > 0.25 * cpus as f64
     }
@@ -400,12 +402,12 @@ impl Environment {
 
 // The check at the start of a run: does a chain of known operations cost the same by two clocks, and what it is known to?
 
-/// How far both clocks may be apart, and a cost from what is known of it.
+/// How far both clocks may be apart, and a cost from its known value.
 ///
-/// What is right stays well below. The median of 25 pairs (CPU) and of 101 (GPU) is uncertain by some tenths of a percent
-/// of these chains, which last 10 to 50 us, and a step of a GPU's clock is below one percent. What is wrong lies far above:
-/// a nominal clock instead of the measured one is off by 5 to 40 %, and the next whole number of cycles by 25 % (5 for 4)
-/// or 33 % (4 for 3). A processor's counter of cycles may be as far from a chain of known cycles.
+/// Right clocks stay well below: the median of 25 pairs (CPU) and of 101 (GPU) is uncertain by some tenths of a percent of
+/// these chains, which last 10 to 50 us, and a step of a GPU's clock is below one percent. Wrong clocks lie far above: a
+/// nominal clock instead of the measured one is off by 5 to 40 %, and the next whole number of cycles by 25 % (5 for 4) or
+/// 33 % (4 for 3). A processor's counter of cycles may be as far from a chain of known cycles.
 pub const CHAIN_TOLERANCE: f64 = 0.03;
 
 impl ChainCheck {
@@ -431,7 +433,7 @@ impl ChainCheck {
         Self { executor, operation, failure: Some(reason), ..Self::default() }
     }
 
-    /// The warning where the machine failed it: what is wrong, and what that means for the figures.
+    /// The warning where the machine failed the check: what is wrong, and what that means for the figures.
     pub fn warning(&self) -> Option<String> {
         let failure = self.failure.as_ref()?;
         let (executor, operation) = (self.executor.to_uppercase(), self.operation.replace('_', " "));

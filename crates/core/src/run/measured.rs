@@ -1,4 +1,4 @@
-//! What a row says of a measurement, and what follows from it.
+//! Makes rows of measurements, and derives what follows from their figures.
 
 use csv::StringRecord;
 
@@ -18,7 +18,7 @@ impl Row {
         Self { mode: case.mode, case, verdict, ..Self::default() }
     }
 
-    /// The same with what is known of its primitive: whose cost it has, and how the operations follow each other.
+    /// This row with facts about its primitive: whose cost it has, and how the operations follow each other.
     pub fn described(self, facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return self };
         Self { actor: Some(facts.actor_of(&self.case)), mode: Some(facts.mode_of(&self.case)), ..self }
@@ -68,12 +68,12 @@ impl Row {
         Self { actor: measurement.actor.or(row.actor), ..row }
     }
 
-    /// With what follows from what was measured and is known of the primitive: the intervals for another run as one row alone
-    /// gives them (see [`crate::run::another_run`]), unless it joins runs, which measured them, and the rate of all actors. They follow from the numbers as they are written, so that a row
-    /// that was read has the same.
+    /// This row with what follows from its figures and the facts about its primitive: the intervals for another run as one
+    /// row alone gives them (see [`crate::run::another_run`]), unless the row joins runs, which measured them, and the rate
+    /// of all actors. They follow from the numbers as they are written, so that a row that was read has the same.
     pub fn with_facts(self, facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return self };
-        // What others published is the time of the slowest thread, in which all of them did as many.
+        // A published figure is the time of the slowest thread, in which all threads did as many operations.
         let time = self.rate_ns.or(self.ns.filter(|_| matches!(self.verdict, Verdict::Imported(_))));
         let rate = time.map(|time| facts.operations_at_once(&self.case) as f64 * 1e9 / rounded(time.value()));
         let is_rate = |rate: &f64| {
@@ -105,7 +105,7 @@ impl Row {
         Self { ns_interval, cycles_interval, allowance: None, run_to_run: None, ..self.clone() }
     }
 
-    /// The same row with the cost of equal work in place of the mean over unequal actors, where that is another one.
+    /// The same row with the cost of equal work in place of the mean over unequal actors, where the two differ.
     pub fn of_equal_work(&self) -> Option<Self> {
         let (ns, within, cycles) = (self.equal_work_ns?, self.equal_work_within?, self.equal_work_cycles);
         let equal_work = EqualWork { ns, within, cycles };

@@ -97,7 +97,7 @@ records! {
         pub skip: Vec<String>,
         /// The seed of every random order.
         pub seed: u64,
-        /// The seconds that it was to take, by `--time`; `None`: as long as its preset takes.
+        /// The seconds that the run was to take, by `--time`; `None` for the time of its preset.
         pub time_s?: Option<f64>,
         /// How it ended.
         pub status: Status,
@@ -107,21 +107,21 @@ records! {
         pub ended: Option<String>,
         /// Number of cases in the plan.
         pub planned: u64,
-        /// The same by primitive; none of a published experiment and of imported figures.
+        /// Number of cases in the plan by primitive; empty for published experiments and imported figures.
         pub planned_by_primitive?: BTreeMap<String, u64>,
         /// The operations that a user wrote, in their source.
         pub own?: Vec<OwnOperation>,
-        /// How the first of these compares with the others that were measured in turn with it.
+        /// How the first of these operations compares with the others, measured in turn with it.
         pub compared?: Vec<OwnComparison>,
         /// What may have disturbed the figures, and what to do about it.
         pub warnings: Vec<String>,
-        /// By what and how much it was disturbed, as its processes and rows show.
+        /// What disturbed the run and how much, as its processes and rows show.
         pub disturbed?: Vec<Disturbed>,
         /// Why rows of the CPUs are provisional although nothing ended the run early: fresh processes could not measure.
         pub without_processes?: Option<String>,
         /// The hardware.
         pub machine: Machine,
-        /// Its state.
+        /// The state of the machine.
         pub environment: Environment,
         /// What was measured of the CPUs' topology, at the end of a run that measured it.
         pub measured_topology?: Option<MeasuredTopology>,
@@ -164,10 +164,10 @@ records! {
     }
 }
 
-/// No run takes longer: a year.
+/// The longest run: a year.
 pub const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The word of a run whose rows come from another tool, where others have their preset.
+/// The preset of a run whose rows come from another tool.
 pub const IMPORTED: &str = "imported";
 
 /// The remark of a row whose figure another tool published without an interval.
@@ -182,8 +182,8 @@ impl Run {
         self.warnings.iter().cloned().chain(without).chain(self.disturbed.iter().map(ToString::to_string))
     }
 
-    /// A run by this version of syncscope that begins: nothing is planned, and nothing is known of the machine. Where more is
-    /// known, the caller replaces fields.
+    /// A run that begins with this version of syncscope: nothing is planned, and nothing is known of the machine. The caller
+    /// replaces fields where more is known.
     pub fn new(preset: impl Into<String>, started: SystemTime) -> Self {
         Self {
             schema: SCHEMA,
@@ -194,7 +194,7 @@ impl Run {
         }
     }
 
-    /// How long it was to take, at most [`LONGEST`]; `None`: as long as its preset takes.
+    /// How long the run was to take, at most [`LONGEST`]; `None` for the time of its preset.
     pub fn time(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.time_s?).ok().map(|time| time.min(LONGEST))
     }
@@ -231,7 +231,7 @@ pub fn timestamp(moment: SystemTime) -> String {
     humantime::format_rfc3339_seconds(within_years(moment)).to_string()
 }
 
-/// The same to the nanosecond, which tells apart what happens within a second.
+/// [`timestamp`] to the nanosecond, which tells apart what happens within a second.
 pub fn precise_timestamp(moment: SystemTime) -> String {
     humantime::format_rfc3339_nanos(within_years(moment)).to_string()
 }

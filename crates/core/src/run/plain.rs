@@ -39,7 +39,7 @@ pub fn read<T: DeserializeOwned>(
     Ok(rows)
 }
 
-/// The same of a file that is in no run; `None` if it is not there.
+/// Reads a table that is in no run; `None` if the file is not there.
 ///
 /// # Errors
 /// When the file cannot be read or a line is no such row.

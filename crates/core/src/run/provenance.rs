@@ -24,7 +24,7 @@ words! {
 records! {
     /// What disturbed a run, and how much: the least and the largest, where several processes or runs were disturbed.
     pub struct Disturbed {
-        /// By what.
+        /// What disturbed it.
         pub by: Disturber,
         /// The share of the CPU time or of the pairs.
         pub share: [f64; 2],
@@ -52,7 +52,7 @@ records! {
         pub seconds: f64,
         /// Load average over the last minute, before this process added to it.
         pub load_start?: Option<f64>,
-        /// The same at the end; this process is a part of it.
+        /// Load average over the last minute at the end, which includes this process.
         pub load_end?: Option<f64>,
         /// Time that the hypervisor took; `None` where the system does not report it.
         pub stolen?: Option<StolenTime>,
@@ -77,8 +77,9 @@ records! {
 }
 
 impl SessionRecord {
-    /// The share of so many CPUs' time that is a reason to distrust the figures if other programs had more: 2 %, or half a CPU where
-    /// that is less. What a machine does while nobody works on it took 0.02 to 0.1 of a CPU, with 2, 16 and 64 CPUs.
+    /// The largest share of this many CPUs' time that other programs may have without a reason to distrust the figures: 2 %,
+    /// or half a CPU where that is less. What a machine does while nobody works on it took 0.02 to 0.1 of a CPU, with 2, 16
+    /// and 64 CPUs.
     pub fn largest_share_of_others(cpus: usize) -> f64 {
         (0.5 / cpus as f64).min(0.02)
     }
@@ -97,12 +98,12 @@ impl SessionRecord {
 }
 
 impl Disturbed {
-    /// By one process or run.
+    /// A disturbance of one process or run.
     pub fn of(by: Disturber, share: f64) -> Self {
         Self { by, share: [share; 2], seconds: None }
     }
 
-    /// Each of these once, with the least and the largest.
+    /// Merges disturbances: each disturber once, with the least and the largest figures.
     pub fn merged(all: impl IntoIterator<Item = Self>) -> Vec<Self> {
         let wider = |[low, high]: [f64; 2], [least, most]: [f64; 2]| [low.min(least), high.max(most)];
         let mut merged: Vec<Self> = Vec::new();
@@ -119,7 +120,7 @@ impl Disturbed {
     }
 }
 
-/// The warning.
+/// The warning about a disturbance.
 impl fmt::Display for Disturbed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ends = |ends: [f64; 2], digits: usize| match ends.map(|end| format!("{end:.digits$}")) {
@@ -156,7 +157,7 @@ impl StolenTime {
     /// A larger share is a reason to distrust the figures.
     pub const LARGEST_SHARE: f64 = 0.01;
 
-    /// What the seconds stolen from each of the allowed CPUs are of `elapsed` seconds.
+    /// The stolen time over `elapsed_seconds`, given the seconds stolen from each of the allowed CPUs.
     pub fn of(stolen_seconds: &BTreeMap<u32, f64>, elapsed_seconds: f64) -> Self {
         let seconds: f64 = stolen_seconds.values().sum();
         let available = elapsed_seconds * stolen_seconds.len() as f64;

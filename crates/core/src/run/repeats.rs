@@ -2,10 +2,10 @@
 //!
 //! A run differs from the next by more than its own intervals say, because what is drawn once for a process (addresses,
 //! where the host puts its threads) is the same for all its samples. Runs are random effects (Kalibera and Jones, *Rigorous
-//! benchmarking in reasonable time*, ISMM 2013): the cost is the mean over the runs, and the interval for another run follows
-//! from how much the runs differ. It holds every run that was made, also those with another verdict than the row, and the
-//! interval within a run: another run may be like any of them. What two joined runs of three or more differ by is judged as two runs of
-//! that many processes are: less what a class has in common ([`details`]).
+//! benchmarking in reasonable time*, ISMM 2013): the cost is the mean over the runs, and the interval for another run
+//! follows from how much the runs differ. The interval contains every run that was made, also those with another verdict
+//! than the row, and the interval within a run: another run may be like any of them. Two joins of three or more runs are
+//! compared as two runs of that many processes are: less what a class has in common ([`details`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,9 +16,9 @@ use crate::run::guests::Usual;
 use crate::stats::{Variance, mean, student};
 use crate::{CaseId, Catalogue, Cycles, Detail, Interval, Nanoseconds, Row, Verdict};
 
-/// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says what
-/// one run alone says of another, `usual` what runs of other machines do: runs that follow each other meet the machine in one
-/// state, and agree more than the next one does with them.
+/// Joins the rows of several runs: one row for each case that any of them has, in the order of the first. The catalogue says
+/// what one run alone says of another, `usual` how runs of other machines differ: runs that follow each other meet the
+/// machine in one state, and agree more with each other than with the next one.
 pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue, usual: &[Usual]) -> Vec<Row> {
     let derived = |rows: &Vec<Row>| rows.iter().map(|row| row.clone().with_facts_of(catalogue)).collect();
     let runs: Vec<Vec<Row>> = runs.iter().map(derived).collect();
@@ -38,8 +38,8 @@ pub fn join(runs: &[Vec<Row>], catalogue: &Catalogue, usual: &[Usual]) -> Vec<Ro
     joined.into_iter().map(Row::judged).collect()
 }
 
-/// The costs of each case in the runs, in place of those in the processes of one run: what the cases of a class share in a run is
-/// told from what each has of its own as in a process ([`another_run`]).
+/// The costs of each case in the runs, in place of those in the processes of one run. What the cases of a class share in a
+/// run is then separated from what each has of its own as it is for a process ([`another_run`]).
 pub fn details(runs: &[Vec<Row>]) -> Details {
     let mut details = Details::new();
     for (number, row) in (0..).zip(runs).flat_map(|(number, rows)| rows.iter().map(move |row| (number, row))) {
@@ -109,8 +109,8 @@ fn remark(first: &Row, agreeing: usize, all: usize) -> Option<String> {
     (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
-/// Whether the figure of a row is a cost of its case, which another run may have as well: not where the primitive did not
-/// do its work, unless all that is said of the case is said of such rows.
+/// Whether the figure of a row is a cost of its case, which another run may have as well. It is not where the primitive did
+/// not do its work, unless the joined row has that verdict, too.
 fn is_measured(row: &Row, first: &Row) -> bool {
     let is_cost = !row.verdict.is_failure() && !matches!(row.verdict, Verdict::Elided(_) | Verdict::Skipped(_));
     is_cost || row.verdict.name() == first.verdict.name()
@@ -123,7 +123,8 @@ fn relative_variance(point: f64, costs: &[f64]) -> Option<Variance> {
     value.is_finite().then_some(Variance { value, degrees })
 }
 
-/// The 95 % interval for the cost in another run (prediction), by Student's t. It holds the costs of the runs that were made.
+/// The 95 % interval for the cost in another run (prediction), by Student's t. It contains the costs of the runs that were
+/// made.
 fn prediction(point: f64, costs: &[f64], prior: Option<Variance>) -> Option<Interval> {
     let own = relative_variance(point, costs)?;
     let Variance { value, degrees } = prior.map_or(own, |prior| own.moderated(prior));
@@ -133,14 +134,14 @@ fn prediction(point: f64, costs: &[f64], prior: Option<Variance>) -> Option<Inte
     Some(costs.iter().fold(predicted, |interval, cost| interval.union(Interval { low: *cost, high: *cost })))
 }
 
-/// By how much the runs differ in the resolved rows of a case.
+/// The variance between the runs in the resolved rows of a case.
 fn resolved_variance(rows: &[&Row]) -> Option<Variance> {
     let resolved = rows.iter().filter(|row| row.verdict == Verdict::Resolved);
     let costs: Vec<f64> = resolved.filter_map(|row| Some(row.ns?.value())).collect();
     relative_variance(mean(&costs), &costs)
 }
 
-/// By family: how many of its cases have a variance, and the sum of these.
+/// For each family, the number of its cases that have a variance, and the sum of these variances.
 type FamilyVariances = BTreeMap<String, (u32, Variance)>;
 
 fn family_variances(cases: &[Vec<&Row>]) -> FamilyVariances {
@@ -154,14 +155,14 @@ fn family_variances(cases: &[Vec<&Row>]) -> FamilyVariances {
     families
 }
 
-/// What the other cases of the family say of a case: the mean of their variances. `None` where none of them has one.
+/// The prior that the other cases of its family give a case: the mean of their variances. `None` where none of them has one.
 fn of_others(families: &FamilyVariances, rows: &[&Row]) -> Option<Variance> {
     let (cases, sum) = families.get(&family_of(rows.first()?))?;
     let own = resolved_variance(rows);
     let cases = cases - u32::from(own.is_some());
     let Variance { value, degrees } = own.unwrap_or(Variance { value: 0.0, degrees: 0.0 });
     let value = (sum.value - value).max(0.0) / f64::from(cases);
-    // What is known beforehand counts at most as much as four degrees of freedom.
+    // The prior counts for at most four degrees of freedom.
     (cases > 0).then_some(Variance { value, degrees: (sum.degrees - degrees).min(4.0) })
 }
 

@@ -1,4 +1,4 @@
-//! A row: everything a run says about one case, and the columns of `measurements.csv` that it stands in: how each is written, read and
+//! A row: everything a run says about one case. Its columns in `measurements.csv` say how each cell is written, read and
 //! joined, for the page and for the documentation.
 
 use crate::model::limits::{MOST_COUNT, count};
@@ -11,15 +11,15 @@ use crate::{Actor, Case, Class, Cycles, Hertz, Interval, Mode, Nanoseconds, Popu
 /// variances of its logarithm, as for the figure of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunToRun {
-    /// What it moves with.
+    /// The class of the case: what changes its cost.
     pub class: Class,
-    /// Of the cost in nanoseconds.
+    /// The variances of the cost in nanoseconds.
     pub ns: Parts,
-    /// Of that in cycles.
+    /// The variances of the cost in cycles.
     pub cycles: Option<Parts>,
 }
 
-/// The parts of that variance.
+/// The parts of the variance between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
     /// What the row has of its own.
@@ -44,18 +44,18 @@ pub struct Column {
     /// Whether it holds numbers.
     pub is_number: bool,
     content: Content,
-    /// Whether it is measured in rows that join runs alone, and follows from other columns elsewhere.
+    /// Whether it is measured only in rows that join runs, and follows from other columns in all others.
     is_measured_by_runs: bool,
 }
 
 type Write = fn(&Row) -> String;
 
-/// Reads a cell that is not empty, with the other cells at hand; `None` if it does not hold what it should.
+/// Reads a cell that is not empty, with the other cells at hand; `None` if the cell is not valid.
 type Read = fn(&mut Row, &str, &dyn Cells) -> Option<()>;
 
 #[derive(Debug, Clone, Copy)]
 enum Content {
-    /// A file may say more of it than the case does.
+    /// A parameter of the case, with a cell of its own where a file says more than the case does.
     Parameter(&'static Parameter, Option<Write>),
     /// Follows from other columns.
     Derived(Write),
@@ -84,7 +84,7 @@ impl Column {
         Self::new(parameter.name, parameter.unit, parameter.meaning, Content::Parameter(parameter, None))
     }
 
-    /// The same with another cell than the case has.
+    /// This column with another cell than the case has.
     const fn written(self, write: Write) -> Self {
         match self.content {
             Content::Parameter(parameter, _) => Self { content: Content::Parameter(parameter, Some(write)), ..self },
@@ -110,7 +110,7 @@ impl Column {
         Self::new(name, unit, meaning, Content::Number(get, set))
     }
 
-    /// Of numbers, in this unit.
+    /// This column as one of numbers, in this unit.
     const fn in_unit(self, unit: &'static str) -> Self {
         Self { unit, is_number: true, ..self }
     }
@@ -127,7 +127,7 @@ impl Column {
         Self { is_measured_by_runs: true, ..self }
     }
 
-    /// Whether it follows from other columns and the catalogue, so that nobody reads it; that may depend on whether the row
+    /// Whether it follows from other columns and the catalogue, so that nobody reads it. This may depend on whether the row
     /// joins runs.
     pub const fn is_derived(&self, joins_runs: bool) -> bool {
         matches!(self.content, Content::Derived(_)) || (self.is_measured_by_runs && !joins_runs)
@@ -147,7 +147,7 @@ impl Column {
         }
     }
 
-    /// Reads a cell that is not empty; `None` if it does not hold what its column holds.
+    /// Reads a cell that is not empty; `None` if it is not valid in its column.
     pub(super) fn read(&self, row: &mut Row, cell: &str, cells: &dyn Cells) -> Option<()> {
         if self.is_derived(!self.is_measured_by_runs || cells.cell("runs").is_some()) {
             return Some(());
@@ -263,7 +263,7 @@ row! {
     pub struct Row {
         /// The case.
         pub case: Case => [
-            // It says whether the `mode` is a parameter of the case.
+            // The identity says whether the `mode` is a parameter of the case.
             Column::text(
                 "case_id",
                 "identity of the case: 64-bit FNV-1a hash of its parameters, the same on every machine",
@@ -307,7 +307,7 @@ row! {
             .measured_by_runs(),
             number!(ns_interval.high, "ns_high", "ns", "its upper end").measured_by_runs(),
         ];
-        /// The same in cycles of the core or multiprocessor.
+        /// Cost of one operation in cycles of the core or multiprocessor.
         pub cycles: Option<Cycles> => [
             number!(cycles as Cycles, "cycles", "cycles", "the same cost in cycles of the core or multiprocessor"),
         ];
@@ -398,7 +398,8 @@ row! {
             )
             .labelled("Instructions"),
         ];
-        /// Clock of the core or multiprocessor: cycles over nanoseconds of a resolved cost, else that of the pairs that count.
+        /// Clock of the core or multiprocessor: cycles over nanoseconds of a resolved cost, otherwise the clock of the pairs
+        /// that count.
         pub clock: Option<Hertz> => [
             number!(clock as Hertz, "clock_hz", "Hz", "clock of the core or multiprocessor: `cycles`/`ns` of a resolved cost, else that of the pairs that count"),
             Column::parameter("form"),
@@ -461,7 +462,8 @@ row! {
                 },
             ),
         ];
-        /// All actors together execute their number of operations in this time, see [`Estimate::rate_ns`](crate::Estimate::rate_ns).
+        /// The time in which all actors together execute their number of operations, see
+        /// [`Estimate::rate_ns`](crate::Estimate::rate_ns).
         pub rate_ns: Option<Nanoseconds> => [
             number!(
                 rate_ns as Nanoseconds,
@@ -482,7 +484,8 @@ row! {
             number!(cycles_within.high, "cycles_within_high", "cycles", "its upper end"),
             Column::parameter("elements"),
         ];
-        /// What is assumed of another run, not measured, and not in `ns_interval`: half of a 95 % interval, relative to the cost.
+        /// What is assumed about another run, not measured, and not in `ns_interval`: half the width of a 95 % interval,
+        /// relative to the cost.
         pub allowance: Option<f64> => [
             number!(
                 allowance,
@@ -496,8 +499,8 @@ row! {
             Column::parameter("inside"),
             Column::parameter("outside"),
         ];
-        /// Cost of one operation where every actor does as many as the others, until the last is done; `None` where a window serves
-        /// them alike.
+        /// Cost of one operation where every actor does equal work, until the last is done; `None` where a window serves the
+        /// actors alike.
         pub equal_work_ns: Option<Nanoseconds> => [
             number!(
                 equal_work_ns as Nanoseconds,
@@ -507,12 +510,12 @@ row! {
                  window serves all threads alike or `ns` is not a mean"
             ),
         ];
-        /// Its 95 % interval within this run.
+        /// 95 % interval of `equal_work_ns` within this run.
         pub equal_work_within: Option<Interval> => [
             number!(equal_work_within.low, "equal_work_low", "ns", "lower end of its 95 % interval within this run"),
             number!(equal_work_within.high, "equal_work_high", "ns", "its upper end"),
         ];
-        /// The same cost in cycles.
+        /// The cost of equal work in cycles.
         pub equal_work_cycles: Option<Cycles> => [
             number!(equal_work_cycles as Cycles, "equal_work_cycles", "cycles", "the same cost in cycles of the multiprocessor"),
         ];

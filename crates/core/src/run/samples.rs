@@ -16,7 +16,7 @@ use crate::{CaseId, Interval, Level, Observation, Row, RunDirectory, RunDirector
 pub(super) const COLUMNS: [&str; 10] =
     ["case_id", "pair", "first", "baseline_ticks", "test_ticks", "ns", "cycles", "set_aside", "block", "beside"];
 
-/// The largest table of single pairs that is read: that of the paper's grid on 128 CPUs. Only measuring reads it.
+/// The largest table of single pairs that is read: as large as the paper's grid on 128 CPUs. Only measuring reads it.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
 /// A line of the table: what is kept of an observation.
@@ -59,7 +59,7 @@ pub struct StoredPair {
     pub beside: Option<f64>,
 }
 
-/// The column `first`.
+/// Reads the column `first`.
 fn is_baseline<'de, D: Deserializer<'de>>(word: D) -> Result<bool, D::Error> {
     match String::deserialize(word)?.as_str() {
         "baseline" => Ok(true),
@@ -95,7 +95,7 @@ pub(super) fn begins_another(before: Option<u64>, pair: Option<u64>) -> bool {
 impl StoredPair {
     /// The engine's result for the pair, as far as it concerns the cost in nanoseconds.
     fn observation(&self) -> Observation {
-        // A pair that counts and has a thread alone on its core is of these threads.
+        // A pair that counts and has a thread alone on its core belongs to such threads.
         Observation {
             pair: self.pair,
             block: self.block,
@@ -115,7 +115,7 @@ impl StoredPair {
 }
 
 impl RunDirectory {
-    /// What was cut off from the tables that a run with these timed rows has besides them, when it had ended.
+    /// What was cut off from the samples and details of a run with these timed rows, after it had ended.
     pub fn cut_off<'a>(&self, rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
         let pairs: u64 =
             rows.into_iter().map(|row| row.pairs.unwrap_or_default() + row.excluded.unwrap_or_default()).sum();
@@ -132,8 +132,8 @@ impl RunDirectory {
     }
 
     /// Reads the pairs of each case in the order they were taken, from `samples.csv` or else from `samples.csv.gz`; a run
-    /// that was stored without samples has none. A last line that was cut off is passed over. Of a case that was measured
-    /// again by a run that was killed later, these are the later pairs.
+    /// that was stored without samples has none. A last line that was cut off is skipped. A case that was measured again by
+    /// a run that was killed later has its later pairs.
     ///
     /// # Errors
     /// When a file is there and cannot be read or understood.

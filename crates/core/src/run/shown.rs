@@ -1,8 +1,8 @@
-//! One interval decides: the one that is next to a cost says how the cost is written and whether it is resolved.
+//! How costs are shown. The interval next to a cost decides how the cost is written and whether it is resolved.
 //!
-//! A case is measured until its interval within the run, less what its class has in common, is narrow. The row shows the interval
-//! for another run, which holds that part and the interval within the run. So a verdict follows when all rows of a run are known,
-//! as that interval does: [`Row::judged`].
+//! A case is measured until its interval within the run, less what its class has in common, is narrow. The row shows the
+//! interval for another run, which contains the common part and the interval within the run. The verdict therefore follows,
+//! as that interval does, when all rows of a run are known: [`Row::judged`].
 
 use crate::units::significant_digits;
 use crate::{Cycles, Interval, Nanoseconds, Row, Settings, Verdict};
@@ -13,7 +13,7 @@ pub const ROUGH_UP_TO: f64 = 0.25;
 /// Why a cost that was cut short is rough: the processes of the run that did not measure it may have found another one.
 const MISSES_BLOCKS: &str = "planned measurement blocks are missing, so the interval is too narrow";
 
-/// A wider interval says too little to be written at all.
+/// The widest half interval, relative to the cost, that is written at all.
 pub const RANGE_UP_TO: f64 = 0.5;
 
 impl Row {
@@ -23,12 +23,13 @@ impl Row {
         self.ns_interval.into_iter().chain(self.ns_within).reduce(Interval::union)
     }
 
-    /// Half of that interval, relative to the cost; `None` without one, as for imported figures.
+    /// Half the width of the shown interval, relative to the cost; `None` without one, as for imported figures.
     pub fn shown_width(&self) -> Option<f64> {
         relative(self.shown_interval()?, self.ns.map(Nanoseconds::value)?)
     }
 
-    /// The same in cycles, which may be narrow alone: nanoseconds change with the clock of the core.
+    /// [`Self::shown_width`] in cycles, which may be narrow where nanoseconds, which change with the clock of the core, are
+    /// not.
     pub fn shown_width_in_cycles(&self) -> Option<f64> {
         relative(self.cycles_interval.or(self.cycles_within)?, self.cycles.map(Cycles::value)?)
     }
@@ -43,8 +44,8 @@ impl Row {
         is_certain && self.ns.is_some_and(|ns| ns.value() > 0.0)
     }
 
-    /// With the verdict that its interval gives it, and without the rate of a cost that may not be written. The joined rows of
-    /// several runs may be better known than each of them.
+    /// This row with the verdict that its interval gives it, and without the rate of a cost that may not be written. The
+    /// joined rows of several runs may be better known than each of them.
     #[must_use]
     pub fn judged(mut self) -> Self {
         let (width, cycles) = (self.shown_width(), self.shown_width_in_cycles());
@@ -56,7 +57,7 @@ impl Row {
             }
             (Verdict::Resolved, Some(_)) if self.provisional => Verdict::Noisy(MISSES_BLOCKS.to_owned()),
             (Verdict::Noisy(_), Some(width)) if width <= Settings::NOISY_ABOVE && joins_runs => Verdict::Resolved,
-            // The reason of one run is none of the joined ones.
+            // The reason of one run does not apply to joined ones.
             (Verdict::Noisy(_), Some(width)) if joins_runs => Verdict::Noisy(why_wide(width, cycles)),
             (Verdict::BelowResolution(reason), _) => Verdict::BelowResolution(shown.map_or(reason, bounded)),
             (verdict, _) => verdict,
@@ -66,12 +67,12 @@ impl Row {
     }
 }
 
-/// The bound that is shown.
+/// The reason with the bound that is shown.
 fn bounded(shown: Interval) -> String {
     format!("at most {} ns", significant_digits(shown.high))
 }
 
-/// Of these half widths in nanoseconds and in cycles.
+/// The reason of an interval with these half widths, in nanoseconds and in cycles.
 fn why_wide(ns: f64, cycles: Option<f64>) -> String {
     let percent = |width: f64| if width < 0.001 { "below 0.1".to_owned() } else { format!("±{:.1}", 100.0 * width) };
     let cycles = cycles.map_or_else(String::new, |cycles| format!(" and {} % in cycles", percent(cycles)));

@@ -20,16 +20,16 @@ use crate::run::directory::ORDERINGS;
 use crate::run::files::{At, is_plain_name, lines, packed, read_if_there, read_table, replace, write_packed};
 use crate::{Preset, RunDirectory, RunDirectoryError};
 
-/// The folder that the stored runs share.
+/// The folder of disassemblies that the stored runs share.
 const EVIDENCE: &str = "evidence";
 
-/// Bytes of a licence. What is larger is none, and is not copied.
+/// The most bytes of a licence. A larger file is none, and is not copied.
 pub const LARGEST_LICENSE: u64 = 64 * 1024;
 
 /// How the names of tables of single observations end.
 const SAMPLES: &str = "samples";
 
-/// A larger table is compressed, in bytes.
+/// The largest table that stays uncompressed, in bytes.
 const LARGEST_PLAIN: usize = 128 * 1024;
 
 impl RunDirectory {
@@ -49,7 +49,7 @@ impl RunDirectory {
         if let Some(bytes) = read_if_there(&index)? {
             for line in csv::Reader::from_reader(bytes.as_slice()).into_deserialize::<(String, String)>() {
                 let (name, file) = line.at(&index)?;
-                // What it names is read and published with the runs.
+                // A file that the index names is read and published with the runs.
                 let shared = file.strip_prefix("../").and_then(|file| file.strip_prefix(EVIDENCE)?.strip_prefix('/'));
                 let Some(shared) = shared.filter(|file| {
                     is_plain_name(file) && has_extension(Path::new(file), "txt") && is_plain_name(&name)
@@ -110,7 +110,7 @@ pub fn store(run: &RunDirectory, results: &Path, name: &str) -> Result<RunDirect
     Ok(stored)
 }
 
-/// Removes the disassemblies that no stored run refers to, and says which they were.
+/// Removes the disassemblies that no stored run refers to, and returns them.
 ///
 /// # Errors
 /// When a stored run cannot be read or a file cannot be removed.
@@ -185,8 +185,8 @@ fn write_index(path: &Path, files: &BTreeMap<String, String>) -> Result<(), RunD
     replace(path, &lines(records).at(path)?)
 }
 
-/// The files of a folder that end so, in the order of their names, each by the path of its plain form; none where there is no
-/// folder.
+/// The files of a folder with this extension, in the order of their names, each by the path of its plain form; none where
+/// there is no folder.
 fn tables(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, RunDirectoryError> {
     let entries = if folder.is_dir() { sorted_entries(folder)? } else { Vec::new() };
     let plain = |path: PathBuf| if has_extension(&path, "gz") { path.with_extension("") } else { path };
