@@ -19,7 +19,7 @@ fn main() -> Result<(), String> {
     let run = RunDirectory::open(Path::new(run)).map_err(|error| say(&error))?;
     let stored = stored_run::store(&run, results, name).map_err(|error| say(&error))?;
     println!("stored as {}", stored.path().display());
-    // A run that was stored under this name before may have been the last to refer to some.
+    // A run that was stored under this name before may have been the last to refer to some disassemblies.
     for path in stored_run::remove_unused_evidence(results).map_err(|error| say(&error))? {
         println!("removed {}: no run refers to it", path.display());
     }

@@ -1,4 +1,4 @@
-//! Reading files that are data: those of a run, which other people may have written, and those that a user names.
+//! Reads data files: those of a run, which other people may have written, and those that a user names.
 //!
 //! Only a regular file has an end. A FIFO, a terminal or `/dev/zero` would be read for ever, so nothing else is opened.
 
@@ -13,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 /// any size.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// What some programs write at the beginning of a text. It is no part of it.
+/// What some programs write at the beginning of a text, though it is no part of the text.
 pub const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Reads a regular file of at most [`MOST_BYTES`].
@@ -24,7 +24,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(path, MOST_BYTES)
 }
 
-/// The same as text.
+/// Reads a regular file as text.
 ///
 /// # Errors
 /// As [`read`], and when it is no UTF-8.
@@ -61,7 +61,7 @@ pub fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What a compressed file of at most this size, unpacked, holds.
+/// Unpacks a compressed file of at most this size, unpacked.
 ///
 /// # Errors
 /// When it is damaged or larger.
@@ -83,7 +83,7 @@ fn take(source: impl Read, most: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     // Opening a device can act on it, and opening a FIFO wakes its writer.
     is_regular(&fs::metadata(path)?)?;
-    // Another file may have taken its place: that one is not awaited.
+    // Another file may have taken its place since: do not wait for that one.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
     is_regular(&file.metadata()?)?;
     Ok(file)

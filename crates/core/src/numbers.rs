@@ -1,6 +1,6 @@
 //! Small arithmetic that several modules need.
 
-/// The greatest common divisor; that of 0 and a number is the number.
+/// The greatest common divisor; with 0, the other number.
 pub const fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -8,7 +8,7 @@ pub const fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// A step whose multiples reach every number below `count`, and lie far apart where they follow each other: about the golden
+/// A step whose multiples modulo `count` reach every number below `count`, consecutive ones far apart: about the golden
 /// section of `count` (Knuth, The Art of Computer Programming 3, 6.4, theorem S).
 pub fn scattering_step(count: usize) -> usize {
     const GOLDEN: f64 = 0.618_033_988_749_895;
@@ -16,7 +16,7 @@ pub fn scattering_step(count: usize) -> usize {
     (wanted..=count).find(|step| gcd(*step as u64, count as u64) == 1).unwrap_or(1)
 }
 
-/// 0 to `count` - 1 in an order in which any first part is spread evenly.
+/// The numbers below `count` in an order in which any first part is spread evenly.
 pub fn scattered(count: usize) -> impl Iterator<Item = usize> {
     let step = scattering_step(count);
     (0..count).map(move |index| index * step % count)

@@ -18,7 +18,7 @@ macro_rules! records {
 }
 pub(crate) use records;
 
-/// Whether a field is left out.
+/// Whether a field has its default value, and is left out.
 pub(crate) fn says_nothing<T: Default + PartialEq>(field: &T) -> bool {
     *field == T::default()
 }

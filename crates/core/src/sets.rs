@@ -1,4 +1,4 @@
-//! Items by their keys.
+//! Collects items by their keys.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
@@ -12,7 +12,7 @@ pub fn sets<K: Ord, V>(items: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V
     sets
 }
 
-/// These, each once, in the order in which they first occur.
+/// The items, each once, in the order in which they first occur.
 pub fn unique<T: Eq + Hash + Clone>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut seen = HashSet::new();
     items.into_iter().filter(|item| seen.insert(item.clone())).collect()

@@ -33,8 +33,8 @@ quantity!(
     Hertz
 );
 
-/// A reading, or a difference of two readings, of the clock an experiment times with; its length is the
-/// experiment's [`crate::Ruler`]'s business.
+/// A reading, or a difference of two readings, of the clock an experiment times with; the experiment's [`crate::Ruler`]
+/// knows the length of a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ticks(pub u64);
@@ -69,7 +69,7 @@ pub fn rounded(number: f64) -> f64 {
     rounded + 0.0
 }
 
-/// Three significant digits, as far as they are not left of the point.
+/// Formats a number with three significant digits, or as an integer if more digits are left of the point.
 pub fn significant_digits(ns: f64) -> String {
     let decimals = (2.0 - ns.abs().log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{ns:.decimals$}")

@@ -1,6 +1,6 @@
 //! Enums stored as words in files: one list gives `as_str`, `Display`, `FromStr`, serde and all values.
 
-/// The word in a file is none of the words that may be there.
+/// The error about a word in a file that is none of the words that may be there.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {kind} `{found}`; expected one of {expected}")]
 pub struct UnknownWord {
@@ -13,7 +13,7 @@ pub struct UnknownWord {
 }
 
 impl UnknownWord {
-    /// Of a word for `kind`, where one of `expected` would be right.
+    /// The error about a word for `kind`, where one of `expected` would be right.
     pub fn new(kind: &'static str, found: &str, expected: &str) -> Self {
         Self { kind, found: found.to_owned(), expected: expected.to_owned() }
     }

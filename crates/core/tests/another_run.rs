@@ -23,7 +23,7 @@ const BLOCKS: u32 = 12;
 /// How processes differ in a case, beyond what all cases share.
 #[derive(Debug, Clone, Copy)]
 enum Law {
-    /// By as much in each case.
+    /// By the same amount in each case.
     Normal,
     /// By 0.1 % in some cases and by several per cent in others.
     Unequal,
@@ -79,7 +79,8 @@ fn case(class: Class, number: usize) -> Case {
     Case { threads: Some(2 + number), ..Case::new("cpu.barrier.std") }
 }
 
-/// The figure of a run: the mean over processes, where nothing is shared without the two lowest and the two highest of seven.
+/// The figure of a run: the mean over processes; where nothing is shared, without the two lowest and the two highest of
+/// seven.
 fn point(class: Class, costs: &[f64]) -> f64 {
     let mut logs: Vec<f64> = costs.iter().map(|cost| cost.ln()).collect();
     logs.sort_by(f64::total_cmp);
@@ -102,8 +103,8 @@ fn run(class: Class, law: Law, cases: usize, seed: u64) -> (Vec<Row>, Vec<Shared
 
 type Details = HashMap<CaseId, Vec<Detail>>;
 
-/// The rows of a run as they are measured, in which all processes have `of_run` in common: the deviation of each case, and as much
-/// of all cases together.
+/// The rows of a run as they are measured. `of_run` is the deviation that all processes have in common, in each case and
+/// again in all cases together.
 fn measured(class: Class, law: Law, cases: usize, seed: u64, of_run: f64) -> (Vec<Row>, Details) {
     let mut random = Random(fastrand::Rng::with_seed((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     let all = of_run * random.normal();
@@ -143,8 +144,8 @@ fn pairs() -> u32 {
     std::env::var("SYNCSCOPE_SIMULATIONS").ok().and_then(|pairs| pairs.parse().ok()).unwrap_or(60)
 }
 
-/// The share of the cases whose interval holds the figure of another run (in cycles less what the runs share, in nanoseconds as it
-/// is), and that of the shared.
+/// The share of the cases whose interval holds the figure of another run (in cycles without what the runs share, in
+/// nanoseconds as it is), the share of the runs whose shared part is held, and the median width.
 fn coverage(class: Class, law: Law) -> (f64, f64, f64) {
     let (mut held, mut of_ns_held, mut all, mut shared_held, mut widths) = (0_u32, 0_u32, 0_u32, 0_u32, Vec::new());
     for seed in (0..pairs()).map(u64::from) {
@@ -168,10 +169,10 @@ fn coverage(class: Class, law: Law) -> (f64, f64, f64) {
     (f64::from(held) / f64::from(all), f64::from(shared_held) / f64::from(pairs()), median(&widths).unwrap())
 }
 
-/// What all cases share is off for all of them at once, so that the share in nanoseconds varies with it.
+/// The least share in nanoseconds: what all cases share is off for all of them at once, so the share varies with it.
 const LEAST_OF_NS: f64 = 0.86;
 
-/// Each law, within 92 to 98 %; of all of them together, 93 to 97 % of the cases.
+/// Demands 92 to 98 % of the cases for each law, and 93 to 97 % for all laws together, where nothing is shared.
 fn demand(class: Class, least_shared: f64) {
     let laws = [Law::Normal, Law::Unequal, Law::HeavyTails, Law::TwoModes, Law::Drift, Law::Outliers];
     let mut all = 0.0;
@@ -202,8 +203,8 @@ fn intervals_without_extremes_hold_the_figures_of_another_run() {
     demand(Class::NothingShared, 0.86);
 }
 
-/// The share of the cases whose interval holds the figure of the next run where all processes of a run differ from those of others,
-/// after so many earlier runs, and that of the shared.
+/// The share of the cases whose interval holds the figure of the next run, after this many earlier runs, where all processes
+/// of a run differ from those of others; and the share of the runs whose shared part is held.
 fn coverage_after(earlier: u64, class: Class, law: Law) -> (f64, f64) {
     let (mut held, mut all, mut shared_held) = (0_u32, 0_u32, 0_u32);
     for seed in (0..pairs()).map(u64::from) {
@@ -214,7 +215,7 @@ fn coverage_after(earlier: u64, class: Class, law: Law) -> (f64, f64) {
             another_run::derive(&mut rows, &details, &catalogue(0.02), &[], &[]);
             let between = history.between_runs(&rows, &catalogue(0.02));
             history.add(&format!("{number:03}"), &rows);
-            // As a file has them.
+            // Goes through the file, as between runs.
             history = History::parse(&history.to_bytes().unwrap());
             let shared = another_run::derive(&mut rows, &details, &catalogue(0.02), &between, &[]);
             runs.push((rows, shared));

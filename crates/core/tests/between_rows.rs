@@ -17,10 +17,11 @@ fn bounds(row: &Row) -> Option<(f64, f64)> {
     Some((within.low, within.high))
 }
 
-/// Rows of throughput that certainly cost more than the same in a chain, where each operation waits for the one before.
-/// There are some where 1,024 threads fill each multiprocessor. An independent kernel shows them, too (the device test `together`): on
-/// an H100 a failed `atomicCAS` of a thread of 132 blocks took 320 ns in a chain, 333 with two of a thread under way, 431 with four
-/// and 468 without waiting; an exchange 212, 166, 186 and 281. The rows of memory in multiprocessors were not compared so.
+/// Rows of throughput that certainly cost more than the same operation in a chain, where each operation waits for the one
+/// before. There are some where 1,024 threads fill each multiprocessor. An independent kernel shows them, too (the device
+/// test `together`): on an H100 a failed `atomicCAS` of a thread of 132 blocks took 320 ns in a chain, 333 with two of a
+/// thread under way, 431 with four and 468 without waiting; an exchange 212, 166, 186 and 281. Rows of memory in
+/// multiprocessors were not compared in this way.
 fn rates_above_latencies(rows: &[Row]) -> Vec<String> {
     let of: HashMap<&Case, &Row> = rows.iter().map(|row| (&row.case, row)).collect();
     let rate = |row: &&Row| row.case.mode == Some(Mode::Throughput);

@@ -1,4 +1,4 @@
-//! `docs/COLUMNS.md`, the table of columns, is made of the code.
+//! `docs/COLUMNS.md`, the table of columns, is generated from the code.
 //! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-core --test formats_page` writes it anew.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]

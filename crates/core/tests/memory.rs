@@ -15,7 +15,7 @@ use syncscope_core::session::observer::{Done, Observer, Work};
 use syncscope_core::session::{Limits, Session};
 use syncscope_core::{Case, Experiment, Laboratory, Listing, Preset, Refusal};
 
-/// As many as take a few seconds.
+/// The cases of the test: as many as take a few seconds.
 const CASES: u64 = 500;
 
 /// The blocks of a case in so small a plan, and the pairs of a block.
@@ -26,7 +26,7 @@ const PAIRS: u64 = 6;
 const LARGEST_GRID: u64 = 4_612;
 const MOST_BLOCKS: u64 = 40;
 
-/// The most that it may take.
+/// The most memory that the largest grid may take.
 const MOST_BYTES: u64 = 300_000_000;
 
 /// Cases that are never precise, so that each keeps as many pairs as it can.

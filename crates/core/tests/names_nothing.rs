@@ -21,7 +21,7 @@ const NAMES: [&str; 12] = [
     "SyncPerformance",
 ];
 
-/// For tests.
+/// The fakes are for tests.
 const EXCEPTION: &str = "fake/";
 
 /// The names in a file, outside comments and its unit tests.

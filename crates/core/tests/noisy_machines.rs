@@ -25,11 +25,11 @@ struct Busy {
     preempted: f64,
     /// Share of these in which the operating system counts it. A hypervisor takes CPUs unseen.
     seen: f64,
-    /// For how long, in microseconds.
+    /// The longest time for which it is taken away, in microseconds.
     slice_us: f64,
     /// Share of the measurement blocks in which another process on the core slows everything down by a half.
     slowed: f64,
-    /// At least so many of the cases have to be resolved.
+    /// The least share of the cases that must be resolved.
     least_resolved: f64,
 }
 

@@ -70,7 +70,7 @@ fn run(law: Law, step: f64, processes: u32, seed: u64) -> Vec<Row> {
     rows
 }
 
-/// The ratios of a lock over each one before it.
+/// The ratios of each lock over each one before it.
 fn ratios(rows: &[Row]) -> Vec<Interval> {
     let mut found = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -80,7 +80,7 @@ fn ratios(rows: &[Row]) -> Vec<Interval> {
     found
 }
 
-/// How many ratios lie wholly below 1 and how many wholly above, of all.
+/// The shares of the ratios that lie wholly below 1 and wholly above 1.
 fn ordered(law: Law, step: f64, processes: u32) -> [f64; 2] {
     let found: Vec<Interval> = (0..60).flat_map(|seed| ratios(&run(law, step, processes, seed))).collect();
     assert_eq!(found.len(), 60 * SIZES.len() * LOCKS.len() * (LOCKS.len() - 1) / 2);

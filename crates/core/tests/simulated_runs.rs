@@ -1,5 +1,5 @@
-//! Does the interval within a run hold? Simulated runs of machines whose state changes in the course of a run. Those that differ
-//! from one another are in `another_run.rs`.
+//! Does the interval within a run hold? Simulated runs of machines whose state changes in the course of a run. Runs that
+//! differ from one another are in `another_run.rs`.
 //!
 //! `SYNCSCOPE_SIMULATIONS=2000 cargo test --release -p syncscope-core --test simulated_runs -- --nocapture` simulates as
 //! many runs of each kind and shows the shares; without the variable there are fewer.
@@ -22,7 +22,7 @@ use syncscope_core::{
 
 const COST_NS: f64 = 5.0;
 
-/// As in the quick preset of a machine with 16 CPUs, where a block is taken in each of 40 s / 120.
+/// About as many blocks as the quick preset takes on a machine with 16 CPUs.
 const BLOCKS: BlockCount = BlockCount { min: 120, max: 120 };
 
 /// What differs from run to run and in the course of a run.
@@ -36,7 +36,7 @@ enum Machine {
     Proportional(f64),
     /// Only the samples of one loop are noisy, by a part of their length.
     OneLoop(Side, f64),
-    /// A state that costs a fifth more, `share` of the time. A state lasts for so many blocks.
+    /// A state that costs a fifth more, `share` of the time. A state lasts for `lasts` blocks on average.
     States { lasts: f64, share: f64 },
     /// Another hardware thread, `share` of the time, beside which an operation costs a fifth more.
     Neighbour { lasts: f64, share: f64 },
@@ -135,8 +135,8 @@ fn measure(machine: Machine, population: Population, seed: u64) -> Measurement {
     found.unwrap()
 }
 
-/// The share of the runs whose interval within the run covers what it is about, or that do not call it resolved; and
-/// the share that is resolved.
+/// The share of the runs whose interval within the run covers the true value, or that do not call it resolved; and the share
+/// that is resolved.
 fn covered(machine: Machine, population: Population, another: impl Fn(u64) -> f64) -> (f64, f64) {
     let (mut right, mut resolved) = (0, 0);
     for seed in 0..runs() {

@@ -48,7 +48,7 @@ fn every_stored_run_is_read() {
     }
 }
 
-/// On 2, 16, 32 and 64 CPUs, with H100s and H200s. Experiments are not in the plan.
+/// Runs on 2, 16, 32 and 64 CPUs, with H100s and H200s. Experiments are not in the plan.
 #[test]
 fn planned_times_are_those_of_stored_runs() {
     const EXPERIMENTS: f64 = 60.0;
@@ -58,7 +58,7 @@ fn planned_times_are_those_of_stored_runs() {
     let cases_of = |directory: &RunDirectory| -> (Vec<Case>, Vec<Case>) {
         directory.read_rows().unwrap().into_iter().map(|row| row.case).partition(Case::is_on_cpus)
     };
-    // No case of CPUs gets less time than by the quick preset, of which there is a run on the machine of 16 CPUs.
+    // No CPU case gets less time than the quick preset gives it. The machine with 16 CPUs has a run of that preset.
     let quick = cases_of(&RunDirectory::open(&results().join("h200")).unwrap()).0;
     let least = |cases: usize| Preset::Quick.planned_time(&quick).as_secs_f64() * cases as f64 / quick.len() as f64;
     let mut compared = Vec::new();
@@ -252,7 +252,7 @@ fn runs_on_one_architecture_timed_the_same_loops() {
     for (about, run) in &runs {
         let of_gpu = about.machine.gpus.first().map(|gpu| format!("{:?}", gpu.compute_capability));
         for row in run.read_rows().unwrap() {
-            // In words, which may change, where there is no instruction.
+            // Where there is no instruction, the evidence is in words, which may change.
             let Some(evidence) = row.evidence.clone().filter(|text| !text.starts_with("no instruction")) else {
                 continue;
             };

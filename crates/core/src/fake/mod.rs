@@ -58,7 +58,7 @@ pub enum Fault {
     Unproved,
     /// The primitive is not in the machine code.
     Elided,
-    /// The laboratory is lost with it.
+    /// The laboratory is lost with the case.
     LosesLaboratory,
     /// The sample fails, and the laboratory is lost for the cases that follow.
     BreaksLaboratory,
@@ -112,22 +112,22 @@ impl FakeExperiment {
         }
     }
 
-    /// The same with noise.
+    /// This experiment with noise.
     pub fn with_noise(self, noise: Noise) -> Self {
         Self { noise, ..self }
     }
 
-    /// The same with a fault.
+    /// This experiment with a fault.
     pub fn with_fault(self, fault: Fault) -> Self {
         Self { fault, ..self }
     }
 
-    /// The same with another cost of the loop.
+    /// This experiment with another cost of the loop.
     pub fn with_loop(self, loop_ns: f64) -> Self {
         Self { loop_ns, ..self }
     }
 
-    /// The same, taking real time for each sample.
+    /// This experiment, taking real time for each sample.
     pub fn with_dwell(self, dwell: Duration) -> Self {
         Self { dwell, ..self }
     }
@@ -255,11 +255,11 @@ pub(crate) static CATALOGUE: [Primitive; 5] = [
 pub struct FakeLaboratory {
     /// Time every sample takes for real.
     pub dwell: Duration,
-    /// Each primitive is planned with 1 to so many threads; 0 leaves that to the preset.
+    /// Each primitive is planned with 1 to this many threads; 0 leaves the number to the preset.
     pub most_threads: u32,
     /// What goes wrong with `cpu.lock.std_mutex`.
     pub fault: Fault,
-    /// A case has broken it.
+    /// Whether a case has broken the laboratory.
     is_broken: bool,
 }
 

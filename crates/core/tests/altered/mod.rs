@@ -1,4 +1,4 @@
-//! A fake experiment whose samples, or whose wishes, are changed.
+//! A fake experiment whose samples or protocol are changed.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use syncscope_core::{
     Actor, Check, Evidence, Experiment, ExperimentError, Limit, Population, Protocol, Ruler, Sample, Shot, Side,
 };
 
-/// A fake whose samples, or whose wishes, are changed.
+/// A fake whose samples or protocol are changed.
 pub(crate) struct Altered<S> {
     pub(crate) fake: FakeExperiment,
     pub(crate) sample: S,

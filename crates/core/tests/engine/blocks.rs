@@ -84,7 +84,7 @@ fn a_later_block_pays_for_its_cold_caches_unless_each_sample_runs_in() {
     assert_eq!([true, false].map(samples_of_second), [(true, 2 * 12), (true, 2 * 13)]);
 }
 
-/// Contexts of a device, in three of twelve of which a launch is cheaper.
+/// Twelve contexts of a device, in three of which a launch is cheaper.
 #[test]
 fn the_usual_level_of_the_blocks_is_the_figure_and_the_other_one_is_named() {
     let found = |has_levels: bool| {

@@ -1,4 +1,4 @@
-//! Costs, their intervals and verdicts, where what is true is known.
+//! Costs, their intervals and verdicts, where the true cost is known.
 
 use syncscope_core::fake::{FakeExperiment, Noise};
 use syncscope_core::stopping::PrecisionRule;
@@ -41,7 +41,7 @@ fn a_cost_below_a_limit_of_the_hardware_is_no_figure() {
         let fake = Altered::of(FakeExperiment::new(5.0, 1), FakeExperiment::sample);
         measure(Altered { limit: Some(limit), ..fake })
     };
-    // 12.5 cycles. Clocks that differ by little are none of it.
+    // The cost is 12.5 cycles; the margin is for clocks that differ by little.
     assert_eq!(limited(12.8).verdict, Verdict::Resolved);
     let beyond = limited(13.0);
     let reason = beyond.verdict.reason();

@@ -8,7 +8,7 @@ use syncscope_core::{
 
 use super::{measure, settings};
 
-/// Its machine code is the same in both loops.
+/// An experiment whose machine code is the same in both loops.
 struct Equal(FakeExperiment);
 
 impl Experiment for Equal {
@@ -44,7 +44,7 @@ fn what_is_called_elided_has_run() {
     assert_eq!(miscounts.check, Check::Failed("expected 2, found 1".into()));
 }
 
-/// Both loops execute the same.
+/// An experiment whose loops execute the same number of operations.
 struct Twins(FakeExperiment);
 
 impl Experiment for Twins {

@@ -1,5 +1,5 @@
-//! Actors that are counted in a window that all of them share: the baseline is nothing, and ticks are those of the iterations at
-//! each actor's rate.
+//! Actors that are counted in a window that all of them share: the baseline is empty, and ticks are what the iterations take
+//! at each actor's rate.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const COSTS_NS: [f64; 3] = [40.0, 60.0, 120.0];
 struct Counted {
     /// Whose cost counts.
     actor: Actor,
-    /// In every so manyth window the last actor gets nothing.
+    /// The last actor gets nothing in one of this many windows.
     starves: u64,
     /// What an operation costs in the loop with two copies, relative to that with one.
     of_two: f64,
@@ -116,7 +116,7 @@ fn a_thread_that_gets_nothing_is_named() {
     assert!(usual.verdict.reason().contains("completes no operation"), "{}", usual.verdict);
 }
 
-/// How long the slowest thread waits for its turn is the window's to say; how many turns all have together is not.
+/// How long the slowest thread waits for its turn depends on the window; how many turns all threads have together does not.
 #[test]
 fn the_mean_of_a_window_is_ranked_and_the_slowest_is_named_with_the_window() {
     let mean = measure(&mut Counted { actor: Actor::Mean, ..QUIET });
@@ -140,9 +140,9 @@ fn disturbed_windows_do_not_count() {
     assert_eq!(engine.measure(&mut &mut switched, 1).unwrap().verdict.name(), "Interfered");
 }
 
-/// Four actors of a window, which equal work costs another time than their mean; it differs by address.
+/// Four actors of a window for which equal work costs something else than their mean, and differs by address.
 struct Unequal {
-    /// Of the slowest of equal work, over the mean; `None` where all are served alike.
+    /// The cost of equal work over the mean; `None` where all are served alike.
     equal_work: Option<f64>,
     shots_of_equal_work: u64,
 }

@@ -10,7 +10,8 @@ use syncscope_core::session::{Limits, SessionError};
 
 use crate::{Fixture, MIN_BLOCKS, Recorder, Timed};
 
-/// How many cases of a run with a budget have so many blocks in the end. Rows of fewer than the fewest are provisional.
+/// For each number of blocks, how many cases of a run with a budget end with it. Rows with fewer than the fewest are
+/// provisional.
 fn cases_by_blocks(fixture: &mut Fixture) -> BTreeMap<usize, usize> {
     let session = fixture.start();
     let mut recorder = Recorder::default();
@@ -55,7 +56,7 @@ fn after_a_slow_first_pass_all_cases_get_what_the_preset_gives_them() {
         assert!(finished.directory.read_rows().unwrap().iter().all(|row| !row.provisional), "{budget:?}");
         recorder.blocks().values().sum::<usize>()
     };
-    // The preset takes 40 seconds, and the first pass 11 of them.
+    // The preset takes 30 seconds, and the first pass more than a third of them.
     let (unlimited, divided) = (blocks(None), blocks(Some(Duration::from_secs(60))));
     assert!(divided.abs_diff(unlimited) * 20 < unlimited, "{divided} and {unlimited} blocks");
 }
@@ -130,7 +131,7 @@ fn a_run_that_is_resumed_with_short_budgets_ends() {
     assert!(finished.is_sorted(), "{finished:?}");
 }
 
-/// Both need 80 ms for the fewest blocks of a case on a laboratory, and 800 ms on the other, whose blocks take ten times as long.
+/// The fewest blocks of a case take 80 ms on one laboratory, and 800 ms on the other, whose blocks take ten times as long.
 #[test]
 fn a_short_budget_is_shared_among_laboratories() {
     let (block, slow_block) = (Duration::from_millis(10), Duration::from_millis(100));

@@ -70,14 +70,14 @@ impl Laboratory for Timed {
     fn experiment(&mut self, case: &Case) -> Result<Box<dyn Experiment + '_>, Refusal> {
         let times = if self.begun.insert(case.clone()) { self.first } else { 1 };
         self.clock.set(self.clock.get() + times * self.block);
-        // The fakes are of CPUs.
+        // All fakes are CPU primitives.
         let is_on_cpus = case.primitive.starts_with("cpu.");
         let noisy = || Case { primitive: "cpu.barrier.std".into(), ..case.clone() };
         if is_on_cpus { self.fake.experiment(case) } else { self.fake.experiment(&noisy()) }
     }
 }
 
-/// Hears everything. After `cancel_after` blocks it raises `cancel`.
+/// Records everything that it observes. After `cancel_after` blocks it raises `cancel`.
 #[derive(Default)]
 struct Recorder {
     cancel: Cancel,
@@ -146,7 +146,7 @@ impl Fixture {
         Self { folder: tempfile::tempdir().unwrap(), laboratory, budget: None }
     }
 
-    /// A budget of so many blocks, of which the first one of each case takes `first` times as long.
+    /// A fixture with a budget of this many blocks. The first block of each case takes `first` times as long.
     fn with_budget(blocks: u32, first: u32) -> Self {
         let block = Duration::from_millis(10);
         let mut fixture = Self::new(block);
@@ -186,7 +186,7 @@ impl Fixture {
         self.measure_with(session, limits, recorder, None)
     }
 
-    /// The same with another laboratory that shares the clock.
+    /// [`Self::measure`] with another laboratory that shares the clock.
     fn measure_with<'a>(
         &'a mut self,
         session: Session,

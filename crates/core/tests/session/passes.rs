@@ -55,7 +55,7 @@ fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
 fn passes_end_in_time_after_the_fewest_blocks() {
     let mut fixture = Fixture::new(Duration::from_secs(10));
     let session = fixture.start();
-    // A pass takes longer than the 40 seconds that all passes together may take.
+    // A pass takes longer than the 30 seconds that all passes together may take.
     let mut recorder = Recorder::default();
     let finished = fixture.measure(session, &Limits::default(), &mut recorder);
     assert_eq!(finished.status, Status::Done);
@@ -66,7 +66,8 @@ fn passes_end_in_time_after_the_fewest_blocks() {
     assert!(finished.directory.read_rows().unwrap().iter().all(|row| !row.provisional));
 }
 
-/// Contexts of a device differ where runs are assumed to: the fewest blocks of such cases are taken after the time is over, too.
+/// Contexts of a device differ where runs are assumed to: the fewest blocks of such cases are taken even after the time is
+/// over.
 #[test]
 fn cases_of_a_device_whose_runs_differ_get_more_blocks_than_the_others() {
     let primitive = |id, effect| Primitive {
@@ -138,7 +139,7 @@ struct WithProcesses {
     fake: FakeLaboratory,
     asked: usize,
     most: usize,
-    /// Raised while the first of them measures.
+    /// Raised while the first fresh process measures.
     cancel: Option<Cancel>,
 }
 
@@ -227,7 +228,7 @@ fn an_interrupted_run_waits_for_no_fresh_process() {
     assert!(recorder.warnings.is_empty(), "{:?}", recorder.warnings);
 }
 
-/// What own code is compared with is measured as it is: from one process both have intervals for another run.
+/// Cases that own code is compared with are measured as it is: from one process both have intervals for another run.
 #[test]
 fn what_is_measured_beside_own_code_differs_between_groups_of_blocks() {
     let is_grouped = |ids: &[&str]| -> bool {

@@ -32,18 +32,18 @@ static CATALOGUE: [Primitive; 3] = [
     primitive("cpu.lock.ttas", Role::ThreadLock, Waits::Spins, ActorRule::Slowest),
 ];
 
-/// Blocks take so long on the clock of the test, as in a run of many cases.
+/// The time of a block on the clock of the test, as in a run of many cases.
 const BLOCK: Duration = Duration::from_millis(100);
-/// And as in a run of few, which have all their blocks before half of its time.
+/// The time of a block as in a run of few cases, which have all their blocks before half of the time.
 const SHORT_BLOCK: Duration = Duration::from_millis(2);
 
-/// A run of the quick preset takes 40 s.
+/// Seconds of a run of the quick preset, whose passes take 30 s.
 const FROM_HALF_TIME: Range<u64> = 20..60;
 const FROM_A_THIRD_TO_HALF: Range<u64> = 13..20;
 
 struct Machine {
     event: Event,
-    /// The seconds in which it is so.
+    /// The seconds in which the event lasts.
     during: Range<u64>,
     block: Duration,
     clock: Rc<Cell<Duration>>,
@@ -109,7 +109,7 @@ impl Laboratory for Machine {
     }
 
     fn measure_apart(&mut self, share: &Share, _: &mut dyn FnMut(&Case) -> bool) -> Option<Result<Vec<Apart>, String>> {
-        // The clock of a share is a real one: passes end it.
+        // A share has a real clock: the number of its passes ends it.
         let mut known = serde_json::to_value(share).unwrap();
         known["most_passes"] = 2.into();
         let share: Share = serde_json::from_value(known).unwrap();
@@ -119,7 +119,7 @@ impl Laboratory for Machine {
     }
 }
 
-/// What `run.json` says of the states, and how many rows do.
+/// What `run.json` says of the states, and how many rows name two states.
 fn states(event: Event, during: &Range<u64>, block: Duration, seed: u64) -> (Option<String>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let mut machine = Machine::of(event, during, block, seed);
