@@ -1,5 +1,5 @@
-//! Joins and compresses the style sheets and scripts of the page: half a megabyte of text, of which a program shows nothing
-//! before a run has ended.
+//! Joins and compresses the style sheets and scripts of the page: half a megabyte of text, which a program needs only once a
+//! run has ended.
 
 #[path = "build/modules.rs"]
 mod modules;

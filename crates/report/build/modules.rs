@@ -1,18 +1,18 @@
-//! Joins the scripts of a page, which are ES modules, to one script: `build.rs` uses it, and the crate tests it.
+//! Joins the scripts of a page, which are ES modules, into one script. `build.rs` uses it, and the crate tests it.
 //!
-//! Each module becomes a function that returns what it exports, after those that it imports from. It understands the form that
-//! the scripts have: `import { a, b } from "./other.js";` at the beginning of a line, and `export` before a declaration.
+//! Each module becomes a function that returns its exports, placed after the modules that it imports. Supported is the form
+//! that the scripts use: `import { a, b } from "./other.js";` at the beginning of a line, and `export` before a declaration.
 
 use std::collections::BTreeMap;
 
 /// A name of an `import`, and the module that has to export it.
 type Import<'a> = (Vec<&'a str>, String);
 
-/// The script that begins with the module `entry`. `read` gives the text of a module by its path.
+/// Returns the script that starts with the module `entry`. `read` returns the text of a module by its path.
 ///
 /// # Errors
-/// If a module cannot be read, imports what is not exported, imports itself by way of others, or exports a name that another
-/// one exports.
+/// If a module cannot be read, imports a name that is not exported, imports itself through others, or exports a name that
+/// another module exports.
 pub(crate) fn join(entry: &str, read: &impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
     let mut joined = Joined { read, exports: BTreeMap::new(), text: String::new() };
     joined.add(entry, &[])?;
@@ -21,7 +21,7 @@ pub(crate) fn join(entry: &str, read: &impl Fn(&str) -> Result<String, String>) 
 
 struct Joined<'a, Read> {
     read: &'a Read,
-    /// What each module exports that is joined already.
+    /// The exports of each module that is already joined.
     exports: BTreeMap<String, Vec<String>>,
     text: String,
 }
@@ -58,8 +58,8 @@ impl<Read: Fn(&str) -> Result<String, String>> Joined<'_, Read> {
     }
 }
 
-/// The lines that are no comments, without their indentation: a page needs neither. A comment has lines of its own, and no text
-/// reaches over several lines (`scripts/lint-scripts.mjs`).
+/// Removes comment lines and indentation, which a page does not need. A comment has lines of its own, and no string spans
+/// several lines (`scripts/lint-scripts.mjs`).
 pub(crate) fn without_comments(text: &str) -> String {
     let mut is_within = false;
     let lines = text.lines().map(str::trim_start).filter(|line| {
@@ -72,7 +72,7 @@ pub(crate) fn without_comments(text: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The imports of a module, and the rest of it.
+/// Splits a module into its imports and the rest.
 fn parts<'a>(path: &str, source: &'a str) -> Result<(Vec<Import<'a>>, String), String> {
     let (mut imports, mut body, mut rest) = (Vec::new(), String::new(), source);
     while let Some((before, after)) = rest.split_once("\nimport {") {
@@ -93,7 +93,7 @@ fn exported(line: &str) -> Option<&str> {
     rest.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next()
 }
 
-/// The path of what a module names relative to itself.
+/// Resolves a path that a module names relative to itself.
 fn beside(path: &str, named: &str) -> String {
     let mut folders: Vec<&str> = path.split('/').collect();
     folders.pop();
@@ -107,7 +107,7 @@ fn beside(path: &str, named: &str) -> String {
     folders.join("/")
 }
 
-/// The variable that holds what a module exports.
+/// The variable that holds the exports of a module.
 fn variable(path: &str) -> String {
     format!("${}", path.trim_end_matches(".js").replace('/', "_"))
 }

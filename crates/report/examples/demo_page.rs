@@ -1,5 +1,4 @@
-//! Writes the page of a synthetic run, or of stored ones, to develop the page without a measurement:
-//! `cargo run -p syncscope-report --example demo_page -- both demo.html`.
+//! Writes the page of a synthetic run, or of stored runs, to develop the page without measuring:
 
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;

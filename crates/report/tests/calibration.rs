@@ -1,10 +1,11 @@
-//! The calibration study: does the interval that a run quotes hold the figure of another run? `results/calibration/*.csv.gz` has
-//! the figures of many runs, a table for each machine and session, made by `scripts/calibration`. Each pair of neighbouring runs is
-//! left out once: the intervals of each, with and without a history of the rest, are tested on the other, those in cycles less what the
-//! class has in common; and the two are compared. What is usual of guests is learned from the other machines.
+//! The calibration study: does the interval that a run quotes contain the figure of another run?
+//! `results/calibration/*.csv.gz` has the figures of many runs, a table for each machine and session, made by
+//! `scripts/calibration`. Each pair of neighbouring runs is left out once. The intervals of each, with and without a history
+//! of the rest, are tested on the other (those in cycles without the class's common factor), and the two runs are compared.
+//! The usual variation of guests is learned from the other machines.
 //!
-//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test calibration` writes `coverage.csv`, `compared.csv` and `coverage.svg`
-//! there. The ignored test shows the first two of all pairs.
+//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test calibration` writes `coverage.csv`, `compared.csv` and
+//! `coverage.svg` there. The ignored test shows the two tables for all pairs.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -32,13 +33,14 @@ use syncscope_report::{Change, ComparedCase, Damage, RunData, compare};
 
 use common::{catalogue, folder, runs, tables};
 
-/// A class whose costs differ by more between two runs is in another state of the machine: 10 %, of logarithms.
+/// A class whose costs differ by more than this between two runs is in another state of the machine: 10 %, as a logarithm.
 const ANOTHER_STATE: f64 = 0.1;
 
-/// A run and each of so many that follow it are a pair.
+/// A run forms a pair with each of this many runs that follow it.
 const NEIGHBOURS: usize = 2;
 
-/// These rows of a run with the intervals that it quotes where this is known of other runs and of other guests, without the details.
+/// The rows of a run with the intervals that it quotes, given this history of other runs and of other guests, without the
+/// details.
 fn quoted(run: &RunData, rows: Vec<Row>, between_runs: Vec<BetweenRuns>, usual: &[Usual]) -> RunData {
     let mut quoted = RunData {
         name: run.name.clone(),
@@ -52,7 +54,7 @@ fn quoted(run: &RunData, rows: Vec<Row>, between_runs: Vec<BetweenRuns>, usual: 
     quoted
 }
 
-/// What became of a prediction.
+/// A prediction and whether it held.
 struct Tested {
     class: Class,
     unit: &'static str,
@@ -66,13 +68,13 @@ fn resolved(run: &RunData) -> HashMap<&Case, &Row> {
     rows.map(|row| (&row.case, row)).collect()
 }
 
-/// The predictions of a run, tested on another one; of classes in one state.
+/// The predictions of a run, tested on another one, for classes in one state.
 fn tested(run: &RunData, other: &RunData) -> Vec<Tested> {
     let of_other = resolved(other);
     let mut classes: BTreeMap<Class, Vec<(&Row, &Row)>> = BTreeMap::new();
     for (case, row) in resolved(run) {
         let class = run.catalogue.facts(&case.primitive).map(|facts| facts.class_of(case));
-        // On CPUs, of rows that several processes measured; those of devices have the interval within the run.
+        // On CPUs, only rows that several processes measured; rows of devices have the interval within the run.
         if let (Some(class), Some(there)) = (class, of_other.get(case))
             && (row.run_to_run.is_some() || class == Class::Device)
         {
@@ -84,7 +86,7 @@ fn tested(run: &RunData, other: &RunData) -> Vec<Tested> {
     let shift = |pairs: &[(&Row, &Row)], value: &dyn Fn(&Row) -> Option<f64>| {
         median(&pairs.iter().filter_map(|(a, b)| Some((value(b)? / value(a)?).ln())).collect::<Vec<_>>())
     };
-    // Hand-offs say whether the threads are at other places.
+    // Hand-offs show whether the threads are at other places.
     let own: Vec<&Row> = run.rows.iter().filter(|row| of_other.contains_key(&row.case)).collect();
     let chosen = Chosen::of(&own, &run.catalogue);
     let handoffs = [false, true].map(|in_cycles| {
@@ -111,7 +113,7 @@ fn tested(run: &RunData, other: &RunData) -> Vec<Tested> {
                 of_ns.into_iter().chain(of_cycles.filter(|_| class != Class::Device))
             {
                 let (Some(interval), Some(at), Some(there)) = (interval, at, there) else { continue };
-                // The interval of a device is that of this run's figure. The other run's has as much of its own.
+                // A device's interval covers this run's figure only; the other run's figure is as uncertain.
                 let times = if class == Class::Device { SQRT_2 } else { 1.0 };
                 let held = interval.contains(at + (there / shift.exp() - at) / times);
                 let half_width = interval.half_width() / at;
@@ -122,27 +124,28 @@ fn tested(run: &RunData, other: &RunData) -> Vec<Tested> {
     found
 }
 
-/// By class and unit, the predictions of each case.
+/// The predictions of each case, by class and unit.
 type Cases = BTreeMap<(Class, &'static str), BTreeMap<String, Vec<Tested>>>;
 
-/// What the runs of a table say of each other.
+/// What the runs of a table say about each other.
 #[derive(Default)]
 struct Study {
-    /// What became of the predictions without a history, with one of the other runs, of three joined runs, and of their rows that
-    /// are called resolved.
+    /// The predictions without a history, with a history of the other runs, of three joined runs, and of the joined rows
+    /// that are called resolved.
     tested: [Cases; 4],
     pairs: usize,
-    /// How many cases that both runs resolved became what.
+    /// The number of cases with each change, among those that both runs resolved.
     changes: BTreeMap<Change, usize>,
-    /// Of the planted delays of one thread, and of several: how many are found, and of how many.
+    /// How many planted delays are found, and of how many, with one thread and with several.
     delays: [[usize; 2]; 2],
-    /// The same between runs that join three each, and how many other cases are called different there, of how many.
+    /// The delays found between runs that join three each, and how many other cases are called different there, and of how
+    /// many.
     repeated: [[usize; 2]; 2],
     unplanted: [usize; 2],
 }
 
 impl Study {
-    /// Of guests in general this is known.
+    /// Studies the runs of a table. `usual` is what is known about guests in general.
     fn of(runs: &[RunData], neighbours: usize, usual: &[Usual]) -> Self {
         let mut study = Self::default();
         let alone: Vec<RunData> = runs.iter().map(|run| quoted(run, run.rows.clone(), vec![], usual)).collect();
@@ -174,7 +177,7 @@ impl Study {
         study
     }
 
-    /// Whether delays are found between joined runs, as `run --repeat 3` makes them.
+    /// Looks for delays between joined runs, as `run --repeat 3` makes them.
     fn find_delays_of_repeated(&mut self, runs: &[RunData], usual: &[Usual]) {
         let joined = |runs: &[RunData], binary: &str| {
             let mut data = joined_runs(runs, usual);
@@ -204,9 +207,9 @@ impl Study {
         }
     }
 
-    /// Tests the predictions of a run, and those that it makes after others.
+    /// Tests the predictions of a run without a history, and with one.
     fn test(&mut self, run: &RunData, after: &RunData, other: &RunData) {
-        // Of a class that no other run has in this state, nothing is known but its processes.
+        // For a class that no other run has in this state, only the processes are known.
         let is_known = |class| after.run.between_runs.iter().any(|between| between.class == class);
         let after = tested(after, other).into_iter().filter(|tested| is_known(tested.class)).collect();
         self.add(0, tested(run, other));
@@ -227,7 +230,7 @@ impl Study {
         }
     }
 
-    /// Whether the delays in another build are found, of which is known what is known of the first.
+    /// Looks for the delays in another build, with the history of the first.
     fn find_delays(&mut self, a: &RunData, second: &RunData, usual: &[Usual]) {
         let rows = second.rows.iter().map(with_delay).collect();
         let mut b = quoted(second, rows, a.run.between_runs.clone(), usual);
@@ -241,7 +244,7 @@ impl Study {
     }
 }
 
-/// One run of several.
+/// Joins several runs into one.
 fn joined_runs(runs: &[RunData], usual: &[Usual]) -> RunData {
     let first = &runs[0];
     let rows: Vec<Vec<Row>> = runs.iter().map(|run| run.rows.clone()).collect();
@@ -253,14 +256,14 @@ fn is_resolved(case: &ComparedCase<'_>) -> bool {
     [case.a, case.b].iter().all(|row| row.verdict == Verdict::Resolved && row.run_to_run.is_some())
 }
 
-/// Coverage, and the median half width.
+/// The number of predictions, their coverage, and the median half-width.
 fn summary<'a>(tested: impl Iterator<Item = &'a Tested>) -> (usize, f64, f64) {
     let (held, widths): (Vec<bool>, Vec<f64>) = tested.map(|one| (one.held, one.half_width)).unzip();
     let covered = held.iter().filter(|held| **held).count() as f64 / held.len() as f64;
     (held.len(), covered, median(&widths).unwrap())
 }
 
-/// Every fourth case.
+/// Whether a case is delayed, as every fourth one is.
 fn is_delayed(row: &Row) -> bool {
     row.case.id().0.ends_with(['0', '4', '8', 'c'])
 }
@@ -282,7 +285,7 @@ fn with_delay(row: &Row) -> Row {
     }
 }
 
-/// Coverage of each case against the median half width of its interval.
+/// Plots the coverage of each case against the median half-width of its interval.
 fn plot(cases: &Cases) -> String {
     const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
     let (width, height, left, top) = (720.0, 420.0, 60.0, 20.0);
@@ -305,7 +308,7 @@ fn plot(cases: &Cases) -> String {
     }
     let words = "median half width of the interval to quote, with a history of other runs (a point is a case)";
     writeln!(svg, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{words}</text>", width / 2.0, height - 24.0).unwrap();
-    // Each class in one unit, which is cycles where threads share nothing.
+    // Each class in one unit: cycles where threads share nothing, otherwise nanoseconds.
     let in_one_unit = cases.iter().filter(|((class, unit), _)| (*class == Class::NothingShared) == (*unit == "cycles"));
     for (class, all) in in_one_unit.flat_map(|((class, _), of)| of.values().map(move |all| (class, all))) {
         let (_, held, half) = summary(all.iter());
@@ -320,7 +323,7 @@ fn plot(cases: &Cases) -> String {
     svg + "</svg>\n"
 }
 
-/// The two tables, the predictions with a history, and what all guests say together.
+/// The two tables, the predictions with a history, and the usual variation of all guests.
 fn studied(neighbours: usize) -> ([String; 2], Cases, Vec<Usual>) {
     let catalogue = catalogue();
     let mut coverage = "table,history,class,unit,cases,predictions,coverage,median_half_width\n".to_owned();
@@ -342,7 +345,7 @@ fn studied(neighbours: usize) -> ([String; 2], Cases, Vec<Usual>) {
         tables().into_iter().map(|(name, path)| (name, runs(&path, &catalogue))).collect();
     let seen: Vec<Seen> = tables.iter().flat_map(|(name, runs)| Seen::of(&machine(name), runs)).collect();
     for (name, runs) in tables {
-        // A guest is predicted by the others.
+        // The other machines predict a guest.
         let usual = usual(&seen.iter().filter(|seen| seen.machine != machine(&name)));
         let Study { tested, pairs, changes, delays, repeated, unplanted } = Study::of(&runs, neighbours, &usual);
         all(&name, &tested);
@@ -368,23 +371,23 @@ fn studied(neighbours: usize) -> ([String; 2], Cases, Vec<Usual>) {
     ([coverage, compared], after, usual(&seen.iter()))
 }
 
-/// The machine of a table: several have been made on one.
+/// The machine of a table; several tables may be from one machine.
 fn machine(table: &str) -> String {
     table.split("-vm").next().unwrap().to_owned()
 }
 
-/// How far the runs of a table are apart in a class and a unit.
+/// How far the runs of a table differ in a class and a unit.
 struct Seen {
     machine: String,
     class: Class,
     in_cycles: bool,
     /// The variance of what all cases have in common.
     shared: Variance,
-    /// By how much pairs of runs differ in it, of logarithms.
+    /// The differences of pairs of runs in what all cases have in common, as logarithms.
     shifts: Vec<f64>,
     /// The variance of a case that processes do not predict, in half of the cases.
     added: f64,
-    /// The variance of a case over the one that processes predict, and how well that is known.
+    /// The variance of a case over the variance that processes predict, and how well the ratio is known.
     factor: Variance,
 }
 
@@ -412,7 +415,7 @@ impl Seen {
             };
             let ratios: Vec<(f64, Ratio)> =
                 whole.iter().filter_map(|(_, one)| Some((one.runs as f64 - 1.0, ratio(one)?))).collect();
-            // By case, what processes predict, and what is seen over the runs.
+            // The variances by case: predicted by processes, and seen over the runs.
             let cases = |(at, one): &(usize, BetweenRuns)| -> Option<Vec<(f64, Variance)>> {
                 let seen = ratio(one)?.cases;
                 let of_case = |row: &Row| {
@@ -437,7 +440,7 @@ impl Seen {
                     value: middle(&|(_, ratio)| ratio.shared)?,
                     degrees: middle(&|(degrees, _)| *degrees)?,
                 },
-                // Of two runs the variance is half of the square.
+                // For two runs, the variance is half of the square.
                 shifts: pairs.iter().filter_map(|one| Some((2.0 * ratio(one)?.shared).sqrt())).collect(),
                 added,
                 factor: Variance {
@@ -451,19 +454,19 @@ impl Seen {
     }
 }
 
-/// The interval holds this share of the pairs of runs of the machines that are known: with it, machines that are left out lie in theirs
-/// in 92 % or more in each class.
+/// The share of pairs of runs of the known machines that the interval contains. With it, machines that are left out lie in
+/// theirs in 92 % or more in each class.
 const COVERED: f64 = 0.85;
 
 /// The weights that guests may have, in degrees of freedom.
 const WEIGHTS: [f64; 2] = [2.0, 12.0];
 
-/// What these tables say of a guest that is not among them: each machine counts once.
+/// What these tables predict for a guest that is not among them: each machine counts once.
 fn usual<'a>(seen: &(impl Iterator<Item = &'a Seen> + Clone)) -> Vec<Usual> {
     let apart = |class: Class, in_cycles: bool| {
         let tables: Vec<&Seen> = seen.clone().filter(|one| one.class == class && one.in_cycles == in_cycles).collect();
         let [least, most] = WEIGHTS;
-        // The more alike the tables are in it, the more they weigh.
+        // The more alike the tables are, the more they weigh.
         let alike = Variance::prior_of(&tables.iter().map(|one| one.shared).collect::<Vec<_>>());
         let degrees = alike.map_or(least, |alike| alike.degrees).clamp(least, most).round();
         let mut shifts: Vec<(f64, f64)> = Vec::new();
@@ -487,7 +490,7 @@ fn usual<'a>(seen: &(impl Iterator<Item = &'a Seen> + Clone)) -> Vec<Usual> {
         });
         // A guest may be like the one whose runs differ most.
         let factor = of_machines.max_by(|one, other| one.value.total_cmp(&other.value));
-        // One run has its threads and lines in one place each; those that share nothing are wherever they are.
+        // A run has its threads and lines in one place each; threads that share nothing do not depend on the place.
         let added = match class {
             Class::NothingShared => 0.0,
             _ => median(&tables.iter().map(|one| one.added).collect::<Vec<_>>())?,
@@ -498,7 +501,7 @@ fn usual<'a>(seen: &(impl Iterator<Item = &'a Seen> + Clone)) -> Vec<Usual> {
     Class::ALL.iter().filter_map(of).collect()
 }
 
-/// As the table of guests is written.
+/// Writes the table of guests.
 fn lines(usual: &[Usual]) -> String {
     let apart = |Apart { added, factor, shared }: &Apart| {
         let [added, deviation] = [added, &shared.value].map(|of| of.sqrt());

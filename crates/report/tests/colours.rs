@@ -1,4 +1,4 @@
-//! The colours of the page's lines: each two are distinct, also by readers with a colour vision deficiency.
+//! The colours of the page's lines: any two are distinct, also for readers with a colour vision deficiency.
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 

@@ -18,7 +18,7 @@ fn write(data: &RunData, folder: &Path) {
     directory.write_run(&data.run).unwrap();
     let mut journal = Journal::open(&directory).unwrap();
     data.rows.iter().for_each(|row| journal.append(row, &[], &[]).unwrap());
-    // Its pairs are not written, so none is missing.
+    // This journal has no pairs; without the file, none is missing.
     fs::remove_file(directory.samples()).unwrap();
 }
 
@@ -86,7 +86,7 @@ fn errors_name_the_file() {
     assert!(RunData::load(&path, synthetic::catalogue()).unwrap_err().to_string().contains("measurements.csv"));
 }
 
-/// The run as it is read after a change of its table.
+/// Reads the run after a change of its table.
 fn read_changed(data: &RunData, change: impl Fn(&str) -> String) -> RunData {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
@@ -97,7 +97,7 @@ fn read_changed(data: &RunData, change: impl Fn(&str) -> String) -> RunData {
     RunData::load(&path, synthetic::catalogue()).unwrap()
 }
 
-/// A run that is done and has all of its rows.
+/// A finished run with all of its rows.
 fn complete() -> RunData {
     let mut data = synthetic::cpu_only();
     (data.run.status, data.run.planned) = (Status::Done, data.rows.len() as u64);

@@ -1,4 +1,4 @@
-//! The page as a file: it holds all data, and the text of a run does not become markup.
+//! Tests the page as a file: it holds all data, and the text of a run does not become markup.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
 
@@ -82,7 +82,7 @@ fn ladder_matrix_and_details_name_rows_of_their_run() {
     let matrix = &data["runs"][0]["matrix"];
     assert_eq!((matrix["cpus"].as_array().unwrap().len(), &matrix["possible"]), (16, &Value::from(120)));
     let details = data["runs"][0]["details"].as_array().unwrap();
-    // Of the acquisitions of each thread, the least and the largest.
+    // The page has only the least and the largest acquisitions of a thread.
     let shown = |details: &Vec<Detail>| {
         let threads = details.iter().filter(|detail| detail.name == "acquisitions_per_s").count();
         details.len() - threads + threads.min(2)

@@ -1,8 +1,9 @@
-//! How often is the cheaper of two rivals known, and does the next run agree? Locks and barriers at two and more threads, in the runs
-//! of `results/calibration`: most were measured beside neighbours that took half of the samples.
+//! How often is the cheaper of two rivals known, and does the next run agree? Locks and barriers with two and more threads,
+//! in the runs of `results/calibration`, most of which were measured next to neighbours that disturbed half of the samples.
 //!
-//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test rivals` writes `rivals.csv` there. Two runs count as opposed only where
-//! both order the pair. The tables of two CPUs hold runs on hosts that moved the CPUs between, which reverses locks by a factor.
+//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test rivals` writes `rivals.csv` there. Two runs count as opposed
+//! only if both order the pair. The tables with two CPUs include runs on hosts that moved the CPUs in between, which
+//! reverses locks by a factor.
 #![allow(clippy::unwrap_used, reason = "what a test needs and does not get fails the test")]
 
 mod common;
@@ -16,16 +17,16 @@ use syncscope_core::stats::{Interval, median};
 use syncscope_core::{Case, Nanoseconds, Role, Row};
 use syncscope_report::RunData;
 
-/// What the runs of a table say of two rivals.
+/// What the runs of a table say about two rivals.
 #[derive(Default)]
 struct Pair {
     /// The logarithm of the ratio of their costs.
     ratios: Vec<f64>,
-    /// Which of the two each run calls cheaper: by the interval of the ratio, and by the intervals of both costs.
+    /// Which of the two each run calls cheaper, by the interval of the ratio and by the intervals of both costs.
     orders: [Vec<Option<bool>>; 2],
 }
 
-/// Rows that replace each other in a program, at two threads and more.
+/// Rows that can replace each other in a program, with two or more threads.
 fn rows(run: &RunData) -> impl Iterator<Item = (&Row, Role)> {
     let role = |row: &Row| run.catalogue.facts(&row.case.primitive).map(|facts| facts.role);
     let is_meant = |row: &&Row| row.case.form.is_none() && row.case.threads > Some(1) && row.run_to_run.is_some();
@@ -57,12 +58,13 @@ fn pairs(runs: &[RunData]) -> BTreeMap<[Case; 2], Pair> {
     pairs
 }
 
-/// Whether the one is above the other; `None` where they touch.
+/// Whether `one` is above `other`; `None` if they overlap.
 fn order(one: Interval, other: Interval) -> Option<bool> {
     (one.low > other.high || one.high < other.low).then_some(one.low > other.high)
 }
 
-/// How many orders were asked for and how many known, and how many pairs of runs know an order and how many contradict each other.
+/// The number of orders asked for and of those known, and the number of pairs of runs that know an order and of those that
+/// contradict each other.
 fn counted(orders: &[Option<bool>]) -> [usize; 4] {
     let known: Vec<bool> = orders.iter().flatten().copied().collect();
     let above = known.iter().filter(|above| **above).count();

@@ -1,4 +1,4 @@
-//! The table of a run, as text.
+//! Tests the table of a run as text.
 
 mod synthetic;
 

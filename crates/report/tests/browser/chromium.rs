@@ -16,7 +16,7 @@ use std::{env, fs, thread};
 use serde_json::{Value, json};
 use syncscope_report::{RunData, page};
 
-/// The room beside a frame.
+/// The space around a frame.
 const FRAME_MARGIN: u32 = 40;
 
 /// Far more time than a page needs on a busy machine.
@@ -41,12 +41,12 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-/// One browser for all tests of a process, driven over a pipe by the DevTools protocol: starting one takes longer than most pages.
-/// It ends with the pipe, which the end of this process closes.
+/// One browser for all tests of a process, driven over a pipe by the DevTools protocol, because starting a browser takes
+/// longer than most pages. It ends with the pipe, which closes when this process ends.
 struct Browser {
     input: Mutex<ChildStdin>,
     numbers: AtomicU64,
-    /// Who waits for the answer to a call, by its number, or for the end of a tab's time, by its session.
+    /// The senders that wait for the answer to a call, by its number, or for the end of a tab's time, by its session.
     waiting: Arc<Mutex<HashMap<String, Sender<Value>>>>,
 }
 
@@ -91,7 +91,7 @@ impl Browser {
                 let receiver = receivers.lock().unwrap().remove(&key);
                 receiver.map(|receiver| receiver.send(message));
             }
-            // Nobody waits for a browser that has ended.
+            // Wake everyone who waits for a browser that has ended.
             receivers.lock().unwrap().clear();
             child.wait().unwrap();
         });
@@ -104,7 +104,7 @@ impl Browser {
         receiver
     }
 
-    /// The result of a call in a tab, or in the browser.
+    /// Calls a method in a tab or in the browser and returns its result.
     fn call(&self, session: Option<&Value>, method: &str, parameters: &Value) -> Value {
         let id = self.numbers.fetch_add(1, Relaxed);
         let mut message = json!({ "id": id, "method": method, "params": parameters });
@@ -118,7 +118,7 @@ impl Browser {
         answer["result"].take()
     }
 
-    /// The text of the document at `address` after its scripts have run for five minutes, which pass at once.
+    /// Returns the document at `address` as text after its scripts have run for five minutes of virtual time.
     fn dump(&self, address: &str, width: u32) -> String {
         let target = self.call(None, "Target.createTarget", &json!({ "url": "about:blank" }))["targetId"].take();
         let attach = json!({ "targetId": target, "flatten": true });
@@ -139,7 +139,7 @@ impl Browser {
     }
 }
 
-/// The counts that the page writes: attribute and value.
+/// The counts that the page writes, by attribute.
 pub(crate) type Counts = BTreeMap<String, String>;
 
 fn counts(dom: &str) -> Counts {
@@ -154,9 +154,10 @@ fn counts(dom: &str) -> Counts {
         .collect()
 }
 
-/// A page that shows `report.html` in a frame, runs `script` on its `page`, and copies its counts and its text. The script may
-/// `await wait(milliseconds)`, which passes at once, and change the width of the `frame`. What the browser does outside of its
-/// scripts, such as encoding an image, takes real time: `await until(condition)`, which gives up after some seconds, or `await read(blob)`.
+/// A page that shows `report.html` in a frame, runs `script` on its `page`, and copies its counts and its text. The script
+/// may `await wait(milliseconds)`, which takes no real time, and change the width of the `frame`. Work of the browser
+/// outside its scripts, such as encoding an image, takes real time: use `await until(condition)`, which gives up after some
+/// seconds, or `await read(blob)`.
 fn framed(width: u32, script: &str, hash: &str) -> String {
     format!(
         "<!DOCTYPE html><html><body><pre id=\"text\"></pre>
@@ -202,12 +203,12 @@ pub(crate) fn open_and(runs: &[RunData], width: u32, script: &str) -> Option<(Co
     Some((counts, dom))
 }
 
-/// Opens the page as a reader does, without drawing every chart, at a place in it, and runs a script on it.
+/// Opens the page at a place in it, as a reader does, without drawing every chart, and runs a script on it.
 pub(crate) fn open_undrawn(runs: &[RunData], width: u32, script: &str, hash: &str) -> Option<(Counts, String)> {
     open_at(runs, width, script, hash)
 }
 
-/// Opens a page without scripts at this width and writes by how much it is wider than its window (`overflow`) and how many
+/// Opens a page without scripts at this width and counts by how much it is wider than its window (`overflow`) and how many
 /// elements match each selector. `None` if the browser tests are skipped.
 pub(crate) fn open_still(html: &str, width: u32, selectors: &[(&str, &str)]) -> Option<Counts> {
     let mut script = "root.dataset.overflow = root.scrollWidth - root.clientWidth;".to_owned();
@@ -241,7 +242,7 @@ pub(crate) fn inaccessible(html: &str, width: u32) -> Option<String> {
         }}",
         serde_json::to_string(&axe).unwrap().replace('<', "\\u003c")
     );
-    // Pages without scripts let none run.
+    // The policy of pages without scripts would block this one.
     let html = html.replace("http-equiv=\"Content-Security-Policy\"", "name=\"policy\"");
     open_page(&html, width, &script, "#selftest").map(|(counts, _)| counts["inaccessible"].clone())
 }

@@ -1,4 +1,4 @@
-//! What a reader asks, and whether the page of a stored run answers it; and the charts of the decisions in a browser.
+//! Checks whether the page of a stored run answers what a reader asks, and tests the charts of the decisions in a browser.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ fn decision<'a>(page: &'a Value, id: &str) -> &'a Value {
     decisions.iter().find(|decision| decision["id"] == id).unwrap_or_else(|| panic!("no decision {id}"))
 }
 
-/// Everything that is said of a question.
+/// Everything that the page says about a question.
 fn sentence(page: &Value, id: &str) -> String {
     decision(page, id)["claim"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
 }
@@ -44,7 +44,7 @@ fn series<'a>(page: &'a Value, id: &str, chart: usize) -> &'a [Value] {
 fn only_kernels_of_the_barriers_grid_decide() {
     let answers = |run: &str| page_of(&stored(run)).1["runs"][0]["answers"]["certain"].to_string();
     assert!(answers("h200").contains("decide-relaunch"), "{}", answers("h200"));
-    // Which has kernels of other grids, and of 1,024 threads.
+    // This run also has kernels of other grids, and of 1,024 threads.
     let standard = answers("h200-standard");
     assert!(standard.contains("the cheapest way to synchronize a grid of 132×32"), "{standard}");
 }
@@ -67,7 +67,7 @@ fn ten_questions_of_a_reader() {
         sentence(&page, "decide-atomics").contains("135,168 GPU threads perform 43.7 billion additions per second")
     );
 
-    // 3. Which lock at 16 threads? A sentence, a line for each lock, and how fair each is.
+    // 3. Which lock at 16 threads? A sentence, a line for each lock, and the fairness of each.
     assert!(
         sentence(&page, "decide-lock").contains("pthread_mutex at 16 threads"),
         "{}",
@@ -92,8 +92,8 @@ fn ten_questions_of_a_reader() {
         assert_eq!(charts[0]["y"], charts[1]["y"]);
     }
 
-    // 7. What changed from another run? Below the ladder, as far as a stored run is of the same hardware. A page of two runs
-    // has a section of its own, and the foot of the page names `syncscope compare`.
+    // 7. What changed since another run? Below the ladder, if a stored run has the same hardware. A page of two runs has its
+    // own section, and the foot of the page names `syncscope compare`.
     let changed = page["changed"].as_str().unwrap();
     assert!(
         changed.contains("matching hardware: Intel Xeon (Emerald Rapids), 16 CPUs (KVM);")
@@ -111,8 +111,8 @@ fn ten_questions_of_a_reader() {
     let one = known.iter().find(|one| one["id"] == "cpu.atomic.cas_fail").unwrap();
     assert_eq!(one["summary"], "Atomic compare-and-swap that always fails");
 
-    // 9. Is this figure good, and for my machine? What disturbed the run is below the answers; the ladder has the figures of
-    // other machines behind its own, each with what it is worth.
+    // 9. Is this figure good, and for my machine? What disturbed the run is below the answers; the ladder shows the figures
+    // of other machines behind its own, each with its reliability.
     let trust = page["runs"][0]["answers"]["trust"].as_str().unwrap();
     assert!(trust.contains("of 563 costs are resolved"), "{trust}");
     let rungs = page["ladder"].as_array().unwrap();
@@ -123,7 +123,7 @@ fn ten_questions_of_a_reader() {
         cluster["anchors"].as_array().unwrap().iter().map(|anchor| anchor["tip"].as_str().unwrap()).collect();
     assert!(tips.iter().any(|tip| tip.starts_with("NVIDIA H100 80GB HBM3\n376 ns")), "{tips:?}");
 
-    // 10. What would a thousand of these cost? The rule stands with the figures of the machine.
+    // 10. What would a thousand of these cost? The rule is next to the figures of the machine.
     assert!(text.contains("At 1 ns each, a thousand operations take 1 µs"));
     assert!(
         text.contains("<b>736\u{a0}ns</b> barrier across the grid (hierarchical near_counters)"),
@@ -131,7 +131,7 @@ fn ten_questions_of_a_reader() {
     );
 }
 
-/// Draws everything, and compares each chart with what the data asks for.
+/// Draws everything, and compares each chart with the data.
 const COMPARE: &str = "
     page.defaultView.dispatchEvent(new Event('beforeprint'));
     const data = JSON.parse(page.getElementById('data').textContent);
@@ -181,7 +181,7 @@ fn every_chart_has_the_series_of_its_data() {
     assert!(number(&counts, "wide") <= 0, "the drawing is wider than a phone: {counts:?}");
 }
 
-/// Each cost of both sides leads to the row that has it, and each ratio to the rows of both sides.
+/// Each cost in the table of both sides leads to its row, and each ratio to the rows of both sides.
 #[test]
 fn a_cell_of_both_sides_leads_to_its_rows() {
     let script = "const cells = [...page.querySelectorAll('#sides td button')];
@@ -255,7 +255,7 @@ fn the_ladder_has_a_tick_for_each_figure_of_another_machine() {
     assert_eq!(number(&counts, "dotted"), number(&counts, "bare"));
     assert_eq!((number(&counts, "outside"), number(&counts, "unnamed")), (0, 0), "{counts:?}");
     assert!(counts["tip"].contains("stored run"), "{counts:?}");
-    // With another run on the page, it is the other machine.
+    // A second run on the page is the comparison, so there are no ticks.
     let script = "root.dataset.ticks = page.querySelectorAll('.anchor').length;";
     let Some((counts, _)) = open_and(&[stored("h200"), stored("h100")], 1280, script) else { return };
     assert_eq!(number(&counts, "ticks"), 0);

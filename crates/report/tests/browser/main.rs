@@ -1,4 +1,4 @@
-//! The page in a browser, which all of these tests share: `scripts/test browser` runs them in one process.
+//! Tests the page in one browser that all tests share: `scripts/test browser` runs them in one process.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper that fails is a failed test")]
 

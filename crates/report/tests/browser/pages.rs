@@ -1,6 +1,6 @@
-//! The page in a browser: no script fails, every chart is drawn, nothing is wider than the window.
+//! Tests whole pages: no script fails, every chart is drawn, nothing is wider than the window.
 //!
-//! If its address ends in `#selftest`, the page draws all charts and writes counts to attributes of its root element.
+//! If the address ends in `#selftest`, the page draws all charts and writes counts to attributes of its root element.
 
 use std::slice::from_ref;
 
@@ -33,7 +33,7 @@ fn assert_sound(counts: &Counts, runs: &[RunData]) {
     assert_eq!(number(counts, "table-rows"), i64::try_from(rows.min(100)).unwrap());
 }
 
-/// The charts besides those of the decisions, which `decisions.rs` compares with their data.
+/// The number of charts besides those of the decisions, which `decisions.rs` compares with their data.
 fn beside_decisions(counts: &Counts) -> i64 {
     assert!(number(counts, "decided") > 0, "{counts:?}");
     number(counts, "charts") - number(counts, "decided") - number(counts, "drawn-figures")
@@ -45,8 +45,8 @@ fn one_machine_on_a_desktop_and_a_phone() {
     for width in [DESKTOP, PHONE] {
         let Some((counts, _)) = open(&runs, width) else { return };
         assert_sound(&counts, &runs);
-        // Five CPU families, seven GPU families, and additions, barriers and fences of both sides; barriers of several devices have no
-        // figure.
+        // Five CPU families, seven GPU families, and additions, barriers and fences of both sides; barriers of several
+        // devices have no figure.
         assert_eq!(number(&counts, "questions"), 5 + 7 + 3);
         // The ladder, the explorer, a chart for each family, and for each operation of both sides.
         assert_eq!(beside_decisions(&counts), 1 + 1 + 5 + 6 + 3);
@@ -162,7 +162,7 @@ fn every_figure_of_a_paper_is_drawn() {
     assert_eq!(plain(&counts["shown"]), "2 blocks|SMs × 0.5 true", "as in the paper");
 }
 
-/// The page of an experiment, after these runs.
+/// The page of these runs and, after them, an experiment.
 fn with_experiment(mut runs: Vec<RunData>) -> (Vec<RunData>, String) {
     let (run, section) = synthetic::published::experiment();
     runs.push(run);
@@ -172,7 +172,7 @@ fn with_experiment(mut runs: Vec<RunData>) -> (Vec<RunData>, String) {
     (runs, html)
 }
 
-/// An experiment alone has its charts, its facts and its link, and no empty table of rows.
+/// The page of a single experiment has its charts, its facts and its link, and no empty table of rows.
 #[test]
 fn a_published_experiment_is_drawn_without_rows() {
     let (runs, html) = with_experiment(Vec::new());
@@ -348,7 +348,7 @@ fn the_fastest_barrier_is_found_by_the_intervals_within_the_run() {
         [
             ("gpu.grid.counter", None, 2000.0),
             ("gpu.grid.lock_free", None, 2140.0),
-            // A form is cheaper, and no candidate.
+            // A non-default form is cheaper, but no candidate.
             ("gpu.grid.counter", Some(Form::Opaque), 500.0),
         ]
         .map(|(name, form, ns)| barrier(name, form, ns, blocks, threads))
@@ -381,7 +381,7 @@ fn twenty_thousand_rows() {
         let runs = [run];
         let Some((counts, _)) = open(&runs, DESKTOP) else { return };
         assert_sound(&counts, &runs);
-        // The times are printed, not checked: the machine may be busy.
+        // The times are only printed, because the machine may be busy.
         let [opened, drawn] = ["opened", "milliseconds"].map(|name| number(&counts, name));
         eprintln!("{} rows: open after {opened} ms, every chart drawn after {drawn} ms", runs[0].rows.len());
     }
@@ -470,7 +470,7 @@ fn the_gallery_of_many_machines_fits_a_phone() {
     }
 }
 
-/// A query in the address is answered, also where no machine has that name; a picture has a line for each machine shown.
+/// A query in the address is answered, even if no machine has that name; a picture has a line for each machine shown.
 #[test]
 fn the_gallery_answers_and_filters() {
     let entries: Vec<Entry> = ["AWS Graviton2", "AWS Graviton3", "Intel Core i9-9900K (Coffee Lake)"]

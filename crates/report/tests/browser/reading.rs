@@ -1,4 +1,5 @@
-//! The page as a reader uses it: links land on their target, the explorer keeps its state, charts and rows become files.
+//! Tests the page as a reader uses it: links land on their target, the explorer keeps its state, and charts and rows can be
+//! saved as files.
 
 use crate::chromium::{Counts, number, open_and, open_undrawn, plain};
 use crate::decisions::stored;
@@ -12,7 +13,7 @@ fn words<'a>(counts: &'a Counts, name: &str) -> Vec<&'a str> {
     counts[name].split('|').filter(|one| !one.is_empty()).collect()
 }
 
-/// Links from the top of a page whose charts are not drawn yet, and again when all of them are.
+/// Follows links from the top of a page whose charts are not drawn yet, and again when all of them are.
 #[test]
 fn navigation_lands_on_its_target_at_every_width() {
     let script = "
@@ -263,7 +264,7 @@ fn parameters_keep_their_values_beside_phrases() {
     }
 }
 
-/// What the table shows follows the address, and each column is sorted by what stands in it.
+/// The table follows the address, and each column is sorted by its content.
 #[test]
 fn the_table_follows_its_address_and_sorts_what_it_shows() {
     let script = "
@@ -311,7 +312,7 @@ fn the_table_follows_its_address_and_sorts_what_it_shows() {
     assert_eq!(counts["files"], "false", "a unit of the files");
 }
 
-/// Links lead into what is closed, and a button that was pressed twice has its own words again.
+/// Links open closed parts, and a button that was pressed twice gets its own words back.
 #[test]
 fn links_open_their_target_and_buttons_keep_their_words() {
     let script = "
@@ -330,8 +331,8 @@ fn links_open_their_target_and_buttons_keep_their_words() {
     assert_eq!((counts["opened"].as_str(), counts["words"].as_str()), ("true", "Copied, Copy link"), "{counts:?}");
 }
 
-/// One figure of each line makes rows of dots: their file has the figures under the names of their axes, and their texts the unit of
-/// the axis.
+/// Lines with a single figure become rows of dots: their file has the figures under the names of their axes, and their texts
+/// have the unit of the axis.
 #[test]
 fn figures_without_a_line_keep_their_unit() {
     let script = "

@@ -12,7 +12,7 @@ use syncscope_core::run::provenance::Tool;
 use syncscope_core::{CaseId, Catalogue, Detail, Row, Run};
 use syncscope_report::{Damage, RunData};
 
-/// Where the tables are.
+/// The folder of the tables.
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results/calibration")
 }
@@ -26,7 +26,7 @@ pub(crate) fn tables() -> Vec<(String, PathBuf)> {
     paths.into_iter().map(|path| (name(&path), path)).collect()
 }
 
-/// What stored runs are read with.
+/// The catalogue with which stored runs are read.
 pub(crate) fn catalogue() -> Arc<Catalogue> {
     let all = [syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat();
     Arc::new(all.into_iter().collect())
@@ -35,7 +35,7 @@ pub(crate) fn catalogue() -> Arc<Catalogue> {
 /// The rows of a run and their details.
 type Tables = (Vec<Row>, HashMap<CaseId, Vec<Detail>>);
 
-/// The runs of a table, by the time when they started, each with the intervals of its processes.
+/// The runs of a table in the order of their start, each with the intervals of its processes.
 pub(crate) fn runs(path: &Path, catalogue: &Arc<Catalogue>) -> Vec<RunData> {
     let mut reader = csv::Reader::from_reader(GzDecoder::new(File::open(path).unwrap()));
     let names = reader.headers().unwrap().clone();

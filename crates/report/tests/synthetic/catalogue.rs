@@ -1,4 +1,4 @@
-//! The catalogue for the tests: that of the hardware crates, as the command joins it.
+//! The catalogue for the tests, joined from the hardware crates as the command does.
 
 use std::sync::Arc;
 

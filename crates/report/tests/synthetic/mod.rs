@@ -23,7 +23,7 @@ use syncscope_report::{Damage, RunData};
 pub(crate) use self::catalogue::catalogue;
 
 const CPU_HZ: f64 = 3.68e9;
-/// The sum of the threads' rates over their number times the rate of the row's thread.
+/// The total rate over the number of threads times the rate of the row's thread.
 pub(crate) const TOTAL_RATE: f64 = 1.25;
 const GPU_HZ: f64 = 1.98e9;
 const CPU_THREADS: [u32; 6] = [1, 2, 4, 8, 12, 16];
@@ -151,8 +151,8 @@ fn gpu_machine(name: &str) -> GpuMachine {
     }
 }
 
-/// A resolved row whose interval for another run has about this relative half-width. The one within the run has a twentieth
-/// of it. The cost varies a little between cases. The threads' rates together are not their number over the cost.
+/// A resolved row whose interval for another run has about this relative half-width; the interval within the run has a
+/// twentieth of it. The cost varies a little between cases. The total rate is not the number of threads over the cost.
 pub(crate) fn resolved(case: Case, ns: f64, half_width: f64, hz: f64) -> Row {
     let variation = (case.id().number() % 1000) as f64 / 1000.0 - 0.5;
     let ns = ns * (1.0 + half_width * variation);

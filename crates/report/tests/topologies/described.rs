@@ -1,18 +1,18 @@
-//! Machines whose parts are unequal, as hwloc's XML describes them.
+//! Describes machines with unequal parts as hwloc's XML.
 
 /// Cores that have a package, a NUMA node and a last-level cache in common.
 pub(crate) struct Part {
     package: u32,
-    /// `None` where the node is offline.
+    /// `None` if the node is offline.
     node: Option<u32>,
-    /// Whether they have a cache of the third level.
+    /// Whether the cores have a third-level cache.
     has_cache: bool,
     /// The CPUs of each core.
     cores: Vec<Vec<u32>>,
 }
 
 impl Part {
-    /// Cores from `first` on, each with one thread of these, and one more every `siblings` numbers further.
+    /// Cores with one thread for each of these numbers, and a further thread at each distance in `siblings`.
     pub(crate) fn of(package: u32, node: u32, cores: std::ops::Range<u32>, siblings: &[u32]) -> Self {
         let of_core = |core: u32| std::iter::once(core).chain(siblings.iter().map(|apart| core + apart)).collect();
         Self { package, node: Some(node), has_cache: true, cores: cores.map(of_core).collect() }
@@ -26,7 +26,7 @@ impl Part {
         Self { node: None, ..self }
     }
 
-    /// These CPUs are offline.
+    /// Takes these CPUs offline.
     pub(crate) fn without(mut self, offline: &[u32]) -> Self {
         self.cores.iter_mut().for_each(|core| core.retain(|cpu| !offline.contains(cpu)));
         self
@@ -96,8 +96,8 @@ impl Writer {
     }
 }
 
-/// The machine of these parts and of memory without CPUs, with kinds of cores, the fastest first; CPUs that a cpuset forbids are in
-/// none of `allowed`, if there is one.
+/// The machine with these parts, memory without CPUs, and kinds of cores, the fastest first. If a cpuset limits the CPUs,
+/// `allowed` has the permitted ones.
 pub(crate) fn xml(parts: &[Part], memory: &[u32], kinds: &[Vec<u32>], allowed: Option<&[u32]>) -> String {
     let all: Vec<u32> = parts.iter().flat_map(Part::cpus).collect();
     let with_memory = |own: &[u32]| [own, memory].concat();

@@ -1,5 +1,5 @@
-//! Machines that are not there, from the plan to the page: hwloc reads a description of each, and the quick plan gets costs of
-//! a model. Each machine is described in a process of its own: this test program, started again.
+//! Tests machines that do not exist, from the plan to the page: hwloc reads a description of each, and the quick plan gets
+//! costs from a model. Each machine is described in its own process, which is this test program started again.
 //!
 //! `SYNCSCOPE_PAGES=DIR cargo test -p syncscope-report --test topologies` writes the pages to DIR.
 
@@ -25,22 +25,22 @@ use syncscope_core::{Case, Laboratory, Nanoseconds, Placement, Preset, Row, Run,
 use syncscope_cpu::{CpuLaboratory, Topology};
 use syncscope_report::{Asked, Damage, Need, RunData, advise, page};
 
-/// A machine, and what its page has to have.
+/// A machine, and what its page must contain.
 struct Described {
     name: &'static str,
-    /// For `HWLOC_SYNTHETIC`; without one, the hybrid processor of the stored file.
+    /// The value of `HWLOC_SYNTHETIC`; without one, the hybrid processor of the stored file.
     synthetic: Option<&'static str>,
-    /// Sizes of teams with one thread on each core that the quick preset has among others.
+    /// Sizes of teams with one thread per core that the quick preset includes.
     sizes: &'static [u32],
     /// The lines of a chart over threads.
     lines: &'static [&'static str],
-    /// What its sentences say.
+    /// Parts of its sentences.
     says: &'static [&'static str],
-    /// What the note under the placements says that there is not.
+    /// What the machine lacks according to the note under the placements.
     lacks: &'static [&'static str],
     /// The columns of the first table about levels.
     levels: &'static [&'static str],
-    /// What advice about locks for two threads, and for all, must add.
+    /// What advice about locks must add for two threads and for all.
     advice: Option<&'static str>,
 }
 
@@ -128,7 +128,7 @@ const MACHINES: [Described; 6] = [
     },
 ];
 
-/// A cost that follows the machine: hand-offs by class, siblings slow each other down, remote memory costs more.
+/// A cost that follows the machine: hand-offs cost by class, siblings slow each other down, and remote memory costs more.
 fn cost(case: &Case, topology: &Topology) -> f64 {
     let threads = f64::from(case.threads.unwrap_or(1));
     let thread = |cpu: u32| topology.threads.iter().find(|thread| thread.os == cpu).unwrap();
@@ -239,7 +239,7 @@ fn describe() {
     println!("FOUND {found}");
 }
 
-/// What that process finds about a machine that hwloc's XML describes.
+/// Describes a machine from hwloc's XML in a process of its own, and returns what its page has.
 fn found_in(name: &str, xml: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("machine.xml");
@@ -247,7 +247,7 @@ fn found_in(name: &str, xml: &str) -> Value {
     answer(name, "HWLOC_XMLFILE", path.as_os_str())
 }
 
-/// What that process finds about a machine.
+/// Describes a machine in a process of its own, and returns what its page has.
 fn found(machine: &Described) -> Value {
     let hybrid: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "topologies", "hybrid.xml"].iter().collect();
     match machine.synthetic {
@@ -287,7 +287,7 @@ fn every_machine_shows_what_it_has() {
         let lines = found["lines"][found["usual"].as_str().unwrap()].as_array().unwrap().iter();
         let labels: Vec<&str> = lines.map(|line| line[1].as_str().unwrap()).collect();
         assert_eq!(labels, machine.lines, "{name}");
-        // Sentences: the first of each question about places at the top, the others with their tables. None is cut.
+        // Sentences: the first of each question about places is at the top, the others are with their tables. None is cut.
         let answers = found["answers"]["certain"].as_array().unwrap().iter();
         let top: Vec<&str> = answers.map(|answer| answer["text"].as_str().unwrap()).collect();
         let cards = found["decisions"].as_array().unwrap().iter();
@@ -300,7 +300,7 @@ fn every_machine_shows_what_it_has() {
         for text in machine.says {
             assert!(said.contains(text), "{name}: no '{text}' in {said}");
         }
-        // What there is not, in one line.
+        // The parts that the machine lacks, in one line.
         let note = decision(&found, "decide-placement").unwrap()["note"].as_str().unwrap_or_default();
         let untold = note.split_once("says nothing about ").map_or("", |(_, untold)| untold);
         for lacking in [NO_SMT, NO_NUMA] {
@@ -330,7 +330,7 @@ fn every_machine_shows_what_it_has() {
     }
 }
 
-/// A machine whose parts are unequal, and what its page has to have.
+/// A machine with unequal parts, and what its page must contain.
 struct Unequal {
     name: &'static str,
     parts: Vec<Part>,
@@ -476,7 +476,7 @@ fn unequal_machines_are_as_they_are_described() {
         let usual = found["lines"][found["usual"].as_str().unwrap()].as_array().unwrap().iter();
         assert_eq!(usual.map(|line| line[1].as_str().unwrap()).collect::<Vec<_>>(), lines, "{name}");
         assert_eq!((&found["boxes"], &found["strips"]), (&json!(boxes), &json!(strips)), "{name}");
-        // Every kind alone and with every other one.
+        // Every kind by itself and with every other kind.
         let groups = texts(&found["groups"]);
         let of_cores = groups.iter().filter(|group| group.ends_with("_cores")).collect::<HashSet<_>>();
         let kinds = kinds.len();

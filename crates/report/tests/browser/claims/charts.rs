@@ -1,4 +1,4 @@
-//! Charts: what they are named after, their marks and their words.
+//! Charts: their names, marks and words.
 
 use syncscope_core::machine::{MeasuredGroup, MeasuredTopology};
 use syncscope_core::stats::Interval;
@@ -12,7 +12,7 @@ fn has_line(dom: &str, name: &str) -> bool {
     dom.contains(&format!("data-name=\"{name}\""))
 }
 
-/// Rows whose usual values, parameter by parameter, are those of the least important primitives.
+/// Rows in which the least important primitives have the usual values, parameter by parameter.
 fn awkward() -> Vec<Row> {
     let mut rows = Vec::new();
     let grouped = |primitive: &str, threads, group| Case { group: Some(group), ..grid(primitive, 1, threads) };
@@ -51,7 +51,7 @@ fn awkward() -> Vec<Row> {
             rows.push(exact(Case { layout, ..case("cpu.fence.flush", threads) }, 7.0));
         }
     }
-    // Hand-offs of classes that this machine does not have, and of one that it has.
+    // Hand-offs of classes that this machine lacks, and of one that it has.
     for group in [Group::named("same_core"), Group::named("same_l2"), Group::named("same_node"), Group::named("across")]
     {
         for name in ["cas_pingpong", "channel"] {
@@ -105,7 +105,7 @@ fn charts_show_what_they_are_named_after() {
 
 #[test]
 fn a_primitive_has_one_colour_on_the_whole_page() {
-    // The page has eight colours; that of the first lock is that of the ninth, too.
+    // The page has eight colours, so the first and the ninth lock share one.
     let names = ["std_mutex", "ticket", "parking_lot_mutex"];
     let script = format!(
         "root.dataset.colours = {names:?}.map((name) => {{
@@ -283,7 +283,7 @@ fn a_line_that_ends_early_does_not_seem_to_go_on() {
     assert_ne!(counts["dashes"], "none");
 }
 
-/// A line that ends at the edge of a chart would seem to be a shorter interval.
+/// An interval cut at the edge of a chart would look shorter.
 #[test]
 fn an_interval_too_wide_for_a_figure_is_drawn_whole() {
     let rows = vec![

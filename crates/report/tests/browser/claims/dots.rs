@@ -1,4 +1,4 @@
-//! Charts of rows: no mark and no figure hides another one.
+//! Charts of rows: no mark and no figure hides another.
 
 use syncscope_core::{Case, Group, Placement};
 use syncscope_report::RunData;
@@ -14,7 +14,7 @@ const COVERED: &str = "
             && s.left < t.right - 1 && t.left < s.right - 1 && s.top < t.bottom - 1 && t.top < s.bottom - 1));
     }).length;";
 
-/// The mark of the second run covered that of the first where their figures were equal.
+/// The mark of the second run once covered the mark of the first where their figures were equal.
 #[test]
 fn equal_figures_of_two_runs_have_two_marks() {
     let rows = ["cpu.atomic.add", "cpu.fence.seq_cst", "cpu.lock.ticket"].map(|name| exact(case(name, 1), 6.0));
@@ -34,7 +34,7 @@ fn equal_figures_of_two_runs_have_two_marks() {
     );
 }
 
-/// A class of pairs has a mark for each pair and one figure, that of the median pair.
+/// A class of pairs has a mark for each pair and one figure, the median pair's.
 #[test]
 fn a_figure_does_not_stand_on_the_marks_of_its_row() {
     let pair = |at: u32| {

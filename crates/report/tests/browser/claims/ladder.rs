@@ -25,7 +25,7 @@ fn the_ladder_names_the_best_and_marks_rough_figures() {
     assert!(dom.contains("<dt><b>~</b></dt><dd>a rough figure: "), "the sign is explained");
 }
 
-/// The label of five locks was cut after the fourth.
+/// A label with five locks was once cut after the fourth.
 #[test]
 fn many_that_may_be_the_cheapest_are_counted_and_named_when_pointed_at() {
     let locks = |names: &[&str]| {
@@ -94,7 +94,7 @@ fn the_numbers_of_the_ladder_stand_in_the_columns_of_their_runs() {
     assert_eq!(numbers[0].0, "2.00 ns");
     assert_eq!(numbers[1].0, "–", "a run without the row");
     assert_eq!((&numbers[0].1, &numbers[1].1), (&numbers[3].1, &numbers[4].1), "one column for each run");
-    // Thirteen runs have no room for numbers, but an axis.
+    // Thirteen runs leave no room for numbers, but have an axis.
     let many: Vec<RunData> = (0..13).map(|at| RunData { name: format!("run {at}"), ..first.clone() }).collect();
     let ticks = "root.dataset.ticks = page.querySelectorAll('.ladder .axes text').length;";
     let Some((counts, _)) = open_and(&many, DESKTOP, &[ladder, ticks].concat()) else { return };

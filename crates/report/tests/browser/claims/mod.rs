@@ -1,5 +1,5 @@
-//! What the page says is so: each test holds a run of which an earlier page said something false. One file for each part of
-//! the page; the rows that they are made of are here.
+//! Checks that what the page says is true: each test has a run about which an earlier page said something false. There is
+//! one file for each part of the page; helpers to build rows are here.
 
 mod charts;
 mod dots;
@@ -17,7 +17,7 @@ use syncscope_report::RunData;
 
 const DESKTOP: u32 = 1280;
 
-/// A row with an interval that serves both purposes.
+/// A row whose interval is both the one within the run and the one to quote.
 fn row(case: Case, low: f64, ns: f64, high: f64) -> Row {
     let interval = Some(Interval { low, high });
     Row {
@@ -48,7 +48,7 @@ fn run(rows: Vec<Row>) -> RunData {
     synthetic::data("run", synthetic::run("CPU", Some("NVIDIA H200")), rows)
 }
 
-/// The page with every chart drawn, with plain spaces; `None` where there is no browser.
+/// The text of the page with every chart drawn and plain spaces; `None` without a browser.
 fn text(runs: &[RunData]) -> Option<String> {
     Some(plain(&open(runs, DESKTOP)?.1))
 }

@@ -52,7 +52,7 @@ fn the_filter_finds_what_programmers_call_things() {
         ("stride:16", 1),
         ("cpu.atomic", 3),
         ("THREADS:16", 3),
-        // None has this size: the nearest ones.
+        // No row has this size, so the nearest ones are found.
         ("threads:1", 9),
         ("", 9),
     ];
@@ -61,7 +61,7 @@ fn the_filter_finds_what_programmers_call_things() {
     assert_eq!(counts, expected, "{queries:?}");
 }
 
-/// Of a machine without a GPU, a query of CUDA finds no row that it could mean.
+/// On a run without a GPU, a CUDA query finds no unrelated row.
 #[test]
 fn the_filter_of_a_run_without_a_gpu_says_so() {
     let rows = [1, 2].map(|threads| exact(case("cpu.atomic.add", threads), 2.0)).to_vec();

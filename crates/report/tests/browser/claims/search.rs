@@ -1,4 +1,4 @@
-//! What people type into the filter of a stored run, and what the first row must be.
+//! Checks what people type into the filter of a stored run against the first row it must find.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use syncscope_report::RunData;
 use super::{DESKTOP, synthetic};
 use crate::chromium::open_and;
 
-/// Queries, and the beginning of the name of the first row; `|` separates what is as good.
+/// Queries, and the beginning of the first row's name; `|` separates alternatives.
 const QUERIES: &str = include_str!("queries.txt");
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sentences, and where they lead.
+//! Sentences and their links.
 
 use syncscope_core::{Case, Dtype, Layout, Row};
 

@@ -1,4 +1,4 @@
-//! Which of several is the cheapest.
+//! Maps and sentences that name the cheapest of several.
 
 use syncscope_core::{Case, Group};
 
@@ -21,7 +21,7 @@ fn noisy_rivals_take_part_and_a_primitive_is_no_rival_of_itself() {
         rows.push(noisy(flags(Some(Group::named("driver_launch")), 3360.0, 3670.0, 3920.0)(blocks, threads)));
     }
     let Some(dom) = text(&[run(rows)]) else { return };
-    // The winner was "counter, 3.02 times".
+    // An earlier page named "counter, 3.02 times" as the winner.
     assert!(dom.contains(">~1.14<") && !dom.contains(">3.02<"), "flags win by their interval");
     assert!(!dom.contains(">≈<"), "a tie of flags with flags");
     // Without a catalogue the colours follow the names: counter, flags, host_barrier.
