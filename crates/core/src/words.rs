@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid {kind} `{found}`; expected one of {expected}")]
 pub struct UnknownWord {
-    /// What the word should have named.
+    /// The kind of thing that the word should have named.
     pub kind: &'static str,
     /// The word found.
     pub found: String,

@@ -31,7 +31,7 @@ enum Law {
     HeavyTails,
     /// A fifth of the processes is 3 % more expensive.
     TwoModes,
-    /// Neighbouring blocks resemble each other, and more so than those of different processes.
+    /// Neighbouring blocks resemble each other, and more so than blocks of different processes.
     Drift,
     /// A twentieth of the blocks costs a half more.
     Outliers,

@@ -36,8 +36,8 @@ fn rates_above_latencies(rows: &[Row]) -> Vec<String> {
 /// More blocks cannot exceed the rate of a device that is full by half again.
 const MOST_GAIN: f64 = 1.5;
 
-/// How many rows of private variables certainly exceed the rate of the same on fewer blocks, though these fill every
-/// multiprocessor with half its threads, by primitive.
+/// How many rows of private variables certainly exceed the rate of the same operation on fewer blocks, though these fill
+/// every multiprocessor with half its threads, by primitive.
 fn rates_above_saturation(rows: &[Row], multiprocessors: u32) -> Vec<String> {
     let is_private = |row: &&Row| {
         let Case { layout, mode, space, threads, blocks, .. } = &row.case;

@@ -18,11 +18,11 @@ use syncscope_core::{Case, Experiment, Laboratory, Listing, Preset, Refusal};
 /// The cases of the test: as many as take a few seconds.
 const CASES: u64 = 500;
 
-/// The blocks of a case in so small a plan, and the pairs of a block.
+/// The blocks of a case in a plan of this size, and the pairs of a block.
 const BLOCKS: u64 = 20;
 const PAIRS: u64 = 6;
 
-/// The cases of the paper's grid on a guest with 16 CPUs, and their blocks in so large a plan.
+/// The cases of the paper's grid on a guest with 16 CPUs, and their blocks in a plan of that size.
 const LARGEST_GRID: u64 = 4_612;
 const MOST_BLOCKS: u64 = 40;
 

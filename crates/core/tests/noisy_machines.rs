@@ -1,5 +1,5 @@
-//! What is still called resolved on a busy machine is right: simulated cases of known cost, whose samples lose their CPU now
-//! and then, be it seen or not. `make noise` asks the same of a real machine.
+//! Whatever is called resolved on a busy machine is right: simulated cases of known cost, whose samples lose their CPU now
+//! and then, seen or unseen. `make noise` asks the same of a real machine.
 #![allow(clippy::unwrap_used, reason = "a helper of a test that fails is a failed test")]
 #![allow(clippy::print_stdout, reason = "the shares are read by people")]
 

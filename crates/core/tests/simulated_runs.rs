@@ -38,7 +38,7 @@ enum Machine {
     OneLoop(Side, f64),
     /// A state that costs a fifth more, `share` of the time. A state lasts for `lasts` blocks on average.
     States { lasts: f64, share: f64 },
-    /// Another hardware thread, `share` of the time, beside which an operation costs a fifth more.
+    /// Another hardware thread is busy for `share` of the time, in which an operation costs a fifth more.
     Neighbour { lasts: f64, share: f64 },
 }
 

@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_millis(40);
 /// hardware.
 const TOLERANCE: f64 = 0.05;
 
-/// What the third loop showed.
+/// The result of the third loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Additivity {
     first_ns: f64,

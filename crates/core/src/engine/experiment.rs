@@ -7,13 +7,13 @@ use crate::{Actor, Check, Detail, Evidence, Hertz, Population, Sample, Shot, Sid
 /// The clock that an experiment reads, itself measured first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruler {
-    /// What it is: `tsc`, `sm clock`.
+    /// Its name: `tsc`, `sm clock`.
     pub name: &'static str,
     /// Its frequency as measured.
     pub frequency: Hertz,
     /// The smallest step seen between two different readings.
     pub resolution: Ticks,
-    /// What a reading costs.
+    /// The cost of a reading.
     pub read_cost: Ticks,
 }
 
@@ -109,7 +109,7 @@ impl Protocol {
 pub struct Limit {
     /// The least cost, as an actor sees it.
     pub least_cycles: f64,
-    /// What the hardware cannot exceed: "4 instructions issued per clock per multiprocessor".
+    /// The name of the limit: "4 instructions issued per clock per multiprocessor".
     pub name: String,
 }
 
@@ -180,12 +180,12 @@ pub trait Experiment {
     /// The machine instructions found in the timed region.
     fn evidence(&mut self) -> Evidence;
 
-    /// What the hardware cannot do faster, if all actors run together.
+    /// The limit of the hardware on the cost, if all actors run together.
     fn limit(&self) -> Option<Limit> {
         None
     }
 
-    /// What a reader of the figure must know: "4 threads on 2 CPUs".
+    /// A remark that a reader of the figure must know: "4 threads on 2 CPUs".
     fn remark(&self) -> Option<String> {
         None
     }

@@ -163,9 +163,9 @@ pub(crate) fn states(states: &[StateCost], within: Option<Interval>) -> Option<S
 /// The largest fraction of measurement blocks that may have lost all their pairs to other processes.
 const MOST_BLOCKS_LOST: f64 = 0.75;
 
-/// The verdict on a narrow interval. The pairs of one block agree better than those of several, so what other processes
-/// left of a few blocks looks better than it is: with a busy process on each of 2 CPUs, 2 of 13 such figures were off by a
-/// fifth and more. (Figures of threads that are alone on their cores leave out others by design.)
+/// The verdict on a narrow interval. The pairs of one block agree better than pairs of several blocks, so what other
+/// processes left of a few blocks looks better than it is: with a busy process on each of 2 CPUs, 2 of 13 such figures were
+/// off by a fifth and more. (Figures of threads that are alone on their cores leave out other pairs by design.)
 ///
 /// A case that was interrupted before it had its fewest planned blocks does not show how blocks differ either: the first one
 /// or two of 90 blocks gave the figure of all to a tenth for 56 to 92 % of the CPU cases (H200 and H100 machines).
@@ -200,8 +200,8 @@ fn of_cost(ns: &Cost, costs: &Costs, basis: &Basis) -> Verdict {
         ));
     }
     let relative = interval.half_width() / point.abs();
-    // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not. The cycles are those of
-    // the same pairs, or they show less than the nanoseconds do.
+    // One unit is enough: where the core's clock changes, nanoseconds change with it and cycles do not. The cycles must come
+    // from the same pairs, or they show less than the nanoseconds do.
     let same_pairs = costs.cycles.as_ref().filter(|cycles| cycles.count == ns.count);
     let in_cycles =
         same_pairs.and_then(|cycles| Some(cycles.interval(Level::P95)?.half_width() / cycles.point().abs()));

@@ -32,16 +32,16 @@ pub struct Measurement {
     pub in_window: bool,
     /// What the figure is worth.
     pub verdict: Verdict,
-    /// What a reader of the figure must know.
+    /// A remark that a reader of the figure must know.
     pub remark: Option<String>,
     /// Whether the primitive did its work.
     pub check: Check,
-    /// What was executed.
+    /// The instructions that were executed.
     pub evidence: Evidence,
     /// Clock of the core or multiprocessor: cycles over nanoseconds of a resolved cost; otherwise the usual clock of the
     /// pairs that count, or of all pairs where none counts.
     pub clock: Option<Hertz>,
-    /// What else was measured.
+    /// Percentiles, fairness and whatever else was measured.
     pub details: Vec<Detail>,
     /// Every pair, the excluded ones too.
     pub observations: Vec<Observation>,
@@ -49,7 +49,7 @@ pub struct Measurement {
     pub(crate) equal_work: Vec<Observation>,
     /// How many measurement blocks the pairs were taken in.
     pub blocks: u32,
-    /// What the figure is to be computed from; `None` once it was computed from all pairs.
+    /// The basis that the figure is still to be computed from; `None` once it was computed from all pairs.
     pub(crate) basis: Option<Basis>,
     /// Why the last block ended; `None` if the case gave no figure and would give none another time.
     pub stop: Option<Stop>,

@@ -98,8 +98,8 @@ impl Engine {
         Ok(measurement)
     }
 
-    /// Measures one block of a case and joins it with the `earlier` blocks. The experiment may be another one of the same
-    /// case.
+    /// Measures one block of a case and joins it with the `earlier` blocks. The experiment need not be the one that measured
+    /// them, only one of the same case.
     ///
     /// # Errors
     /// When someone asked to stop, or the system ended the measuring process; what was measured in this block is no result.
@@ -112,7 +112,7 @@ impl Engine {
         if let Some(time) = self.trial.filter(|time| !time.is_zero()) {
             return Ok(tried(experiment, time));
         }
-        // What is executed is the same in every block.
+        // Every block executes the same code.
         let known = earlier.as_ref().map(|earlier| earlier.evidence.clone());
         let evidence = known.unwrap_or_else(|| experiment.evidence());
         // Elided primitives have no cost to measure.

@@ -192,7 +192,7 @@ pub(crate) struct States {
     pub(crate) drift: Option<f64>,
 }
 
-/// What a case costs in one state.
+/// The cost of a case in one state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StateCost {
     pub(crate) share: f64,
@@ -228,7 +228,7 @@ impl States {
     }
 }
 
-/// What a case costs in a measuring process, by its own pairs.
+/// The cost of a case in one measuring process, by the process's own pairs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ProcessCost {
     pub(crate) process: u32,
@@ -346,7 +346,7 @@ mod tests {
         let [up, down] = [&dearer, &cheaper].map(|cost| cost.interval(Level::P95).unwrap());
         assert!(is(up.low, 10.0 + 10.0 * share.low) && is(up.high, 10.0 + 10.0 * share.high), "{up:?} {share:?}");
         assert!(is(down.low, 20.0 - 10.0 * share.high) && is(down.high, 20.0 - 10.0 * share.low), "{down:?}");
-        // Those alone cost 9.8 or 10.2 in each block: a median of 10, which is as uncertain as the blocks' medians.
+        // Pairs alone cost 9 or 11 in each block: a median of 10, which is as uncertain as the blocks' medians.
         let part = mixed([9.0, 11.0], 20.0);
         let within = part.parts[0].costs.interval_or_range(Level::P95);
         let of_parts = part.interval(Level::P95).unwrap();

@@ -49,11 +49,11 @@ words! {
         Read = "device.read",
         /// Checks after the samples.
         Check = "check",
-        /// What else is found out about a case.
+        /// Finding out what else is known of a case.
         Details = "details",
         /// Whether a second copy costs what the first one does.
         Additivity = "additivity",
-        /// What fresh processes took beyond the blocks that they measured: starting, looking at the machine, handing back.
+        /// The time of fresh processes beyond the blocks that they measured: starting, looking at the machine, handing back.
         Processes = "processes",
         /// Writing results.
         Write = "write",

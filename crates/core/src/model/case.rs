@@ -390,8 +390,8 @@ impl fmt::Display for Case {
 /// Stands for the number in the word of a group.
 const NUMBER_PLACE: &str = "#";
 
-/// What the column `group` says: a word that the crate of the primitive chooses, with at most one number in it, such as `near`,
-/// `tile 16` and `spin 10 us`. Ordered by the word, then by the number.
+/// The value of the column `group`: a word that the crate of the primitive chooses, with at most one number in it, such as
+/// `near`, `tile 16` and `spin 10 us`. Groups are ordered by the word, then by the number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Group {
     word: Cow<'static, str>,

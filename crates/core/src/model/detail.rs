@@ -17,7 +17,7 @@ pub fn value_of(details: &Details, case: &Case, name: &str, actor: Option<u32>) 
 /// One named number about a case or one of its actors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detail {
-    /// What it is, with its unit as a suffix: `p99_ns`, `jain_index`, `acquisitions_per_s`.
+    /// The name of the detail, with its unit as a suffix: `p99_ns`, `jain_index`, `acquisitions_per_s`.
     pub name: String,
     /// Which thread, block or device it belongs to, counted from 0; `None` for the case as a whole.
     pub actor: Option<u32>,

@@ -98,7 +98,7 @@ pub struct Observation {
     pub test: Ticks,
     /// Cost of one operation in nanoseconds, of either sign, for the actors and the population that the row is about.
     pub ns: f64,
-    /// The same in cycles.
+    /// The same cost in cycles.
     pub cycles: Option<f64>,
     /// The smallest of the costs of the fastest, the median and the slowest actors, in nanoseconds.
     pub fastest_ns: f64,

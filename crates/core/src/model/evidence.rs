@@ -95,11 +95,11 @@ pub struct Receipt {
 /// Which instructions a receipt counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
-    /// Those of the only path: each is executed once.
+    /// Instructions of the only path: each is executed once.
     Executed,
-    /// Those of the shortest of several paths.
+    /// Instructions of the shortest of several paths.
     ShortestPath,
-    /// All in the code, on several paths or in inner loops.
+    /// All instructions in the code, on several paths or in inner loops.
     Static,
 }
 

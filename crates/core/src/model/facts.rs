@@ -7,7 +7,7 @@ use crate::words::words;
 use crate::{Actor, Case, Group, Layout, MemoryOrder, Mode};
 
 words! {
-    /// What a primitive is taken for. Primitives of one role can replace each other.
+    /// The role of a primitive: what it is used for. Primitives of one role can replace each other.
     pub enum Role ("role") {
         /// An atomic read or write.
         Access = "access",
@@ -193,7 +193,7 @@ impl RunEffect {
     /// All runs agree.
     pub const NONE: Self = Self::of_both(0.0);
 
-    /// The same in both units.
+    /// This deviation in both units.
     pub const fn of_both(deviation: f64) -> Self {
         Self { ns: deviation, cycles: deviation }
     }
@@ -216,7 +216,7 @@ const VARIES: f64 = 0.05;
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
-    /// What it is taken for.
+    /// The role of the primitive.
     pub role: Role,
     /// What a thread does while it waits.
     pub waits: Waits,

@@ -100,7 +100,7 @@ records! {
         pub includes?: String,
         /// Further options of the compiler.
         pub options?: Vec<String>,
-        /// What it uses, as the compiler found.
+        /// What the operation uses, as the compiler found.
         pub uses?: Vec<OwnUse>,
         /// The functions of the file that belong to operations: `release`, `setup_fast`.
         pub helpers?: Vec<String>,

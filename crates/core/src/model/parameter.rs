@@ -16,7 +16,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Its unit; empty where it has none.
     pub unit: &'static str,
-    /// What it is, for people.
+    /// A description for people.
     pub meaning: &'static str,
     /// Whether its column holds numbers.
     pub is_number: bool,

@@ -62,13 +62,13 @@ words! {
 pub struct Primitive {
     /// `domain.family.name`; written to files, and never changes its meaning.
     pub id: &'static str,
-    /// What it is, in one line without a full stop.
+    /// A description in one line, without a full stop.
     pub summary: &'static str,
     /// The operation that `ns` is the cost of: "every thread adds 1 and gets the old value back".
     pub operation: &'static str,
     /// The paper, manual section or library it comes from.
     pub source: &'static str,
-    /// What is known of it.
+    /// The facts about it: its role, how it waits, whose cost it has.
     pub facts: Facts,
 }
 
@@ -144,7 +144,7 @@ impl Catalogue {
         self.primitives.get(*self.places.get(id)?)
     }
 
-    /// What is known of the primitive of this id.
+    /// The facts about the primitive of this id.
     pub fn facts(&self, id: &str) -> Option<&Facts> {
         self.get(id).map(|primitive| &primitive.facts)
     }

@@ -126,7 +126,7 @@ fn joins_runs(row: &Row) -> bool {
     row.runs.is_some_and(|runs| runs > 1)
 }
 
-/// What is known of a class beyond this run.
+/// Earlier runs and other guests, as far as they are known for a class.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     between: Option<&'a BetweenRuns>,
@@ -614,7 +614,7 @@ mod tests {
         (rows, shared)
     }
 
-    /// What is assumed counts as two observations beside the two of three processes, which do not differ.
+    /// The assumption counts as two observations next to the two of three processes, which do not differ.
     fn by_assumption(at: f64, assumed: f64) -> Interval {
         around(at, half_width(Variance { value: 2.0 * assumed * assumed / 4.0 / 3.0, degrees: 4.0 }))
     }

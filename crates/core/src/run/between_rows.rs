@@ -1,4 +1,4 @@
-//! What the rows of a run say together: limits that they set each other, and how often SMT interference was.
+//! Judges rows by other rows of their run: the limits that they set each other, and how often SMT interference was.
 
 use crate::model::detail::{Details, value_of};
 use crate::units::significant_digits;
@@ -20,7 +20,7 @@ pub fn judge(rows: &mut [Row], details: &Details, role: impl Fn(&Case) -> Option
 /// may be taken again and again by one thread, so its cost alone says nothing.
 ///
 /// Two threads are compared with hand-offs between the same CPUs, more threads with the fastest hand-off of the run, if it
-/// has hand-offs of pairs: two CPUs among many may be nearer to each other than those of the usual hand-off.
+/// has hand-offs of pairs: two CPUs among many may be nearer to each other than the CPUs of the usual hand-off.
 pub fn locks_beyond_handoffs(
     rows: &[Row],
     details: &Details,

@@ -15,7 +15,7 @@ pub fn names() -> Vec<&'static str> {
 /// The columns that make a line a row.
 const NEEDED: [&str; 3] = ["case_id", "primitive", "verdict"];
 
-/// What is wrong with a table of a program that ends lines as Windows does.
+/// The error about a table of a program that ends lines as Windows does.
 pub(crate) const CR_LF: &str = "its lines end with CR LF";
 
 /// The column of each cell of a line, as the header of the table says.

@@ -552,7 +552,7 @@ mod tests {
         }
     }
 
-    /// What a file says of a row.
+    /// The row as a file has it.
     fn read_back(row: &Row) -> Row {
         Header::default().row(&row.to_record()).unwrap()
     }

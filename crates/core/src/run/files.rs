@@ -21,7 +21,7 @@ use crate::run::columns::CR_LF;
 /// The longest absolute path of a run directory, in bytes. `PATH_MAX` of Linux is 4,096, and a name has up to 255.
 pub(crate) const MOST_PATH: usize = 3800;
 
-/// What can be wrong with a run directory.
+/// An error about a run directory.
 #[derive(Debug, thiserror::Error)]
 pub enum RunDirectoryError {
     /// It holds something already.
@@ -51,7 +51,7 @@ pub enum RunDirectoryError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file cannot be understood.
@@ -70,7 +70,7 @@ impl RunDirectoryError {
     }
 }
 
-/// What a user can do about an error of the file system.
+/// The remedy for an error of the file system.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "; name one that you may use",

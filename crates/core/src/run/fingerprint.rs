@@ -49,7 +49,7 @@ pub struct StateOfClass {
     pub class: Class,
     /// The part of the run, 0 to 1: the median over its cases.
     pub share: f64,
-    /// What its cases cost, relative to the state that held most of the time: the median.
+    /// The median cost of its cases, relative to the state that held most of the time.
     pub factor: f64,
     /// The reading that tells it from the others.
     pub reading: Reading,
@@ -96,7 +96,7 @@ pub fn figure_of(row: &Row, in_cycles: bool) -> Option<f64> {
 }
 
 impl StateOfClass {
-    /// What changed, where no cause is known: a state follows from the mean over a class, which a part of its cases can move.
+    /// The change, where no cause is known: a state follows from the mean over a class, which a part of its cases can move.
     fn cost(&self) -> String {
         let (class, factor) = (self.class.in_words(), &self.factor);
         if differ(1.0, *factor, LEAST_CHANGE) {
@@ -135,7 +135,7 @@ impl Fingerprint {
         })
     }
 
-    /// What the states of the machine were, in words; `None` where there was one.
+    /// The states of the machine in words; `None` where there was one.
     pub fn sentence(&self) -> Option<String> {
         let of_class = |states: &[StateOfClass]| {
             let [usual, others @ ..] = states else { return Vec::new() };
@@ -179,7 +179,7 @@ fn states(rows: &[&Row], details: &Details, chosen: &Chosen<'_>, catalogue: &Cat
     let in_state = |row: &Row, name: &str, state: u32| value_of(details, &row.case, name, Some(state));
     let mut all = Vec::new();
     for class in Class::ALL.iter().copied() {
-        // Levels that each case has for itself are no states of the machine.
+        // Levels of single cases are no states of the machine.
         let is_own = |row: &Row| {
             let facts = catalogue.facts(&row.case.primitive);
             facts.is_some_and(|facts| facts.class_of(&row.case) == class && !facts.has_levels(&row.case))

@@ -19,7 +19,7 @@ pub struct Apart {
     /// The variance of a case between runs divided by the variance that the processes of a run predict, with its
     /// degrees of freedom.
     pub factor: Variance,
-    /// The variance of the logarithm of what all cases have in common, as that of one run. Its degrees of freedom say how alike
+    /// The variance, in one run, of the logarithm of what all cases have in common. Its degrees of freedom say how alike
     /// guests are in it: the runs of a machine outweigh it when they are more.
     pub shared: Variance,
 }

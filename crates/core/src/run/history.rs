@@ -37,7 +37,7 @@ pub struct Ratio {
     pub factor: f64,
     /// The degrees of freedom with which this factor is a prior for the variance of a single case.
     pub degrees: f64,
-    /// The variance of the logarithm of what all cases have in common, as that of one run.
+    /// The variance, in one run, of the logarithm of what all cases have in common.
     pub shared: f64,
     /// By case, the variance of the rest of the logarithm between runs, and its degrees of freedom.
     pub cases: BTreeMap<String, [f64; 2]>,
@@ -213,7 +213,7 @@ fn is_elsewhere(chosen: &Chosen<'_>, run: &BTreeMap<CaseId, Figures>) -> bool {
     changes.reduce(f64::min).is_some_and(|change| change > LEAST_CHANGE)
 }
 
-/// What the cases have in common in another run, as a logarithm.
+/// The shift that the cases have in common in another run, as a logarithm.
 fn shift(own: &BTreeMap<CaseId, Figures>, run: &BTreeMap<CaseId, Figures>, figure: InUnit) -> Option<f64> {
     let log = |(case, of_own): (&CaseId, &Figures)| Some(figure(run.get(case)?)?.log - figure(of_own)?.log);
     let logs: Vec<f64> = own.iter().filter_map(log).collect();

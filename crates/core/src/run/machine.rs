@@ -7,7 +7,7 @@ use std::fmt;
 use crate::records::records;
 
 records! {
-    /// What the hardware is: the same in every run on it.
+    /// The hardware, the same in every run on it.
     pub struct Machine {
         /// The CPUs.
         pub cpu: CpuMachine,
@@ -25,7 +25,7 @@ records! {
         pub architecture: String,
         /// Number of packages (sockets).
         pub packages: u32,
-        /// Number of NUMA nodes with CPUs. Older files count those without, too.
+        /// Number of NUMA nodes with CPUs. Older files also count nodes without CPUs.
         pub numa_nodes: u32,
         /// Number of physical cores.
         pub cores: u32,
@@ -114,8 +114,8 @@ records! {
 
     /// CPUs that are near each other.
     pub struct MeasuredGroup {
-        /// What they seem to share: `core`, `cache`, `package` (whatever is beyond the first such cache), or nothing but the
-        /// `machine`.
+        /// The nearest part that they seem to share: `core`, `cache`, `package` (whatever is beyond the first such cache),
+        /// or nothing but the `machine`.
         pub shares: String,
         /// The CPUs, as a list such as `0-3,8`.
         pub cpus: String,
@@ -147,7 +147,8 @@ records! {
         pub nominal_clock_hz: Option<f64>,
         /// Whether memory errors are corrected, where the driver says.
         pub ecc: Option<bool>,
-        /// Whether the link to the host carries atomic operations: those of a kernel on host memory are atomic for the CPU too.
+        /// Whether the link to the host carries atomic operations: a kernel's operations on host memory are then atomic for
+        /// the CPU too.
         pub host_native_atomics?: Option<bool>,
     }
 

@@ -139,7 +139,7 @@ records! {
         pub fingerprint?: Option<Fingerprint>,
     }
 
-    /// The cost of an operation over that of another one, measured in turn, in one case.
+    /// The cost of an operation over the cost of another one, measured in turn, in one case.
     pub struct OwnComparison {
         /// The id of the operation that was asked about.
         pub first: String,
@@ -159,7 +159,7 @@ records! {
         pub high?: Option<f64>,
         /// Whether the words call the first one faster; `None` in older runs.
         pub is_faster?: Option<bool>,
-        /// What it says: `1.03 times (1.01 to 1.05) as expensive`.
+        /// The comparison in words: `1.03 times (1.01 to 1.05) as expensive`.
         pub words: String,
     }
 }

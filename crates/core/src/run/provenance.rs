@@ -8,7 +8,7 @@ use crate::records::records;
 use crate::words::words;
 
 words! {
-    /// What disturbs a run.
+    /// The causes that disturb a run.
     #[derive(Default)]
     pub enum Disturber ("disturbance") {
         /// The hypervisor took time.
@@ -22,7 +22,7 @@ words! {
 }
 
 records! {
-    /// What disturbed a run, and how much: the least and the largest, where several processes or runs were disturbed.
+    /// A disturbance of a run and its extent: the least and the largest, where several processes or runs were disturbed.
     pub struct Disturbed {
         /// What disturbed it.
         pub by: Disturber,
@@ -84,7 +84,7 @@ impl SessionRecord {
         (0.5 / cpus as f64).min(0.02)
     }
 
-    /// What disturbed the session on a machine with this many CPUs.
+    /// The disturbances of the session on a machine with this many CPUs.
     pub fn disturbed(&self, cpus: usize) -> impl Iterator<Item = Disturbed> {
         let most = Self::largest_share_of_others(cpus);
         let others = self.others_share.filter(|share| *share > most);

@@ -250,7 +250,7 @@ mod tests {
         .remove(0);
         assert_eq!(far.ns, Some(Nanoseconds(10.0)));
         assert!(far.ns_interval.unwrap().contains(40.0), "{far:?}");
-        // The other run has no figure: what the one says of another run stands.
+        // The other run has no figure, so what the one says of another run holds.
         let failed = Row::unmeasured(row(1, 0.0, Verdict::Resolved).case, Verdict::Failed("lost".into()));
         let own = Row { ns_interval: Some(Interval { low: 1.0, high: 3.0 }), ..noisy };
         assert_eq!(joined(failed, own).ns_interval, Some(Interval { low: 1.0, high: 3.0 }));

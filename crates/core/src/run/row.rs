@@ -22,9 +22,9 @@ pub struct RunToRun {
 /// The parts of the variance between runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parts {
-    /// What the row has of its own.
+    /// The variance of the row's own part.
     pub own: Variance,
-    /// What all rows of its class share; zero where too few say so.
+    /// The variance of what all rows of its class share; zero where too few rows show it.
     pub shared: Variance,
 }
 
@@ -35,7 +35,7 @@ pub struct Column {
     pub name: &'static str,
     /// Its unit; empty where it has none.
     pub unit: &'static str,
-    /// What it holds, for people.
+    /// A description of the cells for people.
     pub meaning: &'static str,
     /// Its title in the page's table of rows; empty where the page has no column for it, or one of its own making.
     pub label: &'static str,
@@ -220,7 +220,7 @@ macro_rules! number {
         Column::number($($words),+, |row| row.$field, |row, number| row.$field = number)
     };
 }
-/// A column of whole numbers: name where it is not that of the field, unit, meaning.
+/// A column of whole numbers: name where it differs from the field's, unit, meaning.
 macro_rules! count {
     ($field:ident, $unit:literal, $meaning:literal) => {
         count!($field, stringify!($field), $unit, $meaning)
@@ -390,7 +390,7 @@ row! {
             )
             .labelled("Check"),
         ];
-        /// What a disassembler found.
+        /// The summary of what a disassembler found.
         pub evidence: Option<String> => [
             word!(
                 evidence,

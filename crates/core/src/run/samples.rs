@@ -49,7 +49,7 @@ pub struct StoredPair {
     pub test_ticks: Ticks,
     /// Cost of one operation in nanoseconds, of either sign.
     pub ns: f64,
-    /// The same in cycles.
+    /// Cost of one operation in cycles.
     pub cycles: Option<f64>,
     /// The cause for which this pair does not count, if there was one.
     pub set_aside: Option<String>,

@@ -119,7 +119,7 @@ pub trait Laboratory {
 
 // What `Laboratory::measure_apart` is asked for and returns. `share.rs` measures it.
 
-/// What a fresh process is to measure.
+/// The share of the passes that a fresh process is to measure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     pub(super) effort: Effort,
@@ -132,7 +132,7 @@ pub struct Share {
     pub(super) cases: Vec<(Case, Calibration)>,
 }
 
-/// What a fresh process found out about a case.
+/// The findings of a fresh process about a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Apart {
     pub(super) id: CaseId,

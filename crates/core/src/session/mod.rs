@@ -201,7 +201,7 @@ impl Session {
                 run.warnings.push(warning.clone());
             }
         }
-        // What the rows so far say is found again at the end, together with the rows to come.
+        // The findings from the rows so far are made again at the end, together with those from later rows.
         run.without_processes = None;
         run.disturbed.retain(|one| one.by != Disturber::SmtInterference);
         let (provisional, finished): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|row| row.provisional);

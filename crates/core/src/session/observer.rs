@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{Case, Row};
 
-/// What one laboratory has to do.
+/// The work of one laboratory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Most measurement blocks to be taken.

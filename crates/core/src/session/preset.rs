@@ -84,10 +84,10 @@ const MOST_BLOCKS: f64 = 20_000.0;
 /// The finest precision that clocks can show.
 const FINEST_PRECISION: f64 = 0.001;
 
-/// The most processes of a run of any length: each begins anew with pages and caches.
+/// The most processes of a run of any length: each begins with new pages and caches.
 const MOST_PROCESSES: f64 = 28.0;
 
-/// What is measured, and how long in all.
+/// The preset and the time of a run: what is measured, and for how long in all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Effort {
     preset: Preset,
@@ -125,8 +125,8 @@ impl Effort {
         self.times[usize::from(!case.is_on_cpus())]
     }
 
-    /// How a case is measured, given how many `cases` its laboratory has. Experiments may ask for a larger or smaller share of the
-    /// time. `facts` are those of the primitive, where known.
+    /// How a case is measured, given how many `cases` its laboratory has. Experiments may ask for a larger or smaller share
+    /// of the time. `facts` are the facts about the primitive, where known.
     pub(super) fn settings(self, case: &Case, cases: usize, facts: Option<&Facts>) -> Settings {
         self.lengthened(case, self.preset.settings(case, cases, facts))
     }
@@ -428,7 +428,7 @@ mod tests {
         assert_eq!(effort.planned_time(&parts[1]), gpu);
         let most = |effort: Effort, part: usize| effort.settings(&parts[part][0], 2000, None).blocks.max;
         assert_eq!((most(effort, 0), most(effort, 1)), (8 * most(of_preset, 0), most(of_preset, 1)));
-        // Who asks for a time gets it, in the same shares.
+        // A user who asks for a time gets it, in the same shares.
         let twice = Effort::within(Preset::Paper, Some(2 * (8 * cpu + gpu)), &parts, &[8 * cpu, gpu / 2]);
         assert!((twice.planned_time(&parts[0]).div_duration_f64(16 * cpu) - 1.0).abs() < 0.01);
     }
@@ -474,7 +474,7 @@ mod tests {
         let passes: Duration = parts.iter().map(|cases| Preset::Quick.planned_time(cases)).sum();
         let plan = Plan { parts, ..Plan::default() };
         assert_eq!(plan.planned_time(Preset::Quick, None), passes + case + one);
-        // A time that is asked for is that of the whole run.
+        // A time that is asked for is the time of the whole run.
         let parts = vec![(1..=60).map(cpu).collect(), (1..=60).map(|blocks| gpu(blocks, Dtype::I32)).collect()];
         let plan = Plan { parts, ..Plan::default() };
         for times in [2, 5] {

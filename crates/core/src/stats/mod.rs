@@ -1,9 +1,9 @@
 //! Statistics of observations: pure functions of slices. They assume nothing about the shape of the noise.
 //!
-//! [`Ranked`] gives the median of independent observations and its interval, [`Clustered`] those of observations that
-//! were taken in blocks, [`Proportion`] the share of trials; [`noise`] is the relative median absolute deviation. [`student`] has
-//! the distribution of the mean of few values, [`Variance`] moderates variances of few values, and [`states()`] finds where a series changes
-//! its level, [`steps`] by how little it does.
+//! [`Ranked`] gives the median of independent observations and its interval, [`Clustered`] the median and interval of
+//! observations that were taken in blocks, and [`Proportion`] the share of trials; [`noise`] is the relative median absolute
+//! deviation. [`student`] has the distribution of the mean of few values, and [`Variance`] moderates variances of few
+//! values. [`states()`] finds where a series changes its level, and [`steps`] finds smaller changes.
 
 mod clustered;
 pub mod layouts;

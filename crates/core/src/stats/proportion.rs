@@ -50,7 +50,7 @@ fn wilson(share: f64, trials: f64, level: Level) -> Interval {
     Interval { low, high }
 }
 
-/// The variance between the shares of batches over that of independent trials; at least 1.
+/// The variance between the shares of batches over the variance that independent trials give; at least 1.
 fn design_effect(batches: &[BatchCount], share: f64) -> f64 {
     let taken: Vec<&BatchCount> = batches.iter().filter(|batch| batch.trials > 0).collect();
     let expected = share * (1.0 - share);

@@ -168,8 +168,8 @@ fn time_of(deviations: &[f64]) -> f64 {
 /// An interval that holds the share of moments of one kind, given the shares of measurement blocks in the order they were
 /// taken. Blocks may resemble their neighbours, so they count as the independent blocks that would hold as much information.
 ///
-/// The interval is that of Agresti and Coull (*The American Statistician* 52, 1998), which keeps its coverage for small
-/// shares too.
+/// The interval is Agresti and Coull's (*The American Statistician* 52, 1998), which keeps its coverage for small shares
+/// too.
 pub(crate) fn share_interval(shares: &[f64], level: Level) -> Interval {
     let count = shares.len().max(1) as f64;
     let share = shares.iter().sum::<f64>() / count;

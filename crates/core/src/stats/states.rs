@@ -212,7 +212,7 @@ mod tests {
         values[25..34].iter_mut().for_each(|value| *value -= 0.26);
         let found = states(&values);
         assert_eq!((0..140).filter(|at| found[*at] == 1).collect::<Vec<_>>(), (25..34).collect::<Vec<_>>());
-        // A state that returns is the same one; half of the run is of each.
+        // A state that returns is the same state; each of the two holds for half of the run.
         let mut values = series(Law::HeavyTails(0.01), 120, &mut random);
         values[30..60].iter_mut().for_each(|value| *value -= 0.2);
         values[90..115].iter_mut().for_each(|value| *value -= 0.2);

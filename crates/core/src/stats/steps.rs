@@ -16,7 +16,7 @@ pub const SHORTEST: usize = 3;
 /// The most steps of a series.
 const MOST: usize = 6;
 
-/// The least standard deviation of logarithms that is believed: a program that is built anew lies elsewhere in memory.
+/// The least standard deviation of logarithms that is believed: a rebuilt program lies elsewhere in memory.
 const LEAST_DEVIATION: f64 = 0.004;
 
 /// Returns the indices at which a new level begins, in order. `chance` is the probability of finding any where there is

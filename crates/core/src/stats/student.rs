@@ -126,7 +126,7 @@ fn ln_gamma(x: f64) -> f64 {
         9.984_369_578_019_572e-6,
         1.505_632_735_149_311_6e-7,
     ];
-    // The series is that of the gamma function of x, which is good from 1/2 on; every argument here is at least 1/2.
+    // The series for the gamma function of x is good from 1/2 on; every argument here is at least 1/2.
     let x = x - 1.0;
     let series = (1..).zip(COEFFICIENTS).fold(0.999_999_999_999_809_9, |sum, (index, coefficient)| {
         let index: u32 = index;

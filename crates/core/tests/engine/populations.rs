@@ -7,8 +7,8 @@ use syncscope_core::{Actor, Experiment, Measurement, Population, Sample, Ticks, 
 use super::altered::Altered;
 use super::measure;
 
-/// Four actors. An operation costs 5 ns on a core alone and 7 ns beside another hardware thread; the actors below
-/// `beside(pair)` are beside one.
+/// Four actors. An operation costs 5 ns on a core alone and 7 ns next to another busy hardware thread, which the actors
+/// below `beside(pair)` have.
 fn with_smt_interference(actor: Actor, population: Population, beside: fn(u64) -> usize) -> Measurement {
     let experiment = Altered::of(FakeExperiment::new(5.0, 1), move |fake, shot| {
         let operations = fake.operations(shot.side, shot.iterations) as f64;

@@ -208,7 +208,7 @@ fn equal_work_is_a_figure_of_its_own_with_an_interval_from_every_block() {
     let row = Row::measured(Case::new("gpu.atomic.add"), None, &unequal);
     assert_eq!((row.equal_work_ns, row.equal_work_within), (Some(equal.ns), Some(equal.within)));
     assert_eq!(row.of_equal_work().map(|row| (row.ns, row.ns_within)), Some((Some(equal.ns), Some(equal.within))));
-    // The same figure twice is said once.
+    // A figure close to the mean is not repeated.
     let (same, _) = of(Some(1.005));
     assert_eq!((same.remark, same.estimate.unwrap().equal_work.is_some()), (None, true));
     let (alike, shots) = of(None);

@@ -119,7 +119,7 @@ fn a_run_is_not_resumed_with_a_plan_that_lacks_its_cases() {
     assert!(error.contains("began with CPUs 0-3 and this process may use 0"), "{error}");
     let error = refused("0-3", shorter.clone());
     assert!(error.contains("resume it as it was begun") && error.contains("new run"), "{error}");
-    // As many cases, but not those of the rows.
+    // As many cases, but other ones than the rows have.
     let others = (0..12).map(|threads| Case { threads: Some(threads), ..Case::new("cpu.lock.ticket") });
     let error = refused("0-3", Plan { parts: vec![others.collect()], ..Plan::default() });
     assert!(error.contains("rows match no case of the plan"), "{error}");
