@@ -1,4 +1,4 @@
-// The answers at the top of the page: a figure, the sentence that the rows support, and the way to its chart and its rows.
+// The answers at the top of the page: a figure, the sentence that the rows support, and links to its chart and its rows.
 
 import { byId, el } from "./dom.js";
 import { questionNamed } from "./explore/questions.js";
@@ -52,7 +52,8 @@ export function answersCard(run, at) {
   );
 }
 
-/** A sentence whose figure is not on the page has its rows only; a claim keeps the number of the figure. */
+/** Replaces links to figures that are not on the page: a sentence keeps its rows only, a claim keeps the number of the
+    figure. */
 export function removeDeadLinks() {
   for (const link of document.querySelectorAll("[data-figure]")) {
     if (!byId(link.dataset.figure) && !questionNamed(link.dataset.figure))

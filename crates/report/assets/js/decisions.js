@@ -1,4 +1,4 @@
-// The decisions: a question, a sentence with what the intervals make certain, and its charts.
+// The decisions: a question, a sentence with what the intervals establish, and its charts.
 
 import { drawChart } from "./chart/chart.js";
 import { tableButtons } from "./chart/export.js";
@@ -9,7 +9,7 @@ import { ROWS_OF, RUNS, SEVERAL } from "./model/data.js";
 import { plural } from "./model/format.js";
 import { showRows } from "./table/table.js";
 
-/** Of more runs, the sentences are shown without charts. */
+/** The most runs whose decisions have charts; with more, only the sentences are shown. */
 const MOST_CHARTED_RUNS = 3;
 
 /** The chart with the rows of its points named by run and index. */
@@ -24,7 +24,7 @@ function located(spec, run) {
   return spec.kind === "lines" ? { ...spec, series: all(spec.series) } : { ...spec, rows: all(spec.rows) };
 }
 
-/** How dark a cell is: its place between the cheapest and the most expensive one, on a logarithmic scale. */
+/** The shade of a cell: its place between the cheapest and the most expensive cell, on a logarithmic scale. */
 function cellShade(value, values) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const share = high > low ? Math.log(value / low) / Math.log(high / low) : 0;
@@ -47,7 +47,7 @@ function textsOf({ columns, lines }, run) {
   };
 }
 
-/** A table with a cost and an instruction in each cell. A press shows the row. */
+/** A table with a cost and an instruction in each cell. Pressing a cell shows its row. */
 function costTable(spec, run, name) {
   const cells = spec.lines.flatMap((line) => line.cells).filter(Boolean);
   const values = cells.map((cell) => cell.value).filter((value) => value > 0);
@@ -117,7 +117,7 @@ function drawDecisionChart(host, spec, run, { id, question, charts }) {
 /** The lines or rows of a chart, of all its panels. */
 const linesOf = (spec) => (spec.panels || [spec]).flatMap((one) => one.series || one.rows);
 
-/** The way to the rows of a decision. */
+/** The button that shows the rows of a decision. */
 function rowsButton(decision, run, kind) {
   const rows = decision.rows.map((index) => ROWS_OF[run][index]);
   const click = () => showRows(rows, decision.question);
@@ -174,7 +174,7 @@ function openDecision(decision) {
   );
 }
 
-/** Charts of several runs that stand side by side have one axis: that of all their points. */
+/** Gives charts of several runs side by side one axis, which covers all their points. */
 function shareAxes(decisions) {
   const flat = (chart) => chart.panels || [chart];
   const all = decisions
@@ -207,12 +207,12 @@ function decisionsOfSeveral({ id, question, own }) {
   return el("div", { id, class: "decision-group" }, el("h3", null, question), el("div", { class: "decisions" }, cards));
 }
 
-/** A table of more columns needs the whole row. */
+/** The most columns of a table that does not need the whole row. */
 const MOST_COLUMNS = 4;
 const hasWholeRow = ({ charts: [first, ...others] }) =>
   others.length > 0 || first.kind === "panels" || (first.kind === "table" && first.columns.length > MOST_COLUMNS);
 
-/** The cards of one chart in pairs, so that no row is half empty: one is followed by the next. */
+/** Orders cards with one chart in pairs, so that no row is half empty: one is followed by the next. */
 function inPairs(decisions) {
   const left = [...decisions];
   const placed = [];
@@ -225,7 +225,7 @@ function inPairs(decisions) {
   return placed;
 }
 
-/** Cards of several charts have the whole row, and the last of an odd number of others. */
+/** The decisions of one run. Cards with several charts take the whole row, and so does the last of an odd number of others. */
 function decisionsOfOne(all) {
   const decisions = all.filter((decision) => decision.is_decided);
   const narrow = inPairs(decisions).filter((decision) => !hasWholeRow(decision));
@@ -239,7 +239,7 @@ function decisionsOfOne(all) {
 
 const isSides = ({ id }) => id === "decide-sides";
 
-/** CPU beside GPU stands before everything else that explains a figure. */
+/** Draws CPU next to GPU, before everything else that explains a figure. */
 function drawSides() {
   const found = SEVERAL ? null : RUNS[0].decisions.find(isSides);
   if (found)
@@ -248,7 +248,7 @@ function drawSides() {
     );
 }
 
-/** The section stands after the cost ladder. */
+/** Draws the decisions after the cost ladder. */
 export function drawDecisions() {
   const groups = decisionGroups();
   if (groups.length === 0) return;

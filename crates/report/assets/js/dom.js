@@ -1,6 +1,6 @@
 // Creates elements. Text becomes text nodes only, so the text of a run cannot become markup.
 
-/** No line breaks between a number and its unit. */
+/** Prevents line breaks between a number and its unit. */
 export const unbroken = (text) =>
   text.replace(/(\d) (ns|µs|ms|s|%|times|cycles|bytes|threads|million|billion|[KMGT]iB|[MG]Hz)/g, "$1\u00a0$2");
 
@@ -23,5 +23,5 @@ export const svg = (name, attributes, ...children) =>
 
 export const byId = (id) => document.getElementById(id);
 
-/** A text. The library centres texts that say nothing else. */
+/** A text element. The library centres texts without an anchor. */
 export const words = (attributes, ...children) => svg("text", { "text-anchor": "start", ...attributes }, ...children);

@@ -1,4 +1,4 @@
-// Files and the clipboard: SVG and PNG with the colours of the present theme, and CSV. All of it is made in the browser.
+// Files and the clipboard: SVG and PNG with the colours of the current theme, and CSV. All are made in the browser.
 
 import { el, svg, words } from "./dom.js";
 
@@ -12,7 +12,7 @@ export function saveAs(name, content, type) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** What a file shows of the styles of the page. */
+/** The styles of the page that a file keeps. */
 const STYLES = [
   "fill",
   "fill-opacity",
@@ -32,7 +32,7 @@ const STYLES = [
 
 const PIXEL = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
-/** A colour as programs that draw SVG know it. */
+/** A colour in the form that SVG programs know. */
 function plainColour(colour) {
   if (colour === "none" || !PIXEL || /^#|^rgba?\(/.test(colour)) return colour;
   PIXEL.clearRect(0, 0, 1, 1);
@@ -42,7 +42,7 @@ function plainColour(colour) {
   return alpha === 255 ? `rgb(${red}, ${green}, ${blue})` : `rgba(${red}, ${green}, ${blue}, ${alpha / 255})`;
 }
 
-/** Gives a copy the styles of the page as attributes, as far as they differ from those around it. */
+/** Gives a copy the styles of the page as attributes, if they differ from its parent's. */
 export function copyStyles(from, to, around = {}) {
   const style = getComputedStyle(from);
   const own = {};
@@ -61,7 +61,7 @@ export function copyStyles(from, to, around = {}) {
 /** The space around the drawing in a file. */
 const MARGIN = 14;
 
-/** A text in lines of so many letters. */
+/** Breaks a text into lines of at most `most` letters. */
 function wrapped(text, most) {
   const lines = [""];
   for (const word of text.split(" ")) {
@@ -104,7 +104,7 @@ function footOf(chart, caption, width, ink) {
   return { nodes, height: y };
 }
 
-/** The drawing as text of an SVG file, with its title, its legend, what is to know of it, and its ground. */
+/** The drawing as the text of an SVG file, with its title, its legend, its caption and a background. */
 export function svgText(chart, title, caption) {
   const { root } = chart.drawing;
   const copy = root.cloneNode(true);
@@ -142,7 +142,7 @@ function surfaceColour() {
   return colour;
 }
 
-/** Saves the text of an SVG file as an image with `scale` pixels for each of its own. */
+/** Saves the text of an SVG file as an image with `scale` pixels per SVG pixel. */
 export function savePng(text, name, scale) {
   const image = new Image();
   image.onload = () => {
@@ -154,10 +154,10 @@ export function savePng(text, name, scale) {
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
 }
 
-/** A text without characters that steer a terminal, hide text or reorder it. */
+/** Replaces characters that control a terminal, or hide or reorder text. */
 const plainText = (value) => String(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, "\ufffd");
 
-/** A cell of a CSV file. A text that a spreadsheet would take for a formula begins with an apostrophe. */
+/** A cell of a CSV file. An apostrophe precedes text that a spreadsheet would take for a formula. */
 function csvCell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
@@ -166,7 +166,7 @@ function csvCell(value) {
   return /[",]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 }
 
-/** Text that stays text in Markdown and in the HTML that is made of it. */
+/** Escapes text for Markdown and for the HTML made from it. */
 const markdownCell = (value) =>
   plainText(value ?? "")
     .replace(/&/g, "&amp;")
@@ -183,7 +183,7 @@ const ESCAPED = {
   "\u00a0": "~",
 };
 
-/** Text that stays text in LaTeX. */
+/** Escapes text for LaTeX. */
 const latexCell = (value) =>
   plainText(value ?? "").replace(/[\\~^µ–\u00a0&%$#_{}±×−<>≥≈]/g, (letter) =>
     MATHS[letter] ? `\\ensuremath{${MATHS[letter]}}` : ESCAPED[letter] || `\\${letter}`,
@@ -197,7 +197,7 @@ export function markdownTable(caption, columns, lines) {
   return [...said, line(columns.map(([title]) => title)), rule, ...lines.map(line)].join("\n") + "\n";
 }
 
-/** A table of LaTeX with the rules of the package booktabs. */
+/** A LaTeX table with the rules of the package booktabs. */
 export function latexTable(caption, columns, lines) {
   const line = (cells) => `${cells.map(latexCell).join(" & ")} \\\\`;
   return [
@@ -219,7 +219,7 @@ export const csvText = (lines) => lines.map((line) => line.map(csvCell).join(","
 
 /** Copies a text and says so on the button. */
 export function copyText(text, button) {
-  // A second press finds the button with the words of the first one.
+  // On a second press the button still has the words of the first.
   const before = (button.dataset.words ||= button.textContent);
   const say = (words) => {
     button.textContent = words;

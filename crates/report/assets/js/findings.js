@@ -1,4 +1,4 @@
-// The findings are made by Rust. Their links show the rows that a claim stands on.
+// Rust writes the findings; their links show the rows behind a claim.
 
 import { ROWS_OF } from "./model/data.js";
 import { showRows } from "./table/table.js";

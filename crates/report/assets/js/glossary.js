@@ -1,4 +1,4 @@
-// What each primitive of the rows is: by the catalogue of the version that drew the page.
+// Explains each primitive of the rows, from the catalogue of the version that drew the page.
 
 import { byId, el } from "./dom.js";
 import { DATA } from "./model/data.js";

@@ -17,7 +17,7 @@ import { drawRows, isRows, presentRows, showTable } from "./table/table.js";
 import { drawTheme } from "./theme.js";
 import { hideTooltip, tooltip } from "./tooltip.js";
 
-/** The most links of the bar: the first answer is to be near for the keyboard. */
+/** The most links of the bar, so that the first answer is near for the keyboard. */
 const MOST_LINKS = 8;
 
 function drawNavigation() {
@@ -52,12 +52,12 @@ function followLink(event) {
   const id = link.getAttribute("href").slice(1);
   if (!byId(id) && !questionNamed(id) && !isExplorer(id)) return;
   event.preventDefault();
-  // The table keeps what the reader chose, and the explorer puts its state into the new address.
+  // The table keeps the reader's choices, and the explorer puts its state into the new address.
   history.pushState(null, "", id === "rows" ? presentRows() : `#${id}`);
   goTo(id);
 }
 
-/** What the signs and the verdicts mean. */
+/** Draws the explanations of the signs and the verdicts. */
 function drawMeanings() {
   const explained = (term, meaning) => [el("dt", null, term), el("dd", null, meaning)];
   byId("sign-list").append(...DATA.signs.flatMap(({ text, meaning }) => explained(el("b", null, text), meaning)));
@@ -77,7 +77,7 @@ function hasKeyboardTooltip(chart) {
   return shown;
 }
 
-/** Draws every question of the explorer, each in a place of its own. */
+/** Draws every question of the explorer, each in its own place. */
 function drawQuestions() {
   for (const question of QUESTIONS) {
     const host = el("div", { class: question.paper ? "explored paper" : "explored", "data-drawn": question.id });
@@ -86,7 +86,7 @@ function drawQuestions() {
   }
 }
 
-/** What is counted of the page. */
+/** The elements that the self-test counts. */
 const COUNTED = {
   charts: "svg.chart",
   decided: "#decisions svg.chart, #sides svg.chart",
@@ -135,10 +135,10 @@ function selfTest() {
 }
 
 byId("page").hidden = false;
-// The page of published experiments alone has no rows to explain.
+// A page with only published experiments has no rows to explain.
 byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment);
 drawOverview();
-// What was asked for comes first.
+// The orderings that the command asked for come first.
 if (byId("orderings")) byId("overview").after(byId("orderings"));
 drawSections();
 drawDecisions();
@@ -160,7 +160,7 @@ byId("foot").append(
 addEventListener("beforeprint", () => drawEverything());
 addEventListener("click", followLink);
 document.addEventListener("click", showClaim);
-/** Shows what the address says, when the page opens and where the reader goes back. */
+/** Shows what the address says, when the page opens and when the reader goes back. */
 function followAddress() {
   if (isExplorer(location.hash)) goTo("explore");
   else if (isRows(location.hash) && ROWS.length > 0) showTable(location.hash);

@@ -1,4 +1,4 @@
-// The first screen: the machine in one line, what the run found, and its costs as a ladder; then how the run went.
+// The first screen: the machine in one line, what the run found, its costs as a ladder, and then how the run went.
 
 import { answersCard, trustLine } from "./answers.js";
 import { COLOURS } from "./chart/marks.js";
@@ -20,7 +20,7 @@ const runLine = ({ state, origin }) =>
     origin.map((text) => el("span", null, text)),
   );
 
-/** A bar with the share of each verdict. A press on a verdict shows its rows. */
+/** A bar with the share of each verdict. Pressing a verdict shows its rows. */
 function verdictBar(run) {
   if (run.experiment) return null;
   if (run.count === 0) return el("p", { class: "empty" }, "No case was finished in this run.");
@@ -47,7 +47,7 @@ function runFacts(run) {
 
 function warnings(run) {
   const topology = run.run.measured_topology;
-  // The card of the matrix shows them, if there is one.
+  // The card of the matrix shows the contradictions, if there is one.
   const contradictions = topology && !run.matrix ? topology.contradictions : [];
   const texts = run.run.warnings.concat(contradictions);
   if (texts.length === 0) return null;
@@ -82,7 +82,7 @@ function pageTitle() {
 /** How the run went: below the machine. */
 const runDetails = (run) => el("div", { class: "run" }, verdictBar(run), warnings(run), runFacts(run));
 
-/** Runs beside each other: each with its name and what `content` makes of it. */
+/** Runs side by side, each with its name and the result of `content`. */
 const sideBySide = (content) =>
   el(
     "div",
@@ -90,7 +90,8 @@ const sideBySide = (content) =>
     RUNS.map((run, at) => el("div", null, runName(run, at), content(run, at))),
   );
 
-/** Several runs: which they are, what to know before any figure, and all of them in one chart; the answers of each come after it. */
+/** The first screen of several runs: their names, what to know before any figure, and all of them in one chart; the answers
+    of each follow. */
 function drawComparison(overview) {
   overview.append(sideBySide((run) => [runLine(run), trustLine(run)]));
   if (DATA.compared)

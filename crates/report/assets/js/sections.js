@@ -39,7 +39,7 @@ function leadingMatrix() {
 /** A note if there are no GPU figures, with the reason. */
 const gpuNote = () => (DATA.no_gpu ? el("p", { class: "lead", id: "no-gpu" }, DATA.no_gpu) : null);
 
-/** The charts of sections that were written with the page. The colours of their lines are numbers. */
+/** Draws the charts of sections that were written with the page. The colours of their lines are numbers. */
 export function drawSectionCharts() {
   const coloured = (one) => ({ ...one, colour: `var(--s${one.colour % COLOURS})` });
   document.querySelectorAll(".section-chart").forEach((host) => {
@@ -52,7 +52,7 @@ export function drawSectionCharts() {
 export function drawSections() {
   if (DATA.families.length === 0) return;
   const matrix = leadingMatrix();
-  // It shows all that its rows say.
+  // The matrix shows everything in its rows.
   const explorer = matrix ? null : explorerSection();
   byId("charts").append(
     ...[matrix, SEVERAL ? null : ladderSection(), explorer, gpuNote(), detailSections(!matrix)].filter(Boolean),

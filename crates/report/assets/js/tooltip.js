@@ -27,7 +27,7 @@ function fact(label, value, tone) {
 
 const between = (text, low, high) => (low === null || high === null ? null : `${text(low)} to ${text(high)}`);
 
-/** Rounded as a quoted width is: `±4.0 %`. */
+/** A width, rounded as quoted widths are: `±4.0 %`. */
 const widthText = (width) => `±${formatPercent(width)}`;
 
 /** The interval to quote and the one within the run; published figures have none. */
@@ -53,20 +53,20 @@ function spreadText(row) {
   return `between ${low} and ${high}${cycles ? `${NBSP}cycles` : ""} over addresses, execution orders and points in time`;
 }
 
-/** Which samples a figure stands for, for several threads and for one. */
+/** The samples that a figure represents, in words for several threads and for one. */
 const POPULATIONS = {
   alone: ["threads alone on their cores", "alone on its core"],
   all: ["all samples", "all samples"],
 };
 
-/** Whose cost the figure is, and of which samples. */
+/** Says whose cost the figure is, and from which samples. */
 function meaningText(row) {
   const several = actors(row) > 1;
   const [ofSeveral, ofOne] = POPULATIONS[row.population] || [null, null];
   const share = row.beside_share;
   const words = [
     several && row.actor !== null ? `${row.actor} thread` : null,
-    // Where interference is not detected, the population says nothing.
+    // If interference is not detected, the population says nothing.
     row.population === "all" && share === null ? null : several ? ofSeveral : ofOne,
     share === null ? null : `${formatPercent(share)} of the samples had SMT interference`,
   ];
@@ -114,7 +114,7 @@ function labelledFacts(row) {
   return others.map((known) => fact(known.title.toLowerCase(), cellText(known, row)));
 }
 
-/** What the primitive is, by the catalogue. */
+/** The facts about the primitive from the catalogue. */
 function meaningFacts(row) {
   const meaning = PRIMITIVES.get(row.primitive);
   if (!meaning || !meaning.summary) return [];
@@ -168,7 +168,7 @@ export function showTooltip(row, x, y) {
   placeTooltip(tooltipContent(row.original || row).filter(Boolean), x, y);
 }
 
-/** Shows a text in place of a row; each line is a paragraph. */
+/** Shows a text instead of a row; each line is a paragraph. */
 export function showText(text, x, y) {
   placeTooltip(
     text.split("\n").map((line) => el("p", null, line)),

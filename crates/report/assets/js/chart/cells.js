@@ -1,4 +1,4 @@
-// A matrix of cells with a colour and a text each.
+// Draws a matrix of cells, each with a colour and a text.
 
 import { CHARACTER, shortened } from "./lines.js";
 import { round } from "./marks.js";
@@ -6,11 +6,11 @@ import { el, svg, words } from "../dom.js";
 
 const CELL_HEIGHT = 26;
 const MOST_CELL_WIDTH = 72;
-/** Of more cells, those of one colour are one path, which keeps large matrices small. */
+/** With more cells, those of one colour become one path, which keeps large matrices small. */
 const MOST_CELLS = 1500;
 /** The number of colours. */
 const SHADES = 24;
-/** The least ratio of the last colour's figure to the first one's: smaller differences must not look like structure. */
+/** The least ratio of the last colour's figure to the first one's, so that smaller differences do not look like structure. */
 const LEAST_RANGE = 2;
 
 /** The colour at a share from 0 (low) to 1 (high). */
@@ -39,10 +39,10 @@ export const heatRamp = (range, text) => el("p", { class: "ramp heat" }, text(ra
 function cellBox(spec, width) {
   const longest = Math.max(3, ...spec.lines.map((text) => text.length));
   const left = Math.min(Math.round(longest * CHARACTER + 14), Math.round(width * 0.4));
-  // A square fits the window.
+  // A square must fit the window.
   const most = spec.square ? Math.min(46, Math.max(16, (0.85 * innerHeight) / spec.lines.length)) : MOST_CELL_WIDTH;
   const room = Math.min(most, (width - left - 4) / Math.max(1, spec.columns.length));
-  // Of many cells each has whole pixels: parts of them would be seams.
+  // Many cells get whole pixels each, because fractions would show as seams.
   const wide = spec.cells.length > MOST_CELLS && room > 1 ? Math.floor(room) : room;
   const high = spec.square ? wide : CELL_HEIGHT;
   const top = 26;
@@ -89,12 +89,12 @@ function joinedCells(cells, box) {
   );
 }
 
-/** The titles of columns and lines; of many, only as many as fit. */
+/** The titles of columns and lines, only as many as fit. */
 function cellAxes(spec, box) {
   const root = svg("g", { class: "axes" });
   const longest = Math.max(1, ...spec.columns.map((text) => text.length));
   const steps = [(longest * CHARACTER + 4) / box.wide, 15 / box.high].map((step) => Math.max(1, Math.ceil(step)));
-  // A square has one order, and so the same titles on both sides.
+  // A square has the same order, and so the same titles, on both sides.
   const [everyColumn, everyLine] = spec.square ? [Math.max(...steps), Math.max(...steps)] : steps;
   spec.columns.forEach((text, at) => {
     if (at % everyColumn !== 0) return;
@@ -119,7 +119,7 @@ function cellAxes(spec, box) {
 
 function cellOverlay(cells, box, isSquare) {
   const root = svg("g");
-  // Numbers in all cells of a matrix are read one by one only where there is room between them.
+  // Numbers in every cell of a matrix are readable only if there is room between them.
   const margin = isSquare ? 6.5 : 4;
   for (const { x, y, text, short, state, ink } of cells) {
     const [left, top] = [box.left + x * box.wide, box.top + y * box.high];

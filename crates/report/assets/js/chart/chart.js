@@ -7,7 +7,7 @@
 //   { kind: "rectangles", title, label, note, x: axis, y: axis, names: [text], rectangles: [rectangle], legend: [{ colour,
 //     label }], rules: [{ x, label }], height }
 //
-// title stands above the chart, note below it, label is read aloud (the title, if it is missing). All texts are plain text.
+// title is above the chart, note below it; label is read aloud (the title, if label is missing). All texts are plain text.
 //
 //   axis  { label, unit: "time" | "cycles" | "rate" | "ratio" | "share" | "count", log, domain, values }
 //         A domain that is missing is made of the figures. `values` are the only places of ticks, such as thread counts.
@@ -29,8 +29,8 @@
 //   rectangle [[x1, x2], [y1, y2], colour, tip]
 //         `colour` is a number. Both axes have a domain. With names, each whole number of the vertical axis has one, from the top.
 //
-// A chart has the width of its host, and is drawn again with the host's width. It is drawn when it comes near the window, or
-// when the browser has time; its height is reserved before. Its colours are variables of the page, which follow the theme.
+// A chart has the width of its host and is redrawn when that changes. It is drawn when it comes near the window or when the
+// browser is idle; its height is reserved before. Its colours are variables of the page, which follow the theme.
 
 import { cellChart, cellHeight } from "./cells.js";
 import { dotChart, dotHeight } from "./dots.js";
@@ -52,7 +52,7 @@ const KINDS = {
   rectangles: { draw: rectangleChart, height: rectangleHeight },
 };
 
-/** Appends a chart to its host. Returns {root, refresh()}: refresh draws it at once if it is not up to date. */
+/** Appends a chart to its host. Returns {root, refresh()}; refresh draws the chart at once if it is not up to date. */
 export function drawChart(host, given) {
   const spec = withoutLoneFigures(given);
   const chart = { spec, width: null, stale: true, drawing: null };
@@ -82,7 +82,7 @@ export function drawChart(host, given) {
   return chart;
 }
 
-/** The space of a chart that is not drawn yet, so that nothing below it moves when it is. */
+/** Reserves the space of a chart that is not drawn yet, so that nothing below it moves later. */
 function reserve(chart) {
   const { spec } = chart;
   chart.title.textContent = spec.title || "";
@@ -98,9 +98,9 @@ function paintChart(chart) {
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", `${spec.label || spec.title || ""}. Arrow keys move from point to point.`);
   root.setAttribute("tabindex", "0");
-  // A sheet in a drawing makes the browser compute the styles of all drawings again: charts.css has these rules.
+  // A style sheet in a drawing makes the browser recompute the styles of all drawings: charts.css has these rules.
   root.querySelectorAll("style").forEach((sheet) => sheet.remove());
-  // Within a picture no element has a name of its own; the tests find marks by it.
+  // Elements within a picture have no accessible names; the tests find marks by data-name.
   for (const node of root.querySelectorAll("[aria-label]")) {
     node.dataset.name = node.getAttribute("aria-label");
     node.removeAttribute("aria-label");
@@ -127,7 +127,7 @@ const chartVisibility = new IntersectionObserver(
 );
 
 const chartSizes = new ResizeObserver((entries) =>
-  // In the next frame: a chart that is drawn changes its own height.
+  // Wait for the next frame, because drawing a chart changes its height.
   requestAnimationFrame(() => {
     for (const chart of entries.map((entry) => chartOf(entry.target)).filter(Boolean)) {
       if (chart.drawing) chart.refresh();
@@ -136,7 +136,7 @@ const chartSizes = new ResizeObserver((entries) =>
   }),
 );
 
-/** Removes the charts of a host, for another set of charts in it. */
+/** Removes the charts of a host, so that it can hold others. */
 export function clearCharts(host) {
   for (const chart of CHARTS.filter(({ root }) => host.contains(root))) {
     chartVisibility.unobserve(chart.root);
@@ -146,7 +146,7 @@ export function clearCharts(host) {
   host.replaceChildren();
 }
 
-/** Draws the charts from top to bottom, one at a time, while the reader reads: what a key changes comes first. */
+/** Draws the charts from top to bottom, one at a time, while the reader reads, so that responses to keys come first. */
 function drawWhenIdle() {
   if (drawWhenIdle.waiting) return;
   drawWhenIdle.waiting = true;
@@ -161,13 +161,13 @@ function drawWhenIdle() {
 drawWhenIdle.from = 0;
 addEventListener("keydown", () => (drawWhenIdle.from = performance.now() + 1000), true);
 
-/** Draws every chart; with a target, those above it, which would move it when they appear. */
+/** Draws every chart or, with a target, those above it, which would move it when they appear. */
 export function drawEverything(target) {
   const stands = (chart) => !target || chart.root.compareDocumentPosition(target) & Node.DOCUMENT_POSITION_FOLLOWING;
   CHARTS.filter(stands).forEach((chart) => chart.refresh());
 }
 
-/** Goes to an element. The charts above it are drawn first: they would move it when they appear. */
+/** Goes to an element. The charts above it are drawn first, because they would move it when they appear. */
 export function goToElement(target) {
   for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
   drawEverything(target);

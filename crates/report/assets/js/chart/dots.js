@@ -1,4 +1,4 @@
-// A chart with a row for each case: points with intervals on one axis, and numbers beside them or in columns.
+// Draws a chart with a row for each case: points with intervals on one axis, and numbers after them or in columns.
 
 import { CHARACTER, highlighter, nothingHere, ruleMarks, shortened } from "./lines.js";
 import { colourLegend, paintOf, pointMarks, round, styleOf } from "./marks.js";
@@ -10,15 +10,15 @@ const ROW_STEP = 28;
 const HEADING_STEP = 34;
 const NARROW = 480;
 const NARROW_STEP = 44;
-/** From one line of a label to the next. */
+/** The distance from one line of a label to the next. */
 const LABEL_LINE = 14;
 
-/** From the points of one run to those of the next in one row, and from those of the first to those of the last at most. */
+/** The distance between the points of successive runs in one row, and the most from the first run's to the last run's. */
 const LANE_STEP = 10;
 const LANES_HEIGHT = 16;
 
-/** How far below the middle of its row a point stands: the points of several runs would cover each other where figures are
-    equal. */
+/** How far below the middle of its row a point is drawn: the points of several runs with equal figures would cover each
+    other. */
 function laneOf(spec) {
   const runOf = (point) => rowOfPoint(point)?.run;
   const several = spec.rows.some((row) => new Set((row.points || []).map(runOf)).size > 1);
@@ -28,26 +28,26 @@ function laneOf(spec) {
 
 const labelRoom = (spec) => Math.max(6, ...spec.rows.map((row) => (row.label || "").length)) * 7 + 16;
 
-/** The room of the texts beside the points. */
+/** The room for the texts after the points. */
 const textRoom = (spec) =>
   Math.max(0, ...spec.rows.flatMap(({ points }) => points || []).map(({ text }) => (text || "").length * CHARACTER));
 
-/** On a narrow chart long labels stand above the points of their rows. */
+/** Whether labels are above the points of their rows, as long ones are on a narrow chart. */
 const isStacked = (spec, width) =>
   width < NARROW && ((spec.columns || []).length > 0 || labelRoom(spec) + textRoom(spec) > 0.45 * width);
 
-/** A label has a second line where there is too little room for one: its end may name what was found. */
+/** Breaks a label into two lines if one is too short: its end may name what was found. */
 function inLines(label, fits, most = fits) {
   if (label.length <= fits) return [label];
   const cut = label.lastIndexOf(" ", fits);
   return cut > 0 ? [label.slice(0, cut), shortened(label.slice(cut + 1), most)] : [shortened(label, fits)];
 }
 
-/** The most letters in a line of a column of numbers: a mean and the cost of equal work have two. */
+/** The most letters in a line of a column of numbers. A mean with the cost of equal work takes two lines. */
 const MOST_LETTERS = 18;
 const numberLines = (text) => inLines(text || "", MOST_LETTERS, 2 * MOST_LETTERS);
 
-/** Columns of numbers that leave a narrow chart no room for names are left out: the tooltips have the numbers. */
+/** Leaves out columns of numbers that leave a narrow chart no room for names; the tooltips have the numbers. */
 function withFittingNumbers(spec, width) {
   const room = columnWidths(spec).reduce((left, size) => left - size, width);
   return width < NARROW && room < 0.4 * width ? { ...spec, columns: [] } : spec;
@@ -60,13 +60,13 @@ const columnWidths = (spec) =>
     return Math.max(...texts.map((text) => text.length * CHARACTER), 24) + 16;
   });
 
-/** The lines of a label above its points: the numbers stand beside the first one. */
+/** The lines of a label above its points; the numbers follow the first one. */
 function labelLines(label, spec, width) {
   const within = (room) => Math.floor((room - 10) / CHARACTER);
   return inLines(label, within(columnWidths(spec).reduce((left, size) => left - size, width)), within(width));
 }
 
-/** The heights of rows: of the points, of the first lines of the labels, and of all together. */
+/** The places of rows: the heights of their points and of the first lines of their labels, and the total height. */
 function dotHeights(spec, width) {
   const stacked = isStacked(spec, width);
   let height = 0;
@@ -82,7 +82,7 @@ function dotHeights(spec, width) {
   return { places, height };
 }
 
-/** A chart of as many rows has its axis on top, too, below its title. */
+/** A chart with this many rows also has its axis on top, below its title. */
 const MANY_ROWS = 12;
 const dotTop = (spec) => (spec.rows.length >= MANY_ROWS ? 46 : 32);
 const DOT_BOTTOM = 34;
@@ -91,7 +91,7 @@ export function dotHeight(given, width) {
   return dotTop(spec) + dotHeights(spec, width).height + DOT_BOTTOM;
 }
 
-/** The gutter of labels, the axis and the columns of numbers. */
+/** The box of the label gutter, the axis and the columns of numbers. */
 function dotBox(spec, width) {
   const stacked = isStacked(spec, width);
   const left = stacked ? 4 : Math.round(Math.min(labelRoom(spec), width * 0.5));
@@ -140,7 +140,7 @@ function dotLabels(spec, places, box, position) {
 
 function columnTexts(spec, places, box) {
   const root = svg("g", { class: "columns-of-numbers" });
-  // On a narrow chart the numbers stand beside the label, from the right.
+  // On a narrow chart the numbers follow the label, aligned to the right.
   let right = box.stacked ? box.width - box.columns.reduce((sum, size) => sum + size, 0) : box.right + 10;
   const ends = box.columns.map((size) => Math.round((right += size) - 4));
   ends.forEach((x, at) =>
@@ -163,7 +163,7 @@ function dotAxis(spec, domain, box, position) {
   const unit = unitOf(spec.x);
   const all = spec.x.values || ticksOf(spec.x, domain, Math.round((box.right - box.left) / 64));
   const ticks = fittingTicks(all, position, 52);
-  // A long title has the width of the chart.
+  // A long title may take the whole width of the chart.
   const end = box.columns.length ? box.right : box.width;
   const startsLeft = box.stacked || box.left + CHARACTER * (spec.x.label || "").length > end;
   return [
@@ -177,7 +177,7 @@ function dotAxis(spec, domain, box, position) {
       svg(
         "g",
         { class: "axes" },
-        // Labels above their points would stand on it.
+        // Labels above their points would cover the base line.
         box.stacked ? null : svg("line", { class: "base", x1: box.left, x2: box.left, y1: box.top, y2: box.bottom }),
         words({ class: "axis-title", x: startsLeft ? 0 : box.left, y: 12 }, spec.x.label),
       ),
@@ -244,7 +244,7 @@ const anchorTick = (certain, x, y) =>
 
 export const anchorSample = (certain) => anchorTick(certain, 7, 7);
 
-/** The figures of other machines, and where the pointer finds them. */
+/** Draws the figures of other machines, and adds the spots where the pointer finds them. */
 function anchorTicks(spec, places, box, position, spots) {
   const root = svg("g", { class: "anchors" });
   spec.rows.forEach((row, at) => {
@@ -258,7 +258,7 @@ function anchorTicks(spec, places, box, position, spots) {
   return root;
 }
 
-/** The marks of points without a place stand at the beginning of their row. */
+/** The mark of a point without a place, drawn at the beginning of its row. */
 function placelessMark(point, style, x, y, name) {
   const paint = paintOf(point.state, style.colour);
   const shape = point.state === "overlapped" ? "M-4,-2l4,4l4,-4" : "M-3,-3l6,6m0,-6l-6,6";
@@ -269,7 +269,7 @@ function placelessMark(point, style, x, y, name) {
   );
 }
 
-/** What Plot does not draw: marks without a place, and the texts beside the points. */
+/** Draws what Plot does not: marks without a place, and the texts after the points. */
 function dotOverlay(spec, places, box, position, lane, spots) {
   const root = svg("g");
   const placeOf = (point) => (hasPlace(point) ? position(point.x) : box.left + 7);
@@ -277,7 +277,7 @@ function dotOverlay(spec, places, box, position, lane, spots) {
     [point.low, point.high, point.p05, point.p95, point.most].filter((end) => isNumber(end) && hasPlace(point));
   spec.rows.forEach((row, at) => {
     const points = row.points || [];
-    // The only text of a row stands behind all of its points, and not on those beside its own.
+    // The only text of a row comes after all of its points, so that it covers none of them.
     const isAlone = points.filter(({ text }) => text).length === 1;
     for (const point of points) {
       const y = round(box.top + places[at].points + lane(point));
@@ -326,6 +326,6 @@ export function dotChart(given, width) {
       known || spec.rows.length === 0 ? [] : () => nothingHere({ ...box, top: 0, bottom: 60 }),
     ].flat(),
   });
-  // The points come first, for the keyboard: at one place a point hides a tick.
+  // Points come first for the keyboard: at the same place a point hides a tick.
   return { root, spots: spots.concat(behind), legend: colourLegend(spec.legend), highlight: highlighter(root) };
 }

@@ -1,5 +1,5 @@
-// Charts as files: the drawing with what a reader elsewhere must know as SVG and PNG, the points as CSV; tables as Markdown, LaTeX and
-// CSV.
+// Saves charts as files: the drawing with what readers elsewhere must know as SVG and PNG, and the points as CSV. Tables
+// become Markdown, LaTeX and CSV.
 
 import { el } from "../dom.js";
 import { copyText, csvText, latexTable, markdownTable, saveAs, savePng, svgText } from "../files.js";
@@ -10,7 +10,7 @@ const POINT_COLUMNS = ["x", "y", "low", "high", "p05", "p95", "state"];
 /** The runs that a chart is about. */
 const runsOf = (spec) => (spec.about ? [spec.about] : RUNS);
 
-/** What a chart shows: its question, and its own title. */
+/** The title of a chart: its question, and its own title. */
 const titleOf = (spec) => [...new Set([spec.question, spec.title].filter(Boolean))].join(" ") || spec.label || "";
 
 /** The machine, the run and the version of some figures. */
@@ -21,7 +21,7 @@ const originOf = (spec) =>
     `syncscope ${run.version}`,
   ]);
 
-/** The columns that name the case of a point, to be joined with measurements.csv. */
+/** The cells that name the case of a point, to join it with measurements.csv. */
 function caseCells(point) {
   const row = rowOfPoint(point);
   const own = row && (row.original || row);
@@ -35,10 +35,10 @@ const CASE_COLUMNS = ["machine", "primitive", "parameters", "verdict", "case_id"
 /** The name of an axis with the unit of its numbers. */
 const columnOf = ({ label, unit }) => `${label}${{ time: ", ns", rate: ", per second" }[unit] || ""}`;
 
-/** The end of an interval that is beyond every axis has no number. */
+/** The end of an interval beyond every axis is written as missing. */
 const written = (value) => (value === Number.MAX_VALUE ? null : value);
 
-/** The points of a chart, one a line, and the columns that name the case. */
+/** The points of a chart, one per line, with the columns that name the case. */
 function chartCsv(spec) {
   const [named, titles] = [caseCells, CASE_COLUMNS];
   if (spec.kind === "cells") {
@@ -74,11 +74,11 @@ const slug = (text) =>
     .replace(/^-|-$/g, "")
     .slice(0, 60);
 
-/** The name of a file: the run and what it shows, as in `h100-barrier`. */
+/** The name of a file: the run and the content, as in `h100-barrier`. */
 export const fileName = (about, ...parts) =>
   [...(about ? [about] : RUNS).map(({ name }) => name).slice(0, 2), ...parts].filter(Boolean).map(slug).join("-");
 
-/** What stands below the drawing in a file: where the figures are from, what the marks mean, and the notes. */
+/** The caption below the drawing in a file: where the figures are from, what the marks mean, and the notes. */
 function captionOf(chart) {
   const notes = [...chart.below.querySelectorAll(".fixed")].map((node) => node.textContent);
   return [...originOf(chart.spec).map((parts) => parts.join(" · ")), ...notes];
@@ -103,7 +103,7 @@ export function exportButtons(chart) {
   );
 }
 
-/** Buttons for a table of texts. `rowsOf` gives the rows of each line, for CSV. */
+/** Buttons for a table of texts. `rowsOf` returns the rows of each line, for CSV. */
 export function tableButtons({ about, name, title, columns, lines, cells }) {
   const caption = [title, ...originOf({ about }).flat()].filter(Boolean).join(", ");
   const copy = (text, make) =>

@@ -1,4 +1,4 @@
-// A chart of lines with bands: a figure against threads, blocks or devices.
+// Draws a chart of lines with bands: a figure against threads, blocks or devices.
 
 import { isHollow, keySample, pointMarks, round, stylesOf } from "./marks.js";
 import { domainFor, fittingTicks, hasPlace, isNumber, positionOn, ticksOf, unitOf } from "./values.js";
@@ -7,11 +7,11 @@ import { rowOfPoint } from "../model/data.js";
 import { NBSP } from "../model/format.js";
 import { asDot, figureText } from "../model/measures.js";
 
-/** A chart of more lines has a legend below it; each of fewer lines has its name at its end. */
+/** The most lines that are labelled at their ends; with more, a legend below the chart names them. */
 export const MOST_LABELS = 12;
-/** A line of more points has no marks at those that it leads through. */
+/** The most points of a line that all get marks; with more, the line passes through resolved points without marks. */
 const MOST_MARKS = 12;
-/** Charts of more lines show the spread of the line under the pointer only. */
+/** The most lines that all show their spread; with more, only the line under the pointer does. */
 const MOST_SPREADS = 3;
 /** The width of a character of an axis, and of a label. */
 export const CHARACTER = 6.7;
@@ -24,11 +24,11 @@ export function lineHeight(spec, width) {
   return spec.height || (width < 480 ? 300 : 360);
 }
 
-/** Sizes that differ by more than this factor have too many others between them for a line. */
+/** Sizes that differ by more than this factor are too far apart for a line. */
 const FAR = 32;
 const areFar = (a, b) => a.x > 0 && b.x / a.x > FAR;
 
-/** Sequences of adjacent resolved points: a point that is not resolved breaks a line, and so do sizes far apart. */
+/** Sequences of adjacent resolved points: an unresolved point breaks a line, and so do sizes far apart. */
 function segmentsOf(points) {
   const found = [];
   let current = null;
@@ -44,18 +44,19 @@ function segmentsOf(points) {
   return found;
 }
 
-/** Points that say how much. */
+/** The points that have a figure. */
 const figuresOf = ({ points }) => points.filter((point) => hasPlace(point) && isNumber(point.y));
 
-/** A chart of more lines has the colours of the best few alone. */
+/** The most lines that are all coloured; with more, only the best few are. */
 const MOST_COLOURED = 8;
-/** The colours of the leaders differ the most. */
+/** The colours of the leaders, which differ the most. */
 const LEADING = ["var(--s0)", "var(--s1)", "var(--s3)"];
 const GREY = "color-mix(in oklab, var(--muted) 60%, var(--surface))";
 
 const isCost = ({ unit }) => unit === "time" || unit === "cycles";
 
-/** Of many lines, those with the least cost or the highest rate at the right end, or where each thread still has a CPU; null for few. */
+/** The leaders of many lines: those with the least cost or the highest rate at the right end, or at the last point where
+    each thread has a CPU; null for few lines. */
 function leadersOf({ series, y }) {
   if (series.length <= MOST_COLOURED) return null;
   const last = (one) => figuresOf(one).findLast((point) => !rowOfPoint(point)?.isCrowded);
@@ -73,15 +74,15 @@ function leadersNote({ y, series }, { length }) {
   return `${what} ${where}. Hover over a grey line to see its name.`;
 }
 
-/** Grey lines lie below the others. */
+/** Sorts grey lines first, so that they are drawn below the others. */
 const greyFirst = (series) =>
   [...series.entries()].map(([at, one]) => [one, at]).sort(([a], [b]) => b.isGrey - a.isGrey);
 
-/** The text of a figure, as beside a dot. */
+/** The text of a figure, as next to a dot. */
 const pointText = (point, axis) => figureText(point, rowOfPoint(point), axis);
 
-/** One figure is no line: at the end of a chart its name stands beside it; elsewhere it is said below the lines. Without any line,
-    all are rows of dots. */
+/** Handles lines with a single figure: at the end of a chart the name is written next to the point, elsewhere below the
+    lines. If there is no line at all, all become rows of dots. */
 export function withoutLoneFigures(spec) {
   if (spec.kind !== "lines") return spec;
   const place = ({ x }) => `${unitOf(spec.x).text(x)} ${x === 1 ? spec.x.label.replace(/s\b/, "") : spec.x.label}`;
@@ -112,7 +113,7 @@ export function withoutLoneFigures(spec) {
   };
 }
 
-/** Lines are said to be one if they differ by less than this at every point. */
+/** Lines coincide if they differ by less than this at every point. */
 const SAME = 0.01;
 
 function areSame(a, b) {
@@ -135,7 +136,7 @@ function mergedLabels(series) {
 
 const coincidenceNotes = (groups) => {
   const alike = groups.filter((group) => group.length > 1);
-  // Labels have commas.
+  // Names are quoted because labels contain commas.
   const names = alike.map((group) => group.map(({ label }) => `“${label}”`).join(" ≈ "));
   return names.length ? `Some lines coincide to within 1${NBSP}%: ${names.join("; ")}.` : [];
 };
@@ -171,7 +172,7 @@ function spreadOut(labels, low, high) {
   return sorted;
 }
 
-/** The colour of a line as a text of enough contrast. */
+/** The colour of a line as text, with enough contrast. */
 const inkOf = (colour) => `color-mix(in oklab, ${colour} 62%, var(--ink))`;
 
 function drawLabels(groups, box, position, most) {
@@ -183,13 +184,13 @@ function drawLabels(groups, box, position, most) {
   });
   const root = svg("g", { class: "labels" });
   for (const { group, x, wanted, at, text } of spreadOut(labels, box.top + 2, box.bottom)) {
-    // Of lines that coincide, the last one is on top.
+    // The last of coinciding lines is on top.
     const { colour } = (group.findLast((one) => !one.isGrey) || group[0]).style;
     const start = box.right + 14;
     const own = svg("g", { class: `series ${group.map((one) => one.name).join(" ")}` });
     if (Math.abs(at - wanted) > 3 || box.right - x > 6) {
       const path = `M${round(x + 6)},${round(wanted)}L${round(Math.max(x + 6, box.right + 2))},${round(wanted)}L${start - 3},${round(at)}`;
-      // A line that ends early must not seem to go on.
+      // A line that ends early must not seem to continue.
       const isFar = box.right - x > 20;
       own.append(svg("path", { class: isFar ? "leader far" : "leader", d: path, stroke: colour, fill: "none" }));
     }
@@ -225,7 +226,7 @@ function lineLegend(series) {
 
 function seriesMarks(series, few, floor) {
   const { style, name, points } = series;
-  // The library takes a text for the name of a field.
+  // The library would take a string for the name of a field.
   const ariaLabel = () => series.label;
   const segments = segmentsOf(points);
   const parts = segments.flatMap((own, segment) => own.map((point) => ({ ...point, segment, length: own.length })));
@@ -241,7 +242,7 @@ function seriesMarks(series, few, floor) {
   const marked = points.filter(
     (point) => (point.state || "resolved") !== "resolved" || isolated.has(point) || points.length <= MOST_MARKS,
   );
-  // A dotted line leads over points that are not resolved, where the line has a gap.
+  // A dotted line crosses unresolved points, where the line has a gap.
   const told = points.filter(
     (point) => ["resolved", "rough", "open"].includes(point.state || "resolved") && isNumber(point.y),
   );
@@ -267,7 +268,7 @@ function seriesMarks(series, few, floor) {
     lines.push(Plot.link(alone.filter(withSpread), { ...ends("p05", "p95"), ...wide }));
   }
   if (drawn.length) {
-    // Two points are no trend.
+    // Two points are not a trend, so their line is thin.
     const weight = points.length > 2 ? { strokeWidth: 2.2 } : { strokeWidth: 1.5, strokeOpacity: 0.6 };
     const stroke = { stroke: style.colour, ...weight, strokeDasharray: style.dash || undefined };
     lines.push(
@@ -317,7 +318,7 @@ export function lineAxes(spec, domains, box) {
   const unit = unitOf(spec.y);
   const yTicks = ticksOf(spec.y, domains.y, Math.round((box.bottom - box.top) / (spec.y.log ? 34 : 48)));
   const all = spec.x.values || ticksOf(spec.x, domains.x, Math.round((box.right - box.left) / 70));
-  // Lines that are not drawn may have other values.
+  // Leave out values that only undrawn lines have.
   const values = all.filter((value) => value >= domains.x[0] && value <= domains.x[1]);
   const xUnit = unitOf(spec.x);
   const widest = Math.max(...values.map((value) => xUnit.tick(value).length)) * CHARACTER + 10;
@@ -338,7 +339,7 @@ export function lineAxes(spec, domains, box) {
   ];
 }
 
-/** A title ends at the right end of its axis; one for which the axis is too short begins at the edge of the chart. */
+/** A title ends at the right end of its axis, or begins at the edge of the chart if the axis is too short. */
 const endingAt = (right, text) => (text.length * CHARACTER > right ? { x: 0 } : { x: right, "text-anchor": "end" });
 
 /** The width of a character of a rule's label. */
@@ -378,7 +379,7 @@ export function ruleMarks(rules, position, box) {
     const at = round(position(x));
     return svg("line", { class: "rule", x1: at, x2: at, y1: top - 2, y2: bottom });
   };
-  // A label that is wider than the chart has two lines, about as long as each other.
+  // A label wider than the chart is broken into two lines of similar length.
   const label = ({ group, text, start, end }) => {
     const joined = (part) => part.map((rule) => rule.label).join(", ");
     const splits = group.slice(1).map((_, at) => [joined(group.slice(0, at + 1)), joined(group.slice(at + 1))]);
@@ -404,7 +405,7 @@ function xDomain(spec, points) {
 export function lineChart(spec, width) {
   const styles = stylesOf(spec.series);
   const leaders = leadersOf(spec);
-  // A leader has the colour of its primitive unless another has it, too.
+  // A leader has the colour of its primitive unless another leader has the same.
   const theirs = (leaders || []).map((one) => styles[spec.series.indexOf(one)].colour);
   const colours = new Set(theirs).size < theirs.length ? LEADING : theirs;
   const series = spec.series.map((one, at) => ({
@@ -417,11 +418,11 @@ export function lineChart(spec, width) {
   const known = domainFor(spec.y, points, "y");
   const domains = { x: xDomain(spec, points), y: known || [1, 10] };
   const groups = mergedLabels(series);
-  // Of many lines, the name of a grey one stands in the legend.
+  // With many lines, the legend names the grey ones.
   const named = groups.length > MOST_LABELS ? groups.filter((group) => group.some(({ isGrey }) => !isGrey)) : groups;
   const letters = Math.min(LONGEST_LABEL, Math.floor((width * 0.4 - 20) / LABEL_CHARACTER));
   const longest = Math.max(0, ...named.map((group) => groupLabel(group, letters).length));
-  // Names that are cut may be alike: a legend has all of each.
+  // Cut names may look alike, so a legend has the full ones.
   const isCut = named.some((group) => groupLabel(group, letters).includes("…"));
   const labelled = series.length > 0 && named.length <= MOST_LABELS && !isCut;
   const box = lineBox(spec, width, domains.y, labelled, longest);

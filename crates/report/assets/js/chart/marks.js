@@ -6,7 +6,7 @@ import { DATA, groupedBy, PRIMITIVES } from "../model/data.js";
 export const COLOURS = 8;
 const DASHES = [null, "7 4", "2 3", "9 3 2 3"];
 
-/** A symbol of the chart library: draws a closed path, or strokes, of about the radius r around the origin. */
+/** A symbol for the chart library: draws a closed path, or strokes, with a radius of about r around the origin. */
 const symbol = (draw) => ({ draw: (context, size) => draw(context, Math.sqrt(size / Math.PI)) });
 
 function outline(points) {
@@ -56,7 +56,7 @@ export const SHAPES = [
   ]),
 ];
 
-/** A bound is a triangle. No line has this shape: a hollow mark of a line is an unreliable estimate. */
+/** The triangle of a bound. No line has this shape, because a hollow mark of a line is an unreliable estimate. */
 const TRIANGLE_DOWN = outline([
   [0, 1.15],
   [1.2, -0.9],
@@ -132,14 +132,14 @@ export function stylesOf(series) {
 /** Whether a mark is hollow: a rough figure, or an estimate that is too wide for one. */
 export const isHollow = (state) => state === "rough" || state === "open";
 
-/** The attributes of a mark: filled, hollow, or strokes alone. */
+/** The attributes of a mark: filled, hollow, or strokes only. */
 export function paintOf(state, colour) {
   if (state === "resolved") return { fill: colour, stroke: "var(--surface)", strokeWidth: 1 };
   if (isHollow(state) || state === "bound") return { fill: "var(--surface)", stroke: colour, strokeWidth: 1.6 };
   return { fill: "none", stroke: colour, strokeWidth: state === "missing" ? 1.4 : 2, strokeLinecap: "round" };
 }
 
-/** The marks of points that have a place: one group for each symbol, so that the style stands on the group. */
+/** The marks of points that have a place, in one group for each symbol, so that the group carries the style. */
 export function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
   const stateOf = (point) => point.state || "resolved";
   const groups = groupedBy(points, (point) => `${stateOf(point)} ${point.above || ""}`);
@@ -156,7 +156,7 @@ export function pointMarks(points, { x, y, style, size, name, ariaLabel }) {
   );
 }
 
-/** What the marks of this chart mean, as far as it has any. */
+/** The words for each kind of mark. */
 const MARK_WORDS = new Map(DATA.marks);
 
 export function keySample(point, shape, colour) {
@@ -206,7 +206,7 @@ export function markLegend(spec) {
   return el("p", { class: "keys" }, keys.map(key));
 }
 
-/** What the numbers of colours mean; null without any. */
+/** A legend of what the colours mean; null if there are none. */
 export const colourLegend = (legend) =>
   legend && legend.length > 0
     ? el(

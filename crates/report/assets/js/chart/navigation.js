@@ -1,4 +1,4 @@
-// From point to point of a chart, with the pointer and with the keyboard.
+// Moves from point to point of a chart, with the pointer and with the keyboard.
 
 import { round } from "./marks.js";
 import { svg } from "../dom.js";
@@ -12,7 +12,7 @@ function showPoint(point, x, y) {
   else hideTooltip();
 }
 
-/** The spot that is nearest to a place, among those that are allowed, and its distance. */
+/** The spot nearest to a place, among those that are allowed, and its distance. */
 function nearestSpot(spots, x, y, allowed = () => true) {
   let best = -1;
   let least = Infinity;

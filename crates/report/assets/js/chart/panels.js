@@ -1,4 +1,4 @@
-// Charts side by side with one vertical axis, drawn as one picture.
+// Draws charts side by side with one vertical axis, as one picture.
 
 import { dotChart, dotHeight } from "./dots.js";
 import { lineChart, lineHeight, ruleRoom, withoutLoneFigures } from "./lines.js";
@@ -6,9 +6,9 @@ import { el, svg, words } from "../dom.js";
 
 const DRAWN = { lines: [lineChart, lineHeight], dots: [dotChart, dotHeight] };
 const GAP = 28;
-/** The room of the title of a panel. */
+/** The height of a panel's title. */
 const TITLE = 24;
-/** Narrower panels stand below each other. */
+/** The least width of panels side by side; narrower ones are stacked. */
 const NARROWEST = 400;
 
 /** The panels with their places: {spec, x, y, width, height}, and the height of all. */

@@ -1,4 +1,4 @@
-// A chart of rectangles: bars over a number, or what lasts for a time, with a line for each name.
+// Draws a chart of rectangles: bars over a number, or spans of time with a line for each name.
 
 import { CHARACTER, lineAxes, lineBox, ruleMarks, shortened } from "./lines.js";
 import { colourLegend, COLOURS, round } from "./marks.js";

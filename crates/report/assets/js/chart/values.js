@@ -32,7 +32,7 @@ function linearTicks(low, high, count) {
   return ticks;
 }
 
-/** Powers of ten. Few decades have ticks between them, many decades only at every n-th power. */
+/** The ticks of a logarithmic axis: powers of ten, with ticks in between for few decades, or only every n-th power for many. */
 export function logTicks(low, high, count) {
   const decades = Math.log10(high / low);
   const factors =
@@ -58,7 +58,7 @@ export function logTicks(low, high, count) {
 export const ticksOf = (axis, [low, high], count) =>
   axis.log ? logTicks(low, high, count) : linearTicks(low, high, count);
 
-/** The ticks that fit an axis, with the last one always among them. Of many values, only powers of two count. */
+/** The ticks that fit an axis, always with the last one. Of many values, only powers of two count. */
 export function fittingTicks(all, position, width) {
   const powers = all.filter((value, at) => Number.isInteger(Math.log2(value)) || at === all.length - 1);
   const values = all.length > 16 && powers.length > 3 && all.every(Number.isInteger) ? powers : all;
@@ -73,14 +73,15 @@ export function fittingTicks(all, position, width) {
   return kept;
 }
 
-/** Where a value stands between two pixels. */
+/** Returns a function that maps a value to its place between two pixels. */
 export function positionOn(axis, [low, high], [from, to]) {
   const shape = axis.log ? Math.log : (value) => value;
   const span = shape(high) - shape(low) || 1;
   return (value) => from + ((shape(Math.min(Math.max(value, low), high)) - shape(low)) / span) * (to - from);
 }
 
-/** A spread, and an interval too wide for a figure, reach beyond the axis if they are wider than this factor. */
+/** The most by which a spread, or an interval too wide for a figure, may widen the axis, as a factor; wider ones reach
+    beyond it. */
 const MOST_SPREAD = 4;
 
 export const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
@@ -108,7 +109,7 @@ export function domainFor(axis, points, at) {
   const figures = endsAmong((point) => point.state !== "bound");
   const bounds = endsAmong((point) => point.state === "bound");
   if (figures.length + bounds.length === 0) return null;
-  // A bound far from all figures, such as that of a thread that was starved, stands at the edge.
+  // A bound far from all figures, such as a starved thread's, is drawn at the edge.
   const [least, most] = [Math.min(...figures) / MOST_SPREAD, Math.max(...figures) * MOST_SPREAD];
   const ends = figures.concat(figures.length ? bounds.map((end) => Math.min(Math.max(end, least), most)) : bounds);
   const [low, high] = [Math.min(...ends), Math.max(...ends)];

@@ -1,5 +1,5 @@
-// From the rows that the reader chose to the lines of a chart. A line is a primitive in a form, with what else tells it
-// apart from others.
+// Turns the rows that the reader chose into the lines of a chart. A line is a primitive in a form, with whatever else
+// distinguishes it from others.
 
 import { MOST_LABELS } from "../chart/lines.js";
 import { COLOURS } from "../chart/marks.js";
@@ -8,12 +8,12 @@ import { AXES, COVERED, dimension, valuesOf, valueWords, varies } from "../model
 import { measureNamed } from "../model/measures.js";
 import { search } from "../model/search.js";
 
-/** The parameters that the reader can choose by name, in the order in which they are decided. Those that tell primitives
-    apart come last: they are parts of the lines as long as the lines are few. */
+/** The parameters that the reader can choose by name, in the order in which they are decided. Those that distinguish
+    primitives come last; they are parts of the lines as long as there are few lines. */
 const CHOICES = ["dtype", "variables", "elements", "blocks", "threads", "placement", "space"];
 const VARIANTS = ["devices", "perUnit", "group", "order", "scope", "mode"];
 export const PICKABLE = [...CHOICES, ...VARIANTS];
-/** What can stand side by side. "none" is one chart, "" leaves it to the explorer. */
+/** The parameters that can separate charts side by side. "none" is one chart, "" leaves it to the explorer. */
 export const FACETS = [
   "domain",
   "name",
@@ -34,7 +34,7 @@ export const FACETS = [
 /** The most lines that a variant, and any other parameter, may make. */
 const MOST_VARIANTS = 14;
 const MOST_CHOICES = 6;
-/** The same for rows of dots, which have more room than lines. */
+/** The same for rows of dots, for which there is more room than for lines. */
 const MOST_ROWS = 16;
 /** The most lines or rows of a chart. */
 export const MOST_LINES = 36;
@@ -43,8 +43,8 @@ export const MOST_DOTS = 40;
 /** Whether a row says something about its cost. A chart of cases that do not exist is empty. */
 export const saysSomething = ({ state }) => state !== "missing";
 
-/** The default value of a dimension among rows: the most threads with a CPU each, the usual value, or else the most frequent one. Cases
-    without a figure and forms that are not the default count only if there are no others. */
+/** The default value of a dimension among rows: the most threads with a CPU each, the usual value, or else the most frequent
+    one. Cases without a figure and non-default forms count only if there are no others. */
 function usualValue(dim, rows) {
   const first = (wanted) => (candidates) => (candidates.some(wanted) ? candidates.filter(wanted) : candidates);
   const counted = first((row) => row.form === null)(first(saysSomething)(rows));
@@ -59,8 +59,8 @@ function usualValue(dim, rows) {
   return values.reduce((best, value) => (counts.get(value).length > counts.get(best).length ? value : best), values[0]);
 }
 
-/** The rows with the chosen value. A line of a run without a row of this value keeps its own usual one: a choice such as `shared`
-    hides no primitive that has no such parameter, and `close` no run that bound nothing. */
+/** The rows with the chosen value. A line of a run without a row of this value keeps its own usual one: a choice such as
+    `shared` hides no primitive without such a parameter, and `close` hides no run without bound threads. */
 function rowsWithValue(dim, wanted, rows) {
   const key = SEVERAL ? (row) => `${row.run} ${lineName(row)}` : lineName;
   return [...groupedBy(rows, key).values()].flatMap((own) => {
@@ -73,10 +73,11 @@ function rowsWithValue(dim, wanted, rows) {
 /** The values of a row in these dimensions, as one key. */
 const keyOf = (row, dims) => dims.map((dim) => dim.of(row)).join("\u0001");
 
-/** The primitive and its form. */
+/** The name of a row's line: the primitive and its form. */
 const lineName = (row) => row.title;
 
-/** All rows, but of rows that differ only in the list of their CPUs just the median one. The matrix shows all of them. */
+/** All rows, except that rows that differ only in their list of CPUs are represented by the median one. The matrix shows all
+    of them. */
 function withoutRepeatedLists(rows) {
   const isList = (row) => /^[\d,]+$/.test(row.placement || "");
   if (rows.filter(isList).length < 3) return rows;
@@ -100,14 +101,14 @@ const axesOf = (rows) =>
     );
   });
 
-/** The axis of rows for which none was chosen: reductions of vectors differ by their size above all. */
+/** The axis if none was chosen: for reductions of vectors, their size. */
 const usualAxis = (rows, axes) =>
   axes.includes("elements") && rows.every((row) => row.elements !== null) ? "elements" : axes[0] || null;
 
-/** The value that the address names, among those that there are. */
+/** The value that the address names, if it is one of these. */
 const valueNamed = (dim, text, values) => values.find((value) => String(value ?? "") === text);
 
-/** Whether the rows that say something make at most so many lines. */
+/** Whether the rows with something to say make at most this many lines. */
 function areFew(rows, dims, most) {
   const lines = new Set();
   return rows.every(
@@ -115,7 +116,7 @@ function areFew(rows, dims, most) {
   );
 }
 
-/** Decides each parameter that varies: a part of the lines, or one value. */
+/** Decides what each varying parameter becomes: a part of the lines, or one value. */
 function decide(state, rows, x) {
   const covered = x ? [x, ...(COVERED[x] || [])] : [];
   const taken = [...covered, state.facet, ...(COVERED[state.facet] || []), "run", "name"];
@@ -143,11 +144,11 @@ function lineLabels(rows, { identity, choices }) {
   const families = new Set(rows.map((row) => `${row.domain}.${row.family}`)).size;
   const labels = new Map();
   for (const own of groupedBy(rows, lineName).values()) {
-    // A value that differs from the chosen one must be said, too.
+    // A value that differs from the chosen one must be named, too.
     const differs = choices
       .filter(({ value }) => value !== "*")
       .filter(({ dim, value }) => own.some((row) => dim.of(row) !== value));
-    // The group names what a primitive is made of, such as the size of a tile or the runtime.
+    // The group names a property of the primitive, such as the size of a tile or the runtime.
     const varying = identity.filter((dim) => dim.id === "group" || valuesOf(dim, own).length > 1);
     const told = [...new Set([...varying, ...differs.map(({ dim }) => dim)])];
     for (const row of own) {
@@ -158,11 +159,11 @@ function lineLabels(rows, { identity, choices }) {
   return labels;
 }
 
-/** The short name of a run, which a legend explains. Two runs have the names of the table of what changed. */
+/** The short name of a run, which a legend explains. Two runs are called as in the table of what changed. */
 export const shortRunName = (run) => (RUNS.length === 2 ? "AB"[run] : `run ${run + 1}`);
 
-/** The lines of a chart, each with its rows. Variants of a primitive share its colour, runs differ by dash and shape. Where all
-    lines are of one primitive, each has a colour of its own. */
+/** The lines of a chart, each with its rows. Variants of a primitive share its colour, and runs differ by dash and shape. If
+    all lines are of one primitive, each has its own colour. */
 function linesOf(rows, decided) {
   const labels = lineLabels(rows, decided);
   const severalRuns = new Set(rows.map((row) => row.run)).size > 1;
@@ -180,7 +181,7 @@ function linesOf(rows, decided) {
     }
     found.get(key).rows.push(row);
   }
-  // The lines of one name in several runs stand together.
+  // The lines of one name in several runs are adjacent.
   const order = [...new Set([...found.values()].map(({ name }) => name))];
   const rank = new Map(order.map((name, at) => [name, at]));
   if (new Set(rows.map((row) => row.primitive)).size === 1 && order.length > 1) {
@@ -195,13 +196,13 @@ function linesOf(rows, decided) {
 
 let lastQuery = { q: null, rows: [], note: null };
 
-/** The rows of a filter, kept for the next change of something else. */
+/** The rows of a filter, kept while the filter stays the same. */
 function queriedRows(q) {
   if (lastQuery.q !== q) lastQuery = { q, ...search(q, ROWS) };
   return lastQuery;
 }
 
-/** Charts side by side: as chosen, or one for each run where one chart would have too many lines. */
+/** The parameter that separates charts side by side: as chosen, or the run if one chart would have too many lines. */
 function facetOf(state, decided, x) {
   if (FACETS.includes(state.facet) && state.facet !== x) return dimension(state.facet);
   const several = new Set(decided.rows.map((row) => row.run)).size > 1;
@@ -210,7 +211,7 @@ function facetOf(state, decided, x) {
     : null;
 }
 
-/** What others measured beyond the CPUs of their machine stands in the table alone. */
+/** Whether a row fits its machine; imported rows beyond the CPUs appear only in the table. */
 const fitsMachine = (row) => !RUNS[row.run].is_imported || !row.isCrowded;
 
 /** Everything that the explorer shows for a state. */

@@ -1,4 +1,5 @@
-// The explorer: one chart of any rows. The reader chooses a question, or the rows, the axes and what stands side by side.
+// The explorer: one chart of any rows. The reader chooses a question, or the rows, the axes and what separates charts side
+// by side.
 
 import { el } from "../dom.js";
 import { drawContent, queryTitle } from "./draw.js";
@@ -60,7 +61,7 @@ function chip(question) {
   );
 }
 
-/** The figures of papers: those that these rows draw, and what measures the others. */
+/** The figures of papers: those that these rows can draw, and what would measure the others. */
 function figureStrip() {
   if (FIGURES.length === 0) return null;
   const one = (figure) => {
@@ -177,7 +178,8 @@ function drawExplorer() {
   drawControls();
 }
 
-/** Waits until the reader pauses. What stands around the chart waits once more: the next key is not to wait for all. */
+/** Waits until the reader pauses. The parts around the chart wait once more, so that the next key need not wait for
+    everything. */
 function whenTyped(event) {
   const later = (next) => {
     clearTimeout(whenTyped.timer);

@@ -20,7 +20,7 @@ const xTitleOf = (id, rows) =>
 
 const runsOf = (rows) => [...new Set(rows.map((row) => row.run))];
 
-/** Where the teams of the only run and placement begin to use further parts of the machine. */
+/** Vertical lines where the teams of the only run and placement begin to use further parts of the machine. */
 function machineRules(rows, x, xs) {
   const runs = runsOf(rows);
   const places = [...new Set(rows.map(dimension("placement").of))];
@@ -33,13 +33,13 @@ function machineRules(rows, x, xs) {
 /** The range of an axis, for all charts side by side. */
 const spanOf = (xs, log) => (xs.length ? [log ? xs[0] : Math.min(0, xs[0]), xs[xs.length - 1]] : undefined);
 
-/** A line of the explorer as a line of a chart. What has no figure is not drawn, but counted below. */
+/** Turns a line of the explorer into a line of a chart. Points without a figure are not drawn, but counted below. */
 function seriesOf(line, x, measure, facet) {
   const points = line.rows
     .map((row) => ({ x: x.of(row), ...figureOf(row, measure), row }))
     .filter((point) => point.state !== "missing")
     .sort((a, b) => a.x - b.x)
-    // Grids of several shapes have as many threads.
+    // Grids of several shapes can have the same number of threads.
     .filter((point, at, all) => x.id !== "actors" || at === 0 || all[at - 1].x !== point.x);
   return {
     label: line.label,
@@ -74,7 +74,7 @@ function dotRowsOf(lines, measure) {
     .filter(({ points }) => points.length > 0);
 }
 
-/** The charts of a content: {specs, left}: what did not fit. */
+/** The charts of a content: {specs, left}, where left is what did not fit. */
 function specsOf(content, state) {
   const { x, measure, facet, facets, rows } = content;
   const log = state.scale === "log" && !measure.domain;
@@ -105,7 +105,7 @@ function specsOf(content, state) {
   }));
   const omitted = drawn.reduce((sum, { all }) => sum + Math.max(0, all.length - MOST_LINES), 0);
   const kept = drawn.map(({ value, all }) => ({ value, series: all.slice(0, MOST_LINES) }));
-  // Charts side by side have one axis, but for the grids of a linear one: those of few blocks are many times as fast.
+  // Charts side by side share one axis, except grids on a linear axis: those with few blocks are many times as fast.
   const isOwn = !log && ["grid", "gridStride"].includes(facet?.id);
   const domain =
     domainFor(
@@ -126,7 +126,7 @@ function specsOf(content, state) {
   return { specs, left, omitted, lines: drawn.reduce((sum, { all }) => sum + all.length, 0) };
 }
 
-/** The question that a state is of. */
+/** The question that a state belongs to. */
 const questionOf = (state) =>
   QUESTIONS.find(
     ({ q, y, x, scale }) =>
@@ -139,13 +139,13 @@ export function queryTitle(state) {
   return question ? question.title || question.label : state.q || "All rows";
 }
 
-/** The same with the side of the machine. */
+/** The title of a state with the side of the machine. */
 const sideTitle = (state) => questionOf(state)?.heading || queryTitle(state);
 
 /** The most cases listed for one reason. */
 const MOST_LISTED = 4;
 
-/** The reasons of these rows differ in their numbers only. */
+/** States whose reasons differ only in their numbers. */
 const ALIKE = ["bound", "overlapped", "nonadditive"];
 
 const withoutNumbers = (reason) => (reason || "").replace(/\d+([.,]\d+)*/g, "#");
@@ -173,7 +173,7 @@ function reasonItem(rows) {
 function unresolvedList(rows, isOpen) {
   const unresolved = rows.filter((row) => row.state !== "resolved");
   if (unresolved.length === 0) return null;
-  // Reasons that differ in their numbers only are one cause.
+  // Reasons that differ only in their numbers are one cause.
   const cause = (row) => (ALIKE.includes(row.state) ? row.state : `${row.verdict} ${withoutNumbers(row.reason)}`);
   const groups = [...groupedBy(unresolved, cause).values()].sort((a, b) => b.length - a.length);
   const summary = `${formatCount(unresolved.length)} of ${formatCount(rows.length)} cases are approximate at best`;
@@ -185,7 +185,7 @@ function unresolvedList(rows, isOpen) {
   );
 }
 
-/** What the primitives of a chart are. */
+/** A list that explains the primitives of a chart. */
 function meaningList(rows) {
   const known = [...new Set(rows.map((row) => row.primitive))]
     .map((id) => PRIMITIVES.get(id))

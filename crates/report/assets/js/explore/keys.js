@@ -14,10 +14,10 @@ export const colourKey = (colour, shape, text) =>
     text,
   );
 
-/** The colour of each run, where runs are compared point by point. */
+/** The colour of each run, for charts that compare runs point by point. */
 export const runColours = () =>
   RUNS.map((run, at) => colourKey(`var(--s${at % COLOURS})`, at % SHAPES.length, `${shortRunName(at)}: ${run.label}`));
 
-/** The name of each run, where its lines differ from those of other runs by dash and shape. */
+/** The name of each run, for charts whose runs differ by dash and shape. */
 export const runSamples = () =>
   RUNS.map((run, at) => el("span", { class: "key" }, `${shortRunName(at)}: ${run.label}`));

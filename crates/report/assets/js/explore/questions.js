@@ -8,7 +8,7 @@ function isOf(q, row) {
   return values.split(",").includes(row[name]);
 }
 
-/** Questions that are no family. `holds`: whether the rows can answer it. */
+/** Questions that are not about one family. `holds`: whether the rows can answer it. */
 export const SPECIAL = [
   ...[
     ["side-by-side", "Atomic add on both sides", "primitive:cpu.atomic.add,gpu.atomic.add"],

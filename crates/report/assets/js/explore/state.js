@@ -1,11 +1,11 @@
-// What the explorer shows, as a part of the address: `#explore?q=family:lock&x=threads&y=total&dtype=u64`.
+// The state of the explorer as part of the address: `#explore?q=family:lock&x=threads&y=total&dtype=u64`.
 
 import { FACETS, PICKABLE } from "./content.js";
 import { questionNamed, QUESTIONS, stateOfQuestion } from "./questions.js";
 import { AXES } from "../model/dimensions.js";
 import { measureNamed } from "../model/measures.js";
 
-/** The scales of the axes, and what they are called. */
+/** The scales of the axes and their names. */
 export const SCALES = [
   ["log", "logarithmic"],
   ["logx", "x logarithmic"],
@@ -27,7 +27,7 @@ export function hashOf(state) {
   return `#explore?${text}`;
 }
 
-/** The state of an address; what it does not know is left out. */
+/** The state of an address; unknown parts are left out. */
 export function stateOfHash(hash) {
   const at = hash.indexOf("?");
   const parts = new URLSearchParams(at < 0 ? "" : hash.slice(at + 1));
@@ -51,7 +51,7 @@ export function firstState() {
   return usual ? stateOfQuestion(usual) : { q: "", x: "", y: "ns", scale: "log", facet: "", picks: {} };
 }
 
-/** Replaces the address, so that a reload and a copy of it show the same. */
+/** Replaces the address, so that reloading or copying it shows the same state. */
 export function remember(state) {
   try {
     history.replaceState(null, "", hashOf(state));

@@ -7,7 +7,7 @@ export const DATA = JSON.parse(byId("data").textContent);
 export const RUNS = DATA.runs;
 export const SEVERAL = RUNS.length > 1;
 
-/** The primitives of the rows in the order of the catalogue: the number of the colour, and the meaning. */
+/** The primitives of the rows in the order of the catalogue, with the number of the colour and the meaning. */
 export const PRIMITIVES = new Map(DATA.primitives.map((primitive) => [primitive.id, primitive]));
 
 /** The words for the forms that are not the default. */
@@ -36,7 +36,7 @@ function gridText(blocks, units) {
   return blocks > 2 && Number.isInteger(2 * times) ? `SMs × ${times}` : plural(blocks, "block");
 }
 
-/** A row without cells. Browsers read the fields of a copy of what was parsed faster than those that are added one by one. */
+/** A row without cells. Browsers read the fields of a copied parsed object faster than fields that are added one by one. */
 const NO_CELLS = JSON.parse(JSON.stringify(Object.fromEntries(DATA.columns.map((column) => [column, null]))));
 
 function rowFrom(columns, run, index) {
@@ -87,22 +87,22 @@ export function detailOf(row, name) {
   return found ? found.value : null;
 }
 
-/** The interval to compare a row with others of its run by. */
+/** The interval for comparing a row with others of its run. */
 export const intervalWithinRun = (row) => [row.within_low, row.within_high];
 
 /** Whether the cost of a row is written as a number. */
 export const hasFigure = ({ state }) => state === "resolved" || state === "rough";
 
-/** A text of a row, with a tilde where its cost is rough. */
+/** A text of a row, with a tilde if its cost is rough. */
 export const roughly = (row, text) => (row.state === "rough" ? `~${text}` : text);
 
 export const ROWS_OF = RUNS.map(rowsFrom);
 export const ROWS = ROWS_OF.flat();
 
-/** The row of a point: itself, or where it stands. */
+/** The row of a point, which is stored directly or as run and index. */
 export const rowOfPoint = (point) => (Array.isArray(point.row) ? ROWS_OF[point.row[0]][point.row[1]] : point.row);
 
-/** The rows by their keys, in the order in which the keys are met first. */
+/** Groups rows by key, in the order in which the keys first occur. */
 export function groupedBy(rows, key) {
   const groups = new Map();
   for (const row of rows) {

@@ -29,7 +29,7 @@ const DIMENSIONS = [
   column("elements", "elements"),
   {
     ...column("placement", "placement"),
-    // One thread has nobody to be near to: it begins the usual curve.
+    // Placement means nothing to a single thread, so it begins the usual curve.
     of: (row) =>
       row.domain === "cpu" && row.threads === 1 && NAMED_PLACEMENT.test(row.placement || "")
         ? RUNS[row.run].usual_placement
@@ -44,7 +44,7 @@ const DIMENSIONS = [
 export const dimension = (id) => DIMENSIONS.find((known) => known.id === id);
 
 export const AXES = ["threads", "blocks", "distance", "warps", "clusterSize", "devices", "elements", "actors"];
-/** What an axis says already: these parameters differ only with it. */
+/** The parameters that an axis already covers, because they vary only with it. */
 export const COVERED = {
   distance: ["variables"],
   warps: ["threads", "blocks"],
@@ -64,7 +64,7 @@ export function varies({ of }, rows) {
   return rows.some((row) => of(row) !== first);
 }
 
-/** Numbers within words sort as numbers: `tile 2` comes before `tile 16`. */
+/** Sorts numbers within words as numbers: `tile 2` comes before `tile 16`. */
 export const NATURALLY = new Intl.Collator("en", { numeric: true }).compare;
 
 /** The sorted values of a dimension among rows, with null last. */
@@ -72,14 +72,14 @@ export function valuesOf(dim, rows) {
   const values = [...new Set(rows.map(dim.of))];
   const rank = dim.id === "dtype" ? (value) => DTYPES.indexOf(value) : (value) => value;
   const ordered = dim.id === "dtype" || values.some((value) => typeof value === "number");
-  // Rows, and so their primitives, stand in the order of the catalogue.
+  // Rows, and so their primitives, are in the order of the catalogue.
   if (dim.id === "name") return values;
   if (ordered) values.sort((a, b) => rank(a) - rank(b));
   else values.sort(NATURALLY);
   return values.filter((value) => value !== null).concat(values.includes(null) ? [null] : []);
 }
 
-/** A value that stands alone: `1 block`, `device scope`. */
+/** A value with its noun: `1 block`, `device scope`. */
 export function valueWords(dim, value) {
   if (["warps", "perUnit", "distance", "clusterSize", "scope", "space", "elements"].includes(dim.id))
     return `${value} ${dim.title}`;

@@ -73,7 +73,7 @@ export const tickPlain = (value) => {
   return trim(number) + (unit ? NBSP + unit : "");
 };
 
-/** With two significant digits, rounded away from what is bounded: up, or down. */
+/** Rounds a bound to two significant digits, away from the bounded value: up or down. */
 export function roundedBound(number, up) {
   const step = 10 ** (Math.floor(Math.log10(number)) - 1);
   return (up ? Math.ceil((number / step) * (1 - 1e-9)) : Math.floor((number / step) * (1 + 1e-9))) * step;

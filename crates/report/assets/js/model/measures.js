@@ -94,7 +94,7 @@ export function figureOf(row, measure) {
   const y = convert(point);
   if (state === "bound") return { state, y, above: measure.rate };
   if (state === "nonadditive") return { state, y };
-  // The end of an interval that reaches zero lies beyond the axis.
+  // The end of an interval that reaches zero is beyond the axis.
   const range = (costs) =>
     (measure.rate ? costs.slice().reverse() : costs).map((end) =>
       end > 0 ? convert(end) : measure.rate ? Number.MAX_VALUE : 0,
@@ -105,7 +105,7 @@ export function figureOf(row, measure) {
   return { state, y, low, high, p05, p95 };
 }
 
-/** The text beside a mark: a range is written of times alone. */
+/** The text next to a mark; only times are written as a range. */
 export function figureText(figure, row, measure) {
   if (measure === TIME) return row.figure;
   const { text } = UNITS[measure.unit];

@@ -1,11 +1,11 @@
-// The filter of rows: what they are called in C, C++, Rust, CUDA, OpenMP and by people, and their parameters. A query that no row
-// fits finds the nearest rows, and says what is missing.
+// The filter of rows: their names in C, C++, Rust, CUDA, OpenMP and everyday use, and their parameters. A query that fits no
+// row finds the nearest rows and says what is missing.
 
 import { groupedBy, groupNumber, parameters, PRIMITIVES, ROWS, RUNS, SEVERAL, verdictText } from "./data.js";
 import { DTYPES } from "./dimensions.js";
 import { formatCount } from "./format.js";
 
-/** What words mean that stand in no description: words of rows, one of which is enough. */
+/** The meanings of words that no description has, as words of rows, one of which is enough. */
 const MEANINGS = {
   "float|f32": "f32",
   "double|f64": "f64",
@@ -56,7 +56,7 @@ const MEANING_OF = new Map(
   Object.entries(MEANINGS).flatMap(([words, meaning]) => words.split("|").map((word) => [word, meaning.split(" ")])),
 );
 
-/** Several words that mean a filter. */
+/** Phrases that mean a filter. */
 const PHRASES = [
   [/\bfalse[- ]shar\w*/g, "primitive:cpu.atomic.add layout:private"],
   [/\b(this_)?grid\.?(group)?[.: ]+sync\w*/g, "family:grid"],
@@ -85,19 +85,19 @@ const FIELD = new RegExp(
   "i",
 );
 
-/** What is said of GPUs alone. */
+/** Words that are only about GPUs. */
 const OF_GPUS = /__|cuda|gpu|cluster|warp|grid|kernel|mbarrier|nvlink|programmatic|atomic(add|sub|cas|exch|min|max)/i;
 
-/** Words that say nothing of a row. */
+/** Words that say nothing about a row. */
 const STOP_WORDS = new Set("a an the of to from with on in for is how what vs my after cost costs time".split(" "));
 
 /** The options of the command that measure other values. */
 const MEASURABLE = ["threads", "blocks", "stride", "dtype"];
 
-/** How much a word says: in the name of a row more than in its parameters, and more than in its description. */
+/** How much a word says: more in the name of a row than in its parameters, and more there than in its description. */
 const [IN_DESCRIPTION, IN_PARAMETER, IN_NAME, WHOLE_NAME] = [0, 1, 2, 3];
 
-/** A text as words, with their parts: `std::sync::Mutex` is std, sync and mutex, too. */
+/** Splits a text into words and their parts: `std::sync::Mutex` is std, sync and mutex, too. */
 function indexed(text) {
   const whole = text.split(/[\s,;()\u00a0]+/);
   const splits = [/[.:]+/, /[._:]+/, /(?<=[a-z])(?=[A-Z])/];
@@ -105,7 +105,7 @@ function indexed(text) {
   return [...new Set(parts.map((word) => word.toLowerCase().replace(/^_+/, "")))].filter(Boolean);
 }
 
-/** The texts of rows: how much a word of theirs says, their words, and the numbers of the rows. */
+/** The texts of rows: how much a word in them says, their words, and the numbers of the rows. */
 const INDEX = new Map();
 
 function indexRow(row, at) {
@@ -124,10 +124,10 @@ function indexRow(row, at) {
 
 const indexRows = () => INDEX.size || ROWS.forEach(indexRow);
 
-/** Words may be the beginning of others, so that lock is not block. */
+/** Whether a word begins any of these, so that lock does not match block. */
 const isIn = (words, word) => words.some((known) => known.startsWith(word));
 
-/** Whether a row has one of the words, and how much that says. */
+/** Returns a function that says whether a row has one of the words, and how much that says. */
 function finder(words) {
   indexRows();
   const worths = new Int8Array(ROWS.length).fill(-1);
@@ -154,14 +154,15 @@ function sizeCondition(word) {
   };
 }
 
-/** As the files write it. */
+/** A value as the files write it. */
 const fieldText = (value) =>
   String(value)
     .toLowerCase()
     .replace(/\u00a0/g, " ")
     .replace(/(\d ?)µs/g, "$1us");
 
-/** A condition on a parameter. `threads:1,2,4` is one of them, `threads:2+` two or more; a value with a comma of its own is whole. */
+/** A condition on a parameter. `threads:1,2,4` is one of these, `threads:2+` two or more; a value that contains a comma is
+    matched whole. */
 function fieldCondition(name, value) {
   const values = [value, ...value.split(",")].map(fieldText);
   const [, least] = /^(\d+)\+$/.exec(value) || [];
@@ -177,7 +178,7 @@ function fieldCondition(name, value) {
   return { word: `${value} ${name}`, field: name === "type" ? "dtype" : name, value, holds };
 }
 
-/** The parts of a name that nothing is called: std and mutex of `std::mutex`. */
+/** The parts of a name that matches nothing: std and mutex of `std::mutex`. */
 const partsOf = (word) => word.split(/[._:]+|(?<=[a-z])(?=[A-Z])/).filter(Boolean);
 
 function wordCondition(written) {
@@ -222,13 +223,13 @@ function conditionsOf(query) {
   });
 }
 
-/** Names are worth more than sizes: of `__syncthreads 256`, rows of the barrier are near, rows of 256 threads are not. */
+/** Names weigh more than sizes: for `__syncthreads 256`, rows of the barrier are near, other rows with 256 threads are not. */
 const weightOf = (condition) => (isSize(condition) ? 1 : 4);
 
 /** The command that measures the value of a parameter for the first of these rows. */
 const commandFor = ({ field, value }, [row]) => `syncscope run --only ${row.primitive} --${field} ${value}`;
 
-/** Which values there are in place of one that is missing, and how to measure it for rows that were meant. */
+/** Says which values exist in place of a missing one, and how to measure it for rows that were meant. */
 function missingSize(missing, rows, areMeant) {
   const { field, value } = missing;
   const there = [...new Set(rows.map(FIELDS[field]).filter((one) => one !== null))];
@@ -250,7 +251,7 @@ function missingSize(missing, rows, areMeant) {
 
 const isSize = ({ field }) => MEASURABLE.includes(field);
 
-/** What a query asks for that no row has. */
+/** Says what a query asks for that no row has. */
 function missingText(missing, rows, areMeant) {
   if (missing.length === 0) return "No row has all of these words.";
   const words = missing.filter((one) => !isSize(one)).map(({ word }) => `“${word}”`);
@@ -258,28 +259,28 @@ function missingText(missing, rows, areMeant) {
   return [...unknown, ...missing.filter(isSize).map((one) => missingSize(one, rows, areMeant))].join(" ");
 }
 
-/** How far the sizes of a row are from those that no row has. */
+/** How far the sizes of a row are from the missing ones. */
 const distanceOf = (row, missing) =>
   missing.reduce((sum, { field, value }) => {
     const own = field && FIELDS[field](row);
     return typeof own === "number" && own > 0 && value > 0 ? sum + Math.abs(Math.log(own / value)) : sum;
   }, 0);
 
-/** The rows with the most telling ones first. */
+/** The rows, the most telling first. */
 function ranked(rows, conditions, missing) {
   const worth = (row) => conditions.reduce((sum, one) => sum + (one.worth ? one.worth(row) : 0), 0);
   const ofRank = groupedBy(rows, (row) => worth(row) - 0.1 * distanceOf(row, missing));
   return [...ofRank.keys()].sort((a, b) => b - a).flatMap((rank) => ofRank.get(rank));
 }
 
-/** The study that answers a word of a query: {text, figure}; null without one. */
+/** The study that answers a word of a query, {text, figure}; null if there is none. */
 export function topicOf(query) {
   const words = query.toLowerCase().split(/[\s,]+/);
   const isMeant = ({ words: starts }) => starts.some((start) => words.some((word) => word.startsWith(start)));
   return SEVERAL ? null : RUNS.flatMap(({ topics }) => topics).find(isMeant) || null;
 }
 
-/** The rows that a query finds among others, the most telling first unless these are sorted: {rows, note}. Without a row that
+/** The rows that a query finds among the candidates, the most telling first unless they are sorted: {rows, note}. If no row
     fits, the nearest ones. */
 export function search(query, candidates, areSorted) {
   const conditions = conditionsOf(query);

@@ -10,7 +10,7 @@ import { tickTime } from "../model/format.js";
 import { answerFigure, answersOf, answerText, SIDE_COLOURS } from "./ladder.js";
 
 const CARD_ROOM = { left: 2, right: 2, step: 44, title: 0, axis: 26 };
-/** The size that sites show of a link: 1200 x 630. */
+/** The size at which sites show a link: 1200 x 630. */
 const PICTURE = { width: 1200, height: 630, left: 64, right: 64, step: 50, title: 132, axis: 30 };
 
 /** The rungs of the card, the cheapest first: a label, a figure and its colour. */
@@ -26,7 +26,7 @@ function cardRungs() {
   return rungs.sort((a, b) => a.ns - b.ns);
 }
 
-/** Each rung has a line with its label and its figure, and below it a bar from the axis to the cost. */
+/** Draws each rung as a line with its label and its figure, and a bar below it from the axis to the cost. */
 function cardRows(rungs, { width, left, right, step, title, axis }, size) {
   const low = 10 ** Math.floor(Math.log10(rungs[0].ns));
   const high = rungs[rungs.length - 1].ns * 1.15;
@@ -85,7 +85,7 @@ function cardDrawing(rungs, room, size, ...more) {
   );
 }
 
-/** The card as a file: with its title, its ground and its origin. */
+/** Saves the card as a file with its title, background and origin. */
 function savePicture(rungs) {
   const { width, height, left, right } = PICTURE;
   const [{ parts, run }] = RUNS;
@@ -112,7 +112,7 @@ function savePicture(rungs) {
   savePng(new XMLSerializer().serializeToString(copy), "syncscope", 1);
 }
 
-/** The ladder of the first screen; null where fewer than three rungs have a figure. */
+/** The ladder of the first screen; null if fewer than three rungs have a figure. */
 export function ladderCard() {
   const rungs = SEVERAL ? [] : cardRungs();
   if (rungs.length < 3) return null;

@@ -17,7 +17,7 @@ function mapRows(family, rows) {
   return { title: "blocks per SM", of: (row) => (row.blocks === null ? null : row.blocks / units) };
 }
 
-/** One cluster, or clusters on the whole device; null of other barriers. */
+/** One cluster, or clusters on the whole device; null for other barriers. */
 function clusters(row) {
   if (row.family !== "cluster") return null;
   return row.blocks > groupNumber(row) ? "whole device" : "one cluster";
@@ -59,7 +59,8 @@ export function shortNumber(value, significant) {
   return value >= 999.5 ? String(Math.round(value)) : digits(value, significant);
 }
 
-/** A cell: coloured, with a tilde if the figure is rough, and hatched without a figure. A small one has room for `short`. */
+/** A cell: coloured, with a tilde if the figure is rough, or hatched if there is no figure. A small cell has room for
+    `short`. */
 export function costCell(row, unit) {
   if (!hasFigure(row)) return { state: "missing", text: "×", row };
   const short = roughly(row, unit.text(row.ns, 2));
@@ -93,8 +94,8 @@ function costMap(map, axis, range, unit) {
 
 const faint = (primitive) => `color-mix(in oklab, ${colourOf(primitive)} 45%, var(--surface))`;
 
-/** The map of the cheapest primitives in their default forms, from the maps of one run and number of devices: how many times the next
-    costs as much, and ≈ where the intervals overlap. */
+/** The map of the cheapest primitives in their default forms, from the maps of one run and number of devices. Its cells say
+    how many times the next one costs, or ≈ if the intervals overlap. */
 function winnerMap(maps, axis) {
   const { run, devices, rows } = maps[0];
   const all = RUNS[run].winners.map(({ row, times }) => ({ best: ROWS_OF[run][row], times }));
@@ -116,7 +117,7 @@ function winnerMap(maps, axis) {
   return spec;
 }
 
-/** What the colours of a map of winners mean. */
+/** The legend of a map of winners. */
 function winnerKeys(maps, cells) {
   const names = new Map(maps.map((map) => [map.primitive, map.name]));
   const keys = [...names].map(([primitive, name]) =>
@@ -127,7 +128,7 @@ function winnerKeys(maps, cells) {
   return el("p", { class: "keys" }, keys);
 }
 
-/** The run that what follows belongs to. */
+/** A heading with the run that the content below belongs to. */
 export function runHeading(run, note = null) {
   const style = `--c: var(--s${run % COLOURS})`;
   const swatch = el("i", { class: "swatch" });
@@ -135,7 +136,7 @@ export function runHeading(run, note = null) {
   return el("p", { class: "card-run", style }, swatch, text);
 }
 
-/** The maps of one run. */
+/** Draws the maps of one run. */
 function drawMaps(grid, family, own, range, unit) {
   const axis = mapRows(family, own);
   const maps = mapsOf(family, own);
@@ -164,7 +165,7 @@ const MAP_FAMILIES = {
 /** The card with the maps of a family; null if the rows do not fill a map. */
 export function heatMapCard(family, all) {
   if (!MAP_FAMILIES[family]) return null;
-  // The atomic operations of clusters are no barriers.
+  // The atomic operations of clusters are not barriers.
   const rows = all.filter((row) => row.dtype === null);
   const threads = ascending(rows.map((row) => row.threads));
   const others = ascending(rows.map(family === "cluster" ? groupNumber : (row) => row.blocks));

@@ -11,7 +11,7 @@ import { formatTime } from "../model/format.js";
 import { asDot, figureOf, spreadKeys, TIME } from "../model/measures.js";
 
 export const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)", mpi: "var(--s2)" };
-/** Of more runs, the numbers stand in the tooltips only. */
+/** The most runs whose numbers are shown; with more, only the tooltips have them. */
 const MOST_NUMBERS = 4;
 
 /** The answers of a question: one for each run that has a row. */
@@ -42,7 +42,7 @@ function rungPoints(rung) {
   });
 }
 
-/** Each number stands in the column of its run, so that a missing one moves no other. */
+/** The numbers of a rung, each in the column of its run, so that a missing one moves no other. */
 function rungTexts(rung) {
   const answers = answersOf(rung);
   const costs = RUNS.map((_, run) => {
@@ -76,7 +76,7 @@ function ladderKeys() {
   return el("p", { class: "keys" }, keys, spreadKeys(TIME), anchorKeys());
 }
 
-/** What a grey tick is: a figure of another machine, measured, or published by others without an interval. */
+/** The legend of the grey ticks: figures of other machines, measured, or published by others without an interval. */
 function anchorKeys() {
   const all = DATA.ladder.flatMap((rung) => rung.anchors || []);
   const key = (certain, text) =>

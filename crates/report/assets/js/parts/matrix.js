@@ -7,7 +7,7 @@ import { ROWS_OF, RUNS, SEVERAL } from "../model/data.js";
 import { formatTime } from "../model/format.js";
 import { costCell, runHeading, shortNumber } from "./heat_maps.js";
 
-/** Both directions of each pair. */
+/** The chart of a matrix, with both directions of each pair. */
 function matrixSpec(run) {
   const { cpus, pairs } = RUNS[run].matrix;
   const cells = pairs.flatMap(([a, b, index]) => {
@@ -47,7 +47,7 @@ function contradictions(run) {
   return found.map((text) => el("p", { class: "notice", role: "note" }, text));
 }
 
-/** The matrix of one run beside its topology. */
+/** The matrix of one run next to its topology. */
 function matrixOfRun(run, range, legend) {
   const { matrix } = RUNS[run];
   const plot = el("div", { class: "matrix" });
@@ -57,7 +57,7 @@ function matrixOfRun(run, range, legend) {
     SEVERAL ? runHeading(run, matrix.sampled) : null,
     contradictions(run),
     matrix.one_level ? el("p", { class: "lead" }, matrix.one_level) : null,
-    // A picture of equal cells shows nothing that the sentence does not say.
+    // A picture of equal cells shows no more than the sentence, so it is folded.
     matrix.one_level ? el("details", { class: "pairs" }, el("summary", null, "Show the pairs"), body) : body,
   ];
 }
@@ -67,7 +67,7 @@ export function matrixCard() {
   const found = RUNS.flatMap(({ matrix }, run) => (matrix ? [run] : []));
   if (found.length === 0) return null;
   const range = heatRange(found.flatMap((run) => matrixSpec(run).cells).map((cell) => cell.value));
-  // The legend stands below the last picture that is shown.
+  // The legend is below the last picture that is shown.
   const last = found.findLast((run) => !RUNS[run].matrix.one_level) ?? found[0];
   const note = ["one way, cas_pingpong", SEVERAL ? null : RUNS[found[0]].matrix.sampled].filter(Boolean);
   return el(

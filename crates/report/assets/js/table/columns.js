@@ -1,4 +1,4 @@
-// The columns of the table of all rows: by what rows are sorted, what a cell says, and which columns are shown at first.
+// The columns of the table of all rows: how rows are sorted by them, what a cell says, and which columns are shown at first.
 
 import { el } from "../dom.js";
 import { shortRunName } from "../explore/content.js";
@@ -32,8 +32,8 @@ const ownWidth = figureOnly((row) =>
 /** The number by which a cost is sorted. */
 const costKey = (row) => row.bound ?? (hasFigure(row) ? row.ns : null);
 
-/** The name of a primitive, which may break after its dots and underscores. A press shows what it is. A narrow window has
-    the parameters below it, in place of columns. */
+/** The name of a primitive, which may break after its dots and underscores. Pressing it shows the meaning. A narrow window
+    has the parameters below it instead of in columns. */
 function primitiveCell(row) {
   const parts = row.title.split(/(?<=[._])/);
   const show = (event) => {
@@ -52,7 +52,7 @@ function primitiveCell(row) {
 
 const verdictBadge = (row) => el("span", { class: `badge ${verdictTone(row.verdict)}` }, verdictText(row.verdict));
 
-/** The cost; a narrow window has its interval or its verdict below it. */
+/** The cost; a narrow window has the interval or the verdict below it. */
 function costNodes(row, value) {
   const second = row.state === "resolved" && row.interval ? row.interval : verdictBadge(row);
   return [value === null && row.state !== "open" ? null : row.figure, el("span", { class: "below" }, second)];

@@ -3,7 +3,7 @@
 import { DATA } from "../model/data.js";
 import { digits, formatCount, formatPercent, formatTime, plainRate } from "../model/format.js";
 
-/** text: what a cell says, of a row and of its key, which is not null; cell: its nodes, where they are more than the text. */
+/** text: the text of a cell, from a row and its key, which is not null; cell: its nodes, if they are more than the text. */
 export const textColumn = (id, title, more) => ({
   id,
   title,

@@ -1,13 +1,13 @@
-// The rows of the table, as filtered and sorted, for other programs and for people.
+// Saves the rows of the table, as filtered and sorted, for other programs and for people.
 
 import { cellText } from "./kinds.js";
 import { fileName } from "../chart/export.js";
 import { copyText, csvText, markdownTable, saveAs } from "../files.js";
 
-/** What joins a row with the files of its run, and the ends of its interval. */
+/** The columns that join a row with the files of its run, and the ends of its interval. */
 const JOINED = ["case_id", "ns_low", "ns_high"];
 
-/** Numbers are whole in CSV: the key of a cell, in the unit of the file. */
+/** Saves rows as CSV, with unrounded numbers: the key of a cell, in the unit of the file. */
 export function saveRows(columns, rows) {
   const cell = (column, row) => {
     const value = column.key(row);

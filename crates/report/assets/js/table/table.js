@@ -10,12 +10,13 @@ import { search, topicOf } from "../model/search.js";
 import { cellNodes, knownColumns } from "./columns.js";
 import { copyRows, saveRows } from "./save.js";
 
-/** So many rows appear at first, and fewer more where the reader scrolls to the end, so that a frame suffices for them. */
+/** The rows that appear at first, and those added when the reader scrolls to the end; the latter are fewer, so that they fit
+    a frame. */
 const PORTION = 100;
 const STEP = 40;
 /** The most rows in the document: with each portion the browser computes the layout of the whole table. */
 const MOST_DRAWN = 300;
-/** With a key as many as a window shows: a row is at least so high. */
+/** The least height of a row. While the reader types, only as many rows as fit the window are drawn. */
 const ROW_HEIGHT = 32;
 /** How long the address waits for the next key, in milliseconds. */
 const PAUSE = 250;
@@ -23,7 +24,7 @@ const PAUSE = 250;
     found: the rows of the filter; from: the first of them in the document. */
 const TABLE = { sort: null, descending: false, sorted: ROWS, words: "", verdict: "", only: null, found: [], from: 0 };
 
-/** The rows of the filter, and what is to know of them. */
+/** The rows of the filter, and a note about them. */
 function foundRows() {
   const candidates = TABLE.only ? sortedRows(TABLE.only.rows) : TABLE.sorted;
   const { words, verdict, sort } = TABLE;
@@ -53,7 +54,8 @@ let columns = [];
 let verdictSelect = null;
 let wordsInput = null;
 
-/** A narrow window shows the name with the parameters and the cost with its verdict, until the reader chooses columns. */
+/** The classes of a cell. Until the reader chooses columns, a narrow window shows only the name with the parameters and the
+    cost with its verdict. */
 const cellClass = (column, ...more) =>
   [column.number && "number", column.isReason && "reason", column.fixed && "stuck", !column.narrow && "extra", ...more]
     .filter(Boolean)
@@ -73,7 +75,7 @@ function rowElement(row) {
   );
 }
 
-/** Draws these rows of the filter, and keeps those in sight where they are. */
+/** Draws this range of the filtered rows, and keeps visible rows where they are. */
 function drawRange(from, to) {
   const { found, from: drawn } = TABLE;
   const until = drawn + tableBody.childElementCount;
@@ -89,7 +91,7 @@ function drawRange(from, to) {
   if (kept) tableBox.scrollTop = kept.offsetTop - place;
 }
 
-/** Draws a portion more at the end that the reader comes near, and leaves out as many at the other one. */
+/** Draws one more portion at the end that the reader approaches, and removes as many rows at the other. */
 function followScroll() {
   const { scrollTop, clientHeight, scrollHeight } = tableBox;
   const { found, from } = TABLE;
@@ -103,14 +105,14 @@ function followScroll() {
   }
 }
 
-/** The first and the last rows are one key away. */
+/** Home and End lead to the first and the last rows. */
 function followKey({ key }) {
   const { length } = TABLE.found;
   if (key === "Home") drawRange(0, Math.min(PORTION, length));
   if (key === "End") drawRange(Math.max(0, length - PORTION), length);
 }
 
-/** Where the study is that answers a word of the filter. */
+/** The link to the study that answers a word of the filter. */
 function topicNodes(words) {
   const topic = topicOf(words);
   if (!topic) return [];
@@ -223,7 +225,7 @@ export function showTable(hash) {
   goToElement(byId("rows"));
 }
 
-/** Goes to the table with these contents: a step of the browser's history. */
+/** Goes to the table with this content, as a step of the browser's history. */
 function visitTable(address) {
   history.pushState(null, "", address);
   showTable(address);
@@ -231,16 +233,16 @@ function visitTable(address) {
 
 export const showVerdict = (verdict) => visitTable(tableAddress({ verdict }));
 
-/** The sentences whose rows are shown, by the address of the rows. */
+/** The sentences whose rows can be shown, by the address of the rows. */
 const TEXTS = new Map();
 
-/** Shows the rows that a sentence stands on. */
+/** Shows the rows behind a sentence. */
 export function showRows(rows, text) {
   TEXTS.set(rowsAddress(rows), text);
   visitTable(rowsAddress(rows));
 }
 
-/** The same as an answer to a press on a link. */
+/** A click handler that shows these rows. */
 export const shows = (rows, text) => (event) => {
   event.preventDefault();
   showRows(rows, text);
@@ -273,7 +275,7 @@ export function drawRows() {
     return;
   }
   possible = knownColumns();
-  // A narrow window has no room for reasons: the tooltip of a row has its own.
+  // A narrow window has no room for reasons, which the tooltip of a row shows.
   columns = possible.filter((column) => column.usual && !(column.isReason && innerWidth < 1400));
   const present = [...VERDICTS.keys()].filter((name) => ROWS.some((row) => row.verdict === name));
   const chooseVerdict = (event) => {
@@ -293,7 +295,7 @@ export function drawRows() {
     clearTimeout(type.pause);
     type.pause = setTimeout(rememberTable, PAUSE);
   };
-  // The first key would wait for many rows to go.
+  // Remove most rows on focus, so that the first key need not wait for that.
   const focus = () => tableBody.childElementCount > PORTION && drawTable();
   wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type, focus });
   tableBox.append(el("table", null, tableHead, tableBody));
@@ -320,6 +322,6 @@ export function drawRows() {
   );
   drawHeader();
   drawTable();
-  // The first key would wait for the index.
+  // Build the index now, so that the first key need not wait for it.
   setTimeout(() => search("a 1", ROWS));
 }
