@@ -13,7 +13,7 @@ use flate2::read::MultiGzDecoder;
 /// any size.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// What some programs write at the beginning of a text, though it is no part of the text.
+/// The mark that some programs write at the beginning of a text. It is no part of the text.
 pub const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Reads a regular file of at most [`MOST_BYTES`].

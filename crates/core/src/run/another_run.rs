@@ -465,7 +465,7 @@ mod tests {
         assert!(half(&usual(0.06)) > half(&usual(0.03)));
     }
 
-    /// The median of few cases is one of them, of which nothing is left.
+    /// The median of few cases is one of them, so nothing is left of that case.
     #[test]
     fn an_interval_for_another_run_holds_that_within_the_run() {
         let catalogue = of_one_lock();
@@ -512,7 +512,7 @@ mod tests {
         assert!(shown(true, &guests::GUESTS) > least, "{}", shown(true, &guests::GUESTS));
         assert!(is(shown(true, &[]), 0.001), "nothing is known of machines that are no guests");
         assert!(shown(false, &guests::GUESTS) > least, "nor is a finished row: there may be no other process at all");
-        // Beside rows of several processes, pairs of all others of this one were excluded.
+        // A row next to rows of several processes: the pairs of all its other processes were excluded.
         let of_processes = |threads| Row { case: Case { threads: Some(threads), ..row(false).case }, ..row(false) };
         let mut rows: Vec<Row> =
             [4, 5, 6, 7, 8].map(|threads| of_processes(threads).with_facts(catalogue.facts("cpu.lock.mcs"))).into();
@@ -570,7 +570,7 @@ mod tests {
             };
             variances(&(0..4).map(case).collect::<Vec<_>>(), false).0[&0]
         };
-        // The first process goes on to the end: it is the last one.
+        // The first process goes on to the end, so it counts as the last one.
         let (rising, unrelated) = (of([4.0, 0.0, 1.0, 2.0, 3.0]), of([0.0, 1.0, 2.0, 3.0, 4.0]));
         assert!((rising.value / unrelated.value - 10.508).abs() < 1e-3, "{rising:?} {unrelated:?}");
         assert!(is(rising.degrees, 4.0 * 4.0 + DEGREES_OF_ASSUMED), "{rising:?}");
@@ -629,7 +629,7 @@ mod tests {
         assert!(of_ns.low < 9.8 && is_one(rows[0].ns_interval, of_ns), "{:?}", rows[0].ns_interval);
         assert!(is_one(rows[0].cycles_interval, by_assumption(20.0, 0.01)), "{:?}", rows[0].cycles_interval);
         assert_eq!(shared, [], "one case shares nothing");
-        // A thread alone follows the clock, which is told by its cycles.
+        // A single thread follows the clock, so the interval of its nanoseconds is that of its cycles.
         assert!(is_one(derived(1, 1, |_, _| {}).0[0].ns_interval, by_assumption(10.0, 0.01)));
         let wide = derived(2, 1, |row, _| row.ns_within = Some(Interval { low: 8.0, high: 13.0 }));
         assert_eq!(wide.0[0].ns_interval, Some(Interval { low: 8.0, high: 13.0 }));
@@ -673,7 +673,7 @@ mod tests {
         assert_eq!(as_usual(own, (None, Some(&apart(0.001)))), of(3.0 * 0.02, 4.0));
         assert_eq!(as_usual(own, (None, Some(&apart(0.1)))), of(0.02 + 0.1, 4.0), "what another run adds at least");
         assert_eq!(as_usual(own, (Some((&seen, 4)), Some(&apart(0.1)))), own, "earlier runs know better");
-        // A third of the variance of a run, and all of it.
+        // The variance of a run, and of the mean of three, which is a third of it.
         let joined = of_joined(of(0.01, 9.0), 3, (None, None));
         assert!(is(joined.value, 0.03 * 2.0 / 3.0) && is(joined.degrees, 9.0), "{joined:?}");
         // What three joined runs show and what is usual are alike: Welch and Satterthwaite's degrees of 2 and 40.

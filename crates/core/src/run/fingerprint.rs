@@ -237,8 +237,8 @@ impl Reading {
         median(&ratios).filter(|_| self.handoff_ns.len() == other.handoff_ns.len())
     }
 
-    /// The causes that distinguish this state from the other one, as far as the figures and clocks of both tell; each
-    /// cause as it is in either state.
+    /// The causes that distinguish this state from the other one, as far as the figures and clocks of both tell; each cause
+    /// in the words for this state and for the other.
     pub fn causes(&self, other: &Self, clocks_hz: Option<[f64; 2]>) -> Vec<[String; 2]> {
         [clocks_hz.and_then(clocks), self.neighbours(other), self.places(other)].into_iter().flatten().collect()
     }

@@ -376,7 +376,7 @@ records! {
     }
 }
 
-/// Whether idle CPUs are kept from halting, and why. The text of [`Environment::keep_awake`] is made of it.
+/// Whether idle CPUs are kept from halting, and why. The text of [`Environment::keep_awake`] is made from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AwakeDecision {
     /// How they are kept awake, and why.

@@ -39,7 +39,7 @@ pub struct Column {
     pub meaning: &'static str,
     /// Its title in the page's table of rows; empty where the page has no column for it, or one of its own making.
     pub label: &'static str,
-    /// Whether the page's script derives it, so that the page does without.
+    /// Whether the page's script derives it, so that the page leaves it out.
     pub is_left_to_script: bool,
     /// Whether it holds numbers.
     pub is_number: bool,

@@ -227,7 +227,7 @@ impl Session {
     }
 
     /// Gives cases of the plan a row without a figure and leaves them out: earlier processes ended while they measured them.
-    /// Cases that the plan does not have are passed over.
+    /// Cases that the plan does not have are skipped.
     ///
     /// # Errors
     /// When a file cannot be written.

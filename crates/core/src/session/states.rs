@@ -14,7 +14,7 @@ use crate::stats::{self, mean};
 /// The fewest cases of a class: a case must not be compared with itself.
 const FEWEST_CASES: usize = 4;
 
-/// The fewest cases whose mean counts as shared: with fewer, too much of it is each case's own.
+/// The fewest cases whose mean counts as shared: with fewer, too much of the mean is each case's own.
 const FEWEST_TO_SHARE: usize = 8;
 
 /// The states of each class of cases, from what is known of all cases so far, the finished ones too.
@@ -73,8 +73,8 @@ fn drift(usual: &[f64]) -> Option<f64> {
     (change >= LEAST_DRIFT && high - low >= LEAST_ERRORS * error).then_some(change)
 }
 
-/// Counts a pass in which the state changes, which has blocks of both states, or the pass next to it, not as the usual
-/// state.
+/// Excludes transitions: a pass next to another state takes that state, because the pass in which the state changes has
+/// blocks of both.
 fn with_transitions(states: &[usize]) -> Vec<usize> {
     let beside = |at: usize| [at.wrapping_sub(1), at + 1].map(|other| states.get(other).copied().unwrap_or_default());
     (0..states.len())
