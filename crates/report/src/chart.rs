@@ -100,7 +100,7 @@ pub struct Point {
     /// The text of the tooltip, where no row has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tip: Option<String>,
-    /// The text beside a dot.
+    /// The text next to a dot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
     /// The point's own colour number, in a row that mixes several kinds.

@@ -220,7 +220,7 @@ pub(crate) fn families(runs: &[RunData]) -> Vec<(&str, &str)> {
     families
 }
 
-/// Of this many pairs, each process of a run has some.
+/// From this many pairs on, each process of a run has some.
 const ENOUGH_PAIRS: u64 = 24;
 
 /// How many cases of a finished run lack the figures of its processes, from which their intervals for another run are made.

@@ -12,7 +12,7 @@ use crate::analysis::claim::{Finding, Outcome, Truth};
 use crate::chart::Chart;
 use crate::html::{escape, escape_json};
 
-/// What an experiment gives to reports.
+/// The section that an experiment contributes to reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {
     /// The name of the experiment, also the id of the section on the page.
@@ -32,7 +32,7 @@ pub struct Section {
 /// A part of a section. All texts are plain text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// Parts under a heading, with a note beside it.
+    /// Parts under a heading, with a note next to it.
     Card(String, String, Vec<Part>),
     /// Parts that are side by side where there is room.
     SideBySide(Vec<Part>),
@@ -65,7 +65,7 @@ pub struct Table {
 pub type Column<T> = (&'static str, fn(&T) -> String);
 
 impl Part {
-    /// Parts under a heading, with a note beside it.
+    /// Parts under a heading, with a note next to it.
     pub fn card(title: &str, note: &str, parts: Vec<Self>) -> Self {
         Self::Card(title.to_owned(), note.to_owned(), parts)
     }
@@ -139,7 +139,7 @@ pub(crate) fn of_runs(id: &str, title: &str, lead: &str, contents: &[(&str, Stri
     )
 }
 
-/// A card with a heading, a note beside it, and its content, which is markup.
+/// A card with a heading, a note next to it, and its content, which is markup.
 pub(crate) fn card(title: &str, note: &str, content: &str) -> String {
     format!(
         "<article class=\"panel published-card\"><header><h3>{}</h3><span class=\"note\">{}</span></header>\n{content}\
@@ -233,7 +233,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// What the terminal shows of a section.
+/// The text that the terminal shows of a section.
 impl fmt::Display for Section {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.answers.iter().try_for_each(|answer| writeln!(f, "- {}", answer.sentence))?;

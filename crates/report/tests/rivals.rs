@@ -1,5 +1,5 @@
 //! How often is the cheaper of two rivals known, and does the next run agree? Locks and barriers with two and more threads,
-//! in the runs of `results/calibration`, most of which were measured next to neighbours that disturbed half of the samples.
+//! in the runs of `results/calibration`, most of which were measured next to neighbours that took half of the samples.
 //!
 //! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope-report --test rivals` writes `rivals.csv` there. Two runs count as opposed
 //! only if both order the pair. The tables with two CPUs include runs on hosts that moved the CPUs in between, which

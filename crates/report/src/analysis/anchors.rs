@@ -27,7 +27,7 @@ const TABLE: &str = include_str!("../../assets/anchors.csv");
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
-    /// With an interval for another run.
+    /// A measured figure with an interval for another run.
     Measured,
     /// A median of single operations, without an interval.
     Median,
@@ -387,7 +387,8 @@ mod tests {
         let measured = |data: &RunData| marks(data, title).into_iter().filter(|mark| mark.certain).count();
         assert!(measured(&barrier(1024, "BAR.SYNC.DEFER_BLOCKING 64/96")) > 0);
         assert_eq!(measured(&barrier(1024, "NOP 64/96")), 0);
-        // The baseline of the stored fences of a block has fences in one version alone, so those of others may be either.
+        // The stored block fences have fences in the baseline in only one version, so other people's figures, which have no
+        // evidence, may be either.
         let mut fence = barrier(32, "");
         fence.rows[0].case.primitive = "gpu.fence.block".into();
         let found = marks(&fence, "fence.block");

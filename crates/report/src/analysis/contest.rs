@@ -115,7 +115,7 @@ impl Size {
     }
 }
 
-/// Rows of one role whose cases differ in primitive and variant alone.
+/// Rows of one role whose cases differ only in primitive and variant.
 #[derive(Debug)]
 pub(crate) struct Peers<'a> {
     data: &'a RunData,
@@ -306,7 +306,7 @@ impl<'a> Contest<'a> {
         self.undercut_by_none().min_by(|(_, a), (_, b)| a.ns.total_cmp(&b.ns))
     }
 
-    /// Rows of known cost that no other row certainly undercuts.
+    /// Rows with a known cost that no other row certainly undercuts.
     fn undercut_by_none(&self) -> impl Iterator<Item = (&Entrant<'a>, Known<'a>)> {
         self.known().filter(|(_, one)| !self.known().any(|(_, other)| other.is_below(one)))
     }

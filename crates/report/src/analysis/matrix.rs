@@ -26,7 +26,7 @@ pub(crate) struct Matrix {
     pub(crate) pairs: Vec<(usize, usize, usize)>,
     /// The number of pairs of the CPUs that the run could use.
     pub(crate) possible: usize,
-    /// The pairs that certainly cost the same except for noise; `None` if costs differ or that is not certain.
+    /// The pairs, if they certainly cost the same except for noise; `None` if costs differ or that is uncertain.
     pub(crate) alike: Option<Alike>,
     /// The levels of the costs, the nearest first; empty if there is only one.
     pub(crate) levels: Vec<Level>,

@@ -4,7 +4,7 @@
 //! - [`advice`]: which primitive to take for a need
 //! - [`comparison`]: two runs side by side
 //! - [`course`]: what changed over the runs of a machine
-//! - [`findings`]: published claims, and what becomes of them on runs
+//! - [`findings`]: published claims, and their outcomes on runs
 //! - [`rows`]: the rows of a run
 //! - [`sides`]: CPU next to GPU
 //! - [`trackers`]: resolved rows for tools that follow figures over time

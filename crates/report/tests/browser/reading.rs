@@ -364,7 +364,7 @@ fn figures_without_a_line_keep_their_unit() {
     assert!(!texts.is_empty() && texts.iter().all(|text| text.ends_with("ops/s")), "{texts:?}");
 }
 
-/// Long names leave the columns of figures their words, and a long heading stands beside its sentence.
+/// Long names do not squeeze the columns of figures, and a long heading is next to its sentence.
 #[test]
 fn no_text_is_squeezed() {
     let run = stored("h200-standard");

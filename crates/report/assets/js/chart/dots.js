@@ -102,7 +102,7 @@ function dotBox(spec, width) {
   return { left, right: Math.round(width - 10 - room), top, bottom, columns, width, stacked };
 }
 
-/** The text beside a point starts at the end of its interval and spread. */
+/** The text of a point starts after the end of its interval and spread. */
 const drawValue = (point, ends, at) =>
   words({ class: "value", x: round(Math.max(...ends) + 9), y: round(at + 4) }, point.text);
 

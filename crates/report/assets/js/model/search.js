@@ -127,7 +127,7 @@ const indexRows = () => INDEX.size || ROWS.forEach(indexRow);
 /** Whether a word begins any of these, so that lock does not match block. */
 const isIn = (words, word) => words.some((known) => known.startsWith(word));
 
-/** Returns a function that says whether a row has one of the words, and how much that says. */
+/** The rows that have one of the words, and how much that says, as functions of a row: {holds, worth}. */
 function finder(words) {
   indexRows();
   const worths = new Int8Array(ROWS.length).fill(-1);

@@ -151,7 +151,7 @@ fn compare_in_state<'a>(
 }
 
 impl Comparison<'_> {
-    /// How many cases became what; each change has a number.
+    /// The number of cases with each change.
     pub(crate) fn counts(&self) -> BTreeMap<Change, usize> {
         case::counts(&self.cases.iter().collect::<Vec<_>>())
     }

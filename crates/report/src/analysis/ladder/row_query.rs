@@ -196,7 +196,7 @@ impl Rung {
         })
     }
 
-    /// The row with the least upper bound. The note names each design that may be the cheapest.
+    /// The row with the lowest cost among those that may be the cheapest. The note names each design that may be.
     fn cheapest(&self, data: &RunData, role: Role, size: Size) -> Option<Selected> {
         let machine = MachineSize::of(&data.run.machine);
         let peers = Peers::of(data, role, |case| self.fits(case, machine), size)?;

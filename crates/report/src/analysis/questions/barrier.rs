@@ -225,7 +225,7 @@ pub(super) fn phases(inquiry: Inquiry<'_>) -> Vec<Situation> {
 /// The cheapest barrier of one size in the maps of the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Winner {
-    /// The index of the row with the least upper bound.
+    /// The index of the row with the lowest cost among those that may be the cheapest.
     row: usize,
     /// The ratio of the next one's cost; `None` if the intervals do not decide.
     times: Option<String>,

@@ -28,7 +28,8 @@ fn rows(data: &RunData) -> Vec<Vec<Option<usize>>> {
     by_groups(data, &groups.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Each operation of this many threads on the fastest kind and on some others, and the name of the slowest kind.
+/// Contrasts each operation of this many threads on the fastest kind with the slowest of the other places, and names the
+/// slowest kind there.
 fn beside_the_fastest(
     data: &RunData,
     threads: u32,
