@@ -151,7 +151,7 @@ impl Point {
     /// The total rate of a row's threads, as uncertain as the cost of one operation.
     pub(crate) fn total_rate(row: &Row, index: usize, x: f64) -> Self {
         let point = Self::cost(row, index, x);
-        // `ops_per_s_total` is empty for an unreliable estimate, so `rate_ns` gives the rate.
+        // `ops_per_s_total` is empty for an unreliable estimate.
         let open = row.rate_ns.filter(|_| matches!(point.state, State::Rough | State::Open));
         let open = open.map(|time| row.case.actors() as f64 * 1e9 / time.value());
         let (Some(rate), Some(ns)) = (row.ops_per_s_total.or(open), point.y) else {
@@ -335,7 +335,7 @@ impl Spec {
         self
     }
 
-    /// Joins charts of lines into panels side by side. A single chart and charts of other kinds stay as they are.
+    /// Joins several charts of lines into panels; other charts stay as they are.
     pub(crate) fn side_by_side(mut charts: Vec<Self>) -> Vec<Self> {
         let are_lines = charts.len() > 1 && charts.iter().all(|chart| matches!(chart, Self::Lines { .. }));
         if !are_lines {

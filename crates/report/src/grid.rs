@@ -1,4 +1,4 @@
-//! Tables that can be written for the terminal, for the page, and as CSV, Markdown and LaTeX.
+//! Tables for the terminal, the page, CSV, Markdown and LaTeX.
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 
@@ -120,7 +120,7 @@ impl Grid {
         section::Table { headings: self.names().map(str::to_owned).collect(), rows }
     }
 
-    /// Writes CSV with a header. Spreadsheets read no cell as a formula.
+    /// Writes CSV with a header, in which no cell is a formula.
     pub fn as_csv(&self) -> String {
         let mut writer = csv::Writer::from_writer(Vec::new());
         // Writing to memory cannot fail, and all lines have as many cells.

@@ -1,4 +1,4 @@
-//! The cost ladder of the first screen, kept up to date while a run goes on.
+//! The cost ladder of the first screen while a run goes on.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::reading::has_figure;
 pub struct LiveLadder(RunData);
 
 impl LiveLadder {
-    /// Creates the ladder of a run that has not measured anything yet.
+    /// Creates the ladder of a run that begins.
     pub fn new(run: Run, catalogue: Arc<Catalogue>) -> Self {
         let (rows, details, damage) = Default::default();
         Self(RunData { name: String::new(), run, rows, details, damage, catalogue })
@@ -26,9 +26,8 @@ impl LiveLadder {
         ladder::may_be_on_card(&self.0, case)
     }
 
-    /// Takes what is known of a case so far. The case gets a figure once its interval, widened to include the figure, is
-    /// narrow enough; the interval may be based on fewer pairs than the figure. A case without a figure is kept, because a
-    /// rung may be about it.
+    /// Takes what is known of a case so far. It gets a figure once its interval, widened to include the figure, is narrow
+    /// enough; the interval may come from fewer pairs. A case without a figure is kept, because a rung may be about it.
     pub fn take(&mut self, row: Row) {
         let is_narrow = row.ns.zip(row.ns_within).is_some_and(|(Nanoseconds(ns), within)| {
             let (low, high) = (within.low.min(ns), within.high.max(ns));

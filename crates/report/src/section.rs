@@ -91,7 +91,6 @@ impl Part {
         Self::table(&columns.map(|(heading, _)| heading), rows.iter().map(line).collect())
     }
 
-    /// The markup of the part.
     pub(crate) fn html(&self) -> String {
         match self {
             Self::Card(title, note, parts) => card(title, note, &html(parts)),
@@ -117,7 +116,6 @@ impl Part {
     }
 }
 
-/// The markup of several parts.
 pub(crate) fn html(parts: &[Part]) -> String {
     parts.iter().map(Part::html).collect()
 }

@@ -134,7 +134,7 @@ struct Study {
     /// that are called resolved.
     tested: [Cases; 4],
     pairs: usize,
-    /// The number of cases with each change, among those that both runs resolved.
+    /// The number of cases with each change, if both runs resolved them.
     changes: BTreeMap<Change, usize>,
     /// How many planted delays are found, and of how many, with one thread and with several.
     delays: [[usize; 2]; 2],
@@ -145,7 +145,7 @@ struct Study {
 }
 
 impl Study {
-    /// Studies the runs of a table. `usual` is what is known about guests in general.
+    /// Studies runs; `usual` is known of guests in general.
     fn of(runs: &[RunData], neighbours: usize, usual: &[Usual]) -> Self {
         let mut study = Self::default();
         let alone: Vec<RunData> = runs.iter().map(|run| quoted(run, run.rows.clone(), vec![], usual)).collect();
@@ -256,14 +256,14 @@ fn is_resolved(case: &ComparedCase<'_>) -> bool {
     [case.a, case.b].iter().all(|row| row.verdict == Verdict::Resolved && row.run_to_run.is_some())
 }
 
-/// The number of predictions, their coverage, and the median half-width.
+/// The number of predictions, coverage, and median half-width.
 fn summary<'a>(tested: impl Iterator<Item = &'a Tested>) -> (usize, f64, f64) {
     let (held, widths): (Vec<bool>, Vec<f64>) = tested.map(|one| (one.held, one.half_width)).unzip();
     let covered = held.iter().filter(|held| **held).count() as f64 / held.len() as f64;
     (held.len(), covered, median(&widths).unwrap())
 }
 
-/// Whether a case is delayed, as every fourth one is.
+/// Whether a case is delayed: every fourth one.
 fn is_delayed(row: &Row) -> bool {
     row.case.id().0.ends_with(['0', '4', '8', 'c'])
 }
@@ -383,7 +383,7 @@ struct Seen {
     in_cycles: bool,
     /// The variance of what all cases have in common.
     shared: Variance,
-    /// The differences of pairs of runs in what all cases have in common, as logarithms.
+    /// The differences between pairs of runs in the shared part, as logarithms.
     shifts: Vec<f64>,
     /// The variance of a case that processes do not predict, in half of the cases.
     added: f64,

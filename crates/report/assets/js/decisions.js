@@ -9,7 +9,7 @@ import { ROWS_OF, RUNS, SEVERAL } from "./model/data.js";
 import { plural } from "./model/format.js";
 import { showRows } from "./table/table.js";
 
-/** The most runs whose decisions have charts; with more, only the sentences are shown. */
+/** The most runs whose decisions have charts. */
 const MOST_CHARTED_RUNS = 3;
 
 /** The chart with the rows of its points named by run and index. */
@@ -225,7 +225,7 @@ function inPairs(decisions) {
   return placed;
 }
 
-/** The decisions of one run. Cards with several charts take the whole row, and so does the last of an odd number of others. */
+/** The decisions of one run. Cards with several charts, and the last of an odd number of others, take the whole row. */
 function decisionsOfOne(all) {
   const decisions = all.filter((decision) => decision.is_decided);
   const narrow = inPairs(decisions).filter((decision) => !hasWholeRow(decision));

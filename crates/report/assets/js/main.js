@@ -138,7 +138,7 @@ byId("page").hidden = false;
 // A page with only published experiments has no rows to explain.
 byId("all-rows").hidden = RUNS.length > 0 && RUNS.every((run) => run.experiment);
 drawOverview();
-// The orderings that the command asked for come first.
+// The orderings, which were asked for, come first.
 if (byId("orderings")) byId("overview").after(byId("orderings"));
 drawSections();
 drawDecisions();

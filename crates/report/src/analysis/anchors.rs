@@ -70,7 +70,7 @@ static ANCHORS: LazyLock<Vec<Anchor>> = LazyLock::new(|| {
     csv::Reader::from_reader(TABLE.as_bytes()).deserialize().filter_map(Result::ok).collect()
 });
 
-/// A mark on a rung's line for another machine's figure.
+/// The mark of another machine's figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Mark {
     /// The cost in ns.
@@ -222,15 +222,14 @@ fn certain_cost(ns: f64, quoted: Interval) -> Option<UncertainCost> {
     UncertainCost::of_interval(ns, quoted, MANY_BLOCKS)
 }
 
-/// Whether both figures are costs of the same actor, on which versions of syncscope differ. A single thread is every actor,
-/// and a figure without an interval is only a hint.
+/// Whether both costs have one actor; versions of syncscope differ in it. A single thread is every actor, and a figure
+/// without an interval is only a hint.
 fn has_same_actor(anchor: &Anchor, row: &Row) -> bool {
     let is_exempt = anchor.kind != Kind::Measured || row.case.has_one_thread();
     is_exempt || anchor.actor.zip(row.actor).is_none_or(|(stored, own)| stored == own)
 }
 
-/// Whether both executed the same instructions. Versions of syncscope compile some primitives differently, and so do
-/// architectures.
+/// Whether both executed the same instructions; versions of syncscope and architectures differ in some.
 fn has_same_code(anchor: &Anchor, row: &Row) -> bool {
     let own = row.evidence.as_deref().unwrap_or_default();
     anchor.primitive != row.case.primitive

@@ -61,7 +61,7 @@ pub(crate) fn clocks(comparison: &Comparison<'_>) -> Option<String> {
     Some(format!("cores run at {} in A and {} in B", ghz(&a)?, ghz(&b)?))
 }
 
-/// The table of differences between the runs; `None` if nothing differs.
+/// The differences between the runs; `None` if there are none.
 pub(crate) fn differences(comparison: &Comparison<'_>) -> Option<Grid> {
     let grid = Grid::of(&comparison.differences)
         .text("what", |one| one.what.clone())

@@ -224,7 +224,6 @@ pub(crate) fn cheapest_rows(data: &RunData) -> Vec<&Row> {
 pub(crate) struct Entrant<'a> {
     /// Its design, or another name that a sentence uses.
     pub(crate) name: String,
-    /// The index of its row.
     pub(crate) index: usize,
     /// The cost of the row; `None` if it is unknown, so that the row may be the cheapest.
     pub(crate) known: Option<Known<'a>>,
@@ -322,7 +321,6 @@ impl<'a> Contest<'a> {
         self.pending.is_empty() && self.entrants.iter().all(|other| is_below(other) == Some(true))
     }
 
-    /// All entrants.
     pub(crate) fn entrants(&self) -> impl Iterator<Item = &Entrant<'a>> {
         self.entrants.iter()
     }

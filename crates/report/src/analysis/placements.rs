@@ -48,8 +48,8 @@ pub(crate) fn counterpart(case: &Case, own: &RunData, other: &RunData) -> Option
     }
 }
 
-/// A step of a team over the machine: the number of threads from which the team is in more than one part, the name of that
-/// line in a chart, and the words in a sentence.
+/// The number of threads from which a team is in more than one part of the machine, the name of that line in a chart, and
+/// the words in a sentence.
 type Step = (Option<u32>, &'static str, &'static str);
 
 /// The parts of the machine that teams of a placement use, as recorded or, for older files, derived.
@@ -194,7 +194,7 @@ mod tests {
         run
     }
 
-    /// Records the boundaries of siblings, the second node and the second package.
+    /// Records boundaries: siblings, second node and second package.
     fn recorded(run: &mut Run, placement: &Placement, [siblings, node, package]: [Option<u32>; 3], kinds: &[u32]) {
         let kinds = kinds.iter().map(|from| Some(*from)).collect();
         let own = Boundaries { siblings, kinds, cache: None, node, package };

@@ -15,8 +15,7 @@ pub(crate) struct Topic {
     figure: Option<&'static str>,
 }
 
-/// A study: its words, its card, whether the machine has the parts it compares, and the text if not (what it would show, and
-/// which stored run shows it).
+/// A study: its words, its card, whether the machine has the parts, and the text if not.
 type Study = (&'static [&'static str], &'static str, fn(&RunData) -> bool, &'static str);
 
 const SMT: &[&str] = &["hyperthread", "hyper-thread", "smt", "sibling"];

@@ -68,7 +68,7 @@ fn title(advice: &Advice, choice: &Choice) -> String {
     format!("{}: {}", advice.asked(), choice.name)
 }
 
-/// The case, the operation, the source, warnings and notes, one line each.
+/// Case, operation, source, warnings and notes, one line each.
 fn remarks(choice: &Choice) -> Vec<String> {
     let named = [("case", &choice.case), ("the cost of", &choice.operation), ("source", &choice.source)];
     let named = named.into_iter().filter(|(_, text)| !text.is_empty());

@@ -64,7 +64,7 @@ fn over_runs<'a>(runs: &'a [RunFindings]) -> Vec<(&'a Finding, String)> {
     in_groups(all).into_iter().filter_map(of_claim).collect()
 }
 
-/// The least width of a claim's text; below it, the text moves under the verdict.
+/// The least width of a text next to its verdict.
 const LEAST_TEXT: usize = 32;
 /// The width of the longest verdict.
 const VERDICT: usize = 13;

@@ -41,8 +41,8 @@ const INTEL: [Generation; 19] = [
     (6, "Sierra Forest", &[(0xaf, 0xaf)]),
 ];
 
-/// Three generations of Intel's server processors share one model, so the stepping decides: Linux, `intel-family.h`,
-/// comments on `INTEL_SKYLAKE_X`; Intel, *Affected Processors: Guidance for Security Issues*, 06_55H.
+/// Three generations of Intel's server processors share a model: Linux, `intel-family.h`, comments on `INTEL_SKYLAKE_X`;
+/// Intel, *Affected Processors: Guidance for Security Issues*, 06_55H.
 const fn skylake_server(stepping: u32) -> Option<&'static str> {
     match stepping {
         3 | 4 => Some("Skylake"),

@@ -57,7 +57,7 @@ pub fn cpus(cpus: &CpuMachine) -> String {
     format!("{}{threads}", processor(cpus))
 }
 
-/// The hardware that executes a case, as far as `run.json` describes it: a launch involves the processor, too.
+/// The hardware that executes a case, as far as `run.json` says: a launch needs the processor, too.
 pub(crate) fn hardware(machine: &Machine, case: &Case) -> String {
     match case.domain_and_family() {
         ("cpu", _) => cpus(&machine.cpu),

@@ -109,7 +109,7 @@ fn ladder(runs: &[RunData], compared: Option<&Comparison<'_>>) -> Vec<(Value, Ve
             "id": rung.id,
             "domain": domain,
             "heading": heading(domain, rung.level),
-            // The title with the names of the cheapest primitives; `all` names all of them where the title only counts them.
+            // The title with the cheapest primitives; `all` names all of them if the title only counts them.
             "title": title,
             "all": all,
             // The index of the selected row of each run, and the cost where it is not the row's own.
@@ -289,7 +289,7 @@ fn primitives(runs: &[RunData]) -> Vec<Value> {
     numbered.filter(|(id, _)| used.contains(id)).map(|(_, primitive)| primitive).collect()
 }
 
-/// Says what one operation is: `One operation is one sum.` or `In each operation, every thread adds 1.`
+/// Says what one operation is: `One operation is one sum.`, `In each operation, every thread adds 1.`
 fn meaning(operation: &str) -> String {
     let is_named = operation.split(' ').next().is_some_and(|word| word == "one" || word.ends_with("ing"));
     format!("{} {operation}.", if is_named { "One operation is" } else { "In each operation," })
@@ -371,7 +371,7 @@ fn numbers<'a>(cells: impl Iterator<Item = &'a str>) -> Cells {
     if numbers.iter().all(Option::is_none) { Cells::Empty } else { Cells::Numbers(numbers) }
 }
 
-/// Parses a cell and keeps integers as integers, because `32` is shorter than `32.0`.
+/// Parses a cell. Integers stay integers: `32` is shorter than `32.0`.
 fn number(cell: &str) -> Option<Number> {
     match serde_json::from_str(cell) {
         Ok(Value::Number(number)) => Some(number),

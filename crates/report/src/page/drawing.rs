@@ -48,7 +48,6 @@ pub(super) fn drawings(runs: &[RunData], labels: &[String]) -> String {
     )
 }
 
-/// Draws one machine.
 fn drawing(data: &RunData) -> String {
     let machine = &data.run.machine;
     let figures = machine_figures(data);
@@ -95,7 +94,7 @@ fn cpu_boxes(cpu: &CpuMachine) -> String {
     )
 }
 
-/// The scale of a picture: a few cores are drawn larger.
+/// Few cores are drawn at a larger scale.
 const fn scale(cpu: &CpuMachine) -> u32 {
     if cpu.cores <= FEW_CORES { 2 } else { 1 }
 }

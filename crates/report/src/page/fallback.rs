@@ -11,7 +11,6 @@ use crate::reading::Reading;
 /// The most lines of one table. All rows of a large run would double the size of its page.
 const MOST_LINES: usize = 1000;
 
-/// Writes one table per run.
 pub(super) fn tables(runs: &[RunData], labels: &[String]) -> String {
     runs.iter().zip(labels).map(table).collect()
 }

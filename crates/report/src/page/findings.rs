@@ -35,7 +35,7 @@ fn of_run(run: usize, findings: &[Finding]) -> String {
     by_paper(findings).map(card).collect::<String>() + &lacking
 }
 
-/// Lists the claims that do not hold, which are news, and folds the rest.
+/// Claims that do not hold are news; the rest is folded.
 fn lists(run: usize, findings: &[&Finding]) -> String {
     let list = |verdicts: &[Truth]| -> String {
         let of = |verdict| findings.iter().filter(move |finding| finding.outcome.verdict == verdict);

@@ -63,14 +63,13 @@ pub(super) fn no_gpu(runs: &[RunData]) -> Option<&'static str> {
     })
 }
 
-/// The individual times of a primitive's operations on one class of pairs.
+/// The individual times of operations on one class of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Tail {
     domain: String,
     family: String,
     label: String,
-    /// The row of the pair whose median is the median of all pairs, which represents its class, and the number of pairs with
-    /// individual times.
+    /// The row of the pair with the median of the medians, which represents its class, and the number of pairs with medians.
     row: usize,
     pairs: usize,
 }

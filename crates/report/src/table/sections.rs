@@ -221,7 +221,7 @@ fn primitive_lines(
 /// The number of parameters that distinguish the variants of a primitive.
 const WORDS: usize = 10;
 
-/// The index of the order among these parameters.
+/// The index of the order.
 const ORDER: usize = 5;
 
 /// The index of the mode.
@@ -279,7 +279,7 @@ impl Draft<'_> {
     }
 }
 
-/// Whether two costs differ by less than this share or overlap within the run, or the rows lack a cost for the same reason.
+/// Whether two costs differ by at most this share or overlap, or are missing for the same reason.
 fn cost_the_same(a: Option<&Row>, b: Option<&Row>, share: f64) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return a.is_none() && b.is_none() };
     let (x, y) = (Reading::of(a), Reading::of(b));

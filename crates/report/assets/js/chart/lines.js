@@ -9,7 +9,7 @@ import { asDot, figureText } from "../model/measures.js";
 
 /** The most lines that are labelled at their ends; with more, a legend below the chart names them. */
 export const MOST_LABELS = 12;
-/** The most points of a line that all get marks; with more, the line passes through resolved points without marks. */
+/** The most points of a line that all have marks. */
 const MOST_MARKS = 12;
 /** The most lines that all show their spread; with more, only the line under the pointer does. */
 const MOST_SPREADS = 3;
@@ -55,8 +55,8 @@ const GREY = "color-mix(in oklab, var(--muted) 60%, var(--surface))";
 
 const isCost = ({ unit }) => unit === "time" || unit === "cycles";
 
-/** The leaders of many lines: those with the least cost or the highest rate at the right end, or at the last point where
-    each thread has a CPU; null for few lines. */
+/** The leaders of many lines: the least cost or the highest rate at the right end, or at the last point where each thread
+    has a CPU; null for few lines. */
 function leadersOf({ series, y }) {
   if (series.length <= MOST_COLOURED) return null;
   const last = (one) => figuresOf(one).findLast((point) => !rowOfPoint(point)?.isCrowded);
@@ -81,8 +81,8 @@ const greyFirst = (series) =>
 /** The text of a figure, as next to a dot. */
 const pointText = (point, axis) => figureText(point, rowOfPoint(point), axis);
 
-/** Handles lines with a single figure: at the end of a chart the name is written next to the point, elsewhere below the
-    lines. If there is no line at all, all become rows of dots. */
+/** Lines with a single figure: named next to the point at the end of a chart, elsewhere below the lines. Without any real
+    line, all become rows of dots. */
 export function withoutLoneFigures(spec) {
   if (spec.kind !== "lines") return spec;
   const place = ({ x }) => `${unitOf(spec.x).text(x)} ${x === 1 ? spec.x.label.replace(/s\b/, "") : spec.x.label}`;
@@ -136,7 +136,7 @@ function mergedLabels(series) {
 
 const coincidenceNotes = (groups) => {
   const alike = groups.filter((group) => group.length > 1);
-  // Names are quoted because labels contain commas.
+  // Quoted, because labels contain commas.
   const names = alike.map((group) => group.map(({ label }) => `“${label}”`).join(" ≈ "));
   return names.length ? `Some lines coincide to within 1${NBSP}%: ${names.join("; ")}.` : [];
 };
@@ -268,7 +268,7 @@ function seriesMarks(series, few, floor) {
     lines.push(Plot.link(alone.filter(withSpread), { ...ends("p05", "p95"), ...wide }));
   }
   if (drawn.length) {
-    // Two points are not a trend, so their line is thin.
+    // Two points are not a trend.
     const weight = points.length > 2 ? { strokeWidth: 2.2 } : { strokeWidth: 1.5, strokeOpacity: 0.6 };
     const stroke = { stroke: style.colour, ...weight, strokeDasharray: style.dash || undefined };
     lines.push(

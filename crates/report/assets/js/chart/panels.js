@@ -8,7 +8,7 @@ const DRAWN = { lines: [lineChart, lineHeight], dots: [dotChart, dotHeight] };
 const GAP = 28;
 /** The height of a panel's title. */
 const TITLE = 24;
-/** The least width of panels side by side; narrower ones are stacked. */
+/** The least width of panels side by side. */
 const NARROWEST = 400;
 
 /** The panels with their places: {spec, x, y, width, height}, and the height of all. */

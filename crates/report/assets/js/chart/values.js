@@ -32,7 +32,7 @@ function linearTicks(low, high, count) {
   return ticks;
 }
 
-/** The ticks of a logarithmic axis: powers of ten, with ticks in between for few decades, or only every n-th power for many. */
+/** Logarithmic ticks: powers of ten, with ticks in between for few decades, or every n-th power for many. */
 export function logTicks(low, high, count) {
   const decades = Math.log10(high / low);
   const factors =
@@ -73,7 +73,7 @@ export function fittingTicks(all, position, width) {
   return kept;
 }
 
-/** Returns a function that maps a value to its place between two pixels. */
+/** Maps a value to its place between two pixels. */
 export function positionOn(axis, [low, high], [from, to]) {
   const shape = axis.log ? Math.log : (value) => value;
   const span = shape(high) - shape(low) || 1;

@@ -59,8 +59,8 @@ function usualValue(dim, rows) {
   return values.reduce((best, value) => (counts.get(value).length > counts.get(best).length ? value : best), values[0]);
 }
 
-/** The rows with the chosen value. A line of a run without a row of this value keeps its own usual one: a choice such as
-    `shared` hides no primitive without such a parameter, and `close` hides no run without bound threads. */
+/** The rows with the chosen value. A line of a run without this value keeps its own usual one: a choice such as `shared`
+    hides no primitive without that parameter, and `close` no run without bound threads. */
 function rowsWithValue(dim, wanted, rows) {
   const key = SEVERAL ? (row) => `${row.run} ${lineName(row)}` : lineName;
   return [...groupedBy(rows, key).values()].flatMap((own) => {

@@ -11,7 +11,7 @@ import { formatTime } from "../model/format.js";
 import { asDot, figureOf, spreadKeys, TIME } from "../model/measures.js";
 
 export const SIDE_COLOURS = { cpu: "var(--s0)", gpu: "var(--s1)", hybrid: "var(--s3)", mpi: "var(--s2)" };
-/** The most runs whose numbers are shown; with more, only the tooltips have them. */
+/** The most runs whose numbers are shown outside tooltips. */
 const MOST_NUMBERS = 4;
 
 /** The answers of a question: one for each run that has a row. */

@@ -16,7 +16,7 @@ const PORTION = 100;
 const STEP = 40;
 /** The most rows in the document: with each portion the browser computes the layout of the whole table. */
 const MOST_DRAWN = 300;
-/** The least height of a row. While the reader types, only as many rows as fit the window are drawn. */
+/** The least height of a row: a key draws only as many as fit the window. */
 const ROW_HEIGHT = 32;
 /** How long the address waits for the next key, in milliseconds. */
 const PAUSE = 250;
@@ -54,8 +54,8 @@ let columns = [];
 let verdictSelect = null;
 let wordsInput = null;
 
-/** The classes of a cell. Until the reader chooses columns, a narrow window shows only the name with the parameters and the
-    cost with its verdict. */
+/** Until the reader chooses columns, a narrow window shows only the name with the parameters and the cost with its verdict.
+    */
 const cellClass = (column, ...more) =>
   [column.number && "number", column.isReason && "reason", column.fixed && "stuck", !column.narrow && "extra", ...more]
     .filter(Boolean)
@@ -295,7 +295,7 @@ export function drawRows() {
     clearTimeout(type.pause);
     type.pause = setTimeout(rememberTable, PAUSE);
   };
-  // Remove most rows on focus, so that the first key need not wait for that.
+  // The first key must not wait for the removal of many rows.
   const focus = () => tableBody.childElementCount > PORTION && drawTable();
   wordsInput = el("input", { type: "search", placeholder: "atomicAdd threads:32 type:i32", input: type, focus });
   tableBox.append(el("table", null, tableHead, tableBody));
@@ -322,6 +322,6 @@ export function drawRows() {
   );
   drawHeader();
   drawTable();
-  // Build the index now, so that the first key need not wait for it.
+  // The first key must not wait for the index.
   setTimeout(() => search("a 1", ROWS));
 }

@@ -28,7 +28,7 @@ struct Tests {
     if_different: Change,
     /// The p-value of "changes by at least the threshold".
     same: f64,
-    /// Whether runs differ so much that one run each cannot show that the case is the same, however long they take.
+    /// Whether runs differ so much that one run each cannot show sameness, however long they take.
     runs_differ_more: bool,
     /// The costs in A and in B.
     costs: [UncertainCost; 2],

@@ -35,7 +35,7 @@ pub struct ClassChange {
     pub between_runs: f64,
     /// Whether the machine was in another state.
     pub is_another_state: bool,
-    /// Whether the factor is removed from the rows of the class before they are judged.
+    /// Whether the factor is removed before rows are judged.
     pub is_removed: bool,
 }
 
@@ -207,8 +207,8 @@ fn change(class: Class, pairs: &[Pair<'_>], is_one_program: bool) -> Option<Clas
         factor_of_cycles: of_cycles.map(f64::exp),
         between_runs,
         is_another_state: is_certain && is_one_program,
-        // A change that the machine does not explain may come from the program, so it is judged. The same holds for a change
-        // in cycles where costs follow the clock.
+        // A change that the machine does not explain may come from the program, so it is judged; so is a change in cycles
+        // where costs follow the clock.
         is_removed: !(is_certain || follow_the_clock && of_cycles.is_some()),
     })
 }

@@ -92,7 +92,7 @@ impl UncertainCost {
             return None;
         }
         let square = cost.powi(2);
-        // The shared variance is taken as known, so it must make up for the few degrees of freedom of its estimate.
+        // The shared variance counts as known, so it must make up for its few degrees of freedom.
         let tails = (student::quantile_95(parts.shared.degrees) / Level::P95.z).powi(2);
         let run = if with_shared { tails * parts.shared.value * square } else { 0.0 };
         let all = Uncertainty { measured: parts.own.value * square, degrees: parts.own.degrees, run };
@@ -107,9 +107,9 @@ impl UncertainCost {
         Self::finite(ns, side(interval.low), side(interval.high))
     }
 
-    /// The ratio of two costs that were measured in turn, and the reference cost of 1 to compare it with. `ratios` has one
-    /// ratio for each pass over the cases or each layout of the code. Whatever both have in common in a pass, such as the
-    /// state of the machine, cancels out. `None` if there are too few passes.
+    /// The reference cost of 1 and the ratio of two costs measured in turn, from one ratio for each pass over the cases or
+    /// each layout of the code. Whatever both have in common in a pass, such as the state of the machine, cancels out.
+    /// `None` if there are too few passes.
     pub(super) fn in_turn(ratios: &[f64]) -> Option<[Self; 2]> {
         let logarithms: Vec<(u32, f64)> = (0..).zip(ratios.iter().map(|ratio| ratio.ln())).collect();
         let found = Clustered::of(&logarithms)?;

@@ -92,7 +92,7 @@ fn in_words(group: &Group<'_>, is_first: bool) -> String {
     format!("{name}{verb} {} times{rest} ({changed} of {})", figure::ratio(*ratio), plural(*of, "case"))
 }
 
-/// The smallest changes that these runs would have seen in the cases without a certain change.
+/// The smallest changes that would have been seen in the other cases.
 fn least_changes(cases: &[ComparedCase<'_>]) -> Option<String> {
     let is_open = |case: &&ComparedCase<'_>| matches!(case.change, Change::Same | Change::Undecided);
     let mut seen: Vec<f64> =

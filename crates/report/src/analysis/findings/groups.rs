@@ -271,7 +271,7 @@ fn one_cycle(data: &RunData) -> Option<Outcome> {
     let (least, interval) = known.iter().min_by(|a, b| a.1.high.total_cmp(&b.1.high)).copied()?;
     let is_possible = |(_, bounds): &(Known<'_>, Interval)| bounds.low >= SUSPICIOUS_CYCLES;
     let verdict = Truth::of(known.iter().all(is_possible), interval.high < SUSPICIOUS_CYCLES);
-    // The reason why a claim about a NOP cannot be tested names the NOP already.
+    // The reason names the NOP already.
     let evidence = least.row.evidence.as_deref().filter(|_| !is_nop(&least));
     let evidence = evidence.map(|text| format!(" ({text})")).unwrap_or_default();
     let group = least.row.case.group_number(NEIGHBOURS[1]).unwrap_or_default();

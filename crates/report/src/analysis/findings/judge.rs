@@ -22,7 +22,7 @@ pub(crate) const MUCH: f64 = 2.0;
 /// "In general", "generally", "most": in at least this share of the comparisons.
 pub(crate) const GENERALLY: f64 = 0.75;
 
-/// The longest series that a sentence names in full; of longer ones it names only the powers of two.
+/// The longest series that is named in full; of longer ones, only the powers of two.
 const MOST_STEPS: usize = 8;
 
 /// Two costs that are compared.
@@ -156,8 +156,7 @@ impl Unit {
         }
     }
 
-    /// Writes a cost with its size, and a range with a dash because the cost follows "from" or "to": `164–354 ns with 16
-    /// threads`.
+    /// The cost with its size and, after "from" or "to", ranges with a dash: `164–354 ns with 16 threads`.
     fn sized_as_end(self, known: &Known<'_>) -> String {
         format!("{} with {}", figure::dashed(&self.cost(known)), naming::size(&known.row.case))
     }

@@ -84,7 +84,7 @@ pub(super) fn shared(dtype: Dtype) -> impl Fn(&Case) -> bool {
     move |case| on_cpu(case, dtype, Layout::Shared)
 }
 
-/// Fits relaxed operations that do not depend on each other, on elements at this stride.
+/// Like [`shared`], on elements at this stride.
 pub(super) fn private(dtype: Dtype, stride: u32) -> impl Fn(&Case) -> bool {
     move |case| on_cpu(case, dtype, Layout::Private { stride })
 }

@@ -38,7 +38,7 @@ words! {
     }
 }
 
-/// The limits of a question: threads, side and length of the wait.
+/// What a question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Asked {
     /// Threads of the team on the CPU, of a block on the GPU; `None`: as many as the run has rows for, on the CPU at most
@@ -99,7 +99,7 @@ impl Decision {
         Self { outcome, measured: true, remedy: None, choice: None, candidates, excluded, drawing: Vec::new() }
     }
 
-    /// A decision for which the run lacks the rows.
+    /// A decision that lacks rows.
     pub(crate) fn missing(why: String) -> Self {
         Self { measured: false, ..Self::open(why) }
     }
@@ -301,7 +301,7 @@ pub(super) fn decide(inquiry: Inquiry<'_>, contest: &Contest<'_>) -> Option<Deci
     Some(Decision { outcome, choice: Some(Box::new(choice)), ..Decision::open(String::new()) })
 }
 
-/// An open decision: what may be the cheapest, and what certainly is not.
+/// An open decision, with what may be the cheapest.
 fn undecided(data: &RunData, contest: &Contest<'_>, why: String) -> Decision {
     let contenders = contest.contenders();
     let may = |one: &&Entrant<'_>| contenders.iter().any(|other| other.name == one.name);
@@ -318,8 +318,7 @@ fn is_callable(data: &RunData, known: &Known<'_>) -> bool {
     data.catalogue.facts(&known.row.case.primitive).is_some_and(|facts| !facts.is_algorithm)
 }
 
-/// The cost of the same operation elsewhere in the machine: the same number of threads in other placements, and two threads
-/// by what their CPUs share.
+/// The cost elsewhere in the machine: as many threads in other placements, and two threads by what their CPUs share.
 fn elsewhere(data: &RunData, case: &Case) -> Vec<String> {
     let unplaced = |case: &Case| Case { placement: None, ..case.clone() };
     let is_other = |other: &Case| {

@@ -108,7 +108,7 @@ impl<'a> Counters<'a> {
     }
 }
 
-/// Whether a case is of independent additions that nobody waits for.
+/// Whether a case has independent additions that nobody waits for.
 fn is_counter(case: &Case) -> bool {
     case.mode != Some(Mode::Latency) && case.group.is_none()
 }

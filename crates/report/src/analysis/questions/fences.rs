@@ -113,7 +113,7 @@ fn contexts(data: &RunData) -> Option<Spec> {
         families::line(short_name(id).to_owned(), cells)
     };
     let lines: Vec<Line> = IN_CONTEXTS.iter().map(of).filter(|line| line.cells.iter().any(Option::is_some)).collect();
-    // If a run has fences only between stores, the first table already shows them.
+    // Fences only between stores are in the first table already.
     let has_contexts = data.rows.iter().any(|row| row.case.in_group(CONTEXTS[0].0));
     let columns = CONTEXTS.map(|(_, _, column)| column.to_owned());
     let (columns, lines) = used(&columns, &lines);

@@ -59,7 +59,7 @@ impl<'a> Matched<'a> {
         self.rows.iter().filter_map(|index| data.case(*index).group.as_ref()).collect()
     }
 
-    /// The contest of the barriers and the launches of kernels that do this work; `None` if there is no launch.
+    /// The contest of barriers and launches for this work; `None` if there is no launch.
     fn contest(&self, data: &'a RunData, work: &Group) -> Option<Contest<'a>> {
         let grid = self.barriers.at(work.number().unwrap_or(0)).clone();
         against(data, &launches(data, &self.rows, work), grid, self.basis)

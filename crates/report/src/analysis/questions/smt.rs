@@ -260,8 +260,7 @@ mod tests {
         let sentence = "Two threads on one core instead of two: a hand-off takes 6.00 ns instead of 48.0 ns and a \
                         wake-up takes 5.10 µs instead of 3.20 µs.";
         assert_eq!(said(pairs_on_one_core, rows.clone()), Some(Ok(sentence.into())));
-        // The sentence has only the primitives that represent their families; the table has all that meet, each with its own
-        // name.
+        // The sentence has only primitives that represent a family; the table has all that meet.
         let apart = |cpus: &[u32], group, ns| {
             let of = on("cpu.atomic.add", group, cpus, ns);
             Row { case: Case { layout: Some(Layout::Private { stride: 16 }), ..of.case.clone() }, ..of }

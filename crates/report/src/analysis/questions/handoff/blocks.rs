@@ -16,7 +16,7 @@ fn is_at(case: &Case, place: &str) -> bool {
     case.group_word() == place
 }
 
-/// Whether a hand-off passes data; a relaxed flag does not, so it is no choice.
+/// Whether a hand-off passes data, which a relaxed flag does not.
 fn passes_data(case: &Case) -> bool {
     case.order != Some(MemoryOrder::Relaxed)
 }

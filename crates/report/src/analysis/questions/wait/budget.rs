@@ -61,7 +61,7 @@ fn sleeping(data: &RunData, beside: bool) -> Option<(String, Contest<'_>)> {
         let contest = contest(data, &rows);
         (rows.len() > 1 && name != "yield" && contest.least().is_some()).then_some((name, contest))
     };
-    // Put the condvar last, so that the futex represents the catalogue.
+    // The condvar comes last, so the futex represents the catalogue.
     let mut all = curves(data, beside);
     all.sort_by_key(|(name, _)| name == "condvar");
     all.into_iter().find_map(known)
