@@ -1,9 +1,9 @@
-//! Names the folder of a hwloc that is not the system's to the linker.
+//! Tells the linker the folder of a hwloc that is not the system's.
 
 use std::env;
 use std::path::Path;
 
-/// Where the system has no hwloc, `scripts/setup build` puts one into the project's folder, and `scripts/setup release` one for
+/// On a system without hwloc, `scripts/setup build` builds one in the project's folder, and `scripts/setup release` one for
 /// each architecture.
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -14,7 +14,7 @@ fn main() {
     let folders = is_native.then_some("hwloc").into_iter().chain([of_architecture.as_str()]);
     for folder in folders.filter_map(|folder| project.join(folder).canonicalize().ok()) {
         println!("cargo:rustc-link-search=native={}", folder.display());
-        // It is elsewhere once the project is moved.
+        // The absolute path changes when the project is moved.
         println!("cargo:rerun-if-changed={}", folder.display());
     }
 }

@@ -1,4 +1,4 @@
-//! Processors of ARM by their identification register, MIDR_EL1: the designs of all CPUs, which may differ.
+//! ARM processors by their identification register, MIDR_EL1, which may differ between the CPUs of one machine.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -65,7 +65,7 @@ const DESIGNS: [((u32, u32), &str); 59] = [
     ((0xc0, 0xac4), "Ampere-1A"),
 ];
 
-/// Implementer and part: two CPUs are of one design if they have the same.
+/// Implementer and part: CPUs of one design have the same values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Design {
     implementer: u32,
@@ -73,7 +73,7 @@ pub(super) struct Design {
 }
 
 impl Design {
-    /// Of the register: the implementer is in bits 31 to 24, the part in bits 15 to 4.
+    /// Reads the register: the implementer is in bits 31 to 24, the part in bits 15 to 4.
     fn of_register(text: &str) -> Option<Self> {
         let bits = u64::from_str_radix(text.trim_start_matches("0x"), 16).ok()?;
         Some(Self { implementer: (bits >> 24 & 0xff) as u32, part: (bits >> 4 & 0xfff) as u32 })
@@ -83,7 +83,7 @@ impl Design {
         DESIGNS.iter().find(|(numbers, _)| *numbers == (self.implementer, self.part)).map(|(_, name)| *name)
     }
 
-    /// `Neoverse V2`; the numbers of a design that is not known.
+    /// The short name, such as `Neoverse V2`; the numbers if the design is unknown.
     pub(super) fn short_name(self) -> String {
         let known = self.known().map(|name| name.strip_prefix("ARM ").unwrap_or(name).to_owned());
         known.unwrap_or_else(|| self.to_string())
@@ -91,7 +91,7 @@ impl Design {
 }
 
 impl std::fmt::Display for Design {
-    /// `ARM Neoverse V2`.
+    /// Writes the full name, such as `ARM Neoverse V2`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.known() {
             Some(name) => f.write_str(name),
@@ -100,7 +100,7 @@ impl std::fmt::Display for Design {
     }
 }
 
-/// The design of each CPU, by `/proc/cpuinfo` and by the texts of the registers; empty but on ARM.
+/// The design of each CPU, by `/proc/cpuinfo` and by the texts of the registers; empty except on ARM.
 pub(super) fn designs(cpuinfo: &str, registers: impl Iterator<Item = (u32, String)>) -> BTreeMap<u32, Design> {
     let mut found = BTreeMap::new();
     // A file without numbers describes one CPU.
@@ -136,7 +136,7 @@ pub(super) fn processor(designs: &BTreeMap<u32, Design>, speeds: &HashMap<u32, u
     Some(words.collect::<Vec<_>>().join(" + "))
 }
 
-/// Extensions for atomic accesses, as the kernel names them, with what they are called and their instructions.
+/// Extensions for atomic accesses: the kernel's name, then the common name with the instructions.
 const ATOMICS: [(&str, &str); 6] = [
     ("atomics", "LSE (cas, swp, ldadd)"),
     ("uscat", "LSE2"),

@@ -1,4 +1,4 @@
-//! The C compiler of the system, for what cannot be compiled before: the shim of an MPI library, what a user wrote.
+//! The system's C compiler, for what cannot be compiled in advance: the shim of an MPI library and code that a user wrote.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use syncscope_host::end::End;
 use syncscope_host::guard::{temporary_folder, temporary_folder_in};
 use syncscope_host::limits;
 
-/// The files of these names in the folders of a `PATH`, by name; a name with a folder is that of a file. The working folder is not
-/// searched.
+/// The files with these names in the folders of a `PATH`, in the order of `names`. A name with a slash is the path of a file. The
+/// working folder is not searched.
 pub fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
     let in_folders = |name: &&str| {
         let file = PathBuf::from(name);
@@ -26,11 +26,11 @@ pub fn in_path(names: &[&str], path: &OsStr) -> Vec<PathBuf> {
     names.iter().filter_map(in_folders).collect()
 }
 
-/// Compiles a text, which is source of the language with this `ending`, to a `file` by a compiler with its options and, behind the
-/// text, `libraries`. The file appears complete or not at all, also if several processes compile it at the same time.
+/// Compiles a text to a `file`. `source` is the file name ending of its language and the text; `libraries` are the arguments
+/// after it. The file appears complete or not at all, even if several processes compile it at the same time.
 ///
 /// # Errors
-/// What the compiler says first, or that it did not end.
+/// The compiler's first error, or that it did not end.
 pub fn compile(
     compiler: Command,
     source: (&str, &str),
@@ -62,17 +62,17 @@ fn could_not(file: &Path, error: &io::Error) -> String {
     format!("{}: {error}{remedy}", file.display())
 }
 
-/// What is to be said where a compiler ends without a complaint and its file is not there.
+/// The message for a compiler that ends without a complaint and without its file.
 fn unwritten(error: &io::Error) -> Option<String> {
     const REASON: &str =
         "the compiler ended without writing its file: is it one, and has it no option to stop earlier (-E, -S)?";
     (error.kind() == io::ErrorKind::NotFound).then(|| REASON.to_owned())
 }
 
-/// The same as assembly: the text of it, or all messages of a compiler that refuses it.
+/// Compiles a text to assembly. Returns its text, or all messages of a compiler that refuses the source.
 ///
 /// # Errors
-/// That the compiler could not be run, or did not end.
+/// Where the compiler could not be run, or did not end.
 pub fn assembly(
     mut compiler: Command,
     source: (&str, &str),
@@ -81,7 +81,8 @@ pub fn assembly(
 ) -> Result<Result<String, String>, Refusal> {
     let work = temporary_folder()?;
     let file = work.path().join("assembly");
-    // Clang writes comments behind labels and instructions, gcc where it is asked to: what reads the text would take them for code.
+    // Clang writes comments behind labels and instructions by default, gcc on request; a parser of the text would take them for
+    // code.
     compiler.args(["-S", "-fno-verbose-asm"]);
     if let Some(messages) = run(compiler, source, &[], &file, limit, is_cancelled)? {
         return Ok(Err(messages));
@@ -90,10 +91,10 @@ pub fn assembly(
     Ok(text.map(Ok).map_err(|error| unwritten(&error).unwrap_or_else(|| could_not(&file, &error)))?)
 }
 
-/// All messages about a text that a compiler refuses; `None` if it takes it.
+/// All messages of a compiler that refuses a text; `None` if the compiler accepts it.
 ///
 /// # Errors
-/// That the compiler could not be run, or did not end.
+/// Where the compiler could not be run, or did not end.
 pub fn refusal(
     mut compiler: Command,
     source: (&str, &str),
@@ -104,8 +105,8 @@ pub fn refusal(
     run(compiler, source, &[], &temporary_folder()?.path().join("nothing"), limit, is_cancelled)
 }
 
-/// Runs a compiler, with the text next to what it makes, in a folder of this process alone: all messages if it refuses the text. One
-/// that something from outside ends is started a second time.
+/// Runs a compiler on the text, which lies in a temporary folder of this process next to the output. Returns all messages if it
+/// refuses the text. A compiler that is ended from outside is started a second time.
 fn run(
     mut compiler: Command,
     (ending, text): (&str, &str),
@@ -117,7 +118,7 @@ fn run(
     let source = file.with_file_name(format!("source.{ending}"));
     fs::write(&source, text).map_err(|error| could_not(&source, &error))?;
     compiler.arg("-o").arg(file).arg(&source).args(libraries);
-    // They let GCC write rules for `make` to a file.
+    // These variables let GCC write rules for `make` to a file.
     compiler.env_remove("DEPENDENCIES_OUTPUT").env_remove("SUNPRO_DEPENDENCIES");
     let mut again = true;
     loop {
@@ -147,7 +148,7 @@ fn run(
     }
 }
 
-/// The line of a compiler's messages that says why it failed. That its linker failed says the compiler last.
+/// The line of a compiler's messages that says why it failed. The last lines only say that the linker failed.
 pub fn first_error(messages: &str) -> String {
     let says_why = |line: &&str| line.contains("error") || line.contains("undefined reference");
     let is_of_driver = |line: &str| line.starts_with("collect2:") || line.contains("linker command failed");

@@ -1,8 +1,8 @@
-//! The kinds of a machine's cores, such as performance and efficiency cores: what the processor says that a core is.
+//! The kinds of a machine's cores, such as performance and efficiency cores, as the processor reports them.
 //!
-//! A number of hardware threads or a frequency makes no kind: a sibling may be offline, and equal cores differ by some per cent in
-//! the speed that their firmware promises. So CPUs of one design whose speeds are close are of one kind, and where nothing says
-//! which design is the faster one there are no kinds.
+//! A different number of hardware threads or a different frequency does not make a kind: a sibling may be offline, and the
+//! firmware promises equal cores speeds that differ by some per cent. CPUs of one design with close speeds are therefore one
+//! kind, and where nothing says which design is faster there are no kinds.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -14,19 +14,19 @@ use super::topology::{CoreKinds, Topology};
 #[derive(Debug, Clone, Default)]
 struct Known {
     cpus: Vec<u32>,
-    /// What it is: the type of core, the part.
+    /// Its design: the type of core, or the part.
     design: String,
     name: Option<String>,
-    /// Designs with a higher one are faster.
+    /// The rank of the design: a higher one is faster.
     order: Option<u32>,
-    /// Its speed, in the unit of all others.
+    /// Its speed, in the same unit for all CPUs.
     speed: Option<u32>,
 }
 
-/// Equal cores are as close: firmware gives the best of them a higher clock.
+/// Speeds of one kind reach at least this fraction of its fastest core: firmware gives the best of equal cores a higher clock.
 const ALIKE: f64 = 0.9;
 
-/// The kinds of what is known of the CPUs.
+/// The kinds of cores, from what is known of the CPUs.
 fn of(known: Vec<Known>) -> CoreKinds {
     let mut by_design: BTreeMap<String, Vec<Known>> = BTreeMap::new();
     for one in known {
@@ -42,8 +42,8 @@ fn of(known: Vec<Known>) -> CoreKinds {
     CoreKinds { of_cpu: numbered.collect(), names: kinds.iter().map(|kind| kind.name.clone()).collect() }
 }
 
-/// Those of the machine whose files these are: by the kernel's names of the counters of Intel's hybrid processors, by what
-/// ARM's cores say that they are, and on this machine by what AMD's say.
+/// The kinds of the machine whose files `system` reads: by the names of the kernel's counters on Intel's hybrid processors, by
+/// the design that each ARM core reports, and, on this machine only, by what AMD's cores report.
 pub(crate) fn of_system(system: &System, topology: &Topology) -> CoreKinds {
     let named = intel(system, topology);
     if !named.is_empty() {
@@ -55,12 +55,12 @@ pub(crate) fn of_system(system: &System, topology: &Topology) -> CoreKinds {
             let cpus: Vec<u32> = topology.threads.iter().map(|thread| thread.os).collect();
             of(cpus_by_registers(&cpus, topology, cpuid_on))
         }
-        // The kernel's capacities of x86 CPUs are those of their boost clocks.
+        // The kernel's capacities of x86 CPUs reflect their boost clocks.
         Some(_) => CoreKinds::default(),
     }
 }
 
-/// Those in a folder of registers that `hwloc-gather-cpuid` wrote.
+/// The kinds in a folder of registers that `hwloc-gather-cpuid` wrote.
 pub(crate) fn of_dump(folder: &Path, topology: &Topology) -> CoreKinds {
     let read = |cpu: u32| std::fs::read_to_string(folder.join(format!("pu{cpu}"))).unwrap_or_default();
     let cpus: Vec<u32> = topology.threads.iter().map(|thread| thread.os).collect();
@@ -68,13 +68,13 @@ pub(crate) fn of_dump(folder: &Path, topology: &Topology) -> CoreKinds {
     of(cpus_by_registers(&cpus, topology, |cpu, leaf| dumped(dumps.get(&cpu)?, leaf)))
 }
 
-/// Those that a file of hwloc describes.
+/// The kinds that an XML file of hwloc describes.
 pub(crate) fn of_xml(text: &str) -> CoreKinds {
     let kinds = text.split("<cpukind ").skip(1).map(|rest| rest.split_once("</cpukind>").map_or(rest, |(own, _)| own));
     of(kinds.filter_map(described).collect())
 }
 
-/// One design, its fast cores apart from its slow ones.
+/// The CPUs of one design, split into fast and slow ones.
 fn alike(mut known: Vec<Known>) -> Vec<Known> {
     if known.iter().any(|one| one.speed.is_none()) {
         for one in &mut known {
@@ -113,7 +113,8 @@ fn with_third_level(topology: &Topology) -> HashSet<u32> {
     topology.caches.iter().filter(|cache| cache.level == 3).flat_map(|cache| cache.cpus.iter().copied()).collect()
 }
 
-/// Efficiency cores beside the third-level cache of all others are the low-power ones, which older kernels do not tell apart.
+/// Efficiency cores without the third-level cache that all others share are low-power cores; older kernels do not tell the two
+/// apart.
 fn type_of_atom(cpu: u32, with_third_level: &HashSet<u32>) -> u32 {
     if with_third_level.is_empty() || with_third_level.contains(&cpu) { ATOM } else { LOW_POWER }
 }
@@ -143,13 +144,13 @@ fn by_part(system: &System) -> Vec<Known> {
     system.online_cpus().into_iter().map(known).collect()
 }
 
-/// By CPUID, of which `read` returns a leaf of a CPU. None where one CPU does not answer.
+/// The types of the CPUs by CPUID; `read` returns a leaf of a CPU. Empty where one CPU does not answer.
 fn cpus_by_registers(cpus: &[u32], topology: &Topology, read: impl Fn(u32, u32) -> Option<Registers>) -> Vec<Known> {
     let cached = with_third_level(topology);
     let Some(first) = cpus.first() else { return Vec::new() };
     let of_cpu =
         |cpu: &u32| Some(of_type(*cpu, type_by_registers(|leaf| read(*cpu, leaf), || type_of_atom(*cpu, &cached))?));
-    // Of processors with cores of one type the others need not be asked.
+    // If the processor has one type of core, the other CPUs need not be asked.
     let is_hybrid = type_by_registers(|leaf| read(*first, leaf), || ATOM).is_some();
     let all: Option<Vec<Known>> = if is_hybrid { cpus.iter().map(of_cpu).collect() } else { None };
     all.unwrap_or_default()
@@ -176,7 +177,8 @@ fn type_by_registers(read: impl Fn(u32) -> Option<Registers>, atom: impl Fn() ->
     }
 }
 
-/// A leaf in a file of `hwloc-gather-cpuid`: lines of a mask of the registers asked by, these, `=>` and the registers' values.
+/// A leaf in a file of `hwloc-gather-cpuid`. Its lines hold a mask of the input registers, their values, `=>` and the output
+/// registers.
 fn dumped(text: &str, leaf: u32) -> Option<Registers> {
     let number = |word: &str| u32::from_str_radix(word, 16).ok();
     let answer = |line: &str| {
@@ -200,7 +202,7 @@ fn described(text: &str) -> Option<Known> {
     let number = |name: &str| info(name)?.parse().ok();
     let cpuset = attribute(attributes, "cpuset")?;
     let speed = ["LinuxCapacity", "FrequencyMaxMHz", "FrequencyBaseMHz"].into_iter().find_map(number);
-    // Two of one design differ by chance only where their speeds say so.
+    // Only speeds can show that two entries of one design are alike: without a speed, each entry is a kind of its own.
     let own = if speed.is_none() { cpuset } else { "" };
     Some(Known {
         cpus: cpus_of_mask(cpuset)?,
@@ -245,7 +247,7 @@ mod tests {
         (0..).zip(&kinds.names).map(|(rank, _)| of(rank)).collect()
     }
 
-    /// A Linux system whose CPUs have these parts, and each of these files where it says something.
+    /// A Linux system whose CPUs have these parts, and in the `file` of each CPU its value.
     fn arm_system(parts: &[&str], file: &str, values: &[u32]) -> CoreKinds {
         let cpu =
             |(cpu, part): (usize, &&str)| format!("processor : {cpu}\nCPU implementer : 0x41\nCPU part : {part}\n\n");
@@ -272,7 +274,7 @@ mod tests {
         let kinds = arm_system(&parts, CAPACITY, &capacities);
         assert_eq!(listed(&kinds), ["5-9,15-19", "0-4,10-14"]);
         assert_eq!(kinds.names, ["Cortex-X925", "Cortex-A725"].map(|name| Some(name.to_owned())));
-        // The same where nothing says the parts, and by frequencies.
+        // The same without the parts, and by frequencies.
         assert_eq!(listed(&arm_system(&[""; 20], CAPACITY, &capacities)), ["5-9,15-19", "0-4,10-14"]);
         let frequencies = [[2_808_000; 5], [3_900_000; 5], [2_808_000; 5], [3_900_000; 5]].concat();
         assert_eq!(listed(&arm_system(&parts, "cpufreq/cpuinfo_max_freq", &frequencies)), ["5-9,15-19", "0-4,10-14"]);
@@ -288,7 +290,7 @@ mod tests {
 
     #[test]
     fn nothing_is_guessed() {
-        // Two designs, and nobody says which is the faster one.
+        // Two designs, and nothing says which is faster.
         assert_eq!(arm_system(&["0xd87", "0xd85"], CAPACITY, &[]), CoreKinds::default());
         assert_eq!(arm_system(&["0xd87", "0xd85"], CAPACITY, &[718]), CoreKinds::default());
         assert_eq!(arm_system(&["0xd4f"; 4], CAPACITY, &[1024, 1000, 1010, 980]), CoreKinds::default());
@@ -350,7 +352,7 @@ mod tests {
         assert_eq!(listed(&dumped_kinds(&strix)), ["0-3", "4-11"]);
         let with_low_power: Vec<String> = (0..4).map(|cpu| amd(0x4000_0001, cpu.min(2))).collect();
         assert_eq!(listed(&dumped_kinds(&with_low_power)), ["0", "1", "2-3"]);
-        // Without the bit of several types the field means nothing.
+        // Without the bit that announces several types, the field means nothing.
         let epyc: Vec<String> = (0..4).map(|cpu| amd(1, cpu % 2)).collect();
         assert_eq!(dumped_kinds(&epyc), CoreKinds::default());
         assert_eq!(
@@ -394,7 +396,7 @@ mod tests {
         assert!(kinds(&[turbo("0x3", "5600"), turbo("0xc", "5800")]).is_empty());
         let plain = |cpuset, rank: &str| kind(cpuset, &format!("forced_efficiency=\"{rank}\""), &[]);
         assert_eq!(kinds(&[plain("0x3", "0"), plain("0xc", "2"), plain("0x30", "1")]), ["2-3", "4-5", "0-1"]);
-        // One kind, none, and what is no set.
+        // One kind, no kind, and a text that is not a set.
         assert!(kinds(&[atom]).is_empty() && kinds(&[]).is_empty());
         assert!(kinds(&[kind("x", "", &[]), kind("0x1", "", &[])]).is_empty());
         assert_eq!(cpus_of_mask("0x00000001,,0x80000000"), Some(vec![31, 64]));

@@ -1,5 +1,5 @@
-//! Machines that the environment describes in place of this one, by hwloc's variables. hwloc itself goes on with this machine where it
-//! cannot read a description: here that is an error.
+//! Machines that the environment describes in place of this one, by hwloc's variables. Where hwloc cannot read a description it
+//! falls back to this machine; here that is an error.
 
 use std::env;
 use std::fs::File;
@@ -15,18 +15,18 @@ use super::hwloc;
 use super::system::System;
 use super::topology::{CoreKinds, Topology};
 
-/// More hardware threads than any machine has that Linux is built for by a distribution.
+/// The limit on a description's hardware threads: no machine that a distribution builds Linux for has more.
 const MOST_THREADS: usize = 8192;
 
-/// A larger file is no description of a machine.
+/// The limit on a description's size: a larger file describes no machine.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// What describes the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Description {
-    /// Nothing: it is the one that this program runs on.
+    /// Nothing: the machine that this program runs on.
     ThisSystem,
-    /// Files as those of a Linux system, below a folder.
+    /// The files of a Linux system, below a folder.
     Files(PathBuf),
     /// The registers of CPUID, in a folder.
     Registers(PathBuf),
@@ -36,18 +36,18 @@ pub enum Description {
     Xml(String),
 }
 
-/// hwloc's variables; of several that are set the last one counts.
+/// hwloc's variables; if several are set, the last one counts.
 const VARIABLES: [&str; 4] = ["HWLOC_FSROOT", "HWLOC_CPUID_PATH", "HWLOC_SYNTHETIC", "HWLOC_XMLFILE"];
 
-/// The variables that are set, as they are named in messages.
+/// The names of the set variables, for messages.
 pub fn variables() -> String {
     let set: Vec<&str> = VARIABLES.into_iter().filter(|name| env::var_os(name).is_some()).collect();
-    // Nothing but this variable makes a topology without a description one of another machine.
+    // Without a description, only this variable makes hwloc treat the topology as another machine's.
     if set.is_empty() { "HWLOC_THISSYSTEM".to_owned() } else { set.join(" and ") }
 }
 
 impl Description {
-    /// The one in the environment.
+    /// The description in the environment.
     ///
     /// # Errors
     /// Which variable is wrong, and why.
@@ -77,7 +77,7 @@ impl Description {
         }
     }
 
-    /// The system whose files tell more than the topology does: that of the description, which may have none.
+    /// The system whose files say more than the topology does; a description may have none.
     pub fn system(&self) -> System {
         match self {
             Self::ThisSystem => System::default(),
@@ -86,7 +86,7 @@ impl Description {
         }
     }
 
-    /// The kinds of its cores.
+    /// The kinds of the described machine's cores.
     pub fn core_kinds(&self, topology: &Topology) -> CoreKinds {
         match self {
             Self::ThisSystem | Self::Files(_) => core_kinds::of_system(&self.system(), topology),
@@ -96,21 +96,21 @@ impl Description {
         }
     }
 
-    /// The name of its processor.
+    /// The name of the described machine's processor.
     pub fn processor(&self) -> Option<String> {
         let Self::Xml(text) = self else { return self.system().processor() };
         let (_, rest) = text.split_once("<info name=\"CPUModel\"")?;
         Some(attribute(rest.split_once('>')?.0, "value")?.trim().to_owned())
     }
 
-    /// Its topology.
+    /// The topology of the described machine.
     ///
     /// # Errors
-    /// That hwloc cannot read the description, or finds no machine.
+    /// Where hwloc cannot read the description, or finds no machine.
     pub fn topology(&self) -> Result<Topology, String> {
         const NOTHING: &str =
             "hwloc could not load the topology: see what `lstopo` or `hwloc-info` says and whether /sys is mounted";
-        // hwloc would ask for ever.
+        // hwloc would ask in an endless loop.
         if !tells_allowed_cpus() {
             return Err(
                 "the system does not say which CPUs this process may use: allow sched_getaffinity in its filter of \
@@ -127,7 +127,7 @@ impl Description {
         }
     }
 
-    /// Why hwloc went on with this machine: it could not read the description. `None` where it did.
+    /// The reason why hwloc fell back to this machine: it could not read the description. `None` where it did read it.
     fn unread(&self, is_this_system: bool) -> Option<String> {
         let is_said_to_be_this = env::var("HWLOC_THISSYSTEM").is_ok_and(|value| value == "1");
         if *self == Self::ThisSystem || !is_this_system || is_said_to_be_this {
@@ -146,14 +146,14 @@ impl Description {
     }
 }
 
-/// The CPUs of a described machine that are planned for; not set where all that it allows are.
+/// The CPUs of a described machine that the plan uses; not set where it uses all allowed ones.
 static PLANNED: OnceLock<Vec<u32>> = OnceLock::new();
 
-/// Plans for these CPUs of a described machine alone, before a laboratory is opened. False where no other machine is described:
-/// the thread's own CPUs count there.
+/// Restricts the plan to these CPUs of a described machine, before a laboratory is opened. Returns false where no other machine
+/// is described: the thread's own CPUs count there.
 ///
 /// # Errors
-/// What is wrong with the description; that one of the CPUs is not there, or not allowed.
+/// Where the description is wrong, or one of the CPUs does not exist or is not allowed.
 pub fn plan_on(cpus: &[u32]) -> Result<bool, String> {
     let description = Description::of_environment()?;
     if description == Description::ThisSystem {
@@ -168,12 +168,12 @@ pub fn plan_on(cpus: &[u32]) -> Result<bool, String> {
         let allowed = cpu_list::format(&allowed);
         return Err(format!("--cpus names CPU {cpu}; the machine that {} describes has {allowed}", variables()));
     }
-    // Asked for once, before there is a laboratory.
+    // Called once, before any laboratory exists.
     let _ = PLANNED.set(cpus.to_vec());
     Ok(true)
 }
 
-/// A described machine as it is planned for.
+/// A described machine, restricted to the CPUs that the plan uses.
 pub fn planned(topology: Topology) -> Topology {
     match PLANNED.get() {
         Some(cpus) => topology.restricted(|cpu| cpus.contains(&cpu)),
@@ -181,7 +181,7 @@ pub fn planned(topology: Topology) -> Topology {
     }
 }
 
-/// The text of a file that hwloc can read, as far as its beginning and end tell.
+/// The text of an XML file, if its beginning and end show that hwloc can read it.
 fn xml(path: &Path) -> Result<String, String> {
     let shown = path.display();
     let failed = |error: std::io::Error| format!("cannot read {shown}: {error}");
@@ -219,12 +219,12 @@ fn not_of_hwloc(text: &str) -> Option<String> {
     (!text.trim_end().ends_with("</topology>")).then(|| "ends before </topology>".to_owned())
 }
 
-/// What is said of a machine that is too large.
+/// The message about a machine that is too large.
 fn too_many(threads: u64) -> String {
     format!("the machine has {threads} hardware threads, more than the supported {MOST_THREADS}")
 }
 
-/// That a synthetic description has no more hardware threads than a machine: `pack:2 [numa] core:4 pu:2` has 16.
+/// Checks the number of hardware threads in a synthetic description: `pack:2 [numa] core:4 pu:2` has 16.
 fn counted(text: &str) -> Result<(), String> {
     let mut depth = 0_u32;
     let mut levels = String::new();

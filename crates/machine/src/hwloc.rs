@@ -13,8 +13,8 @@ use crate::topology::{Cache, HardwareThread, NumaNode, Topology};
 /// The caches of each level from 1 on.
 const CACHES: [ObjectType; 5] = [L1Cache, L2Cache, L3Cache, L4Cache, L5Cache];
 
-/// The topology that hwloc finds. All CPUs of this machine are marked as allowed, and of a described one those that the
-/// description does not forbid. `None` if it finds none.
+/// The topology that hwloc finds, `None` if it finds none. On this machine all CPUs are marked as allowed; on a described
+/// machine, those that the description does not forbid.
 pub(crate) fn load() -> Option<Topology> {
     // Hardware threads that this process may not use are part of the machine, too.
     let hwloc = Hwloc::with_flags(vec![TopologyFlag::IncludeDisallowed])?;
@@ -28,7 +28,7 @@ pub(crate) fn load() -> Option<Topology> {
     let caches: Vec<Cache> = (1..).zip(&CACHES).flat_map(of_level).collect();
     let [cores, packages] = [ObjectType::Core, ObjectType::Package].map(|kind| positions(&hwloc, &kind));
     let nodes = nodes(&hwloc);
-    // Memory without CPUs, behind CXL for one, may be near to all: the own node of a CPU is the one that the fewest share.
+    // Memory without CPUs, such as CXL memory, may be near to all CPUs: a CPU's own node is the one that the fewest CPUs share.
     let near = |unit: &&TopologyObject| -> Vec<u32> {
         members(unit.nodeset()).into_iter().filter(|node| nodes.contains(node)).collect()
     };
@@ -65,7 +65,7 @@ pub(crate) fn load() -> Option<Topology> {
     Some(topology).filter(|topology| !topology.threads.is_empty())
 }
 
-/// The CPUs that a description does not forbid; hwloc leaves the others out where it is not asked for them.
+/// The CPUs that a description does not forbid; without `IncludeDisallowed` hwloc leaves out the others.
 fn allowed() -> Option<HashSet<u32>> {
     let hwloc = Hwloc::with_flags(Vec::new())?;
     Some(objects(&hwloc, &ObjectType::PU).iter().map(|unit| unit.os_index()).collect())
@@ -82,7 +82,7 @@ fn positions(hwloc: &Hwloc, kind: &ObjectType) -> HashMap<u32, u32> {
     (0..).zip(sets).flat_map(|(index, set)| members(set).into_iter().map(move |cpu| (cpu, index))).collect()
 }
 
-/// The numbers in a set. An infinite one has no end, and belongs to no object of a machine.
+/// The numbers in a set; none for an infinite set, which belongs to no object of a machine.
 fn members(set: Option<CpuSet>) -> Vec<u32> {
     set.filter(|set| set.last() >= 0).map(|set| set.into_iter().collect()).unwrap_or_default()
 }

@@ -34,7 +34,7 @@ impl PairClass {
         Group::named(self.as_str())
     }
 
-    /// Why a machine has no such pair.
+    /// Why a machine has no pair of this class.
     pub const fn missing(self) -> &'static str {
         match self {
             Self::SameCore => "no two CPUs this process may use are hardware threads of one core",
@@ -47,8 +47,8 @@ impl PairClass {
     }
 }
 
-/// The CPUs this process may use, in topology order, and the caches of each. They are looked up once, so that the class
-/// of a pair needs no search among the caches.
+/// The CPUs this process may use, in topology order, with the caches of each. Looking them up once saves a search among the
+/// caches for every pair.
 pub struct SharedLevels<'a> {
     /// The CPUs that this process may use.
     pub threads: Vec<&'a HardwareThread>,
@@ -58,11 +58,11 @@ pub struct SharedLevels<'a> {
 /// Cache levels that hwloc knows.
 const LEVELS: usize = 5;
 
-/// Levels near a core: two cores that share one of them share more than the last-level cache.
+/// Levels near a core: two cores that share a cache of these levels share more than the last-level cache.
 const NEAR_LEVELS: usize = 2;
 
 impl<'a> SharedLevels<'a> {
-    /// Those of a machine.
+    /// The shared levels of a machine.
     pub fn of(topology: &'a Topology) -> Self {
         let threads: Vec<&HardwareThread> = topology.allowed().collect();
         let indices: HashMap<u32, usize> =
@@ -71,7 +71,7 @@ impl<'a> SharedLevels<'a> {
         for (number, cache) in topology.caches.iter().enumerate() {
             let level = (cache.level as usize).clamp(1, LEVELS) - 1;
             let members: Vec<usize> = cache.cpus.iter().filter_map(|cpu| indices.get(cpu)).copied().collect();
-            // One of a single core is in common with no other.
+            // A cache of a single core is shared with no other core.
             if members.iter().any(|index| threads[*index].core != threads[members[0]].core) {
                 for index in members {
                     caches[index][level] = Some(number as u32);
@@ -105,7 +105,7 @@ impl<'a> SharedLevels<'a> {
 /// Two CPUs and their class.
 pub type ClassedPair = (PairClass, [u32; 2]);
 
-/// The classes of this machine, the nearest first, each with its first pair in topology order.
+/// The classes of pairs that this machine has, the nearest first, each with its first pair in topology order.
 ///
 /// CPUs of different cores that are in the same parts of the machine have the same class with all others. The first pair of a class is
 /// therefore of one core, of the first CPUs of two sets of parts, or of the first two cores of one set: the millions of other pairs of a
@@ -140,7 +140,7 @@ pub fn classes(topology: &Topology) -> Vec<ClassedPair> {
     found.into_iter().map(|(class, pair)| (class, pair.map(|index| levels.threads[index].os))).collect()
 }
 
-/// Every CPU in one of several groups.
+/// A division of the CPUs into several groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuGroups {
     of_cpu: HashMap<u32, usize>,
@@ -148,13 +148,13 @@ pub struct CpuGroups {
 }
 
 impl CpuGroups {
-    /// Those of the CPUs that teams are placed on, looked up once.
+    /// The groups of the CPUs that teams are placed on, looked up once.
     pub fn here() -> Option<&'static Self> {
         static HERE: LazyLock<Option<CpuGroups>> = LazyLock::new(|| topology_of_teams().and_then(CpuGroups::of));
         HERE.as_ref()
     }
 
-    /// The NUMA nodes. Where there is one, the CPUs of each third-level cache, or else of each second-level cache that
+    /// The groups by NUMA node. With a single node, the CPUs of each third-level cache, or else of each second-level cache that
     /// several cores share. `None` where no level has two groups of CPUs that this process may use.
     pub fn of(topology: &Topology) -> Option<Self> {
         let nodes = topology.numa_nodes.iter().map(|node| node.cpus.as_slice()).collect();
@@ -165,7 +165,7 @@ impl CpuGroups {
         [nodes, caches(3), caches(2)].into_iter().find_map(|level| Self::at(topology, level))
     }
 
-    /// Why a machine has no such groups.
+    /// Why a machine has no groups.
     pub fn absence(topology: Option<&Topology>) -> &'static str {
         if topology.is_none_or(|topology| topology.caches.is_empty()) {
             "the CPUs' caches are unknown (is /sys mounted?), so groups of CPUs are unknown"
@@ -174,7 +174,7 @@ impl CpuGroups {
         }
     }
 
-    /// Groups of one level: two at least, of which one has several cores.
+    /// The groups of one level: at least two, of which one has several cores.
     fn at<'a>(topology: &'a Topology, level: Vec<&'a [u32]>) -> Option<Self> {
         let number_of = |(number, group): (usize, &'a [u32])| group.iter().map(move |cpu| (*cpu, number));
         let numbers: HashMap<u32, usize> = level.into_iter().enumerate().flat_map(number_of).collect();
@@ -192,7 +192,7 @@ impl CpuGroups {
         (!is_one).then(|| Self { of_cpu: numbered.collect(), count: groups.len() })
     }
 
-    /// How many there are.
+    /// The number of groups.
     pub const fn count(&self) -> usize {
         self.count
     }
@@ -221,7 +221,7 @@ mod tests {
         );
     }
 
-    /// The classes by a look at every pair.
+    /// The classes, found by looking at every pair.
     fn classes_of_all_pairs(topology: &Topology) -> Vec<ClassedPair> {
         let levels = SharedLevels::of(topology);
         let mut found: Vec<ClassedPair> = Vec::new();

@@ -25,7 +25,7 @@ pub fn topology_of_teams() -> Option<&'static Topology> {
     TOPOLOGY.get_or_init(|| Description::of_environment().ok()?.topology().ok()).as_ref()
 }
 
-/// Threads will be placed on this topology.
+/// Sets the topology that teams are placed on.
 pub fn place_teams_on(topology: &Topology) {
     // The machine and what the process may use of it are the same for a second laboratory.
     let _ = TOPOLOGY.set(Some(topology.clone()));
@@ -133,7 +133,7 @@ fn counted(counts: &mut HashMap<Option<u32>, u32>, part: Option<u32>) -> u32 {
     std::mem::replace(count, *count + 1)
 }
 
-/// From how many threads on the teams of a placement use further parts of the machine.
+/// The smallest numbers of threads at which teams of a placement reach further parts of the machine.
 pub fn boundaries(topology: &Topology, placement: &Placement) -> Boundaries {
     let places: Vec<&HardwareThread> = topology.allowed().collect();
     let order = in_order(&places, placement);
@@ -154,7 +154,8 @@ pub fn boundaries(topology: &Topology, placement: &Placement) -> Boundaries {
     }
 }
 
-/// Whether a team has the same CPUs in two placements, as they are named. One that is not possible here is like no other.
+/// Whether a team gets the same CPUs in two placements, taken by their [`named`] form. A placement that is impossible here
+/// equals no other.
 pub fn are_alike(topology: &Topology, one: &Placement, other: &Placement, threads: u32) -> bool {
     let (one, other) = (&named(topology, one), &named(topology, other));
     let cpus = |placement| {
@@ -165,7 +166,7 @@ pub fn are_alike(topology: &Topology, one: &Placement, other: &Placement, thread
     one == other || cpus(one).is_some_and(|own| cpus(other) == Some(own))
 }
 
-/// The placement under whose name a team of `cores` is measured: where no core has several usable hardware threads it is `close`.
+/// The placement under whose name a team is measured: `cores` is `close` where no core has several usable hardware threads.
 pub fn named(topology: &Topology, placement: &Placement) -> Placement {
     let cores = distinct(topology.allowed().map(|thread| thread.core));
     let is_flat = cores as usize == topology.allowed().count();
@@ -307,7 +308,7 @@ mod tests {
         }
     }
 
-    /// `spread` by its definition: of the places that are left, the one with the fewest threads around it.
+    /// `spread` by its definition: each thread takes the free place with the fewest threads around it.
     fn least_loaded_of_all(places: &[&HardwareThread]) -> Vec<usize> {
         let mut left: Vec<usize> = (0..places.len()).collect();
         let mut chosen: Vec<usize> = Vec::new();

@@ -22,7 +22,7 @@ pub struct HardwareThread {
     pub numa_node: Option<u32>,
     /// The cache of the highest level, as an index of [`Topology::caches`]; `None` where no cache is known.
     pub last_level_cache: Option<u32>,
-    /// The kind of its core, the fastest counted as 0: efficiency cores are another kind than performance cores.
+    /// The kind of its core, 0 for the fastest: performance and efficiency cores are different kinds.
     pub kind: u32,
     /// Whether this process may use it (taskset, cpuset).
     pub allowed: bool,
@@ -55,7 +55,7 @@ pub struct NumaNode {
 pub struct Topology {
     /// Whether this describes the machine that the program runs on. hwloc's variables, such as `HWLOC_XMLFILE`, describe others.
     pub this_system: bool,
-    /// `x86_64`, `aarch64`: which operations differ there. That of this program where nothing else is known.
+    /// `x86_64` or `aarch64`: the available operations differ. The architecture of this program where nothing else is known.
     pub architecture: String,
     /// The hardware threads, allowed or not, in topology order.
     pub threads: Vec<HardwareThread>,
@@ -69,7 +69,7 @@ pub struct Topology {
     pub kind_names: Vec<Option<String>>,
 }
 
-/// The kinds of the CPUs, the fastest counted as 0; empty where all are of one kind, or nobody says.
+/// The kind of each CPU, 0 for the fastest; empty where all CPUs are of one kind or the kinds are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CoreKinds {
     /// The kind of each CPU.
@@ -78,12 +78,12 @@ pub struct CoreKinds {
     pub names: Vec<Option<String>>,
 }
 
-/// How many different ones there are.
+/// The number of different values.
 pub(super) fn distinct(values: impl Iterator<Item = u32>) -> u32 {
     values.collect::<HashSet<_>>().len() as u32
 }
 
-/// What no description exceeds, so that a damaged one makes no huge topology.
+/// Limits on the topology of a description, so that a damaged description does not produce a huge one.
 const MOST_CORES: u32 = 1 << 16;
 const MOST_SIBLINGS: u32 = 8;
 
@@ -93,7 +93,7 @@ impl Topology {
         self.threads.iter().filter(|thread| thread.allowed)
     }
 
-    /// Their numbers, in ascending order.
+    /// The numbers of the allowed CPUs, in ascending order.
     pub fn allowed_cpus(&self) -> Vec<u32> {
         let mut cpus: Vec<u32> = self.allowed().map(|thread| thread.os).collect();
         cpus.sort_unstable();
@@ -128,8 +128,8 @@ impl Topology {
         regular(packages, nodes, caches, cores, (machine.hardware_threads / all).clamp(1, MOST_SIBLINGS))
     }
 
-    /// With what the system says of its memory. A container may hide a part from hwloc or from the system, so the larger
-    /// value counts. A topology of another machine keeps its own.
+    /// The topology with the memory that the system reports. A container may hide a part from hwloc or from the system, so the
+    /// larger value counts. A topology of another machine keeps its own.
     pub fn with_memory_of_system(mut self, bytes: Option<u64>) -> Self {
         if self.this_system {
             self.memory_bytes = self.memory_bytes.max(bytes);
@@ -162,12 +162,12 @@ impl Topology {
         self.numa_nodes.iter().filter(|node| node.cpus.is_empty()).map(|node| node.os).collect()
     }
 
-    /// The CPUs whose NUMA node is not there.
+    /// The CPUs whose NUMA node is offline.
     fn without_node(&self) -> Vec<u32> {
         self.threads.iter().filter(|thread| thread.numa_node.is_none()).map(|thread| thread.os).collect()
     }
 
-    /// The CPUs of each NUMA node, where there are several that have some.
+    /// The CPUs of each NUMA node that has any; empty where there is only one such node.
     pub fn node_cpus(&self) -> BTreeMap<u32, String> {
         let lists: BTreeMap<u32, String> =
             self.nodes_with_cpus().map(|node| (node.os, cpu_list::format(&node.cpus))).collect();
@@ -184,11 +184,11 @@ impl Topology {
         (0..).zip(&self.kind_names).map(of).collect()
     }
 
-    /// With kinds of cores. Where those of some CPUs are not known, all count as of one kind.
+    /// The topology with kinds of cores. All cores count as one kind where the kind of some CPU is unknown.
     pub fn with_core_kinds(mut self, kinds: &CoreKinds) -> Self {
         let rank = |thread: &HardwareThread| kinds.of_cpu.get(&thread.os).copied();
         let found: Option<Vec<u32>> = self.threads.iter().map(rank).collect();
-        // A kind whose cores are all offline is no kind of this machine.
+        // A kind whose cores are all offline does not count.
         let there: BTreeSet<u32> = found.iter().flatten().copied().collect();
         let Some(found) = found.filter(|_| there.len() > 1) else { return self };
         for (thread, rank) in self.threads.iter_mut().zip(found) {
@@ -198,12 +198,12 @@ impl Topology {
         self
     }
 
-    /// Whether a cache is of the third level or beyond: nearer ones belong to a core or to a few.
+    /// Whether a cache is of the third level or beyond: caches of lower levels belong to one core or a few.
     pub fn is_shared_level(&self, cache: u32) -> bool {
         self.caches.get(cache as usize).is_some_and(|cache| cache.level > 2)
     }
 
-    /// The cores in topology order, those that follow each other and are alike together.
+    /// The cores in topology order, with consecutive equal cores joined into one cluster.
     pub fn clusters(&self) -> Vec<Cluster> {
         let of_core = |core: &[HardwareThread]| Cluster {
             package: core[0].package,
@@ -313,7 +313,7 @@ impl fmt::Display for Topology {
         if let Some(bytes) = self.memory_bytes {
             writeln!(f, "memory: {}", binary_size(bytes))?;
         }
-        // Of a described machine it says what its own processes may use.
+        // A described machine reports the CPUs that its own processes may use.
         let whose = if self.this_system { "this process" } else { "a process there" };
         write!(f, "CPUs {whose} may use: {}", cpu_list::format(&self.allowed_cpus()))
     }
@@ -430,7 +430,7 @@ pub(crate) mod tests {
         assert_eq!(topology.numa_nodes[1].cpus, [6, 30, 7, 31, 8, 32, 9, 33, 10, 34, 11, 35]);
     }
 
-    /// With the kind of each CPU.
+    /// The topology with the kind of each CPU.
     pub(crate) fn of_kinds(topology: Topology, kind: impl Fn(u32) -> u32) -> Topology {
         let of_cpu: HashMap<u32, u32> = topology.threads.iter().map(|thread| (thread.os, kind(thread.os))).collect();
         let names = vec![None; of_cpu.values().max().map_or(0, |most| *most as usize + 1)];

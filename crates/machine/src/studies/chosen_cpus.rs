@@ -17,8 +17,8 @@ pub(super) const SIBLING_BUSY: &str = "sibling_busy";
 pub struct CpuPairs;
 
 impl Study for CpuPairs {
-    /// Every template on one pair of each class. A class without a pair has one case, in the quick preset none: there all
-    /// pairs of a machine of one class are alike.
+    /// Every template on one pair of each class. A class without a pair has one case, in the quick preset none. The quick
+    /// preset has no case at all where all pairs are of one class.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         if setting.preset == Preset::Quick && setting.classes.len() < 2 {
             return Vec::new();
@@ -36,8 +36,8 @@ pub(super) fn class_of(case: &Case) -> Option<PairClass> {
     case.group_word().parse().ok()
 }
 
-/// What a hardware thread loses to its sibling. The loss is the quotient of the busy and the idle cost. The core gains two
-/// over that quotient.
+/// What a hardware thread loses to its sibling: the quotient of the busy and the idle cost. The throughput of the core grows by
+/// two over that quotient.
 pub struct Smt;
 
 impl Study for Smt {
@@ -66,11 +66,11 @@ impl Study for WaitingSibling {
     }
 }
 
-/// What the time that a thread spins before it sleeps takes from others, and they from it.
+/// What spinning before a sleep costs the competitors for the CPU, and what they cost the spinning thread.
 pub struct Competing;
 
 impl Study for Competing {
-    /// Every template with the waker on one CPU, the waiter and its competitor on another, of the nearest pair that is not one core.
+    /// Every template on the nearest pair of two cores: the waker on one CPU, the waiter and its competitor on the other.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let pair = setting.classes.iter().find(|(class, _)| *class != PairClass::SameCore);
         let Some((_, [waker, waiter])) = pair.filter(|_| setting.preset != Preset::Quick) else { return Vec::new() };
@@ -83,10 +83,10 @@ impl Study for Competing {
 /// How fast each core is.
 pub struct EachCore;
 
-/// The group of one thread on a core that stands for itself.
+/// The group of one thread on each core in turn.
 const EACH_CORE: &str = "each core";
 
-/// The most cores of the standard preset; more are sampled evenly. Paper has all.
+/// The most cores in the standard preset; of more cores an even sample is taken. The paper preset measures all.
 const MOST_CORES: usize = 64;
 
 impl Study for EachCore {
@@ -105,7 +105,7 @@ impl Study for EachCore {
     }
 }
 
-/// What it costs that two threads take turns on one CPU: the one that is woken has to wait for the other one to leave.
+/// What it costs when two threads take turns on one CPU: the woken thread has to wait until the other one leaves.
 pub struct OneCpu;
 
 impl Study for OneCpu {

@@ -1,5 +1,5 @@
-//! Kinds of cores, such as performance and efficiency cores: one thread on a core of each kind, and two threads on two cores of one kind
-//! and of two.
+//! Kinds of cores, such as performance and efficiency cores: one thread on a core of each kind, and two threads on cores of one
+//! kind or of two.
 
 use std::collections::BTreeSet;
 
@@ -12,15 +12,16 @@ use crate::nearness::{PairClass, SharedLevels};
 use crate::placement::{boundaries, named};
 use crate::topology::Topology;
 
-/// The group of a machine with two kinds whose threads are on one core of each; where there is one kind, of the case that says so.
+/// The group of cases with a thread on a core of each of two kinds. On a machine with one kind, the group of the case that says
+/// so.
 pub(super) const BOTH: &str = "mixed_cores";
 
 /// What an operation costs on cores of each kind, and between kinds.
 pub struct CoreKinds;
 
 impl Study for CoreKinds {
-    /// Every template on cores of each kind, and those of two threads on one core of each of two kinds. A machine of one kind has one
-    /// case, in the quick preset none.
+    /// Every template on cores of each kind, and every template of two threads on cores of two kinds. A machine of one kind has
+    /// one case, in the quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let kinds: Vec<u32> =
             setting.topology.allowed().map(|thread| thread.kind).collect::<BTreeSet<_>>().into_iter().collect();
@@ -51,7 +52,7 @@ impl Study for CoreKinds {
     }
 }
 
-/// Two cores of these kinds, as near to each other as `like` says or about so: pairs of each kind are to differ in their kind alone.
+/// Two cores of these kinds, about as near to each other as `like`: pairs of different kinds should differ in their kind alone.
 fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> Option<(PairClass, [u32; 2])> {
     let (threads, count) = (&levels.threads, levels.threads.len());
     let all = (0..count).flat_map(|a| (0..count).map(move |b| [a, b]));
@@ -62,7 +63,8 @@ fn pair(levels: &SharedLevels<'_>, kinds: [u32; 2], like: Option<PairClass>) -> 
     classed.filter(|(class, _)| *class != PairClass::SameCore).min_by_key(|(class, _)| distance(*class))
 }
 
-/// That small teams are on slow cores, because these have the lowest numbers: what such cases cost is not what the machine can do.
+/// A note that small teams are on slow cores because these have the lowest numbers: such cases do not show what the machine can
+/// do.
 pub fn note(topology: &Topology, cases: &[Case]) -> Option<String> {
     let usual = named(topology, &Placement::Cores);
     let from = boundaries(topology, &usual).kinds.first().copied().flatten().filter(|from| *from > 1)?;
@@ -112,7 +114,7 @@ mod tests {
         (near.level, near.cpus) = (2, vec![8, 9, 10, 11]);
         machine.caches.push(near);
         assert_eq!(studied(&machine, Preset::Quick)[1], (SLOW.to_owned(), "8,12".to_owned()));
-        // One efficiency core has no second one.
+        // A single efficiency core has no pair.
         let few = machine.restricted(|cpu| cpu <= 8);
         assert_eq!(
             studied(&few, Preset::Quick).iter().map(|(_, cpus)| cpus.as_str()).collect::<Vec<_>>(),
@@ -154,8 +156,8 @@ mod tests {
                 "low_power_cores 10",
             ]
         );
-        // Efficiency cores share second-level caches, and low-power cores have no part in the third-level cache: no pair of a kind is as
-        // far apart as a fast and a slow core, and none is nearer than it has to be.
+        // Efficiency cores share second-level caches, and low-power cores are outside the third-level cache: no pair of one
+        // kind is as far apart as a fast and a slow core, and no pair is nearer than it has to be.
         let mut apart = of_kinds(regular(1, 1, 1, 16, 1), |cpu| if cpu < 6 { 0 } else { 1 + u32::from(cpu > 13) });
         let cache =
             |level, cpus: std::ops::Range<u32>| Cache { level, cpus: cpus.collect(), ..apart.caches[0].clone() };

@@ -28,7 +28,7 @@ impl Study for CoreToCore {
     }
 }
 
-/// What the reader of a run of `cases` must know where they have a sample of all pairs: that it is one.
+/// A note for the reader of the cases if they measure only a sample of all pairs.
 pub fn note(preset: Preset, topology: &Topology, cases: &[Case]) -> Option<String> {
     let of_pair = |case: &Case| match &case.placement {
         Some(Placement::List(pair)) if is_of_matrix(case) => Some(pair.clone()),
@@ -48,14 +48,15 @@ pub fn note(preset: Preset, topology: &Topology, cases: &[Case]) -> Option<Strin
     })
 }
 
-/// Whether a case is one of the matrix. The same pairs under other conditions (a line on another node) have another
+/// Whether a case belongs to the matrix. The same pairs under other conditions (a line on another node) have another
 /// group.
 pub fn is_of_matrix(case: &Case) -> bool {
     case.primitive == PRIMITIVE && class_of(case).is_some()
 }
 
-/// How many pairs the matrix has at most: in a quick run all of up to 32 CPUs, whose fewest blocks take 11 s, above that a sample of
-/// half as many, because the teams of such machines take the rest of its time; in other runs all of up to 64 CPUs.
+/// The most pairs in the matrix. A quick run measures all pairs of up to 32 CPUs, whose fewest blocks take 11 s. On larger
+/// machines it samples half as many, because the teams take the rest of its time. Other runs measure all pairs of up to 64
+/// CPUs.
 pub fn max_pairs(preset: Preset, cpus: usize) -> usize {
     match preset {
         Preset::Quick if cpus <= 32 => all_pairs(cpus),
@@ -69,18 +70,18 @@ const fn all_pairs(cpus: usize) -> usize {
     cpus * cpus.saturating_sub(1) / 2
 }
 
-/// At most `max` pairs of the CPUs this process may use. If there are more pairs, a sample of them, always the same one
-/// on the same machine. `classes` holds the pair that stands for each class; these pairs are always among them.
+/// At most `max` pairs of the CPUs this process may use. Of more pairs it returns a sample, the same on every call for the
+/// same machine. The pairs in `classes`, which represent each class, are always included.
 ///
 /// A sample is balanced over classes, so that the few pairs of one core are not lost among the many across packages,
 /// and within a class over CPUs. Adjacent CPUs and CPUs half the machine apart come first: systems number the hardware
 /// threads of one core in one of these two ways, so the sample contains siblings that a virtual machine hides.
 pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], max: usize) -> Vec<ClassedPair> {
     let levels = SharedLevels::of(topology);
-    // The pair that stands for its class is measured in any case.
+    // The pair that represents its class is always measured.
     let mut by_class: BTreeMap<PairClass, Vec<[u32; 2]>> =
         classes.iter().map(|(class, first)| (*class, vec![*first])).collect();
-    // Thousands of CPUs have millions of pairs.
+    // Stop as soon as the sample is full: thousands of CPUs have millions of pairs.
     let mut open = if max > 1 { by_class.len() } else { 0 };
     for [a, b] in in_sampling_order(levels.threads.len()) {
         if open == 0 {
@@ -102,14 +103,14 @@ pub(in crate::studies) fn pairs(topology: &Topology, classes: &[ClassedPair], ma
 }
 
 /// All pairs of `count` indices, the lower index first. Pairs of one distance, counted around the circle, follow each
-/// other. Their indices are scattered, so that any first part of them is spread over all.
+/// other. Their indices are scattered, so that any first part of them is spread over all indices.
 fn in_sampling_order(count: usize) -> impl Iterator<Item = [usize; 2]> {
     let half = count / 2;
     let others = half.saturating_sub(2);
     let middle = scattered(others).map(|index| index + 2);
     let distances = [1, half].into_iter().take(half.min(2)).chain(middle);
     distances.flat_map(move |distance| {
-        // Across the circle each pair would come twice.
+        // Without this limit, each pair across the circle would come twice.
         let starts = if 2 * distance == count { distance } else { count };
         scattered(starts).map(move |start| {
             let other = (start + distance) % count;
@@ -188,7 +189,7 @@ mod tests {
         }
         assert_eq!(of_class.len(), 5);
         assert!(of_class.values().all(|count| (102..=103).contains(count)), "{of_class:?}");
-        // Two pairs for each CPU on average; CPU 0 also is in the pairs that stand for their classes.
+        // Two pairs for each CPU on average; CPU 0 is also in the pairs that represent their classes.
         assert!(of_cpu.len() > 350 && of_cpu.values().all(|count| *count <= 8), "{} {of_cpu:?}", of_cpu.len());
     }
 

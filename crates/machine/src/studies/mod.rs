@@ -29,7 +29,7 @@ pub use self::numa::{Numa, home_node};
 use crate::nearness::{ClassedPair, PairClass, classes};
 use crate::topology::Topology;
 
-/// What a machine lacks for a case of these groups without a placement.
+/// What a machine lacks, for cases without a placement: by group.
 pub const MISSING: [(&str, &str); 4] = [
     (SIBLING_BUSY, PairClass::SameCore.missing()),
     (SIBLING_WAITS, PairClass::SameCore.missing()),
@@ -46,8 +46,6 @@ pub fn unavailable(case: &Case) -> Option<&'static str> {
     let of_group = || MISSING.iter().find(|(group, _)| case.in_group(group)).map(|(_, missing)| *missing);
     if case.placement.is_some() { None } else { class_of(case).map(PairClass::missing).or_else(of_group) }
 }
-
-// What a study of the machine is, and how a primitive takes part in one.
 
 /// A question about the machine that is answered with the help of some primitives: how much a cost depends on which
 /// CPUs the threads run on, or on which NUMA node the memory is.
@@ -68,17 +66,17 @@ pub struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    /// With the classes of this machine.
+    /// The setting of a preset on a machine, with its classes.
     pub fn of(preset: Preset, topology: &'a Topology) -> Self {
         Self { preset, topology, classes: classes(topology) }
     }
 
-    /// The pair that stands for a class; `None` where the machine has none.
+    /// The pair that represents a class; `None` where the machine has no such pair.
     fn pair_of(&self, class: PairClass) -> Option<[u32; 2]> {
         self.classes.iter().find(|(known, _)| *known == class).map(|(_, pair)| *pair)
     }
 
-    /// The case that stands for what the machine lacks: of the first template, in the quick preset none.
+    /// The case that reports what the machine lacks, made of the first template; none in the quick preset.
     fn lacking(&self, templates: &[Case], group: &Group) -> Vec<Case> {
         let first = templates.iter().take(usize::from(self.preset != Preset::Quick));
         first.map(|case| Case { threads: Some(2), group: Some(group.clone()), ..case.clone() }).collect()
@@ -97,17 +95,17 @@ pub struct Participation {
     pub study: &'static dyn Study,
     /// The cases that the study places on CPUs; none where the preset leaves them out.
     pub templates: fn(&Primitive, Preset) -> Vec<Case>,
-    /// Whether the plan keeps the case that stands for what this machine lacks. One primitive of a study is enough.
+    /// Whether the plan keeps the case that reports what this machine lacks. One primitive of a study is enough.
     pub reports_missing: bool,
 }
 
 impl Participation {
-    /// The case without parameters, in every preset; a machine that lacks something has no case.
+    /// Takes part with the case without parameters, in every preset, and reports nothing that a machine lacks.
     pub const fn plain(study: &'static dyn Study) -> Self {
         Self { study, templates: plain, reports_missing: false }
     }
 
-    /// The same beyond the quick preset.
+    /// Like [`Participation::plain`], but not in the quick preset.
     pub const fn beyond_quick(study: &'static dyn Study) -> Self {
         let templates = |primitive: &Primitive, preset| {
             if preset == Preset::Quick { Vec::new() } else { plain(primitive, preset) }
@@ -115,7 +113,7 @@ impl Participation {
         Self { study, templates, reports_missing: false }
     }
 
-    /// The same, which says what the machine lacks.
+    /// Also reports what the machine lacks.
     pub const fn reporting(self) -> Self {
         Self { reports_missing: true, ..self }
     }

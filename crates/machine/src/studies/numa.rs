@@ -1,7 +1,7 @@
 //! The line that two threads contend for, on each NUMA node in turn.
 //!
 //! A thread bound to a CPU of the node touches the pages first. Then the system is asked where they are, and the case is
-//! measured only if they are on that node (`machine::memory`).
+//! measured only if they are on that node (`memory` of the crate `cpu`).
 
 use syncscope_core::{Case, Group, Preset};
 
@@ -12,16 +12,15 @@ use crate::topology::Topology;
 /// The group: the contended line is in memory of this NUMA node, by the system's number.
 const LINE_ON_NODE: &str = "line_on_node #";
 
-/// The same of any node.
+/// The group for a line on any node.
 pub(super) const LINE_ON_A_NODE: &str = "line_on_node";
 
 /// How the cost of a contended line depends on the NUMA node that it is on.
 pub struct Numa;
 
 impl Study for Numa {
-    /// Every template on a pair of CPUs of each node, and on the pair that is farthest apart, with the line on each node: from
-    /// each node to each node. In the quick preset on the nodes of the farthest pair. A machine with one node has one case, in the
-    /// quick preset none.
+    /// Every template on a pair of CPUs of each node and on the farthest pair, with the line on each node in turn. The quick
+    /// preset uses only the nodes of the farthest pair. A machine with one node has one case, in the quick preset none.
     fn cases(&self, setting: &Setting, templates: &[Case]) -> Vec<Case> {
         let is_quick = setting.preset == Preset::Quick;
         let farthest = setting.classes.last().filter(|(class, _)| *class != PairClass::SameCore).map(|(_, pair)| *pair);
@@ -51,10 +50,10 @@ fn nodes_of(topology: &Topology, cpus: &[u32]) -> Vec<u32> {
     topology.threads.iter().filter(|thread| cpus.contains(&thread.os)).filter_map(|thread| thread.numa_node).collect()
 }
 
-/// The most nodes whose own CPUs contend: every further one adds as many cases as there are nodes.
+/// The most nodes whose own CPUs contend: each one adds as many cases as there are nodes.
 const MOST_NODES: usize = 8;
 
-/// Two cores next to a node; `None` where it has fewer.
+/// The CPUs of two cores of a node; `None` where it has fewer cores.
 fn pair_of(topology: &Topology, node: u32) -> Option<[u32; 2]> {
     let mut own = topology.allowed().filter(|thread| thread.numa_node == Some(node));
     let first = own.next()?;

@@ -57,7 +57,7 @@ impl<'a> Reported<'a> {
         self.core[pair.a] == self.core[pair.b]
     }
 
-    /// CPUs that hand off like hardware threads of one core and are reported as cores.
+    /// CPUs that hand off like hardware threads of one core but are reported as separate cores.
     fn hidden_siblings(&self, cores: &Partition) -> Option<String> {
         let hidden = |group: &Vec<usize>| group.iter().any(|index| self.core[*index] != self.core[group[0]]);
         let groups = members(cores);
@@ -73,8 +73,8 @@ impl<'a> Reported<'a> {
         ))
     }
 
-    /// CPUs that handed off like hardware threads of one core, but together form no cores. The pairs were measured at
-    /// different times, and each was fast at its time.
+    /// CPUs that handed off like hardware threads of one core, but do not form cores together. The pairs were measured at
+    /// different times, and each pair was fast when it was measured.
     fn changing_siblings(&self, cores: &Partition) -> Option<String> {
         let is_changing =
             |pair: &Pair| pair.is_within_a_core() && cores[pair.a] != cores[pair.b] && !self.one_core(pair);
@@ -92,14 +92,14 @@ impl<'a> Reported<'a> {
         ))
     }
 
-    /// CPUs that are reported as hardware threads of one core and hand off like cores.
+    /// CPUs that are reported as hardware threads of one core but hand off like separate cores.
     fn false_siblings(&self, cores: &Partition) -> Option<String> {
         let others = self.matrix.costs(|pair| !self.one_core(pair) && cores[pair.a] != cores[pair.b]);
         let usual = median(&others)?;
         let is_slow =
             |pair: &Pair| self.one_core(pair) && !pair.is_within_a_core() && pair.ns * SIBLINGS_FASTER > usual;
         let (claimed, slow) = (self.matrix.costs(|pair| self.one_core(pair)), self.matrix.costs(is_slow));
-        // Most of them; one slow pair may be a disturbed measurement.
+        // Most pairs have to be slow; one slow pair may be a disturbed measurement.
         if slow.is_empty() || 2 * slow.len() <= claimed.len() {
             return None;
         }

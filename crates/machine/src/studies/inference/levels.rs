@@ -10,9 +10,10 @@ use syncscope_host::cpu_list;
 use crate::studies::core_to_core::is_of_matrix;
 use crate::topology::Topology;
 
-/// Between cores no published hand-off by compare-and-swap is faster, because the line has to leave the caches of a
-/// core. The fastest at github.com/nviennot/core-to-core-latency takes about 16 ns between cores, and 4 to 9 ns between
-/// hardware threads of one core. Measured on Sapphire Rapids: 45 to 70 ns and 6 ns.
+/// The limit between the two costs of a hand-off: within a core and between cores. Between cores the line has to leave the
+/// caches of a core, and no published hand-off by compare-and-swap is faster: the fastest at
+/// github.com/nviennot/core-to-core-latency takes about 16 ns between cores, and 4 to 9 ns between siblings. Measured on
+/// Sapphire Rapids: 45 to 70 ns and 6 ns.
 const WITHIN_A_CORE_NS: f64 = 12.0;
 
 /// Two CPUs, as indices of [`Matrix::cpus`], and the cost of a hand-off between them.
@@ -58,7 +59,7 @@ impl Matrix {
 }
 
 impl Pair {
-    /// Whether it is as fast as only hardware threads of one core are.
+    /// Whether it is so fast that the CPUs must be hardware threads of one core.
     pub(super) fn is_within_a_core(&self) -> bool {
         self.ns <= WITHIN_A_CORE_NS
     }
@@ -87,19 +88,19 @@ pub(super) fn members(partition: &Partition) -> Vec<Vec<usize>> {
 /// Siblings are at least this many times faster than other pairs.
 pub(super) const SIBLINGS_FASTER: f64 = 1.5;
 
-/// Hand-offs between groups take at least this many times as long as within.
+/// Hand-offs between groups take at least this many times as long as hand-offs within a group.
 pub(super) const LEAST_CONTRAST: f64 = 1.3;
 
-/// The same where noise could look like groups: with few pairs, or where no group has three CPUs.
+/// [`LEAST_CONTRAST`] where noise could look like groups: with few pairs, or where no group has three CPUs.
 const LEAST_CONTRAST_OF_FEW: f64 = 2.0;
 
 /// The number of pairs that eight CPUs have.
 const ENOUGH_PAIRS: usize = 28;
 
-/// The most hardware threads of a core that is built (POWER).
+/// The most hardware threads per core of any real processor (POWER).
 const MAX_SIBLINGS: usize = 8;
 
-/// The smallest step in the sorted costs at which a level may end. Noise makes smaller ones.
+/// The smallest step in the sorted costs at which a level may end. Noise makes smaller steps.
 const LEAST_STEP: f64 = 1.15;
 
 /// How many of the widest steps are tried.
@@ -108,7 +109,7 @@ const MAX_STEPS: usize = 8;
 /// One pair in this many may be on the wrong side of the step: a disturbed measurement.
 const PAIRS_PER_MISFIT: usize = 14;
 
-/// The CPUs that are as fast as only hardware threads of one core are. Every other CPU is a group of its own.
+/// The cores: CPUs whose hand-offs are so fast that they must be one core. Every other CPU is a group of its own.
 pub(super) fn cores(matrix: &Matrix) -> Partition {
     let alone: Partition = (0..matrix.cpus.len()).collect();
     let (fast, others) = (matrix.costs(Pair::is_within_a_core), matrix.costs(|pair| !pair.is_within_a_core()));
@@ -139,14 +140,14 @@ pub(super) fn domains(matrix: &Matrix, cores: &Partition) -> Vec<Partition> {
         })
         .filter(|(misfits, partition)| is_level(matrix, partition, cores, *misfits))
         .collect();
-    // The clearest first; the others must be compatible with it.
+    // The clearest candidate first; the others must be compatible with it.
     candidates.sort_by_key(|(misfits, _)| *misfits);
     candidates
         .into_iter()
         .fold(Vec::new(), |levels, (_, partition)| with_level(matrix, &levels, partition, cores).unwrap_or(levels))
 }
 
-/// `levels` and one more between them. `None` where its groups cut across those of another level, or where the costs of
+/// Adds a level between `levels`. `None` where its groups cut across the groups of another level, or where the costs of
 /// two levels would be too close.
 fn with_level(
     matrix: &Matrix,
@@ -174,7 +175,7 @@ fn costs_increase(matrix: &Matrix, levels: &[Partition], cores: &Partition) -> b
     costs.is_some_and(|costs| costs.windows(2).all(|step| step[1] >= LEAST_CONTRAST * step[0]))
 }
 
-/// Costs in the middle of the widest steps of the sorted costs between cores.
+/// The thresholds: costs in the middle of the widest steps between sorted costs of different cores.
 fn steps(matrix: &Matrix, cores: &Partition) -> Vec<f64> {
     let costs = matrix.costs(|pair| cores[pair.a] != cores[pair.b]);
     let mut steps: Vec<(f64, f64)> =
@@ -185,9 +186,8 @@ fn steps(matrix: &Matrix, cores: &Partition) -> Vec<f64> {
 }
 
 /// Groups with as few misfits as possible: pairs that are fast between groups, or slow within one (correlation
-/// clustering: Bansal, Blum and Chawla, Machine Learning 56, 2004). It moves single cores and joins groups while that
-/// helps. One fast pair does not join two groups, and one slow pair does not divide one, as they would in chains of
-/// pairs.
+/// clustering: Bansal, Blum and Chawla, Machine Learning 56, 2004). Moves single cores and joins groups while the misfits
+/// decrease. Unlike in a chain of pairs, one fast pair does not join two groups, and one slow pair does not divide one.
 fn partition(matrix: &Matrix, threshold: f64, cores: &Partition) -> Partition {
     // A core moves as a whole; the first of its CPUs stands for it.
     let mut votes: Vec<Vec<(usize, i64)>> = vec![Vec::new(); matrix.cpus.len()];
@@ -197,7 +197,7 @@ fn partition(matrix: &Matrix, threshold: f64, cores: &Partition) -> Partition {
         votes[cores[pair.b]].push((cores[pair.a], vote));
     }
     let mut partition: Partition = (0..matrix.cpus.len()).collect();
-    // Every iteration lowers the number of misfits, so it ends long before.
+    // Every iteration lowers the number of misfits, so the loop ends long before this limit.
     for _ in 0..=matrix.cpus.len() {
         let moved = move_cores(&votes, &mut partition);
         let joined = join_groups(&votes, &mut partition);
@@ -215,7 +215,7 @@ fn misfits(matrix: &Matrix, partition: &Partition, threshold: f64) -> usize {
 }
 
 /// Whether groups are more than noise: at least two of them have several cores, most CPUs are in such groups, almost no
-/// pair is a misfit, and the costs between groups are clearly higher than within.
+/// pair is a misfit, and the costs between groups are clearly higher than within a group.
 fn is_level(matrix: &Matrix, partition: &Partition, cores: &Partition, misfits: usize) -> bool {
     let groups = members(partition);
     let several: Vec<&Vec<usize>> =
@@ -232,7 +232,7 @@ fn is_level(matrix: &Matrix, partition: &Partition, cores: &Partition, misfits: 
         && between >= contrast * within
 }
 
-/// Moves each core to the group that most of its pairs vote for. Returns whether one moved.
+/// Moves each core to the group that most of its pairs vote for. Returns whether any core moved.
 fn move_cores(votes: &[Vec<(usize, i64)>], partition: &mut Partition) -> bool {
     let mut moved = false;
     for index in 0..partition.len() {

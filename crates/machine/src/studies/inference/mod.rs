@@ -1,7 +1,7 @@
 //! The topology that the core-to-core matrix shows, and where it contradicts the reported one.
 //!
-//! A virtual machine may hide hyperthreading and caches, or report ones that do not exist. It cannot change how fast
-//! CPUs hand off to each other. These are pure functions from rows to groups and sentences.
+//! A virtual machine may hide hyperthreading and caches, or report some that do not exist. It cannot change how fast
+//! CPUs hand off to each other. This module turns rows into groups and sentences, with pure functions.
 //!
 //! - This file: [`infer`]. Start here.
 //! - `levels.rs`: the measured pairs, and the levels of groups that their costs show.
@@ -32,7 +32,7 @@ pub fn infer(topology: &Topology, rows: &[Row]) -> Option<MeasuredTopology> {
     })
 }
 
-/// The groups of all levels, the nearest first, and last what all CPUs share.
+/// The groups of all levels, the nearest first, and last a group of all CPUs.
 fn groups(matrix: &Matrix, cores: &Partition, domains: &[Partition]) -> Vec<MeasuredGroup> {
     let all: Partition = vec![0; matrix.cpus.len()];
     let alone: Partition = (0..matrix.cpus.len()).collect();
@@ -72,7 +72,7 @@ mod tests {
         Row { ns: Some(Nanoseconds(ns)), ..Row::unmeasured(case, Verdict::Resolved) }
     }
 
-    /// Every pair of CPUs, as `cost` has it, times up to 1 +/- `noise`.
+    /// Every pair of CPUs at its `cost`, times a factor within 1 +/- `noise`.
     fn matrix_of(cpus: u32, noise: f64, seed: u64, cost: impl Fn(u32, u32) -> f64) -> Vec<Row> {
         let mut random = Random(seed);
         let pairs = (0..cpus).flat_map(|a| (a + 1..cpus).map(move |b| (a, b)));
