@@ -1,5 +1,5 @@
 //! What a child process needs besides the standard library: descriptors of its parent, an end when the parent ends, and a
-//! limit.
+//! time limit.
 
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
@@ -15,34 +15,34 @@ pub use crate::guard::wait_within;
 use crate::shared_memory::memory_file;
 use crate::{done, opened};
 
-/// How often a child with a limit is looked at: often at first, for those that end at once.
+/// How often a child with a limit is polled: often at first, because some children end at once.
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LATER_LOOKS: Duration = Duration::from_millis(50);
 
-/// How long a child that was killed may take to end. One that waits for a device or a file server stays.
+/// How long a killed child may take to end. A child that waits for a device or a file server may never end.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
-/// When no child with a limit is awaited any longer.
+/// The time after which no child with a limit is awaited.
 static LAST: OnceLock<Instant> = OnceLock::new();
 
-/// Lets children with limits go on until then at most, from now on.
+/// Sets the time at which all children with limits are killed, from now on.
 pub fn end_at(time: Instant) {
     LAST.get_or_init(|| time);
 }
 
-/// Most bytes that are read of what a child says.
+/// The most bytes of a child's messages that are read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A child that says more than this is killed: it would fill the memory.
+/// The most bytes that a child may write to its messages before it is killed: more would fill the memory.
 const MOST_WRITTEN: u64 = 1 << 24;
 
-/// Most bytes of a file that a child writes. Compiled templates with all that a debugger wants have a tenth of it.
+/// The largest file that a child may write. Compiled templates with full debug information take a tenth of it.
 const LARGEST_FILE: libc::rlim_t = 1 << 28;
 
-/// Lets the child of `command` have these descriptors, with the same numbers. They have to be open when it is started.
+/// Passes these descriptors to the child of `command`, under the same numbers. They have to be open when the child is started.
 pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
     let numbers: Vec<RawFd> = descriptors.iter().map(BorrowedFd::as_raw_fd).collect();
-    // All other children of this process still do not get them: the flag is cleared in this child alone.
+    // Other children of this process do not get them: the close-on-exec flag is cleared in this child alone.
     let keep_open = move || {
         for number in &numbers {
             // SAFETY: the call takes numbers; a descriptor that is not open is an error.
@@ -50,28 +50,28 @@ pub fn inherit(command: &mut Command, descriptors: &[BorrowedFd<'_>]) {
         }
         Ok(())
     };
-    // SAFETY: between `fork` and `exec` it makes one system call for each descriptor and allocates nothing.
+    // SAFETY: between `fork` and `exec` the closure makes one system call for each descriptor and allocates nothing.
     unsafe { command.pre_exec(keep_open) };
 }
 
-/// A descriptor that the parent let this process have, by its number.
+/// The descriptor with this number, which the parent passed to this process.
 ///
 /// # Errors
 /// What the operating system says (`EBADF`: it is not open).
 pub fn inherited(number: RawFd) -> io::Result<OwnedFd> {
-    // A copy: the number itself may belong to something else in a process that was not started by `inherit`.
+    // Returns a copy: in a process that was not started by `inherit`, the number may belong to something else.
     // SAFETY: the call takes numbers and returns a new descriptor or -1.
     unsafe { opened(libc::fcntl(number, libc::F_DUPFD_CLOEXEC, 3)) }
 }
 
-/// Lets the system kill this process when the thread that started it ends, in whatever it waits for.
+/// Makes the system kill this process when the thread that started it ends, whatever this process waits for.
 ///
 /// # Errors
 /// What the operating system says, or that `parent` has ended.
 pub fn end_with_parent(parent: u32) -> io::Result<()> {
     // SAFETY: the call takes two numbers.
     done(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) })?;
-    // It may have ended before the call.
+    // The parent may have ended before the call.
     if parent_id() == parent { Ok(()) } else { Err(io::Error::other("the process that started this one has ended")) }
 }
 
@@ -84,7 +84,7 @@ pub enum Killed {
     Cancelled,
     /// The time of [`end_at`] had come.
     OutOfTime,
-    /// It wrote more than anyone reads.
+    /// It wrote more than the limit.
     Talks,
 }
 
@@ -93,19 +93,19 @@ pub enum Killed {
 pub struct Ended {
     /// How it ended by itself, or why it was killed.
     pub status: Result<End, Killed>,
-    /// What it wrote to its standard error, or the beginning.
+    /// What it wrote to its standard error, or the beginning of it.
     pub messages: String,
 }
 
-/// Runs a command, which reads nothing and whose output nobody reads. It is killed with all that it started when it takes
-/// longer than `limit`, `is_cancelled`, or writes without end; and with this process.
+/// Runs a command without input and output. It is killed, together with everything it started, when it takes longer than `limit`,
+/// when `is_cancelled`, when it writes without end, or when this process ends.
 ///
 /// # Errors
 /// What the operating system says when the command cannot be started.
 pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn() -> bool) -> io::Result<Ended> {
-    // A pipe would be open as long as any process has it.
+    // A file, because a pipe would stay open as long as any process has it.
     let mut messages = memory_file()?;
-    // A group of its own: an interrupt from the terminal is for this process alone.
+    // A process group of its own: an interrupt from the terminal is for this process alone.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages.try_clone()?).process_group(0);
     limit_files(command);
     let mut child = Guarded::spawn(command)?;
@@ -134,9 +134,9 @@ pub fn run_within(command: &mut Command, limit: Duration, is_cancelled: impl Fn(
     Ok(Ended { status: status.map(|end| child.before.of_driver(end, &messages)), messages })
 }
 
-/// Lets no file that the child writes grow for ever.
+/// Limits the size of every file that the child writes.
 fn limit_files(command: &mut Command) {
-    // SAFETY: between `fork` and `exec` it makes two system calls with a value that is valid for them.
+    // SAFETY: between `fork` and `exec` the closure makes two system calls with a value that is valid for them.
     unsafe {
         command.pre_exec(|| {
             let mut limit = std::mem::zeroed();
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn a_child_that_takes_too_long_is_killed_with_what_it_started() {
-        // The second process writes when it ends by itself, and has the standard error of the first one.
+        // The second process holds the standard error of the first one, and makes a file when it ends by itself.
         let folder = std::env::temp_dir().join(format!("syncscope-limit-{}", std::process::id()));
         let script = format!("echo begun >&2; (sleep 3; touch {}) & wait", folder.display());
         let started = Instant::now();

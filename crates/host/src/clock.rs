@@ -20,7 +20,7 @@ pub fn process_cpu_time() -> Duration {
     Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec as u32)
 }
 
-/// The time that children of this process which have ended, and theirs, spent on CPUs.
+/// The CPU time of this process's children that have ended, and of their children.
 pub fn children_cpu_time() -> Duration {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a `rusage` on this thread's stack, which is numbers; the call fails for unknown kinds only.
@@ -32,11 +32,11 @@ pub fn children_cpu_time() -> Duration {
     time(usage.ru_utime) + time(usage.ru_stime)
 }
 
-/// Ticks of the kernel's accounts (`/proc/stat`) in a second.
+/// Ticks per second of the kernel's CPU accounting (`/proc/stat`).
 pub fn ticks_per_second() -> f64 {
     // SAFETY: the call has no requirement.
     let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    // It fails on no Linux; all of them that have 64 bits count hundredths.
+    // The call fails on no Linux, and every 64-bit Linux counts hundredths of a second.
     if ticks > 0 { ticks as f64 } else { 100.0 }
 }
 

@@ -1,6 +1,6 @@
 //! Lists of CPUs as Linux writes them: `0-3,8`.
 
-/// The numbers as text, runs of them as ranges. They may be in any order.
+/// The numbers as text, with runs written as ranges. They may be in any order.
 ///
 /// ```
 /// assert_eq!(syncscope_host::cpu_list::format(&[8, 0, 1, 3, 2]), "0-3,8");
@@ -43,7 +43,7 @@ pub fn parse(text: &str) -> Option<Vec<u32>> {
     Some(cpus)
 }
 
-/// Linux is built for fewer CPUs than this.
+/// The limit on CPU numbers: Linux is built for fewer CPUs.
 pub(crate) const MAX_CPUS: u32 = 1 << 14;
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
         for wrong in ["", "3-1", "a", "0-", "0-99999999", "1,,2"] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
-        // Each part is fine, and together they are gigabytes.
+        // Each part is valid, but together the parts take gigabytes.
         let many = vec!["0-16383"; 10_000].join(",");
         assert_eq!(parse(&many), None);
     }

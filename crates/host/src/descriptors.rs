@@ -1,5 +1,5 @@
-//! File descriptors that threads wait on: event counters (`eventfd(2)`) and waiting until one is readable (`poll(2)`); and the
-//! standard output of this process, into which foreign code may write.
+//! File descriptors that threads wait on: event counters (`eventfd(2)`) and waiting until one is readable (`poll(2)`). Also the
+//! standard output of this process, to which foreign code may write.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::{done, opened};
 
-/// Waits until the descriptor can be read without blocking. `false` if that did not happen within `limit`.
+/// Waits until the descriptor can be read without blocking. Returns `false` if that did not happen within `limit`.
 ///
 /// # Errors
 /// What the operating system says.
@@ -22,13 +22,13 @@ pub fn wait_readable(descriptor: &impl AsFd, limit: Duration) -> io::Result<bool
     if ready < 0 { Err(io::Error::last_os_error()) } else { Ok(ready > 0) }
 }
 
-/// As long as it lives, nobody reads what this process writes to its standard output and standard error.
+/// Discards what this process writes to its standard output and standard error until this value is dropped.
 #[derive(Debug)]
 pub struct SilentOutput {
     before: [OwnedFd; 2],
 }
 
-/// Throws away what foreign code writes to standard output from here on, and gives `errors` what it writes to standard error.
+/// Discards what foreign code writes to standard output from now on, and sends its standard error to `errors`.
 ///
 /// # Errors
 /// What the operating system says.
@@ -51,19 +51,19 @@ fn replace_output(by: [BorrowedFd<'_>; 2]) -> io::Result<()> {
 
 impl Drop for SilentOutput {
     fn drop(&mut self) {
-        // SAFETY: a null pointer stands for all streams of the C library. What foreign code left in them goes nowhere, too.
+        // SAFETY: a null pointer stands for all streams of the C library. What foreign code left in them is discarded too.
         unsafe { libc::fflush(std::ptr::null_mut()) };
-        // Without it the rest is silent, and the exit code still says how it went.
+        // If this fails, the remaining output is lost, and the exit code still tells the outcome.
         let _ = replace_output(self.before.each_ref().map(AsFd::as_fd));
     }
 }
 
-/// A counter in the kernel: a thread that reads it waits until it is not zero.
+/// A counter in the kernel: a thread that reads it waits until the counter is not zero.
 #[derive(Debug)]
 pub struct EventFd(File);
 
 impl EventFd {
-    /// A counter of zero.
+    /// Creates a counter of zero.
     ///
     /// # Errors
     /// What the operating system says (`EMFILE`: the process has too many open files).
@@ -81,7 +81,7 @@ impl EventFd {
         (&self.0).write_all(&count.to_ne_bytes())
     }
 
-    /// Waits until the counter is not zero, takes all of it and leaves zero. `None` if it stayed zero for `limit`.
+    /// Waits until the counter is not zero, and resets it to zero. Returns its value, or `None` if it stayed zero for `limit`.
     ///
     /// # Errors
     /// What the operating system says.
@@ -97,7 +97,7 @@ impl EventFd {
 }
 
 impl From<OwnedFd> for EventFd {
-    /// A counter that another process created.
+    /// Takes a counter that another process created.
     fn from(descriptor: OwnedFd) -> Self {
         Self(File::from(descriptor))
     }

@@ -12,20 +12,20 @@ use crate::limits;
 pub enum End {
     /// By itself.
     Code(i32),
-    /// By a signal for what it did.
+    /// By a signal for its own fault.
     Signal(i32),
-    /// By something else than what it did.
+    /// By a cause outside the process.
     Outside(Outside),
-    /// By whoever watched it, because it took longer than this.
+    /// By the process that watched it, because it took longer than this.
     Hung(Duration),
 }
 
-/// What is to be said of a process that ended with an exit code of this program and did not say why.
+/// The message about a process that ended with an exit code of this program and gave no reason.
 pub const WITHOUT_A_WORD: &str =
     "ended without a word: the code that it ran calls `exit`, or closes file descriptors of this program";
 
 impl End {
-    /// Whether what the process did is not to blame. Of one that gets no memory, or stopped, nobody knows.
+    /// Whether the process is not to blame. Processes that got no memory or were stopped are not excused: their cause is unknown.
     pub const fn is_excused(self) -> bool {
         matches!(self, Self::Outside(outside) if !matches!(outside, Outside::MemoryLimit(..) | Outside::Stopped(_)))
     }
@@ -34,22 +34,22 @@ impl End {
 /// What ends a process that did nothing wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside {
-    /// A signal that somebody or a limit sends.
+    /// A signal that somebody or a limit sent.
     Signal(i32),
     /// The kernel, because the memory of the machine or of a control group ran out.
     OutOfMemory,
-    /// This signal, where a process may have so many bytes of memory.
+    /// This signal, in a process that may have this many bytes of memory.
     MemoryLimit(i32, u64),
-    /// The limit on the CPU time of a process.
+    /// The limit on the CPU time of a process, which is this long.
     CpuTimeLimit(Duration),
-    /// Whoever watched it, because somebody had stopped it and did not let it go on within this time.
+    /// The process that watched it, because somebody had stopped it and did not continue it within this time.
     Stopped(Duration),
 }
 
-/// The limit of CPU time is in seconds, and looked at in ticks of the scheduler.
+/// The tolerance at a limit of CPU time: the limit is in seconds, and the kernel checks it at ticks of the scheduler.
 const TICKS: Duration = Duration::from_millis(50);
 
-/// What is counted of all children before one starts.
+/// Counters of all children, read before a child starts.
 #[derive(Debug, Clone, Copy)]
 pub struct Before {
     out_of_memory_kills: Option<u64>,
@@ -57,12 +57,12 @@ pub struct Before {
 }
 
 impl Before {
-    /// To be taken right before the child starts.
+    /// Reads the counters. Call it right before the child starts.
     pub fn now() -> Self {
         Self { out_of_memory_kills: limits::out_of_memory_kills(), cpu_time: limits::cpu_time_of_children() }
     }
 
-    /// Waits for a child that was started at this time, and returns how it ended.
+    /// Waits for a child that started after these counters were read, and returns how it ended.
     ///
     /// # Errors
     /// What the operating system says.
@@ -71,12 +71,13 @@ impl Before {
         self.reap(child)
     }
 
-    /// The same; `None` where it goes on.
+    /// Like [`Before::wait`], but returns `None` at once while the child still runs.
     pub(crate) fn try_wait(self, child: &mut Child) -> io::Result<Option<End>> {
         if has_ended(child.id(), libc::WNOHANG) { self.reap(child).map(Some) } else { Ok(None) }
     }
 
-    /// Whoever has ended has limits until it is waited for. Somebody may have given it others than this process has.
+    /// Waits for a child that has ended. Its limits can be read until then; somebody may have given it others than this process
+    /// has.
     fn reap(self, child: &mut Child) -> io::Result<End> {
         let memory = limits::memory_of(child.id().cast_signed());
         child.wait().map(|status| self.end_of(status, memory))
@@ -96,7 +97,7 @@ impl Before {
             libc::SIGKILL if limits::out_of_memory_kills() > self.out_of_memory_kills => {
                 End::Outside(Outside::OutOfMemory)
             }
-            // What becomes of a process that gets no memory.
+            // The signals of a process that gets no memory.
             libc::SIGABRT | libc::SIGSEGV => {
                 memory.map_or(End::Signal(signal), |limit| End::Outside(Outside::MemoryLimit(signal, limit)))
             }
@@ -106,7 +107,7 @@ impl Before {
     }
 }
 
-/// Whether a child has ended, which is not waited for. Where nothing is known of it, waiting says why.
+/// Whether a child has ended; does not reap it. If nothing is known of the child, waiting for it tells the reason.
 fn has_ended(process: u32, options: libc::c_int) -> bool {
     // SAFETY: zeros are a valid value, which the call replaces where the child has ended; the process number is zero where it has not.
     unsafe {
@@ -117,7 +118,7 @@ fn has_ended(process: u32, options: libc::c_int) -> bool {
 }
 
 impl Before {
-    /// The same of a compiler that starts others, ends with an error when one of them is ended, and says so.
+    /// How a compiler driver ended. It starts other programs, and when one of them is ended it exits with an error and says so.
     pub(crate) fn of_driver(self, end: End, messages: &str) -> End {
         const FROM_OUTSIDE: [(&str, i32); 4] = [
             ("Killed signal terminated program", libc::SIGKILL),
@@ -167,7 +168,7 @@ impl fmt::Display for Outside {
     }
 }
 
-/// Whether a process gets this signal for what it did. Others come from outside: from somebody, or at a limit.
+/// Whether a process gets this signal for its own fault. Other signals come from somebody or from a limit.
 const fn is_of_fault(signal: i32) -> bool {
     use libc::{SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
     matches!(signal, SIGABRT | SIGBUS | SIGFPE | SIGILL | SIGSEGV | SIGSYS | SIGTRAP)

@@ -1,11 +1,11 @@
 //! Processes that foreign code forks in this one.
 //!
-//! A child that returns from such code goes on as this process does, and what it calls again forks again: processes without end.
+//! A child that returns from such code continues as this process does, and the code that it calls again forks again, without end.
 //! Hence a child ends where the foreign code returns ([`end_child`]), and a great-grandchild ends at once. A child that ends by
 //! itself, replaces its program or forks once more, as a daemon does, is left alone.
 //!
-//! Handlers of `fork` do not see a system call of the code itself, or `_Fork`. A page that the kernel wipes in every copy of a process
-//! does, but counts no generations. A child of `vfork` has the page itself: nothing tells it from this process.
+//! `pthread_atfork` handlers miss `_Fork` and direct system calls. A page that the kernel wipes in every copy of a process
+//! catches these, but counts no generations. A child of `vfork` shares the page: nothing tells it from this process.
 
 use std::ptr::null_mut;
 use std::sync::OnceLock;
@@ -14,23 +14,23 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use crate::exit_at_once;
 use crate::shared_memory::SharedMemory;
 
-/// What is to be said where [`has_child_returned`].
+/// The message where [`has_child_returned`].
 pub const CHILD_RETURNED: &str =
     "it forks a process that returns from it; the child must end inside it (`_exit`, `exec`)";
 
-/// The forks that lead to a process may be so many.
+/// The most forks that may lead to a process.
 const GENERATIONS: u32 = 2;
 
-/// How many forks lead from the process that called [`limit`] to this one.
+/// The number of forks between the process that called [`limit`] and this one.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// A word that is not zero in the process that called [`limit`] alone; null where the system has no such pages.
+/// A word that is nonzero only in the process that called [`limit`]; null where the system has no such pages.
 static ORIGINAL: AtomicPtr<AtomicU32> = AtomicPtr::new(null_mut());
 
-/// From which code a child has returned, the last one: a word that all of them share.
+/// The address of the code from which a child returned last: a word that all processes share.
 static RETURNED: OnceLock<Option<SharedMemory>> = OnceLock::new();
 
-/// Limits the processes that this one forks, from now on. Called before foreign code is loaded.
+/// Limits the processes that this one forks from now on. Call it before foreign code is loaded.
 pub fn limit() {
     RETURNED.get_or_init(|| {
         // SAFETY: the handler counts in an atomic word and makes one system call, as it may after `fork`.
@@ -65,7 +65,7 @@ extern "C" fn in_child() {
     }
 }
 
-/// Ends this process if foreign code forked it. Called where the code at this address returns.
+/// Ends this process if foreign code forked it. Call it where the code at this address returns.
 #[inline]
 pub fn end_child(code: usize) {
     if is_child() {
@@ -103,7 +103,7 @@ fn returned() -> Option<&'static AtomicUsize> {
 mod tests {
     use super::*;
 
-    /// The same as in the process in which it is called; children end here.
+    /// Runs `in_child` in a forked child, which ends here.
     fn forked(in_child: impl FnOnce()) {
         // SAFETY: the child makes system calls, uses atomic words, and ends.
         unsafe {

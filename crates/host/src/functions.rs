@@ -1,7 +1,7 @@
 //! Functions of libraries that are loaded at run time.
 
-/// A structure of functions of a library that is loaded at run time, with the signatures of the library's header. Those marked
-/// `optional` are missing in some versions, and have another name in others where two are given.
+/// Declares a structure of functions of a library that is loaded at run time, with the signatures of the library's header.
+/// Functions marked `optional` are missing in some versions; a second name is the name in other versions.
 #[macro_export]
 macro_rules! functions {
     (@type required $kind:ty) => { $kind };

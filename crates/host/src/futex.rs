@@ -4,16 +4,16 @@ use std::io;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Nothing woke the sleeper within its limit.
+/// The error when nothing woke the sleeper within its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FutexTimeout;
 
-/// Which threads a futex is for.
+/// Which threads can wake each other through a futex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Those of this process. The kernel finds the futex by its address.
+    /// Threads of this process. The kernel finds the futex by its address.
     Process,
-    /// Those of all processes that map the word. The kernel finds the futex by the page of the file.
+    /// Threads of all processes that map the word. The kernel finds the futex by the page of the file.
     System,
 }
 
@@ -26,7 +26,7 @@ impl Scope {
     }
 }
 
-/// Sleeps while the word is `value`. The call may also return without a reason.
+/// Sleeps while the word is `value`. The call may also return spuriously.
 ///
 /// # Errors
 /// [`FutexTimeout`] when nothing woke the thread within `limit`.

@@ -1,8 +1,8 @@
 //! Starts a child whose whole process tree ends with this process.
 //!
 //! `PR_SET_PDEATHSIG` ends only the child: what a compiler or foreign code started continues. So a third process, the guard, sits
-//! between this one and the child. Orphans below the guard become its children (`PR_SET_CHILD_SUBREAPER`), also those in another
-//! session. When the child or this process has ended, for whatever reason, the guard kills all that is left
+//! between this one and the child. Orphans below the guard become its children (`PR_SET_CHILD_SUBREAPER`), even in another
+//! session. When the child or this process has ended, for whatever reason, the guard kills everything that is left
 //! and ends as the child did. If somebody kills the guard, the system kills the child.
 //!
 //! ```text
@@ -24,19 +24,19 @@ use tempfile::TempDir;
 use crate::end::{Before, End};
 use crate::{done, forks, limits};
 
-/// The signal that makes a guard kill all. Others end nothing: `SIGTERM` is passed to the child.
+/// The signal that makes a guard kill everything. Other signals end nothing: `SIGTERM` is passed to the child.
 const END: libc::c_int = libc::SIGQUIT;
 
-/// How often a guard looks whether its parent is there, besides when it is woken because it is not.
+/// How often a guard checks that its parent is there; the end of the parent also wakes it.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The same while it ends what is left.
+/// How often a guard checks while it ends what is left.
 const LOOK_AT_END: Duration = Duration::from_millis(2);
 
-/// So many of these looks have guards to end what is below them.
+/// How many of these checks other guards have to end the processes below them.
 const ROUNDS_OF_GUARDS: u32 = 1000;
 
-/// How often a child is looked at by who waits for it.
+/// How often a waiting process polls a child.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The name of a guard in `/proc/PID/comm`.
@@ -58,7 +58,7 @@ impl Guarded {
         Self::start(command, None)
     }
 
-    /// The same for a command whose temporary files are in this folder. The guard removes it at the end.
+    /// Like [`Guarded::spawn`], for a command whose temporary files are in this folder. The guard removes the folder at the end.
     ///
     /// # Errors
     /// What the operating system says.
@@ -68,24 +68,24 @@ impl Guarded {
 
     fn start(command: &mut Command, folder: Option<PathBuf>) -> io::Result<Self> {
         let parent = std::process::id().cast_signed();
-        // Measured code may have this process ignore that children end, and then nobody can wait for one.
+        // Measured code may make this process ignore the end of children, and then nobody could wait for one.
         // SAFETY: the call takes two numbers; the default action ignores the signal and lets children be waited for.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         if forks::are_limited() {
             clear_timers();
         }
-        // SAFETY: `divide` makes system calls. What comes back from it allocates nothing.
+        // SAFETY: `divide` makes system calls. The process that returns from it allocates nothing.
         unsafe { command.pre_exec(move || divide(parent, folder.as_deref())) };
         let before = Before::now();
         Ok(Self { guard: command.spawn()?, before })
     }
 
-    /// The number of the guard.
+    /// The process number of the guard.
     pub fn id(&self) -> u32 {
         self.guard.id()
     }
 
-    /// How the child ended, once all that it started has ended too.
+    /// How the child ended, once everything it started has ended too.
     ///
     /// # Errors
     /// What the operating system says.
@@ -102,7 +102,7 @@ impl Guarded {
         send(self.id().cast_signed(), libc::SIGTERM);
     }
 
-    /// Kills the child and all that it started. `false` where something is left after `limit`.
+    /// Kills the child and everything it started. Returns `false` where something is left after `limit`.
     ///
     /// # Errors
     /// What the operating system says.
@@ -115,20 +115,21 @@ impl Guarded {
 }
 
 impl Guarded {
-    /// Whether the child is stopped (`SIGSTOP`, a debugger) and does nothing until it may go on; false where the system does not say.
+    /// Whether the child is stopped (`SIGSTOP`, a debugger) and does nothing until it is continued; false where the system does
+    /// not say.
     pub fn has_stopped(&self) -> bool {
         let read = |file: String| fs::read_to_string(file).unwrap_or_default();
         let guard = self.id();
         read(format!("/proc/{guard}/task/{guard}/children")).split_whitespace().any(|child| {
             let stat = read(format!("/proc/{child}/stat"));
-            // The name of the program may hold anything, but is in parentheses.
+            // The program's name may hold any characters, but is in parentheses.
             stat.rsplit_once(')').is_some_and(|(_, fields)| fields.trim_start().starts_with(['T', 't']))
         })
     }
 }
 
 impl Drop for Guarded {
-    /// Waits for nobody.
+    /// Kills the child without waiting for it.
     fn drop(&mut self) {
         if let Ok(None) = self.try_wait() {
             send(self.id().cast_signed(), END);
@@ -136,7 +137,7 @@ impl Drop for Guarded {
     }
 }
 
-/// Ends the interval timers of this process, which measured code has started: they would interrupt all that comes after it.
+/// Ends the interval timers that measured code started in this process: they would interrupt everything after it.
 fn clear_timers() {
     // SAFETY: zeros are a valid value, and the calls take a number and the address of it.
     unsafe {
@@ -147,7 +148,7 @@ fn clear_timers() {
     }
 }
 
-/// Lets a guard go on that measured code, below it, has stopped.
+/// Continues a guard that measured code, running below it, has stopped.
 fn continue_if_stopped(guard: u32) {
     // SAFETY: zeros are a valid value, which the call replaces where the child has stopped; the process number is zero where it has not.
     let is_stopped = unsafe {
@@ -161,12 +162,12 @@ fn continue_if_stopped(guard: u32) {
 
 /// Sends a signal to a child.
 fn send(process: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: the call takes two numbers. A child has not been waited for by anyone but the owner of its `Child`, so the
-    // number is still its own.
+    // SAFETY: the call takes two numbers. Nobody but the owner of its `Child` has waited for a child, so the number still belongs
+    // to that child.
     unsafe { libc::kill(process, signal) };
 }
 
-/// Waits for a child until it has ended or `limit` is over; `None` where it goes on.
+/// Waits until a child has ended or `limit` is over; returns `None` where the child still runs.
 ///
 /// # Errors
 /// What the operating system says.
@@ -184,16 +185,16 @@ pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<Exit
 /// The variable that names the folder of temporary files.
 const TMPDIR: &str = "TMPDIR";
 
-/// A folder of this user alone where temporary files are, which is removed with all that is in it.
+/// Creates a folder for temporary files that only this user can open. It is removed with everything in it.
 ///
 /// # Errors
-/// What the operating system says, and of which folder.
+/// The operating system's error, and the folder.
 pub fn temporary_folder() -> Result<TempDir, String> {
     temporary_folder_in(&env::temp_dir())
         .map_err(|error| format!("{error}; set {TMPDIR} to a folder for temporary files"))
 }
 
-/// The same in another folder.
+/// [`temporary_folder`] in another folder.
 ///
 /// # Errors
 /// What the operating system says.
@@ -201,13 +202,13 @@ pub fn temporary_folder_in(folder: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("syncscope-").permissions(Permissions::from_mode(0o700)).tempdir_in(folder)
 }
 
-/// Makes this process, which was forked and has one thread, the guard of another one, which goes on.
+/// Makes this process, which was forked and has one thread, the guard of a new child. Returns in the child.
 fn divide(parent: libc::pid_t, folder: Option<&Path>) -> io::Result<()> {
     // SAFETY: the calls take numbers. `fork` copies a process of one thread, which uses nothing that another thread of its
     // parent may have held.
     let (guard, child) = unsafe {
         match done(libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1)) {
-            // An emulator of another processor may not know the call: then the guard ends its own child alone.
+            // An emulator of another processor may not know the call: then the guard ends only its own child.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
             adopts => adopts?,
         }
@@ -220,12 +221,13 @@ fn divide(parent: libc::pid_t, folder: Option<&Path>) -> io::Result<()> {
     // SAFETY: the calls take numbers.
     unsafe {
         done(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
-        // It may have ended before the call.
+        // The guard may have ended before the call.
         if libc::getppid() == guard { Ok(()) } else { libc::_exit(1) }
     }
 }
 
-/// What a guard does: it waits for the end of the child or of the parent, ends the rest, and ends as the child did.
+/// The life of a guard: it waits for the end of the child or of the parent, ends the remaining processes, and ends as the child
+/// did.
 fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -> ! {
     let signals = prepare();
     let (mut status, mut memory, mut is_ending, mut rounds) = (None, None, false, 0);
@@ -239,7 +241,7 @@ fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -
         if is_ending {
             if !is_left {
                 if let Some(folder) = folder {
-                    // Where it fails, the parent may have done it.
+                    // If it fails, the parent may have removed the folder.
                     let _ = fs::remove_dir_all(folder);
                 }
                 limits::have_at_end(memory);
@@ -256,17 +258,17 @@ fn stand_guard(parent: libc::pid_t, child: libc::pid_t, folder: Option<&Path>) -
     }
 }
 
-/// Lets go of what the parent has open, and of its terminal, and blocks all signals, which are waited for.
+/// Closes the descriptors of the parent, leaves its terminal, and blocks all signals so that they can be waited for.
 fn prepare() -> libc::sigset_t {
     const MOST: libc::c_long = 1 << 16;
     // SAFETY: the calls take numbers, constant strings that end with a zero, and a set that is valid for them, which the first
-    // one fills. This process owns no value that uses a descriptor: it never returns to who made one.
+    // one fills. This process owns no value that uses a descriptor: it never returns to the code that made one.
     unsafe {
         let mut signals = zeroed();
         libc::sigfillset(&raw mut signals);
         libc::sigprocmask(libc::SIG_SETMASK, &raw const signals, ptr::null_mut());
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        // The end of the parent, or of the thread that started this process, wakes it, also where measured code has stopped it.
+        // The end of the parent, or of the thread that started this process, wakes it, even where measured code has stopped it.
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGCONT);
         libc::prctl(libc::PR_SET_NAME, NAME.as_ptr());
         // A signal to the group of the parent, such as SIGKILL, is not for the guard.
@@ -282,7 +284,7 @@ fn prepare() -> libc::sigset_t {
     }
 }
 
-/// Forgets the processes that have ended, and returns whether any are left.
+/// Reaps the processes that have ended, and returns whether any are left.
 fn reap(child: libc::pid_t, ended: &mut Option<libc::c_int>) -> bool {
     loop {
         let mut status = 0;
@@ -296,11 +298,12 @@ fn reap(child: libc::pid_t, ended: &mut Option<libc::c_int>) -> bool {
     }
 }
 
-/// Kills all children of this process. What they leave become its children, and have their turn. Other guards end what they guard.
+/// Kills all children of this process; guards are asked to end what they guard while `spares_guards`. Orphans become children of
+/// this process and are killed next.
 fn kill_children(first: libc::pid_t, spares_guards: bool) {
-    // It allocates: the C library's `fork` leaves its allocator fit for use.
+    // Reading allocates: the C library's `fork` leaves its allocator fit for use.
     let Ok(children) = fs::read_to_string("/proc/thread-self/children") else {
-        // A kernel without such a file.
+        // The kernel has no such file.
         return send(first, libc::SIGKILL);
     };
     let is_guard = |number: &str| {
@@ -312,20 +315,20 @@ fn kill_children(first: libc::pid_t, spares_guards: bool) {
     }
 }
 
-/// The next signal; 0 where there is none for so long.
+/// The next signal; 0 where none arrives within this time.
 fn wait_for_signal(signals: &libc::sigset_t, time: Duration) -> libc::c_int {
     let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
     // SAFETY: the set and the time are valid for the call.
     unsafe { libc::sigtimedwait(signals, ptr::null_mut(), &raw const time) }.max(0)
 }
 
-/// Ends this process as one ended that has this status.
+/// Ends this process in the same way as a process with this status.
 fn end_like(status: libc::c_int) -> ! {
     // SAFETY: the calls take numbers, and values that are valid for them.
     unsafe {
         if libc::WIFSIGNALED(status) {
             let signal = libc::WTERMSIG(status);
-            // The child has left its core.
+            // The child has already written its core dump.
             let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
             libc::setrlimit(libc::RLIMIT_CORE, &raw const none);
             libc::signal(signal, libc::SIG_DFL);
@@ -361,7 +364,7 @@ mod tests {
         }
     }
 
-    /// The numbers that a script has written to a file, once there are so many. They are words of `$$` and `$!`.
+    /// The numbers that a script has written to a file, once there are `count` of them. They are words of `$$` and `$!`.
     fn numbers(file: &Path, count: usize) -> Vec<u32> {
         let mut found = Vec::new();
         within_a_minute("the script does not write", || {
@@ -377,7 +380,7 @@ mod tests {
         !stat.is_empty() && !stat.contains(") Z ")
     }
 
-    /// Starts processes of its own session, with no parent, and one that ignores signals.
+    /// Starts processes in a session of their own, orphans, and a process that ignores signals.
     const TREE: &str = "setsid sh -c 'sleep 600 & echo $$ $! >>FILE; wait' & (trap '' TERM INT HUP; sleep 600 & echo $! >>FILE) & \
                         sh -c 'sleep 600 & echo $! >>FILE'; ";
 
@@ -430,7 +433,7 @@ mod tests {
         fs::remove_file(&file).unwrap();
     }
 
-    /// Whoever lets a child have less memory than this process has is not the child.
+    /// Somebody may give a child less memory than this process has.
     #[test]
     fn a_limit_that_somebody_gave_a_child_is_the_childs() {
         let limit = 1 << 30;
@@ -456,7 +459,7 @@ mod tests {
     fn nothing_of_a_child_outlives_it_or_its_parent() {
         let folder = std::env::temp_dir().join(format!("syncscope-guard-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        // It ends by itself, or is ended.
+        // The child ends by itself, or is killed.
         for then in ["while [ $(wc -w <FILE) -lt 4 ]; do sleep 0.01; done", "exec sleep 600"] {
             let file = folder.join(format!("{}", then.len()));
             let mut child = Guarded::spawn(&mut tree(&file, &then.replace("FILE", file.to_str().unwrap()))).unwrap();
@@ -469,7 +472,7 @@ mod tests {
             }
             assert!(!all.iter().any(|process| is_there(*process)), "{then}: {all:?}");
         }
-        // Its guard, or who started it, is killed.
+        // The guard, or the parent, is killed.
         for of_guard in [true, false] {
             let file = folder.join(format!("{of_guard}"));
             let mut parent = Command::new(std::env::current_exe().unwrap());
@@ -507,7 +510,7 @@ mod tests {
         assert!(!path.exists());
     }
 
-    /// A guard below a guard has a folder of its own to remove.
+    /// An inner guard has a folder of its own to remove.
     #[test]
     fn guards_below_a_guard_end_what_they_guard() {
         let file = env::temp_dir().join(format!("syncscope-guards-{}", std::process::id()));

@@ -7,20 +7,21 @@
 //! - [`ring`]: sleeping until a request to the kernel is done.
 //! - [`membarrier`]: a memory barrier on all threads of the process.
 //! - [`shared_memory`]: memory that several processes map.
-//! - [`functions!`]: functions of a library that is loaded at run time; [`loading`]: loading it without what its initializers change.
-//! - [`child_process`]: what a child gets from its parent, and how both end.
-//! - [`end`]: how a child ended, and whether by what it did.
-//! - [`forks`]: what foreign code forks.
-//! - [`guard`]: a child that ends with this process, and with it all that it started.
-//! - [`limits`]: what the system takes away from a process.
+//! - [`functions!`]: functions of a library that is loaded at run time; [`loading`]: loads it and undoes what its initializers
+//!   change.
+//! - [`child_process`]: what a child inherits from its parent, and its time limit.
+//! - [`end`]: how a child ended, and whether by its own fault.
+//! - [`forks`]: limits on processes that foreign code forks.
+//! - [`guard`]: a child that ends with this process, together with everything the child started.
+//! - [`limits`]: limits of this process (`ulimit`), and out-of-memory kills.
 //! - [`cpu_list`]: lists of CPUs as Linux writes them, `0-3,8`.
-//! - [`c_library_version`]: the C library that this program runs with; [`file_of`], [`name_of`]: the file of any loaded library, the
-//!   name of a place in it.
-//! - [`file_hash`], [`content_hash`]: the identity of a file's content, or of bytes.
-//! - [`cache_folder`]: where the user's programs keep what they can make again.
-//! - [`trust`]: which files code may be loaded from; [`search_paths`]: no list of folders leads to the working folder.
-//! - [`this_program`], [`program_identity`]: the file that runs, whatever its path names by now.
-//! - [`exit_at_once`]: the end of this process without its exit handlers.
+//! - [`c_library_version`]: the C library that this program runs with; [`file_of`]: the file of any loaded library;
+//!   [`name_of`]: the name of an address in it.
+//! - [`file_hash`], [`content_hash`]: hashes that identify a file or bytes.
+//! - [`cache_folder`]: the user's folder for what this program can make again.
+//! - [`trust`]: which files code may be loaded from; [`search_paths`]: keeps the working folder out of the lists of folders.
+//! - [`this_program`], [`program_identity`]: the running file, whatever its path names by now.
+//! - [`exit_at_once`]: ends this process without its exit handlers.
 //!
 //! This crate knows nothing of measurements and depends on no other crate of syncscope.
 
@@ -52,17 +53,17 @@ pub use program::{
     program_identity, state_folder, this_program,
 };
 
-/// The error of a call that says -1 where it fails.
+/// Turns the result of a call that returns -1 on failure into its error.
 fn done(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// The descriptor that a call has opened, or the error of one that says -1.
+/// Takes ownership of the descriptor that a call has opened, or returns the error of a call that returned -1.
 ///
 /// # Safety
 /// The kernel has just opened it, and nothing else owns it.
 unsafe fn opened(descriptor: libc::c_int) -> io::Result<OwnedFd> {
     done(descriptor)?;
-    // SAFETY: the caller's.
+    // SAFETY: the caller guarantees that nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -5,8 +5,9 @@ use std::{fs, io};
 
 use crate::loading;
 
-/// What this process, and all that it starts, does at signals, whatever started it: none is blocked, so that Ctrl-C and `SIGTERM`
-/// arrive, and a write beyond the limit on the size of files (`ulimit -f`) is an error where it would end the process (`SIGXFSZ`).
+/// Settles the signals of this process and all that it starts, independently of its parent: none is blocked, so that Ctrl-C and
+/// `SIGTERM` arrive, and a write beyond the limit on the size of files (`ulimit -f`) is an error instead of the end of the
+/// process (`SIGXFSZ`).
 pub fn settle_signals() {
     // SAFETY: zeros are a valid set, which the first call fills; the others take it and numbers.
     unsafe {
@@ -17,7 +18,7 @@ pub fn settle_signals() {
     }
 }
 
-/// Does `install`, which sets handlers of signals. A hang-up stays ignored if whoever started this process ignores it: `nohup` is for
+/// Runs `install`, which sets signal handlers. A hang-up stays ignored if the parent of this process made it so: `nohup` is for
 /// runs that outlast a login.
 pub fn unless_hang_ups_are_ignored<T>(install: impl FnOnce() -> T) -> T {
     let is_ignored = loading::action(libc::SIGHUP).is_some_and(|action| action.sa_sigaction == libc::SIG_IGN);
@@ -29,15 +30,15 @@ pub fn unless_hang_ups_are_ignored<T>(install: impl FnOnce() -> T) -> T {
     installed
 }
 
-/// The least stack of the first thread with which everything here works, and what systems give by default.
+/// The smallest stack of the first thread with which this program works, and the usual default of systems.
 const LEAST_STACK: u64 = 1 << 20;
 const USUAL_STACK: u64 = 8 << 20;
 
-/// Gives the first thread of this process, and of what it starts, a stack that suffices (`ulimit -s`): it grows up to the limit of
-/// the moment.
+/// Gives the first thread of this process, and of its children, a sufficient stack (`ulimit -s`): it grows up to the current
+/// limit.
 ///
 /// # Errors
-/// The bytes that are allowed, where nobody may allow more.
+/// The allowed bytes, where the limit cannot be raised.
 pub fn allow_enough_stack() -> Result<(), u64> {
     let limit = get(0, libc::RLIMIT_STACK);
     if limit.rlim_cur >= LEAST_STACK {
@@ -55,7 +56,8 @@ pub fn cpu_time() -> Option<Duration> {
     bounded(get(0, libc::RLIMIT_CPU)).map(Duration::from_secs)
 }
 
-/// What to do where the system starts no process or thread, or opens no file, behind the error; nothing of an error that is no limit's.
+/// What to do where the system starts no process or thread, or opens no file, to be appended to the error; empty for other
+/// errors.
 pub fn remedy(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::ENOMEM) => "; check the limits on processes and memory (`ulimit -u -v`, pids.max)",
@@ -65,7 +67,7 @@ pub fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// The limits on the memory of a process (`ulimit -v`, `-d`). What asks for more gets none.
+/// The limits on the memory of a process (`ulimit -v`, `-d`): allocations beyond them fail.
 const OF_MEMORY: [Resource; 2] = [libc::RLIMIT_AS, libc::RLIMIT_DATA];
 
 /// The bytes of memory that this process may have, if there is such a limit.
@@ -73,12 +75,12 @@ pub fn memory() -> Option<u64> {
     memory_of(0)
 }
 
-/// The same of a child, which may have been given another limit (`prlimit`), or have ended without being waited for.
+/// [`memory`] of a child, which may have been given another limit (`prlimit`), or have ended without being waited for.
 pub(crate) fn memory_of(process: libc::pid_t) -> Option<u64> {
     OF_MEMORY.into_iter().filter_map(|resource| bounded(get(process, resource))).min()
 }
 
-/// Gives this process, which ends, the limits on memory that a child of its own had, so that who waits for it sees them.
+/// Gives this process, which is about to end, the memory limit that its child had, so that its parent can read it.
 pub(crate) fn have_at_end(memory: Option<u64>) {
     let limit = libc::rlimit { rlim_cur: memory.unwrap_or(libc::RLIM_INFINITY), ..get(0, libc::RLIMIT_AS) };
     // SAFETY: the structure is valid for the call.
@@ -90,7 +92,7 @@ type Resource = libc::__rlimit_resource_t;
 #[cfg(not(target_env = "gnu"))]
 type Resource = libc::c_int;
 
-/// A limit of a process, zero being this one; no limit where there is no such process.
+/// A limit of a process, 0 meaning this process; no limit where there is no such process.
 fn get(process: libc::pid_t, resource: Resource) -> libc::rlimit {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the structure is valid for the call, which sets no limit.
@@ -102,7 +104,7 @@ fn bounded(limit: libc::rlimit) -> Option<u64> {
     (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// How many threads this process may still start by the memory mappings that it may have: one that gets no stack for its signals
+/// How many threads this process may still start, by its limit on memory mappings: a thread that gets no stack for its signals
 /// aborts the process. `None` where the system does not say.
 pub fn threads_left() -> Option<usize> {
     let read = |file| fs::read_to_string(file).ok();
@@ -110,14 +112,14 @@ pub fn threads_left() -> Option<usize> {
     Some(most.saturating_sub(read("/proc/self/maps")?.lines().count() + SPARE_MAPPINGS) / MAPPINGS_OF_THREAD)
 }
 
-/// A stack and one for signals, each with a guard, and what the allocator keeps for it, with its reserve: on a machine with many CPUs
-/// each thread has its own.
+/// The mappings of a thread: its stack and one for signals, each with a guard page, and its part of the allocator, with its
+/// reserve, which on a machine with many CPUs every thread has.
 const MAPPINGS_OF_THREAD: usize = 6;
 
-/// For all but threads.
+/// Mappings for everything besides threads.
 const SPARE_MAPPINGS: usize = 512;
 
-/// The CPU time of all processes that this one has waited for, and of those that they have waited for.
+/// The CPU time of all processes that this one has waited for, and of the processes that they have waited for.
 pub fn cpu_time_of_children() -> Duration {
     // SAFETY: zeros are a valid value, which the call replaces.
     let usage = unsafe {
@@ -129,8 +131,8 @@ pub fn cpu_time_of_children() -> Duration {
     of(usage.ru_utime) + of(usage.ru_stime)
 }
 
-/// How many processes of this one's control group the kernel has ended for want of memory; of the machine, where the group does
-/// not say. `None` where nothing says.
+/// The number of processes in this one's control group that the kernel has killed for lack of memory; the number for the
+/// machine where the group does not say. `None` where nothing says.
 pub fn out_of_memory_kills() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let files = groups.lines().filter_map(|line| {

@@ -1,6 +1,6 @@
-//! Loads foreign libraries and undoes what their initializers change in this process, because that would change measurements:
-//! libgomp binds the thread that loads it, MPI libraries install signal handlers, code compiled with `-ffast-math` flushes small
-//! numbers to zero.
+//! Loads foreign libraries and undoes what their initializers change in this process, because such changes would affect
+//! measurements: libgomp binds the thread that loads it, MPI libraries install signal handlers, code compiled with
+//! `-ffast-math` flushes small numbers to zero.
 
 use std::ffi::{CStr, CString, c_int};
 use std::fs::File;
@@ -12,9 +12,9 @@ use std::ptr;
 use crate::done;
 use crate::scheduling::AffinityGuard;
 
-/// Does `load`, which runs foreign initializers, and puts back what they changed: the CPUs of the calling thread, its signal mask
-/// and its floating point mode, and of the process limits that were lowered, the handlers of signals that end or stop it, locale,
-/// `umask` and working folder.
+/// Runs `load`, which runs foreign initializers, and restores what they changed: in the calling thread the CPUs, the signal
+/// mask and the floating point mode; in the process the lowered limits, the handlers of signals that end or stop it, the
+/// locale, the `umask` and the working folder.
 pub fn undisturbed<T>(load: impl FnOnce() -> T) -> T {
     let _put_back = Saved::now();
     load()
@@ -39,7 +39,7 @@ const SIGNALS: [c_int; 11] = [
 /// The number of limits (`RLIM_NLIMITS`).
 const LIMITS: u32 = 16;
 
-/// What is put back when this is dropped, which has to be on the same thread.
+/// The state to restore when this value is dropped, which has to happen on the same thread.
 struct Saved {
     _cpus: AffinityGuard,
     floating_point: FloatingPoint,
@@ -76,7 +76,7 @@ impl Saved {
 impl Drop for Saved {
     fn drop(&mut self) {
         self.floating_point.put_back();
-        // Where one of these calls fails, the library's setting stays: nothing else can be done.
+        // Where one of these calls fails, the library's setting stays; there is no other remedy.
         for (signal, saved) in &self.actions {
             // SAFETY: the action is one that the call has given before.
             unsafe { libc::sigaction(*signal, &raw const *saved, ptr::null_mut()) };
@@ -84,7 +84,7 @@ impl Drop for Saved {
         // SAFETY: the set is one that the call has given before.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.blocked, ptr::null_mut()) };
         for (resource, saved) in &self.limits {
-            // One that the library raised harms nothing, and the library may need it.
+            // A limit that the library raised harms nothing, and the library may need it.
             if limit(*resource).is_some_and(|now| now.rlim_cur < saved.rlim_cur) {
                 // SAFETY: the limit is on this thread's stack, and the call only reads it.
                 unsafe { libc::setrlimit(*resource as _, &raw const *saved) };
@@ -125,7 +125,7 @@ fn locale() -> Option<CString> {
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_owned())
 }
 
-/// No call reads it without setting it. A file that another thread makes in between is for its owner alone.
+/// Reads the `umask`, which no call does without setting it. A file that another thread makes in between is for its owner alone.
 fn umask() -> libc::mode_t {
     // SAFETY: both calls take and return a number.
     unsafe {
@@ -145,7 +145,7 @@ pub struct FloatingPoint {
 
 #[cfg(target_arch = "x86_64")]
 impl FloatingPoint {
-    /// As it is now.
+    /// The current mode.
     pub fn now() -> Self {
         let (mut mxcsr, mut x87) = (0_u32, 0_u16);
         // SAFETY: the instructions store two registers to the variables.
@@ -155,7 +155,7 @@ impl FloatingPoint {
         Self { mxcsr, x87 }
     }
 
-    /// As it was.
+    /// Restores this mode.
     pub fn put_back(&self) {
         let now = Self::now();
         if (now.mxcsr, now.x87) != (self.mxcsr, self.x87) {
@@ -174,7 +174,7 @@ pub struct FloatingPoint(u64);
 
 #[cfg(target_arch = "aarch64")]
 impl FloatingPoint {
-    /// As it is now.
+    /// The current mode.
     pub fn now() -> Self {
         let fpcr: u64;
         // SAFETY: the instruction reads a register.
@@ -182,7 +182,7 @@ impl FloatingPoint {
         Self(fpcr)
     }
 
-    /// As it was.
+    /// Restores this mode.
     pub fn put_back(&self) {
         // SAFETY: the register gets a value that it has had.
         unsafe { std::arch::asm!("msr fpcr, {}", in(reg) self.0, options(nomem, nostack, preserves_flags)) };
@@ -199,7 +199,8 @@ mod tests {
     /// `RLIMIT_MEMLOCK`, whose type differs between C libraries.
     const LOCKED_MEMORY: u32 = 8;
 
-    /// What an initializer may change of each kind. `SIGTTIN` and a limit of locked memory concern no other test.
+    /// Changes one thing of each kind that an initializer may change. `SIGTTIN` and a limit of locked memory concern no other
+    /// test.
     fn change_everything(folder: &std::path::Path) {
         scheduling::bind_to_one(scheduling::current_cpu().unwrap()).unwrap();
         env::set_current_dir(folder).unwrap();

@@ -6,7 +6,7 @@ use std::io;
 const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
 const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
-/// Tells the kernel that this process will call [`barrier`]. It may be called again.
+/// Registers this process for [`barrier`]. It may be called again.
 ///
 /// # Errors
 /// What the operating system says (`ENOSYS`: Linux before 4.14, or a container that does not allow the call).
@@ -14,7 +14,7 @@ pub fn register() -> io::Result<()> {
     call(REGISTER_PRIVATE_EXPEDITED)
 }
 
-/// A full memory barrier on each CPU that runs a thread of this process, when it returns.
+/// Executes a full memory barrier on each CPU that runs a thread of this process, before it returns.
 ///
 /// # Errors
 /// What the operating system says (`EPERM`: the process is not registered).
@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn a_registered_process_has_barriers() {
-        // Some sandboxes forbid the call; then both fail.
+        // Some sandboxes forbid the call; then both functions fail.
         assert_eq!(register().is_ok(), barrier().is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! This program: its file, its C library and the files of other libraries, the identity of a file, its cache, its end.
+//! This program: its file, C library, loaded libraries, cache folder and end, and hashes that identify files.
 
 use std::env;
 use std::ffi::{CStr, OsStr, c_char, c_void};
@@ -11,11 +11,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The link that leads to the file that runs, also where that file was replaced or deleted since.
+/// The link to the running file, which works even where that file was replaced or deleted since.
 const RUNNING_FILE: &str = "/proc/self/exe";
 
-/// A command that starts this program again, from the file that runs: an upgrade or a build may have given its path to another
-/// program. Under QEMU's emulation of single programs the link leads to the emulator, so the path serves.
+/// A command that starts this program again from the running file: an upgrade or a build may have put another program at its
+/// path. Under QEMU's user-mode emulation the link leads to the emulator, so the path is used.
 ///
 /// # Errors
 /// Where `/proc` is not there and the path is not known.
@@ -23,31 +23,31 @@ pub fn this_program() -> io::Result<Command> {
     let emulated = fs::read_link("/proc/thread-self/exe").is_ok_and(|program| is_emulator(&program));
     let has_link = !emulated && Path::new(RUNNING_FILE).exists();
     let mut command = Command::new(if has_link { RUNNING_FILE.into() } else { env::current_exe()? });
-    // What `ps` shows.
+    // The name that `ps` shows.
     if let Some(name) = env::args_os().next() {
         command.arg0(name);
     }
     Ok(command)
 }
 
-/// Whether a program is QEMU's emulation of single programs, which shows itself in `/proc/thread-self/exe` alone.
+/// Whether a program is QEMU's user-mode emulator, which shows itself in `/proc/thread-self/exe` alone.
 pub fn is_emulator(program: &Path) -> bool {
     program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("qemu-"))
 }
 
-/// The device and the number of the file that runs, by which processes of one program know each other.
+/// The device and inode of the running file, by which processes of one program recognize each other.
 pub fn program_identity() -> Option<[u64; 2]> {
     let file = fs::metadata(RUNNING_FILE).ok()?;
     Some([file.dev(), file.ino()])
 }
 
-/// The file of the loaded library that holds this address, a function of it for example.
+/// The file of the loaded library that holds this address, for example of a function.
 pub fn file_of(address: *const c_void) -> Option<PathBuf> {
     std::path::absolute(OsStr::from_bytes(text(loaded_at(address)?.dli_fname)?.to_bytes())).ok()
 }
 
-/// What the loader calls this address, the same in every run of a program: the function that a library exports there, or the
-/// file and how far behind its beginning that is, `syncscope+3a4f0`. `None` outside of the program and its libraries.
+/// The loader's name for this address, the same in every run of a program: the function that a library exports there, or the
+/// file and the offset in it, `syncscope+3a4f0`. `None` outside the program and its libraries.
 pub fn name_of(address: *const c_void) -> Option<String> {
     let found = loaded_at(address)?;
     if found.dli_saddr.cast_const() == address {
@@ -57,7 +57,7 @@ pub fn name_of(address: *const c_void) -> Option<String> {
     Some(format!("{}+{:x}", file.file_name()?.display(), address as usize - found.dli_fbase as usize))
 }
 
-/// What the loader knows of an address, at which nothing is read.
+/// What the loader knows of an address; does not read memory there.
 fn loaded_at(address: *const c_void) -> Option<libc::Dl_info> {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the call reads no memory at the address, and writes to a structure that is valid for it.
@@ -66,7 +66,7 @@ fn loaded_at(address: *const c_void) -> Option<libc::Dl_info> {
     found.then(|| unsafe { info.assume_init() })
 }
 
-/// A name that the loader gives.
+/// A name from the loader.
 fn text(name: *const c_char) -> Option<&'static CStr> {
     // SAFETY: it ends with a zero, and lives as long as its library, of which none is unloaded.
     (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })
@@ -98,13 +98,13 @@ pub fn state_folder() -> Option<PathBuf> {
     folder_of_user("XDG_STATE_HOME", ".local/state")
 }
 
-/// This program's part of the folder that a variable names, or of its usual place in the home.
+/// This program's subfolder in the folder that a variable names, or in its usual place in the home.
 fn folder_of_user(name: &str, usual: &str) -> Option<PathBuf> {
     Some(variable(name).or_else(|| Some(variable("HOME")?.join(usual)))?.join("syncscope"))
 }
 
-/// The folder that a variable names. A relative one counts for nothing (XDG Base Directory Specification): it would be another one in
-/// every working folder.
+/// The folder that a variable names. A relative folder is ignored (XDG Base Directory Specification): it would depend on the
+/// working folder.
 fn variable(name: &str) -> Option<PathBuf> {
     env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
@@ -115,15 +115,13 @@ pub fn exit_at_once(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-// The identity of a file's content.
-
-/// A 64-bit hash of a file's bytes, as 16 lower-case hexadecimal digits; `None` where it cannot be read. It identifies a file and
-/// protects against no one.
+/// A 64-bit hash of a file's bytes, as 16 lower-case hexadecimal digits; `None` where the file cannot be read. It identifies a
+/// file and is not safe against forgery.
 pub fn file_hash(path: &Path) -> Option<String> {
     hashed_by_words(File::open(path).ok()?).ok().map(|hash| format!("{hash:016x}"))
 }
 
-/// A step for eight bytes, as rustc's FxHash has: FNV-1a multiplies once for each byte, and a program has tens of millions.
+/// Hashes eight bytes a step, like rustc's FxHash: FNV-1a multiplies once for each byte, and a program has tens of millions.
 fn hashed_by_words(mut bytes: impl Read) -> io::Result<u64> {
     const FACTOR: u64 = 0x517c_c1b7_2722_0a95;
     const PART: usize = 1 << 16;
@@ -132,7 +130,7 @@ fn hashed_by_words(mut bytes: impl Read) -> io::Result<u64> {
     let mut part = Vec::with_capacity(PART);
     loop {
         part.clear();
-        // All of it, wherever a read ends; so only the last one may end within a word.
+        // Read a full part however short the reads are; only the last one may end within a word.
         let count = bytes.by_ref().take(PART as u64).read_to_end(&mut part)?;
         length += count as u64;
         part.resize(count.next_multiple_of(8), 0);
@@ -143,7 +141,7 @@ fn hashed_by_words(mut bytes: impl Read) -> io::Result<u64> {
     }
 }
 
-/// The 64-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv) of bytes in memory, in the same form.
+/// The 64-bit FNV-1a hash (Fowler, Noll, Vo; IETF draft-eastlake-fnv) of bytes in memory, in the form of [`file_hash`].
 pub fn content_hash(bytes: &[u8]) -> String {
     format!("{:016x}", hashed(OFFSET_BASIS, bytes))
 }

@@ -18,7 +18,7 @@ const FUTEX_OF_32_BITS: u32 = 2;
 /// Places in `struct io_uring_params`, in words.
 mod parameter {
     pub(super) const COUNT: usize = 30;
-    /// How many answers have room.
+    /// The number of places for answers.
     pub(super) const PLACES: usize = 1;
     pub(super) const FLAGS: usize = 2;
     pub(super) const REQUEST_TAIL: usize = 11;
@@ -27,11 +27,11 @@ mod parameter {
     pub(super) const ANSWERS: usize = 25;
 }
 
-/// Where the descriptor offers the requests; the rings are at 0.
+/// The offset of the requests in the descriptor; the rings are at 0.
 const AT_REQUESTS: libc::off_t = 0x1000_0000;
 
-/// Memory of the kernel that both sides read and write. It may write there after the descriptor is closed, so that memory of this
-/// process would not do.
+/// Memory of the kernel that both sides read and write. The kernel may write to it after the descriptor is closed, which rules
+/// out memory of this process.
 #[derive(Debug)]
 struct Mapped(Mapping);
 
@@ -41,17 +41,17 @@ impl Mapped {
     }
 
     fn words(&self) -> &[AtomicU32] {
-        // SAFETY: so many words are mapped there until this value is dropped, and both sides access them as atomics.
+        // SAFETY: this many words are mapped there until this value is dropped, and both sides access them as atomics.
         unsafe { std::slice::from_raw_parts(self.0.first.as_ptr().cast(), self.0.bytes / size_of::<u32>()) }
     }
 }
 
-/// The words of a number, as little-endian machines have them.
+/// The two words of a number, in little-endian order.
 fn halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }
 
-/// Room for one request, and for its answer.
+/// A ring with room for one request and its answer.
 #[derive(Debug)]
 pub struct Ring {
     descriptor: OwnedFd,
@@ -62,7 +62,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring that knows futexes.
+    /// Creates a ring that supports futexes.
     ///
     /// # Errors
     /// What the operating system says (`EINVAL`: Linux before 6.7; `EPERM`: `kernel.io_uring_disabled`).
@@ -86,14 +86,15 @@ impl Ring {
         &self.rings.words()[self.parameters[parameter] as usize / size_of::<u32>() + further]
     }
 
-    /// Sleeps while the word is `value`, until a call for threads of this process wakes the futex. `false` if nothing did within `limit`.
+    /// Sleeps while the word is `value`, until a wake for threads of this process. Returns `false` if nothing woke it within
+    /// `limit`.
     ///
     /// # Errors
     /// What the operating system says.
     pub fn wait(&self, word: &AtomicU32, value: u32, limit: Duration) -> io::Result<bool> {
         let private = libc::FUTEX_PRIVATE_FLAG.cast_unsigned();
         let ([address, rest], mut request) = (halves(word.as_ptr() as u64), [0; 16]);
-        // The code, where a descriptor stands the kind of futex, the value, the address, and a mask of all wakers.
+        // The code, the kind of futex in place of a descriptor, the value, the address, and a mask that matches all wakers.
         request[..6].copy_from_slice(&[FUTEX_WAIT, FUTEX_OF_32_BITS | private, 0, 0, address, rest]);
         request[2..4].copy_from_slice(&halves(value.into()));
         request[12..14].copy_from_slice(&halves(u32::MAX.into()));
@@ -105,7 +106,7 @@ impl Ring {
             let Some(left) = limit.checked_sub(started.elapsed()) else { return Ok(false) };
             self.enter(std::mem::take(&mut requests), left)?;
         }
-        // The answers take turns in places of four words, of which the third is the result.
+        // Answers take turns in places of four words, of which the third is the result.
         let number = head.fetch_add(1, Ordering::Release) as usize;
         let places = self.parameters[parameter::PLACES] as usize;
         match self.word(parameter::ANSWERS, number % places * 4 + 2).load(Ordering::Relaxed).cast_signed() {
@@ -115,7 +116,7 @@ impl Ring {
         }
     }
 
-    /// Hands over so many requests, and sleeps until there is an answer or the time is over.
+    /// Submits this many requests, and sleeps until there is an answer or the limit has passed.
     fn enter(&self, requests: u32, limit: Duration) -> io::Result<()> {
         let limit = libc::timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
         // `struct io_uring_getevents_arg`: no signals, the limit.

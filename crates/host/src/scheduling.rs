@@ -1,4 +1,4 @@
-//! How the operating system schedules the calling thread: which CPUs it may use, which one it uses, its priority, and
+//! How the operating system schedules the calling thread: which CPUs it may use, on which one it runs, its priority, and
 //! how often it was interrupted.
 
 use std::io;
@@ -16,7 +16,7 @@ const NO_CPU: Mask = [0; MAX_CPUS as usize / 64];
 ///
 /// Call it before the thread is bound: afterwards only the CPUs of the binding are left.
 pub fn allowed_cpus() -> Vec<u32> {
-    // Its mask ends at 1,024 CPUs; on larger systems the call fails, and the own mask serves.
+    // The mask of core_affinity ends at 1,024 CPUs; on larger systems its call fails, and the mask of this module is used.
     let known = core_affinity::get_core_ids();
     let known = known.map(|cores| cores.iter().filter_map(|core| u32::try_from(core.id).ok()).collect());
     known.or_else(|| current_mask().as_ref().map(cpus_in)).unwrap_or_default()
@@ -45,7 +45,8 @@ pub fn bind_to(cpus: &[u32]) -> io::Result<()> {
 /// # Errors
 /// As [`bind_to`].
 pub fn bind_to_one(cpu: u32) -> io::Result<()> {
-    // The mask of core_affinity ends at 1,024 CPUs, and it does not say why a binding fails: the own mask serves then.
+    // The mask of core_affinity ends at 1,024 CPUs, and it does not say why a binding fails: then the mask of this module is
+    // used.
     let id = cpu as usize;
     let bound = id < libc::CPU_SETSIZE as usize && core_affinity::set_for_current(core_affinity::CoreId { id });
     if bound { Ok(()) } else { bind_to(&[cpu]) }
@@ -87,31 +88,31 @@ pub fn involuntary_switches() -> i64 {
     usage.ru_nivcsw
 }
 
-/// The CPUs of a thread, to which it returns where others are forced on it: by `taskset -p`, a daemon, a cpuset that shrinks.
+/// The CPUs of a thread, to be restored after others are forced on it: by `taskset -p`, a daemon, a cpuset that shrinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuSet(Mask);
 
 impl CpuSet {
-    /// Those that the calling thread may use now; `None` where the system does not say.
+    /// The CPUs that the calling thread may use now; `None` where the system does not say.
     pub fn of_this_thread() -> Option<Self> {
         current_mask().map(Self)
     }
 
-    /// Whether the calling thread may use these and no others.
+    /// Whether the calling thread may use exactly these CPUs.
     pub fn is_of_this_thread(&self) -> bool {
         current_mask().as_ref() == Some(&self.0)
     }
 
-    /// Gives the calling thread these CPUs, if it has others.
+    /// Gives the calling thread these CPUs again, if it has others.
     ///
     /// # Errors
-    /// What the operating system says, or that some of them may not be used any more.
+    /// The operating system's error, or that some of the CPUs may not be used any more.
     pub fn restore(&self) -> io::Result<()> {
         if self.is_of_this_thread() {
             return Ok(());
         }
         set_mask(&self.0)?;
-        // The kernel leaves out, without an error, what the control group does not have.
+        // The kernel leaves out, without an error, CPUs that the control group does not have.
         let left = current_mask().unwrap_or(NO_CPU);
         if left == self.0 {
             return Ok(());
@@ -126,7 +127,7 @@ impl CpuSet {
 pub struct AffinityGuard(Option<Mask>);
 
 impl AffinityGuard {
-    /// Remembers which CPUs the thread may use now. Where the system does not say, nothing is given back.
+    /// Remembers which CPUs the thread may use now. Where the system does not say, nothing is restored.
     pub fn save() -> Self {
         Self(current_mask())
     }
@@ -163,7 +164,7 @@ impl Drop for AffinityGuard {
     }
 }
 
-/// Whether the system says which CPUs a thread may use. Under a filter of system calls it may refuse to.
+/// Whether the system says which CPUs a thread may use. A filter of system calls may refuse to.
 pub fn tells_allowed_cpus() -> bool {
     current_mask().is_some()
 }
@@ -189,7 +190,7 @@ fn cpus_in(mask: &Mask) -> Vec<u32> {
 mod tests {
     use super::*;
 
-    /// Runs a test on a thread of its own, whose affinity concerns no other test.
+    /// Runs a test on a thread of its own, so that its affinity concerns no other test.
     fn on_a_new_thread(test: impl FnOnce() + Send + 'static) {
         std::thread::spawn(test).join().unwrap();
     }
@@ -239,7 +240,7 @@ mod tests {
             assert_eq!(set.is_of_this_thread(), all.len() == 1);
             set.restore().unwrap();
             assert!(set.is_of_this_thread() && allowed_cpus() == all);
-            // One that does not exist, as after a cpuset has shrunk.
+            // A set with a CPU that does not exist, as after a cpuset has shrunk.
             let mut larger = set;
             larger.0[MAX_CPUS as usize / 64 - 1] |= 1 << 63;
             let error = larger.restore().unwrap_err().to_string();

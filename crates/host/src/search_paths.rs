@@ -1,5 +1,5 @@
-//! The lists of folders in which the loader, the shell's search and compilers look for code. They take an empty or a relative part for
-//! the working folder, where anybody may have put a file of the right name.
+//! The lists of folders in which the loader, the shell and compilers look for code. These programs take an empty or relative part
+//! as the working folder, where anybody may have put a file of the right name.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -7,14 +7,14 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
 
-/// Lists of folders with programs and libraries: no relative folder stays.
+/// Lists of folders with programs and libraries, from which every relative folder is removed.
 const OF_PROGRAMS: [&str; 3] = ["PATH", "LD_LIBRARY_PATH", "COMPILER_PATH"];
 
-/// Those with sources and what is linked with them: a relative folder is the user's own, an empty part an accident.
+/// Lists of folders with sources and libraries to link: a relative folder is the user's choice, an empty part an accident.
 const OF_SOURCES: [&str; 4] = ["CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"];
 
-/// Starts this program again, in the same process, where a list of its environment leads to the working folder: the loader has read
-/// its list already. Returns where none does.
+/// Starts this program again, in the same process, where a list in its environment leads to the working folder: the loader has
+/// already read its list. Returns where no list does.
 ///
 /// # Errors
 /// What the system says when the program cannot be started.
@@ -31,7 +31,7 @@ pub fn leave_working_folder() -> io::Result<()> {
     }
     let mut command = crate::this_program()?;
     for (name, list) in changed {
-        // An empty PATH is the working folder once more.
+        // An empty PATH means the working folder again.
         if list.is_empty() {
             command.env_remove(name)
         } else {
@@ -41,7 +41,7 @@ pub fn leave_working_folder() -> io::Result<()> {
     Err(command.args(env::args_os().skip(1)).exec())
 }
 
-/// The list without the parts that lead to the working folder; `None` where there is none.
+/// The list without the parts that lead to the working folder; `None` where it has no such part.
 fn without_working_folder(list: &OsStr, absolute_alone: bool) -> Option<OsString> {
     // The loader knows both separators, and `$ORIGIN` for the folder of the program.
     let stays = |part: &&[u8]| {

@@ -7,23 +7,24 @@ use std::ptr::{self, NonNull};
 
 use crate::{done, opened};
 
-/// A file that is memory alone (`memfd_create(2)`). It needs no folder, and it is gone with the last process that has it.
+/// A file that exists only in memory (`memfd_create(2)`). It needs no folder, and it is gone with the last process that has it
+/// open.
 ///
 /// # Errors
-/// What the operating system says, where it has no such files or refuses.
+/// Returns the system's error, also where it has no such files.
 pub fn memory_file() -> io::Result<File> {
     // SAFETY: the name is ended by a zero; the call returns a new descriptor or -1.
     unsafe { opened(libc::memfd_create(c"syncscope".as_ptr(), libc::MFD_CLOEXEC)) }.map(File::from)
 }
 
-/// A part of what a descriptor offers as memory, mapped into this process to be read and written by all who map it.
+/// A range of a descriptor, mapped into this process, that all processes which map it can read and write.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     pub(crate) first: NonNull<u8>,
     pub(crate) bytes: usize,
 }
 
-// SAFETY: it gives nothing but its address.
+// SAFETY: a `Mapping` gives out nothing but its address.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -40,12 +41,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range is this mapping; who was given its address does not use it after this value.
+        // SAFETY: the range is this mapping; holders of its address do not use it after this value is dropped.
         unsafe { libc::munmap(self.first.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// A file in memory, mapped into this process. It begins with zeroes.
+/// A file in memory, mapped into this process and filled with zeros at first.
 #[derive(Debug)]
 pub struct SharedMemory {
     file: File,
@@ -53,7 +54,7 @@ pub struct SharedMemory {
 }
 
 impl SharedMemory {
-    /// New memory.
+    /// Creates and maps new memory.
     ///
     /// # Errors
     /// What the operating system says.
@@ -63,7 +64,7 @@ impl SharedMemory {
         Self::of_file(file)
     }
 
-    /// The memory that another process created, all of it.
+    /// Maps all of the memory that another process created.
     ///
     /// # Errors
     /// What the operating system says; `EINVAL` for an empty file.
@@ -73,17 +74,17 @@ impl SharedMemory {
         Ok(Self { file, mapping })
     }
 
-    /// Its first byte; it begins a page.
+    /// The first byte, at the beginning of a page.
     pub const fn first(&self) -> NonNull<u8> {
         self.mapping.first
     }
 
-    /// How long it is.
+    /// The length in bytes.
     pub const fn bytes(&self) -> usize {
         self.mapping.bytes
     }
 
-    /// Gives all pages back to the system, for every process: what is read next are zeroes, on other pages.
+    /// Gives all pages back to the system, for every process: the next reads see zeros, on other pages.
     ///
     /// # Errors
     /// What the operating system says.
@@ -110,7 +111,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     fn word(memory: &SharedMemory) -> &AtomicU32 {
-        // SAFETY: the memory begins a page and has one at least; it is borrowed, and all that a word can be is valid.
+        // SAFETY: the memory begins a page and has at least one; it is borrowed, and every bit pattern is a valid word.
         unsafe { memory.first().cast().as_ref() }
     }
 
@@ -121,7 +122,7 @@ mod tests {
         assert_eq!((other.bytes(), word(&other).load(Ordering::Relaxed)), (8192, 0));
         word(&one).store(7, Ordering::Relaxed);
         assert_eq!(word(&other).load(Ordering::Relaxed), 7);
-        // SAFETY: nothing else uses it.
+        // SAFETY: nothing else uses the memory.
         unsafe { other.renew() }.unwrap();
         assert_eq!(word(&one).load(Ordering::Relaxed), 0);
     }

@@ -1,16 +1,17 @@
-//! Which files this process may execute code from: those that nobody else can have put there.
+//! Which files this process may execute code from: only files that nobody else can have put there.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Who points at a place with code.
+/// Who named a file with code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody: it lies near this program. It and all its parents must belong to this user, root or the owner of this program, and no
-    /// one else may write there.
+    /// Nobody: it was found near this program. It and all its parents must belong to this user, root or the owner of this
+    /// program, and no one else may write there.
     Found,
-    /// The user by a variable, or the system's administrator. It may belong to a site's account, but not be writable for everybody.
+    /// The user by a variable, or the system's administrator. It may belong to a site's account, but must not be writable for
+    /// everybody.
     Named,
 }
 
@@ -28,7 +29,7 @@ impl From<&Metadata> for Node {
     }
 }
 
-/// The users who decide what this process executes anyway, and the group in which this user is alone.
+/// The users who decide anyway what this process executes, and the group that has no member but this user.
 #[derive(Debug)]
 struct Own {
     users: Vec<u32>,
@@ -45,7 +46,7 @@ impl Own {
         Self { users: [0, user].into_iter().chain(of_program).collect(), group }
     }
 
-    /// Why what is below this folder may be somebody else's; `child` is the next part of the path.
+    /// Why this folder is not safe: somebody else may change what is below it. `child` is the next part of the path.
     fn refusal(&self, origin: Origin, node: Node, child: Option<Node>) -> Option<String> {
         const GROUP: u32 = 0o020;
         const OTHERS: u32 = 0o002;
@@ -65,7 +66,7 @@ impl Own {
     }
 }
 
-/// Whether the group with the number of a user has no member besides that user, as many systems make one for each.
+/// Whether the group with a user's number has no member besides that user; many systems make such a group for each user.
 fn has_no_other_member(groups: &str, user: u32) -> bool {
     let mut lines = groups.lines().map(|line| line.split(':').collect::<Vec<_>>());
     lines.any(|line| matches!(line[..], [name, _, number, members] if number.parse() == Ok(user) && (members.is_empty() || members == name)))
@@ -74,7 +75,7 @@ fn has_no_other_member(groups: &str, user: u32) -> bool {
 /// The real path of a file or folder whose code may be executed.
 ///
 /// # Errors
-/// The folder that somebody else may change, and why.
+/// Names the folder that somebody else may change, and why.
 pub fn trusted(path: &Path, origin: Origin) -> Result<PathBuf, String> {
     let refused = |what: String| format!("{} is not used: {what}", path.display());
     if !path.is_absolute() {
