@@ -7,7 +7,7 @@ use yaxpeax_arm::armv8::a64::{ARMv8, Instruction, Opcode, Operand};
 
 use super::function::{Decoded, Flow};
 
-/// Every instruction is so long.
+/// The length of every instruction.
 const BYTES: usize = 4;
 
 /// The instructions that follow each other from `address`. `called` finds the code of a called function.
@@ -20,7 +20,7 @@ pub(super) fn instructions<'a>(
         let decoded = decode(bytes, address);
         let Flow::Call(Some(function)) = decoded.flow else { return decoded };
         let outlined = called(function).and_then(outlined);
-        // What is executed in the function is known, so that it is no call of something else.
+        // An outlined atomic is known code, so it does not count as a call.
         let own_name = || syncscope_host::name_of(function as usize as *const c_void);
         let name = || own_name().unwrap_or_else(|| format!("{function:x}"));
         let text = outlined.map_or_else(|| format!("bl {}", name()), |atomic| format!("outline {atomic}"));
@@ -62,12 +62,12 @@ fn flow_of(instruction: &Instruction, address: u64) -> Flow {
     }
 }
 
-/// The longest function of outlined atomics has so many instructions.
+/// The most instructions in a function of outlined atomics.
 const LONGEST_OUTLINED: usize = 20;
 
-/// The atomic instruction that a function executes where the processor has it, if the function holds nothing else but the loop
-/// for processors that do not. Compilers outline atomic operations so where they do not know the processor
-/// (`-moutline-atomics`; Rust's on Linux).
+/// The atomic instruction that a function executes where the processor has it. `None` if the function holds anything but that
+/// instruction and the loop for processors without it. Compilers outline atomic operations in this way where they do not know the
+/// processor (`-moutline-atomics`; Rust's default on Linux).
 fn outlined(code: &[u8]) -> Option<String> {
     const ATOMIC: [&str; 6] = ["cas", "swp", "ldadd", "ldset", "ldclr", "ldeor"];
     let instructions = code.chunks_exact(BYTES).take(LONGEST_OUTLINED).map(|bytes| decode(bytes, 0));
@@ -96,9 +96,9 @@ mod tests {
     const DMB_ISHLD: u32 = 0xd503_39bf;
     const DMB_ISHST: u32 = 0xd503_3abf;
     const ISB: u32 = 0xd503_3fdf;
-    /// ldaxr w8, [x1]; add w8, w8, #1; stlxr w9, w8, [x1]; cbnz w9, to the first
+    /// ldaxr w8, [x1]; add w8, w8, #1; stlxr w9, w8, [x1]; cbnz w9, back to the ldaxr
     const EXCLUSIVE: [u32; 4] = [0x885f_fc28, 0x1100_0508, 0x8809_fc28, 0x35ff_ffa9];
-    /// The same with stxr.
+    /// [`EXCLUSIVE`] with stxr.
     const NOT_RELEASING: [u32; 4] = [0x885f_fc28, 0x1100_0508, 0x8809_7c28, 0x35ff_ffa9];
     /// bl +0x1000, which is far behind the loop.
     const CALL: u32 = 0x9400_0400;
@@ -121,9 +121,9 @@ mod tests {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// A loop that holds the `step` so many times, counts down and goes back.
+    /// A loop with `times` copies of the `step` that counts down and goes back.
     fn repeated(step: &[u32], times: usize) -> TimedLoop {
-        // A retry must not lead to where an iteration begins.
+        // The nop keeps a retry from leading to the beginning of an iteration.
         let mut words = vec![0xd503_201f]; // nop
         words.extend(step.repeat(times));
         words.push(0xf100_0400); // subs x0, x0, #1

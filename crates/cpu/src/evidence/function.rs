@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::{Architecture, CodeLine, TimedLoop};
 
-/// No timed loop is longer. Decoding ends here.
+/// The most bytes that are decoded: no timed loop is longer.
 const MAX_BYTES: usize = 64 * 1024;
 
 /// Disassembles the timed loop of the function at `entry`.
@@ -48,8 +48,7 @@ fn executable_end(line: &str, entry: usize) -> Option<usize> {
     (words.next()?.starts_with("r-x") && (start..end).contains(&entry)).then_some(end)
 }
 
-/// Of the instructions that follow each other in `code`, those of the first function: up to the first one that ends a path and that
-/// no earlier branch jumps over.
+/// The instructions of the first function in `code`: up to the first one that ends a path and that no earlier branch jumps over.
 pub(super) fn function(instructions: impl Iterator<Item = Decoded>, code: &[u8]) -> Vec<Decoded> {
     let mut function: Vec<Decoded> = Vec::new();
     let mut furthest = 0;
@@ -61,7 +60,7 @@ pub(super) fn function(instructions: impl Iterator<Item = Decoded>, code: &[u8])
                 furthest = furthest.max(target);
             }
         }
-        // A call that never returns is followed by padding, or at once by the next function.
+        // A call that never returns is followed by padding, or immediately by the next function.
         let ends = match instruction.flow {
             Flow::Jump(_) | Flow::End => instruction.end > furthest,
             Flow::Call(_) => !is_same_function(entry, instruction.end),
@@ -75,15 +74,16 @@ pub(super) fn function(instructions: impl Iterator<Item = Decoded>, code: &[u8])
     function
 }
 
-/// Whether two addresses are in one function, as the tables for unwinding say. Those of no function are alike.
+/// Whether two addresses are in one function, by the tables for unwinding. Addresses outside all functions count as equal.
 fn is_same_function(one: u64, other: u64) -> bool {
     unsafe extern "C" {
-        /// Of the unwinder that every Rust program has: the entry of the function with the code at this address, or null.
+        /// The unwinder's function, in every Rust program: returns the entry of the function with the code at this address, or
+        /// null.
         fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
     }
-    // SAFETY: it looks the address up and does not read what is there.
+    // SAFETY: the call looks the address up and does not read what is there.
     let found = |address: usize| unsafe { _Unwind_FindEnclosingFunction(address as *mut c_void) } as usize;
-    // GCC's looks at the byte before the address, LLVM's at the address.
+    // GCC's unwinder looks at the byte before the address, LLVM's at the address itself.
     let known = timed_loop as *const () as usize;
     let behind = usize::from(found(known) != known);
     found(one as usize + behind) == found(other as usize + behind)
@@ -116,15 +116,13 @@ pub(super) fn loop_of(function: &[Decoded], architecture: Architecture) -> Optio
     Some(TimedLoop { architecture, lines: indices.iter().map(line).collect(), head: line_of(head).unwrap_or_default() })
 }
 
-// The loop of a function, found in the graph of its branches.
-
-/// One instruction, of whatever architecture.
+/// One instruction, of any architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Decoded {
     pub(super) address: u64,
-    /// Where the next one begins.
+    /// The address of the next instruction.
     pub(super) end: u64,
-    /// As it is written, but the target of a branch.
+    /// The text, without the target of a branch.
     pub(super) text: String,
     pub(super) flow: Flow,
 }
@@ -133,11 +131,11 @@ pub(super) struct Decoded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     Next,
-    /// The same, when the function has returned; where that begins, if it is known.
+    /// The next instruction once the called function has returned, and the address of that function, if it is known.
     Call(Option<u64>),
-    /// The next one or the one at this address.
+    /// The next instruction or the one at this address.
     Branch(u64),
-    /// The one at this address.
+    /// The instruction at this address.
     Jump(u64),
     /// Nothing in this function.
     End,
@@ -148,7 +146,7 @@ pub(super) enum Flow {
 pub(super) struct Loop {
     /// In ascending order.
     pub(super) indices: Vec<usize>,
-    /// Where it is entered.
+    /// The instruction where the loop is entered.
     pub(super) head: usize,
 }
 
@@ -156,7 +154,7 @@ pub(super) struct Loop {
 /// that the compiler put behind the function's end and that return to the loop are part of it.
 pub(super) fn outermost_loop(graph: &Graph) -> Option<Loop> {
     let targets: BTreeSet<usize> = graph.backward_targets().collect();
-    // The first of equals.
+    // The first of equally large cycles.
     let cycles = targets.into_iter().rev().map(|target| graph.cycle_through(target));
     let indices = cycles.max_by_key(Vec::len)?;
     let inside = |index: &usize| indices.binary_search(index).is_ok();
@@ -165,7 +163,7 @@ pub(super) fn outermost_loop(graph: &Graph) -> Option<Loop> {
     Some(Loop { indices, head })
 }
 
-/// Which instruction may follow which, by their indices in the function.
+/// The graph of a function: which instruction may follow which, by index.
 pub(super) struct Graph {
     pub(super) next: Vec<Vec<usize>>,
     previous: Vec<Vec<usize>>,
@@ -237,7 +235,7 @@ mod tests {
         assert!(timed_loop(8).is_err());
     }
 
-    /// Of a loop that does nothing, a compiler leaves nothing; what calls or branches may hold it elsewhere.
+    /// A compiler removes a loop that does nothing; a function that calls or branches may have the loop elsewhere.
     #[test]
     fn a_removed_loop_has_no_instructions() {
         let at = |address: u64, text: &str, flow| Decoded { address, end: address + 4, text: text.to_owned(), flow };

@@ -28,7 +28,7 @@ pub struct LoopFunctions {
     pub unroll: u32,
 }
 
-/// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. Calls are written `call` or `bl`.
+/// The beginnings of the disassembled lines that count: `lock add`, `lock inc`. A call begins with `call` or `bl`.
 pub type Beginnings = &'static [&'static str];
 
 /// What the two loops of a case must hold.
@@ -36,21 +36,22 @@ pub type Beginnings = &'static [&'static str];
 pub enum Expected {
     /// Instructions that can be counted.
     ///
-    /// Of AArch64 there are three forms: the instructions of the Large System Extensions (`ldadd`), calls of functions that
-    /// choose at run time (`outline ldadd`), and loops around an exclusive load and store (`ldxr`, `stxr`), of which one counts.
+    /// On AArch64 an operation has three forms: the instructions of the Large System Extensions (`ldadd`), calls of functions
+    /// that choose at run time (`outline ldadd`), and loops around an exclusive load and store (`ldxr`, `stxr`), of which one
+    /// counts.
     Instructions {
         /// How they are recognized on x86-64.
         x86_64: Beginnings,
-        /// The same on 64-bit ARM.
+        /// How they are recognized on 64-bit ARM.
         aarch64: Beginnings,
-        /// How many of them a step of the baseline executes at least, and how many one of the test.
+        /// The least number of them in a step of the baseline, and in a step of the test.
         in_step: [u32; 2],
     },
-    /// Both loops are the same, because the operation is no instruction; why.
+    /// Both loops are the same, because the operation is no instruction; the reason.
     NoInstruction(&'static str),
-    /// Nothing is named: the instructions that the test has more are the operation's.
+    /// No instruction is named: what the test has more than the baseline is the operation.
     Difference,
-    /// Counting proves nothing about this operation; why.
+    /// Counting proves nothing about this operation; the reason.
     Uncounted(&'static str),
 }
 
@@ -60,7 +61,7 @@ impl Expected {
         Self::times(1, x86_64, aarch64)
     }
 
-    /// `each` of these instructions in each operation, which is once in the baseline and twice in the test.
+    /// `each` of these instructions per operation, which runs once in a step of the baseline and twice in a step of the test.
     pub const fn times(each: u32, x86_64: Beginnings, aarch64: Beginnings) -> Self {
         Self::Instructions { x86_64, aarch64, in_step: [each, 2 * each] }
     }
@@ -71,7 +72,7 @@ impl Expected {
     }
 }
 
-/// Whose machine code a loop is.
+/// The architecture of a loop's machine code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(any(target_arch = "aarch64", test)), expect(dead_code, reason = "only this machine's code is decoded"))]
 enum Architecture {
@@ -80,7 +81,7 @@ enum Architecture {
 }
 
 impl Architecture {
-    /// Whether an instruction costs more than others as a rule: an atomic one, a fence, a call.
+    /// Whether an instruction usually costs more than others: an atomic one, a fence, a call.
     fn is_costly(self, name: &str) -> bool {
         match self {
             Self::X86_64 => ["lock", "xchg", "mfence", "call", "syscall", "pause"]
@@ -131,10 +132,10 @@ struct CodeLine {
 }
 
 impl TimedLoop {
-    /// How many instructions that begin with one of the texts every iteration executes.
+    /// The number of instructions beginning with one of the texts that every iteration executes.
     ///
     /// A compiler may add retries, slow paths and second copies of a path. They do not count: the result is that of
-    /// its shortest path.
+    /// the shortest path.
     pub fn count(&self, any_of: &[&str]) -> u32 {
         self.shortest_path(any_of).filter(|line| line.is_one_of(any_of)).count() as u32
     }
@@ -191,7 +192,7 @@ impl CodeLine {
         self.is_one_of(&["call", "bl", "blr"])
     }
 
-    /// The mnemonic, with its prefix or with the kind of a barrier.
+    /// The mnemonic, with its prefix or the kind of barrier.
     fn name(&self) -> &str {
         let mut ends = self.text.match_indices(' ').map(|(end, _)| end);
         let first = ends.next().unwrap_or(self.text.len());
@@ -204,7 +205,7 @@ impl CodeLine {
     }
 }
 
-/// All instructions of an operation on the shortest paths; `None` if a part of it is in a called function.
+/// All instructions of an operation on the shortest paths; `None` if a part of the operation is in a called function.
 fn receipt(loops: [&TimedLoop; 2], any_of: &[&str], unroll: u32) -> Option<Receipt> {
     let calls = |timed: &&TimedLoop| timed.shortest_path(any_of).any(CodeLine::is_call);
     if loops.iter().any(calls) {
@@ -246,7 +247,7 @@ fn cached_loop(entry: usize) -> Result<Arc<TimedLoop>, String> {
     loops.entry(entry).or_insert_with(|| timed_loop(entry).map(Arc::new)).clone()
 }
 
-/// Compares what both loops hold, in `unroll` steps each, with what is expected of one step.
+/// Compares the instructions in both loops, of `unroll` steps each, with those expected in one step.
 pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expected) -> Evidence {
     let listing = || listing_of([baseline, test]);
     match expected {
@@ -269,7 +270,7 @@ pub fn judge(baseline: &TimedLoop, test: &TimedLoop, unroll: u32, expected: Expe
             if found == meant {
                 present(counts, listing(), receipt([baseline, test], any_of, unroll))
             } else if found[1] >= meant[1] || test.calls() {
-                // More than expected, or a part of it in a called function: unknown, which is not the same as missing.
+                // More than expected, or partly in a called function: unknown, which is not the same as missing.
                 Evidence::NotAvailable(difference)
             } else {
                 Evidence::Elided { summary: difference, listing: listing() }
@@ -282,8 +283,8 @@ fn listing_of([baseline, test]: [&TimedLoop; 2]) -> String {
     format!("baseline:\n{}test:\n{}", baseline.listing(), test.listing())
 }
 
-/// What the test has more than the baseline, named by the instruction that costs most as a rule: a locked one, a fence or a
-/// call, or else the most frequent one. All instructions of the loops count, on whatever path: of foreign code nothing is known.
+/// What the test has more than the baseline, named by the instruction that usually costs most: a locked one, a fence or a call,
+/// or else the most frequent one. All instructions of the loops count, on any path, because nothing is known of foreign code.
 fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
     let listing = listing_of(loops);
     let count = |timed: &TimedLoop, name: &str| timed.lines.iter().filter(|line| line.name() == name).count();
@@ -305,14 +306,14 @@ fn difference(loops: [&TimedLoop; 2], unroll: u32) -> Evidence {
     present(format!("{name} {baseline}/{test}"), listing, receipt)
 }
 
-/// The evidence of an operation that was found, with all its instructions where they were counted.
+/// The evidence for an operation that was found, with all its instructions where they were counted.
 fn present(counts: String, listing: String, receipt: Option<Receipt>) -> Evidence {
     let [others, line] =
         receipt.as_ref().map_or_else(Default::default, |found| [found.others_in_brief(), found.line() + "\n"]);
     Evidence::Present { summary: counts + &others, listing: listing + &line, receipt }
 }
 
-/// The instructions that were found; all that were looked for if none was.
+/// The instructions that were found; if none was found, all that were looked for.
 fn names(found: &TimedLoop, any_of: &[&str]) -> String {
     let present: Vec<&str> = any_of.iter().copied().filter(|text| found.count(&[text]) > 0).collect();
     if present.is_empty() { any_of.join("|") } else { present.join("|") }
@@ -336,8 +337,7 @@ mod tests {
     #[test]
     fn the_path_with_the_fewest_counts() {
         let line = |text: &str, next: &[usize]| CodeLine { offset: 0, text: text.to_owned(), next: next.to_vec() };
-        // A compare-and-swap that is retried, then two branches with one compare-and-swap each, one of them with a
-        // second.
+        // A retried compare-and-swap, then two branches with one compare-and-swap each, one of them with a second one.
         let lines = vec![
             line("mov eax,[rdi]", &[1]),
             line("lock cmpxchg [rdi],ecx", &[2]),

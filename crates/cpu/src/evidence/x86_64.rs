@@ -27,7 +27,7 @@ pub(super) fn instructions(code: &[u8], address: u64) -> impl Iterator<Item = De
     })
 }
 
-/// Names for what instructions call, and for the places of the program that they read: addresses differ from run to run.
+/// Names for the functions that instructions call and the places of the program that they read: addresses differ from run to run.
 struct Names;
 
 impl SymbolResolver for Names {
@@ -59,7 +59,7 @@ impl SymbolResolver for Names {
     }
 }
 
-/// Where the stub of a library's function at this address (an entry of the procedure linkage table) reads what it jumps to.
+/// The address from which the stub of a library function (an entry of the procedure linkage table) reads its jump target.
 fn pointer_of_stub(address: u64) -> Option<u64> {
     let code = code_at(usize::try_from(address).ok()?)?;
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);

@@ -1,8 +1,8 @@
-// What the timed loops execute, made of the functions of a source: SYNCSCOPE_OPERATION and those that belong to it. Statements
-// bring functions of their own.
+// What the timed loops execute, made of the functions of a source: SYNCSCOPE_OPERATION and the functions that belong to it. The
+// file of a statement defines functions of its own.
 
 #if defined(SYNCSCOPE_SHARED)
-// A lock that admits several. What it guards: a writer changes both words, and no reader may see one of them changed alone.
+// What a lock that admits several threads guards: a writer changes both words, and no reader may see only one of them changed.
 struct syncscope_guarded {
     uint64_t first, second;
     uint64_t torn;     // readers who saw that
@@ -31,7 +31,7 @@ SYNCSCOPE_INLINED void syncscope_once(struct thread *me) {
     SYNCSCOPE_RELEASE(me);
 }
 
-// Some hundredths of a second.
+// The longest wait inside the lock: some hundredths of a second.
 #define SYNCSCOPE_LONGEST (1u << 19)
 
 static __attribute__((unused)) void syncscope_come_together(struct thread *me, struct syncscope_guarded *guarded) {
@@ -40,7 +40,7 @@ static __attribute__((unused)) void syncscope_come_together(struct thread *me, s
     if (__atomic_add_fetch(&guarded->inside, 1, __ATOMIC_SEQ_CST) > 1) __atomic_store_n(&guarded->several, 1, __ATOMIC_SEQ_CST);
     for (uint32_t waited = 0; !__atomic_load_n(&guarded->several, __ATOMIC_SEQ_CST); syncscope_pause()) {
         if (__atomic_load_n(&guarded->alone, __ATOMIC_RELAXED)) break;
-        // Until another thread is there to be let in, it is not late.
+        // A wait counts only once another thread has arrived, which can be let in.
         waited += __atomic_load_n(&guarded->arrived, __ATOMIC_RELAXED) > 1;
         if (waited > SYNCSCOPE_LONGEST) {
             __atomic_store_n(&guarded->alone, 1, __ATOMIC_RELAXED);
@@ -121,7 +121,7 @@ SYNCSCOPE_INLINED void syncscope_once(struct thread *me) {
 SYNCSCOPE_INLINED void syncscope_once(struct thread *me) { SYNCSCOPE_OPERATION(me); }
 #endif
 
-// What a loop has written.
+// Counts what a loop has written.
 SYNCSCOPE_INLINED void syncscope_count(const struct thread *me) {
     (void)me;
 #ifdef SYNCSCOPE_ROLES

@@ -1,6 +1,6 @@
-//! What a compiler tells of a source: which of its words are functions that can be called with a thread, and what each of them
-//! uses. The first by the messages about a line for each word, the second by the assembly of `probe.h`, where what the thread
-//! gives to an operation is marked: the marks that are left are used.
+//! Asks a compiler about a source: which of its words are functions that can be called with a thread, and what each function
+//! uses. Messages about a line for each word answer the first question. The assembly of `probe.h` answers the second: it marks
+//! everything that the thread gives to an operation, and the marks that are left are used.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use syncscope_machine::c_compiler;
 
 const PROBE: &str = include_str!("probe.h");
 
-/// The name of the lines that try words.
+/// The file name of the lines that try words.
 const TRIED: &str = "tried";
 
-/// What the source has. `candidates` are words of it that may be functions.
+/// Inspects a source. `candidates` are words of it that may be functions.
 ///
 /// # Errors
-/// What the compiler says, or that there is none.
+/// Returns the compiler's error, or that there is no compiler.
 pub fn inspect(source: &OwnOperation, candidates: &[String], dtype: Option<Dtype>) -> Result<Inspected, String> {
     let dtype = dtype.unwrap_or(Dtype::I32);
     let found = if source.file.is_some() { callable(source, candidates, dtype)? } else { Vec::new() };
@@ -33,15 +33,15 @@ pub fn inspect(source: &OwnOperation, candidates: &[String], dtype: Option<Dtype
         let own = OwnOperation { function, helpers: helpers.clone(), ..source.clone() };
         inspected.functions.push((name, uses_of(&own, dtype)?));
     }
-    // What they use is that of their operations.
+    // Helpers use what their operations use.
     inspected.functions.extend(helpers.into_iter().map(|name| (name, Vec::new())));
     Ok(inspected)
 }
 
-/// Has clang refuse what it ignores, as gcc does by an option.
+/// Makes clang refuse pragmas that it ignores; gcc has an option for this.
 const NO_IGNORED_OPENMP: &str = "#ifdef __clang__\n#pragma clang diagnostic error \"-Wsource-uses-openmp\"\n#endif\n";
 
-/// What a compiler says of the first pragma of a source that it ignores, as it does with those of OpenMP without `-fopenmp`.
+/// The compiler's message about the first pragma that it ignores, such as pragmas of OpenMP without `-fopenmp`.
 pub fn ignored_pragma(source: &OwnOperation, dtype: Option<Dtype>) -> Option<String> {
     let texts = [Some(&source.text), source.setup.as_ref(), source.baseline.as_ref()];
     if !texts.into_iter().flatten().any(|text| text.to_lowercase().contains("pragma")) {
@@ -59,7 +59,7 @@ pub fn ignored_pragma(source: &OwnOperation, dtype: Option<Dtype>) -> Option<Str
     Some(format!("{place} {what}{remedy}"))
 }
 
-/// The words that are functions of a thread: those about whose lines the compiler says nothing.
+/// The words that are functions of a thread: the compiler has no error about their lines.
 fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Result<Vec<String>, String> {
     if candidates.is_empty() {
         return Ok(Vec::new());
@@ -91,7 +91,7 @@ fn callable(source: &OwnOperation, candidates: &[String], dtype: Dtype) -> Resul
     Ok(candidates.iter().enumerate().filter(|(at, _)| is_left(*at)).map(|(_, name)| name.clone()).collect())
 }
 
-/// What an operation uses. Code that is not optimized has all that a thread gives, used or not.
+/// What an operation uses. Code that is not optimized contains everything that a thread gives, used or not.
 fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let compiler = compiler_of(own, dtype, false)?;
     let probed = |own: &OwnOperation, options: &[&str]| {
@@ -100,7 +100,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
         command.arg(USUAL_LEVEL);
         c_compiler::assembly(command, (compiler.ending, &probe), LIMIT, is_cancelled)
     };
-    // A declaration of ours would make `noinline` a warning.
+    // Our declaration in front of the function would make `noinline` a warning.
     let mut own = own.clone();
     let mut assembly = probed(&own, &["-Werror=attributes"])?;
     if assembly.is_err() {
@@ -113,7 +113,7 @@ fn uses_of(own: &OwnOperation, dtype: Dtype) -> Result<Vec<OwnUse>, String> {
     let assembly = assembly.map_err(|messages| explained(&own, &messages))?;
     let functions = functions(&own);
     let [keep, drop] = ["keep", "drop"].map(|kind| body_of(&assembly, &format!("syncscope_{kind}")));
-    // A function that is called and not inlined gets all that the thread has.
+    // A function that is called and not inlined gets the whole thread.
     let compiles_without = |option: &str| {
         let command = compiler.command(&[option]);
         c_compiler::refusal(command, (compiler.ending, &functions), LIMIT, is_cancelled)
@@ -138,7 +138,7 @@ pub(super) fn body_of<'a>(assembly: &'a str, name: &str) -> &'a str {
     &text[..text.find(".cfi_endproc").unwrap_or(text.len())]
 }
 
-/// Whether the value is another one afterwards, by the names of the registers.
+/// Whether the operation changes the value, by the names of the registers before and after it.
 fn changes_value(keep: &str) -> bool {
     let kept = keep.lines().filter_map(|line| line.trim().strip_prefix("# syncscope kept "));
     kept.into_iter().any(|names| names.split_once(' ').is_some_and(|(before, after)| before != after))

@@ -1,27 +1,27 @@
-//! Where the code and the data of an operation lie in its library, by pads in the assembly of its compiler. Instructions stay as
-//! they are. `syncscope_core::stats::layouts` says why there are several layouts, and what is made of them.
+//! Places the code and the data of an operation in its library, by pads in the assembly of its compiler. Instructions stay as
+//! they are. `syncscope_core::stats::layouts` says why there are several layouts, and how their results are combined.
 //!
-//! In a layout, a function has its place in a page by its name: whatever else is in a file, the timed loops of two files with
-//! the same code lie alike.
+//! In a layout, the name of a function decides its place in a page: the timed loops of two files with the same code lie at the
+//! same places, whatever else is in the files.
 
 use std::fmt::Write as _;
 
 use syncscope_core::stats::layouts::PLACES;
 
-/// Compilers align functions, and larger variables, to so many bytes.
+/// The alignment in bytes that compilers give to functions and to larger variables.
 const STEP: u32 = 16;
 
-/// What the front end of a core fetches at once, and what caches hold.
+/// The bytes that the front end of a core fetches at once, and that caches hold as a unit.
 const LINE: u32 = STEP * PLACES;
 
 /// Lines of a page.
 const LINES: u32 = 4096 / LINE;
 
-/// Of a source with more functions, such as those of templates, only the timed loops have a place in a page; the others have one
-/// in a line, or the library would be large.
+/// The most functions of a source that each get a place in a page. In a source with more, such as one with templates, only the
+/// timed loops do; the others get a place in a line, or the library would be large.
 const MOST_WITH_PAGES: usize = 64;
 
-/// How the timed loops are called in `loops.h`.
+/// The beginning of the names of the timed loops in `loops.h`.
 const LOOPS: &str = "syncscope_";
 
 /// The same assembly in a layout: a pad in front of every function, and in front of the data.
@@ -51,20 +51,20 @@ pub(super) fn padded(assembly: &str, layout: u32) -> String {
     text
 }
 
-/// The place of a function in a line: in a group of layouts each once, in an order that its name decides.
+/// The place of a function in a line. Each place comes once in a group of layouts, in an order that the function's name decides.
 fn place(name: &str, layout: u32) -> u32 {
     let mut order: [u32; PLACES as usize] = std::array::from_fn(|place| place as u32);
     fastrand::Rng::with_seed(seed(name, u32::MAX - layout / PLACES)).shuffle(&mut order);
     order[(layout % PLACES) as usize]
 }
 
-/// A number for a name and a number (Fowler, Noll and Vo, FNV-1a).
+/// A seed from a name and a number (Fowler, Noll and Vo, FNV-1a).
 fn seed(name: &str, number: u32) -> u64 {
     let bytes = name.bytes().chain(number.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The functions, each with the line that it begins with: the first of the directives in front of the label.
+/// The functions, each with its first line: the first of the directives in front of the label.
 fn functions<'a>(lines: &[&'a str]) -> Vec<(usize, &'a str)> {
     const HEAD: [&str; 10] =
         [".p2align", ".align", ".balign", ".globl", ".global", ".weak", ".hidden", ".protected", ".internal", ".type"];
@@ -113,7 +113,7 @@ mod tests {
         assert!(lines.len() > LAYOUTS as usize / 2, "{lines:?}");
     }
 
-    /// What is in front of a function, behind it or between two does not move it.
+    /// A function keeps its place whatever is before it, behind it or between two functions.
     #[test]
     fn neighbours_do_not_move_a_function() {
         let neighbour = "\t.p2align 4\n\t.type\tuntimed, @function\nuntimed:\n\tnop\n\tret\n";

@@ -1,6 +1,7 @@
 //! A compiled operation, loaded into this process, and its loops as a job for a team.
 //!
-//! It is foreign code: it may crash, end the process or never return. The process that watches this one names the case then.
+//! The operation is foreign code: it may crash, end the process or never return. Then the process that watches this one names
+//! the case.
 
 use std::error::Error as _;
 use std::ffi::c_void;
@@ -23,7 +24,7 @@ use crate::primitives::work::{LockWork, Task};
 use crate::sync::{Barrier, CachePadded, WaitTimeout};
 use crate::team::Body;
 
-/// What the team gives to a thread: `syncscope_given` in `loops.h`.
+/// The data of a thread, from the team: `syncscope_given` in `loops.h`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Given {
@@ -44,9 +45,9 @@ pub(super) struct Given {
 // SAFETY: the pointers are to memory of the operation, all of it atomic, which outlives the threads that work on it.
 unsafe impl Send for Given {}
 
-/// Does the work that a pointer of [`Given`] stands for.
+/// Does the work behind a pointer of [`Given`].
 unsafe extern "C" fn run_task(task: *const c_void) {
-    // SAFETY: the loops give what the operation gave them, a task that lives as long.
+    // SAFETY: the loops pass on the pointer from the operation, to a task that lives as long as the operation.
     unsafe { &*task.cast::<Task>() }.run();
 }
 
@@ -69,10 +70,10 @@ pub(super) struct Loops {
 }
 
 impl Loops {
-    /// Loads a compiled operation, which stays: its threads may never return.
+    /// Loads a compiled operation and never unloads it: its threads may never return.
     ///
     /// # Errors
-    /// What the loader says: a function that the source calls may be in no library.
+    /// The loader's error: a function that the source calls may be in no library.
     pub(super) fn load(file: &Path) -> Result<&'static Self, String> {
         forks::limit();
         // SAFETY: initializers of a library run here. They are the user's own, in the process that runs the rest of it.
@@ -86,27 +87,27 @@ impl Loops {
         Ok(loops)
     }
 
-    /// Where the machine code of baseline and test is.
+    /// The addresses of the machine code of baseline and test.
     pub(super) fn functions(&self) -> LoopFunctions {
         LoopFunctions { baseline: self.repeat[0] as usize, test: self.repeat[1] as usize, unroll: UNROLL }
     }
 
-    /// Called where the operation returns.
+    /// Ends this process if the operation forked it. Called where the operation returns.
     fn end_child(&self) {
         forks::end_child(self.functions().baseline);
     }
 
-    /// The same of threads that are timed in a window.
+    /// The addresses for threads that are timed in a window.
     pub(super) fn in_window(&self) -> LoopFunctions {
         LoopFunctions { baseline: self.window[0] as usize, test: self.window[1] as usize, unroll: TURN }
     }
 }
 
-/// What to do where what was compiled may not run.
+/// The remedy where the compiled code may not run.
 pub(super) const NOEXEC: &str =
     " (its file system may be mounted noexec: set TMPDIR to a folder in which programs may run)";
 
-/// Why a compiled operation cannot be loaded: libloading says only which call failed, and its source why.
+/// Why a compiled operation cannot be loaded: libloading says only which call failed; its source says why.
 fn unloaded(error: &libloading::Error) -> String {
     let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
     let remedy = if reason.contains("failed to map segment") { NOEXEC } else { "" };
@@ -116,7 +117,7 @@ fn unloaded(error: &libloading::Error) -> String {
 /// A line of memory.
 type CacheLine = CachePadded<[AtomicU64; 16]>;
 
-/// Bytes of a line.
+/// The length of a line in bytes.
 const LINE: usize = size_of::<CacheLine>();
 
 /// Lines before those of `me->memory`.
@@ -125,8 +126,8 @@ const BEFORE_MEMORY: usize = 3;
 /// Lines of `me->memory`.
 const MEMORY_LINES: usize = 4096 / LINE;
 
-/// In each slot: `x` and the counter of a lock, the barrier of the team, the data of a message, the memory of all threads, the
-/// elements of each.
+/// Each slot holds `x`, the counter of a lock, the barrier of the team, the data of a message, the memory of all threads, and the
+/// elements of each thread.
 pub(super) struct OwnLoop {
     loops: &'static Loops,
     lines: Pages<CacheLine>,
@@ -137,7 +138,7 @@ pub(super) struct OwnLoop {
     dtype: Dtype,
     check: Option<OwnCheck>,
     is_shared: bool,
-    /// Whether it is a lock that admits several.
+    /// Whether the operation is a lock that admits several threads.
     admits_several: bool,
     role: Option<LockRole>,
     work: Option<Arc<LockWork>>,
@@ -203,14 +204,14 @@ impl OwnLoop {
         }
     }
 
-    /// Whether no addition of writers beside readers is lost.
+    /// Checks that no addition of writers beside readers is lost.
     fn check_written(&self, slot: usize) -> Result<(), String> {
         // `syncscope_guarded` in `functions.h`.
         let [found, expected] = [0, 7].map(|word| self.slot(slot)[2][word].load(Ordering::Relaxed));
         if found == expected { Ok(()) } else { Err(format!("{expected} additions of the writers made {found}")) }
     }
 
-    /// Whether what each thread counted, or all together, is there.
+    /// Checks that what each thread counted, or all threads together, is in memory.
     fn check_counts(&self, slot: usize, executed: u64) -> Result<(), String> {
         let counts = |found: f64, operations: u64| {
             // Integers of 32 bits wrap around.
@@ -276,7 +277,7 @@ impl Operation for OwnLoop {
             if forks::is_child() {
                 return 0;
             }
-            // SAFETY: it is the watch of the call below, which nothing else uses meanwhile.
+            // SAFETY: the pointer is to the watch of the call below, which nothing else uses meanwhile.
             unsafe { &mut *watch.cast::<W>() }.look()
         }
         let first = watch.first();
@@ -286,7 +287,7 @@ impl Operation for OwnLoop {
         loops.end_child();
     }
 
-    /// The first thread clears the slot and begins it.
+    /// Clears the slot and runs the setup, in the first thread.
     fn prepare(&self, slot: usize, thread: usize) {
         if let Some(work) = &self.work {
             work.prepare(thread);
@@ -312,7 +313,7 @@ impl Operation for OwnLoop {
         }
         let all = executed.by_all(self.threads);
         match self.role {
-            // What is timed one by one is not counted.
+            // Operations that are timed one by one are not counted.
             Some(_) if all == 0 => return Ok(()),
             Some(_) => self.check_written(slot)?,
             None => {}
@@ -334,7 +335,7 @@ pub(super) struct OwnBarrier {
 }
 
 impl OwnBarrier {
-    /// Those of all slots.
+    /// The barriers of all slots.
     pub(super) fn of_all(operation: &Arc<OwnLoop>) -> Pages<CachePadded<Self>> {
         let of = |slot| {
             // The proof is the first to use the slot, or follows samples that left the barrier as it was.
@@ -388,7 +389,7 @@ impl Way for OwnWait {
     }
 }
 
-/// The operation of a slot as a lock that is held for longer than in the timed loops, each time for another time.
+/// The operation of a slot as a lock that is held for longer than in the timed loops, for a different time in each use.
 pub(super) struct StressedLock(pub(super) Arc<OwnLoop>);
 
 impl Body for StressedLock {

@@ -1,6 +1,6 @@
-// The timed loops of an operation, all of them made of `syncscope_once`. See `timed_loop` and `window_loop` in Rust.
+// The timed loops of an operation, all made of `syncscope_once`. See `timed_loop` and `window_loop` in Rust.
 
-// What the team gives to a thread; `Given` in Rust.
+// The data of a thread, from the team; `Given` in Rust.
 struct syncscope_given {
     void *x, *mine, *memory;
     uint64_t *counter;
@@ -55,21 +55,21 @@ static inline __attribute__((always_inline)) void syncscope_use(struct thread *m
     __asm__ volatile("" : SYNCSCOPE_REGISTER(me->value));
 }
 
-// By the copies of the operation besides its context. The preprocessor chooses them: without optimization, a compiler leaves the
-// choice to each of the loops, and all of them have the same instructions.
+// By the number of copies of the operation besides its context. The preprocessor chooses them: without optimization, a compiler
+// would leave the choice to run time in each loop, and all loops would have the same instructions.
 #define SYNCSCOPE_STEP_0(me) syncscope_context(me), syncscope_use(me)
 #define SYNCSCOPE_STEP_1(me) SYNCSCOPE_STEP_0(me), syncscope_once(me), syncscope_use(me)
 #define SYNCSCOPE_STEP_2(me) SYNCSCOPE_STEP_1(me), syncscope_once(me), syncscope_use(me)
 
-// An exception that nothing catches ends the process here, with the words of the C++ library.
+// An exception that nothing catches ends the process here, with the message of the C++ library.
 #ifdef __cplusplus
 #define SYNCSCOPE_NOEXCEPT noexcept
 #else
 #define SYNCSCOPE_NOEXCEPT
 #endif
 
-// The loops are compared by their instructions, so that each has one copy of its body, whatever the options and the pragmas of a
-// source say. Those of the source itself are unrolled as they say.
+// The loops are compared by their instructions, so each has one copy of its body, whatever the options and the pragmas of a
+// source say. Loops of the source itself are unrolled as the options say.
 #if defined(__clang__)
 #define SYNCSCOPE_ROLLED _Pragma("clang loop unroll(disable)")
 #elif __GNUC__ >= 8
@@ -108,7 +108,7 @@ static inline __attribute__((always_inline)) void syncscope_use(struct thread *m
     }
 
 SYNCSCOPE_WINDOW(2)
-// The other loops have the same code more often: what compares codes (SYNCSCOPE_FEW) does without them.
+// The other loops repeat the same code: a comparison of code (SYNCSCOPE_FEW) does without them.
 #ifndef SYNCSCOPE_FEW
 SYNCSCOPE_WINDOW(0) SYNCSCOPE_WINDOW(1)
 SYNCSCOPE_REPEAT(0) SYNCSCOPE_REPEAT(1) SYNCSCOPE_REPEAT(2)
@@ -153,7 +153,7 @@ SYNCSCOPE_EXPORT const struct syncscope_loops *syncscope_loops(void) {
 }
 #endif
 
-// Last, so that no directive is: of an open bracket of the user, a compiler tells the end of the file.
+// Last, so that no directive is last: for an open bracket in the user's code, a compiler names the end of the file.
 SYNCSCOPE_EXPORT int syncscope_verify(const struct syncscope_given *given) SYNCSCOPE_NOEXCEPT {
     struct thread me = syncscope_thread(given);
     return syncscope_check(&me);

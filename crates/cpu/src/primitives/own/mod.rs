@@ -1,6 +1,6 @@
-//! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `source.rs` makes a shared library of
-//! one, `layout.rs` decides where its code lies, `library.rs` loads it and runs its loops, `trials.rs` tries what it promises; here is
-//! what is known of those that were named on the command line.
+//! Operations that a user wrote. `inspection.rs` asks the system's compiler what they use, `source.rs` makes a shared library
+//! of one, `layout.rs` decides where its code lies, `library.rs` loads it and runs its loops, and `trials.rs` tries whether it
+//! keeps its promise. This file holds the operations that were named on the command line.
 
 mod inspection;
 mod layout;
@@ -36,16 +36,16 @@ use crate::primitives::workload::{Blocking, Workload};
 use syncscope_machine::placement::named;
 use syncscope_machine::topology::Topology;
 
-/// A compiled operation, and those of its layouts that were loaded, or why they cannot be.
+/// A compiled operation with the layouts of it that were loaded, or why they cannot be.
 #[derive(Debug)]
 struct Layouts {
     compiled: Compiled,
     loaded: BTreeMap<u32, Result<&'static Loops, Refusal>>,
-    /// Those that a process of one thread loads, too.
+    /// The libraries that a process of one thread loads, too.
     files: BTreeMap<u32, TempDir>,
 }
 
-/// A compiled operation, for a process of one thread. A compiler is watched by threads, so that such a process has none.
+/// A compiled operation, for a process of one thread. Threads watch a compiler, so a process of one thread cannot run one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Library {
     /// The operation, without the text.
@@ -53,26 +53,26 @@ pub(crate) struct Library {
     pub(crate) file: PathBuf,
 }
 
-/// By id, type, whether threads work around it and whether some write beside readers.
+/// The key of a compiled operation: id, type, whether threads work around it, and whether some write beside readers.
 type Key = (String, Dtype, [bool; 2]);
 
-/// The operations of a user that a laboratory measures, and what was compiled of them.
+/// The user's operations that a laboratory measures, with their compiled forms.
 #[derive(Debug, Default)]
 pub(crate) struct OwnPrograms {
     code: OwnCode,
     pub(crate) primitives: &'static [Primitive],
-    /// The layout of the pass that is made.
+    /// The layout of the current pass.
     layout: u32,
-    /// The compiled ones, or why they are not.
+    /// The compiled operations, or why they do not compile.
     compiled: Mutex<BTreeMap<Key, Result<Layouts, Refusal>>>,
 }
 
-/// The libraries that another process made and this one has loaded.
+/// Libraries that another process made and this process has loaded.
 #[derive(Debug, Default)]
 pub(crate) struct Adopted(HashMap<PathBuf, &'static Loops>);
 
 impl Adopted {
-    /// A case of the operation of a library made ready to run.
+    /// Makes a case of the operation of a library ready to run.
     pub(crate) fn workload(&mut self, library: Library, case: &Case) -> Result<Workload, String> {
         let loops = match self.0.entry(library.file) {
             hash_map::Entry::Occupied(known) => *known.get(),
@@ -85,7 +85,7 @@ impl Adopted {
     }
 }
 
-/// Primitives of the operations that are for CPUs. They live as long as the process, as those of the catalogue do.
+/// The user's operations for CPUs, as primitives. They live as long as the process, like those of the catalogue.
 pub fn primitives(code: &OwnCode) -> &'static [Primitive] {
     let primitive = |source: &OwnOperation| Primitive {
         id: source.id.clone().leak(),
@@ -125,14 +125,14 @@ fn facts_of(source: &OwnOperation) -> Facts {
     Facts { actor, orders_memory: false, mode: Mode::Throughput, run_effect: facts::on_variables, ..of_role }
 }
 
-/// Nothing is known of a barrier or a lock, so that its proof is repeated, in different memory: 200 times each time.
+/// How often a proof is repeated, in different memory: nothing is known of a user's barrier or lock. 200 times each time.
 const PROOFS: u64 = 50;
 
-/// Elements of their own lines, besides neighbours.
+/// A stride in elements that puts each element on a line of its own, measured besides neighbours.
 const OF_A_LINE: u32 = 16;
 
 impl OwnPrograms {
-    /// The compilers of all, by the variables that name them.
+    /// The compilers of all operations, by the variables that name them.
     pub(crate) fn compilers(&self) -> BTreeMap<String, String> {
         source::compilers(self.code.on(Domain::Cpu))
     }
@@ -141,12 +141,12 @@ impl OwnPrograms {
         Self { primitives: primitives(&code), code, ..Self::default() }
     }
 
-    /// A pass begins, counted from zero: from now on, operations are made ready in its layout.
+    /// Begins a pass, counted from zero: from now on, operations are made ready in its layout.
     pub(crate) fn begin_pass(&mut self, pass: u32) {
         self.layout = layouts::of_pass(pass + 1);
     }
 
-    /// The cases of all of them.
+    /// The cases of all operations.
     pub(crate) fn cases(&self, topology: &Topology) -> Vec<Case> {
         let usual = Axes {
             threads: powers_of_two(topology.allowed().count().max(1) as u32),
@@ -174,7 +174,7 @@ impl OwnPrograms {
         }
         let mut seen = HashSet::new();
         cases.retain(|case| seen.insert(case.clone()));
-        // A single thread has no other elements to be apart from.
+        // A single thread has no other elements to keep apart from.
         let is_apart =
             |case: &Case| case.threads == Some(1) && case.layout == Some(Layout::Private { stride: OF_A_LINE });
         cases.retain(|case| !axes.strides.is_empty() || !is_apart(case));
@@ -186,13 +186,13 @@ impl OwnPrograms {
         cases
     }
 
-    /// Whether an operation calls or reads something that is not in its source, as far as its compiler says.
+    /// Whether an operation calls or reads anything outside its source, as far as its compiler shows.
     fn calls_libraries(&self, case: &Case) -> bool {
         let calls = |Layouts { compiled, .. }: &mut Layouts| Ok(compiled.calls_libraries());
         self.code.find(&case.primitive).is_some_and(|source| self.compiled(source, case, calls).unwrap_or(false))
     }
 
-    /// A case made ready to run, in the layout of the pass; `None` if it is of no operation of the user.
+    /// Makes a case ready to run, in the layout of the pass; `None` if the case is of no operation of the user.
     pub(crate) fn workload_of(&self, case: &Case) -> Option<Result<Workload, Refusal>> {
         let source = self.code.find(&case.primitive)?;
         let load = |Layouts { compiled, loaded, .. }: &mut Layouts| {
@@ -217,12 +217,12 @@ impl OwnPrograms {
         Some(self.compiled(source, case, file).map(|file| Library { own, file }))
     }
 
-    /// Whose cost the figure of a case is; `None` if it is of no operation of the user.
+    /// The actor whose cost is the figure of a case; `None` if the case is of no operation of the user.
     pub(crate) fn actor_of(&self, case: &Case) -> Option<Actor> {
         self.code.find(&case.primitive).map(|source| facts_of(source).actor_of(case))
     }
 
-    /// What `find` finds in an operation, which is compiled once for each type.
+    /// Applies `find` to an operation, which is compiled once for each type.
     fn compiled<T>(
         &self,
         source: &OwnOperation,
@@ -242,7 +242,7 @@ impl OwnPrograms {
     }
 }
 
-/// What a map has, made where it has none. What the system prevented is tried again.
+/// The entry of a map, made where there is none. What the system prevented is tried again.
 fn made<K: Ord, T>(
     known: &mut BTreeMap<K, Result<T, Refusal>>,
     key: K,
@@ -254,7 +254,7 @@ fn made<K: Ord, T>(
     known.entry(key).or_insert_with(make).as_mut().map_err(|refusal| refusal.clone())
 }
 
-/// A case of a loaded operation made ready to run.
+/// Makes a case of a loaded operation ready to run.
 fn workload(source: &OwnOperation, case: &Case, loops: &'static Loops) -> Result<Workload, String> {
     let is_of_slowest = facts_of(source).actor_of(case) == Actor::Slowest;
     let check = source.checked();
@@ -275,7 +275,7 @@ fn workload(source: &OwnOperation, case: &Case, loops: &'static Loops) -> Result
         windows.functions = loops.in_window();
     }
     if let (Some(OwnCheck::Counter), Some(Dtype::F32), Some(threads)) = (check, case.dtype, case.threads) {
-        // Sums of ones are exact up to here.
+        // Sums of ones are exact up to this number.
         workload = workload.with_most_operations(1 << f32::MANTISSA_DIGITS, threads);
     }
     let mut workload = workload.expecting(Expected::Difference);

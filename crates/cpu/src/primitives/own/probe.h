@@ -1,5 +1,5 @@
-// Compiled to assembly and never run: what the thread gives to an operation is marked, and the marks that are left in the
-// assembly are what the operation uses. What is set up once is not part of it.
+// Compiled to assembly and never run: everything that the thread gives to an operation is marked, and the marks that are left in
+// the assembly show what the operation uses. What is set up once is not part of it.
 extern atomic_T syncscope_marked_x, syncscope_marked_mine;
 extern T syncscope_marked_value;
 extern uint32_t syncscope_marked_meeting;

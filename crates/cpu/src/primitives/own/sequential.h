@@ -1,7 +1,7 @@
 // Which sequentially consistent accesses and fences may come in which order: the relation psc of RC11 (Lahav et al., "Repairing
 // Sequential Consistency in C/C++11", PLDI 2017, section 3) must have no cycle. The model executes accesses in an order that agrees
-// with what happens before what and with who reads from whom. psc may contradict it only where an access goes back: reads, or comes
-// before, a value that is older than a sequentially consistent one. Until then nothing has to be asked.
+// with happens-before and reads-from. psc may contradict that order only where an access goes back: reads a value that is older
+// than a sequentially consistent one, or comes before it. Until then psc need not be checked.
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 enum { MOST = 4, EVENTS = 1 << 12, NODES = 128, NOBODY = -1 };
 typedef unsigned __int128 nodes;  // a set of sequentially consistent accesses and fences
 
-// An access to a place, or a fence or a meeting, which have none.
+// An access to a place; or a fence or a meeting, which have no place.
 struct event {
     int thread, place, reads, writes, is_sequential;
     int is_behind_plain;            // a plain access is between it and the one before it in its thread
@@ -44,7 +44,7 @@ static int is_same_place(const struct event *one, const struct event *other) {
     return one->place != NOBODY && one->place == other->place;
 }
 
-// By the order of the values, mo or rb.
+// By the order of the values: mo or rb.
 static int precedes(const struct event *one, const struct event *other) {
     if (!is_same_place(one, other) || !other->writes) return 0;
     return (one->writes && one->to < other->to) || (one->reads && one->from < other->to);
@@ -56,7 +56,7 @@ static int is_eco(const struct event *one, const struct event *other) {
     return one->writes ? one->to <= other->from : one->from < other->from;
 }
 
-// What happened before the last event in front of this one at another place.
+// What happened before the last event at another place in front of this one.
 static const uint32_t *before_elsewhere(const struct event *event) {
     for (int number = event->before, is_behind_plain = event->is_behind_plain; number != NOBODY; number = graph->events[number].before) {
         const struct event *const earlier = &graph->events[number];
@@ -66,7 +66,7 @@ static const uint32_t *before_elsewhere(const struct event *event) {
     return NULL;
 }
 
-// The clock of the first event at another place behind each event: by the thread of a later one.
+// The clock of the first event at another place behind this one in its thread.
 static uint32_t clock_elsewhere(int number) {
     const struct event *const event = &graph->events[number];
     for (int later = number + 1; later < graph->count; later++) {
@@ -87,7 +87,7 @@ static int is_scb(int number, const struct event *event, const uint32_t *elsewhe
            elsewhere[earlier->thread] >= clock_elsewhere(number);
 }
 
-// What leads from the events so far to a new one.
+// The edges from the events so far to a new one.
 static nodes find_edges(struct event *event) {
     const int is_fence = event->is_sequential && event->place == NOBODY;
     const uint32_t *const elsewhere = before_elsewhere(event);
@@ -119,7 +119,7 @@ static void add_edges(nodes to, nodes from) {
         if (to & 1) graph->edges[node] |= from;
 }
 
-// Adds the edges of all events so far.
+// Adds the edges of all events that have none yet.
 static void settle(void) {
     for (; graph->settled < graph->count; graph->settled++) {
         struct event *const event = &graph->events[graph->settled];
@@ -138,7 +138,7 @@ static void settle(void) {
     }
 }
 
-// From where nodes can be reached; the newest one has these edges.
+// The nodes from which `reached` can be reached; `newest` are the edges to the newest node.
 static nodes ancestors(nodes reached, nodes newest) {
     nodes done = 0;
     while (reached != done) {
@@ -152,7 +152,7 @@ static nodes ancestors(nodes reached, nodes newest) {
 
 enum answer { IS_ALLOWED, IS_FORBIDDEN, IS_UNKNOWN };
 
-// Whether there may be an event that goes back.
+// Whether an event that goes back is allowed.
 static enum answer may_happen(struct event event) {
     settle();
     if (graph->is_full) return IS_UNKNOWN;
@@ -168,7 +168,7 @@ static enum answer may_happen(struct event event) {
     return IS_ALLOWED;
 }
 
-// Remembers what has happened.
+// Records an event that has happened.
 static void add_event(struct event event) {
     graph->is_full |= graph->count == EVENTS || graph->sequential_count + event.is_sequential == NODES;
     if (graph->is_full) return;

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use super::layout;
 use syncscope_machine::{c_compiler, surroundings};
 
-/// What the source may use: printed by `syncscope measure --header cpu`.
+/// The header that a source may use; `syncscope measure --header cpu` prints it.
 pub const HEADER: &str = include_str!("own.h");
 
 const DECLARED: &str = include_str!("declared.h");
@@ -26,19 +26,20 @@ const LOOPS: &str = include_str!("loops.h");
 /// The name of a statement in the compiler's messages.
 const STATEMENT: &str = "statement";
 
-/// The lines of `--include`, likewise.
+/// The name of the lines of `--include` in the compiler's messages.
 const INCLUDED: &str = "--include";
 
-/// What comes after the user's lines in the compiler's messages.
+/// The name of what follows the user's lines in the compiler's messages.
 const BEHIND: &str = "loops.h";
 
-/// The names that a statement has, and what they stand for.
+/// The names in scope of a statement, and their meanings.
 const NAMES: [(&str, &str); 3] = [("x", "*me->x"), ("mine", "*me->mine"), ("value", "me->value")];
 
-/// Longest time for one operation; those of templates take seconds. Whoever watches this process waits longer.
+/// The longest time for one operation; compiling templates takes seconds. The process that watches this one waits longer.
 pub(super) const LIMIT: Duration = Duration::from_secs(20);
 
-/// Whether it is compiled as C++: by the ending of the file, for a statement by `-std`, or else where it has what C has not.
+/// Whether an operation is compiled as C++: by the ending of its file; for a statement by `-std`, or else by features that C
+/// lacks.
 fn is_cpp(own: &OwnOperation) -> bool {
     if let Some(file) = &own.file {
         return Language::of(file) == Some(Language::Cpp);
@@ -60,13 +61,13 @@ pub(super) fn text(own: &OwnOperation) -> String {
     format!("{}{LOOPS}", functions(own))
 }
 
-/// What a source may use, as a header of the system (3), which gives no warnings.
+/// The header for the source, marked as a system header (3) so that it gives no warnings.
 fn header(own: &OwnOperation) -> String {
     format!("# 1 \"own.h\" 3\n{HEADER}\n# 1 \"{INCLUDED}\"\n{}# 1 \"{BEHIND}\"\n", includes(own))
 }
 
-/// The lines of `--include`. A compiler looks for their files next to the text that it gets: those of the working folder are named
-/// in full.
+/// The lines of `--include`. A compiler looks for their files next to the text that it gets, so files in the working folder are
+/// named with their full paths.
 fn includes(own: &OwnOperation) -> String {
     let (folder, _) = place(Cancel::new());
     let in_full = |line: &str| {
@@ -76,13 +77,13 @@ fn includes(own: &OwnOperation) -> String {
     own.includes.lines().map(|line| in_full(line).unwrap_or_else(|| format!("{line}\n"))).collect()
 }
 
-/// The user's lines alone, with what they may use.
+/// The user's lines alone, below the header that they may use.
 pub(super) fn lines(own: &OwnOperation) -> String {
     let file = own.file.as_deref().unwrap_or(STATEMENT);
     format!("{}#line 1 \"{file}\"\n{}\n", header(own), own.text)
 }
 
-/// The functions that are made of what the user wrote: `syncscope_once` and others.
+/// The functions made of what the user wrote: `syncscope_once` and others.
 pub(super) fn functions(own: &OwnOperation) -> String {
     let mut names = String::new();
     let mut source;
@@ -110,7 +111,7 @@ pub(super) fn functions(own: &OwnOperation) -> String {
     format!("{}{names}{source}\n#line 1 \"{BEHIND}\"\n{FUNCTIONS}\n#line 1 \"{BEHIND}\"\n", header(own))
 }
 
-/// What `functions.h` calls the functions of a file that belong to an operation, and their names.
+/// The functions of a file that belong to an operation: what `functions.h` calls them, and their names.
 fn parts(own: &OwnOperation) -> Vec<(&'static str, String)> {
     let operation = own.function.clone().map(|name| ("OPERATION", name));
     let helper = |part, name: &str| Some((part, own.helper(name)?));
@@ -123,7 +124,7 @@ fn parts(own: &OwnOperation) -> Vec<(&'static str, String)> {
     others.into_iter().flatten().chain(writers).collect()
 }
 
-/// The function that an operation needs besides its own, which may be a macro.
+/// The second function that an operation needs, which may be a macro.
 fn other_half(own: &OwnOperation) -> Option<(&'static str, &'static str)> {
     let release = if own.admits_several() { "release_shared" } else { "release" };
     let halves = [
@@ -134,7 +135,7 @@ fn other_half(own: &OwnOperation) -> Option<(&'static str, &'static str)> {
     halves.into_iter().find_map(|(is_needed, half)| is_needed.then_some(half))
 }
 
-/// A function with a statement that has its names in scope.
+/// A function around a statement, with the names of the statement in scope.
 fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
     let names: Vec<(&str, &str)> = NAMES.into_iter().filter(|(name, _)| has_word(statement, name)).collect();
     let of_each = |line: fn(&str, &str) -> String| -> String {
@@ -152,7 +153,7 @@ fn in_scope(own: &OwnOperation, function: &str, statement: &str) -> String {
     format!("{before}{head}\n{}\n{statement}\n;\n}}\n{}\n{after}", line(STATEMENT), line(BEHIND))
 }
 
-/// Whether a statement has a word that is no member of something: in C it becomes a macro, which would reach members, too.
+/// Whether a statement has a word outside member accesses: in C the word becomes a macro, which would also replace members.
 fn has_word(statement: &str, word: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     statement.match_indices(word).any(|(at, _)| {
@@ -171,10 +172,10 @@ const fn c_type(dtype: Dtype) -> &'static str {
     }
 }
 
-/// The folder in which all is compiled, which measured code may leave, and what ends the compiler.
+/// The folder in which everything is compiled, even if measured code leaves it, and what cancels the compiler.
 static PLACE: OnceLock<(PathBuf, Cancel)> = OnceLock::new();
 
-/// Compiles in what is now the working folder, also if measured code leaves it, and until `cancel`.
+/// Compiles in the current working folder from now on, even if measured code leaves it, and until `cancel`.
 pub fn compile_here_until(cancel: Cancel) {
     place(cancel);
 }
@@ -187,17 +188,17 @@ fn place(cancel: Cancel) -> &'static (PathBuf, Cancel) {
 #[derive(Debug)]
 pub(super) struct CompilerOf {
     program: PathBuf,
-    /// The variable that names it.
+    /// The environment variable that names the compiler.
     variable: &'static str,
     pub(super) options: Vec<String>,
-    /// Those that a linker reads in order: behind what needs them.
+    /// Options that a linker reads in order, to be placed behind the code that needs them.
     libraries: Vec<String>,
-    /// Of a file in its language.
+    /// The ending of a file in its language.
     pub(super) ending: &'static str,
 }
 
 impl CompilerOf {
-    /// The command with these options, too.
+    /// The compiler's command, with further options.
     pub(super) fn command(&self, more: &[&str]) -> Command {
         let (folder, _) = place(Cancel::new());
         let mut command = Command::new(&self.program);
@@ -208,13 +209,13 @@ impl CompilerOf {
         command
     }
 
-    /// Links assembly to a file. An atomic operation that the processor has no instruction for is a function of the compiler's own
-    /// library (`x++` of a `_Atomic double`, 16 bytes), which no compiler links by itself. The mathematical functions are linked
-    /// where something is missing without them: other code does not get their library.
+    /// Links assembly to a file. Some atomic operations (`x++` of a `_Atomic double`, 16 bytes) have no instruction and are
+    /// functions of the compiler's own library, which no compiler links by itself. The library of mathematical functions is
+    /// linked only where something is missing without it, so that other code does not get it.
     pub(super) fn link(&self, assembly: &str, more: &[&str], file: &Path) -> Result<(), Refusal> {
         let linked_with = |libraries: &[&str]| {
             let mut command = self.command(more);
-            // Of the options, clang has none to use for assembly, and by `-Werror` it would refuse them.
+            // Clang has no use for some of the options when it gets assembly, and `-Werror` would make that an error.
             command.arg("-Wno-unused-command-line-argument");
             command.args(assembly.contains("__atomic_").then_some("-Wl,--no-as-needed,-latomic")).args(libraries);
             c_compiler::compile(command, ("s", assembly), &self.libraries, file, LIMIT, is_cancelled)
@@ -228,7 +229,7 @@ impl CompilerOf {
         }
     }
 
-    /// Its name and version, with the options of the user that name no place, and what else it reads or adds: a wrapper and the
+    /// The compiler's name and version, the user's options without paths, and what else it reads or adds: wrappers and the
     /// variables of compilers change the code, too.
     fn description(&self) -> Option<String> {
         let mut command = Command::new(&self.program);
@@ -252,7 +253,7 @@ impl CompilerOf {
         if self.ending == "c" { "c" } else { "c++" }
     }
 
-    /// The same compiler for C, whatever the operation is written in.
+    /// The compiler as a C compiler, whatever the language of the operation.
     pub(super) fn of_c(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(["-x", "c", "-std=gnu11"]);
@@ -260,8 +261,8 @@ impl CompilerOf {
     }
 }
 
-/// The options that a driver of GCC passes on and did not get, by what it says of what it would do (`-###`): those of a wrapper. What
-/// names a place, or is an option's value, is left out, as is what GCC itself adds for a processor of the usual kind.
+/// The options of a wrapper: those that a driver of GCC would pass on (`-###`) without having got them. Paths and values of
+/// options are left out, and so is what GCC itself adds for a usual processor.
 fn added_by_driver<'a>(said: &'a str, given: &[String]) -> Vec<&'a str> {
     const USUAL: [&str; 9] =
         ["-D", "-I", "-S", "-o", "-x", "-mtune=generic", "-march=x86-64", "-mlittle-endian", "-mabi=lp64"];
@@ -275,8 +276,8 @@ fn added_by_driver<'a>(said: &'a str, given: &[String]) -> Vec<&'a str> {
     added
 }
 
-/// What a wrapper adds to a command of clang, which does not say what it got, but what its own compiler would: that of the same
-/// command without the wrapper, by the program that clang names, is left out.
+/// What a wrapper adds to a command of clang. Clang says what its own compiler would get, not what it got itself, so the
+/// options of the same command without the wrapper, run by the program that clang names, are left out.
 fn added_to_clang(said: &str, command: &Command) -> Option<Vec<String>> {
     let (program, told) = told_by_clang(said)?;
     let mut alone = Command::new(program);
@@ -284,13 +285,13 @@ fn added_to_clang(said: &str, command: &Command) -> Option<Vec<String>> {
     let alone = child_process::run_within(&mut alone, LIMIT, is_cancelled).ok()?.messages;
     let (_, usual) = told_by_clang(&alone)?;
     let added: Vec<String> = told.into_iter().filter(|option| !usual.contains(option)).collect();
-    // A processor has many features.
+    // A processor has many features: `-march` stands for all of them.
     let is_of_processor = |option: &String| option.starts_with("-m+") || option.starts_with("-m-");
     let has_processor = added.iter().any(|option| option.starts_with("-march="));
     Some(added.into_iter().filter(|option| !has_processor || !is_of_processor(option)).collect())
 }
 
-/// The program that clang would start (`-###`), and the options that it would get, without what names a place.
+/// The program that clang would start (`-###`), and the options that it would pass, without paths.
 fn told_by_clang(said: &str) -> Option<(&str, Vec<String>)> {
     let line = said.lines().find(|line| line.contains("\"-cc1\""))?;
     let mut words = line.split('"').filter(|word| !word.trim().is_empty());
@@ -311,20 +312,21 @@ pub(super) fn is_cancelled() -> bool {
     place(Cancel::new()).1.is_cancelled()
 }
 
-/// The compiler of an operation on variables of a type: the one that the user asks for.
+/// The compiler that the user asks for, for an operation on variables of a type.
 ///
 /// # Errors
-/// That there is none.
+/// Where there is no such compiler.
 pub(super) fn compiler_of(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<CompilerOf, String> {
     compiler_among(own, dtype, has_work, true)
 }
 
-/// The variable that names its compiler, the usual one, the ending of its files and the standard.
+/// The language of an operation: the variable that names its compiler, the usual compiler, the ending of its files and the
+/// standard.
 fn language_of(own: &OwnOperation) -> (&'static str, &'static str, &'static str, &'static str) {
     if is_cpp(own) { ("CXX", "c++", "cpp", "-std=gnu++20") } else { ("CC", "cc", "c", "-std=gnu11") }
 }
 
-/// That one, or the usual one of this machine.
+/// The compiler that the user asks for, or the usual one of this machine.
 pub(super) fn compiler_among(
     own: &OwnOperation,
     dtype: Dtype,
@@ -337,7 +339,7 @@ pub(super) fn compiler_among(
     of_words(own, (dtype, has_work), &chosen)
 }
 
-/// How much a compiler optimizes where nothing else is asked of it.
+/// The optimization level where the user asks for none.
 pub(super) const USUAL_LEVEL: &str = "-O2";
 
 /// The compiler that these words name, with their options.
@@ -353,11 +355,11 @@ fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) 
     })?;
     let is_library = |word: &String| word.starts_with("-l");
     let (libraries, own_options): (Vec<String>, Vec<String>) = words.map(str::to_owned).partition(is_library);
-    // The last level counts: one of the user's words, or of what they asked of the command.
+    // The last level counts: the user's, in the variable or in the options of the command.
     let mut options = vec![USUAL_LEVEL.to_owned()];
     options.extend(own_options);
-    // As in a program, no other library takes the place of a function of the source. A wait that gives up leaves the loop through
-    // the frames of this code. Of code that is generated when it is linked, there is no assembly.
+    // As in a program, no other library replaces a function of the source. A wait that gives up leaves the loop through the
+    // frames of this code. Code that is generated at link time has no assembly.
     options.extend([standard, "-fPIC", "-fvisibility=hidden", "-fexceptions", "-fno-lto"].map(str::to_owned));
     if !is_cpp(own) {
         options.push("-Werror=implicit-function-declaration".to_owned());
@@ -373,7 +375,7 @@ fn of_words(own: &OwnOperation, (dtype, has_work): (Dtype, bool), chosen: &str) 
     Ok(CompilerOf { program: compiler, variable, options, libraries, ending })
 }
 
-/// The compilers of these operations, by the variables that name them: they decide the code.
+/// The compilers of these operations, by the variables that name them, because compilers decide the code.
 pub(super) fn compilers<'a>(code: impl Iterator<Item = &'a OwnOperation>) -> BTreeMap<String, String> {
     let of_each = code.filter_map(|own| compiler_of(own, Dtype::I32, false).ok());
     let by_variable: BTreeMap<_, _> = of_each.map(|compiler| (compiler.variable, compiler)).collect();
@@ -383,7 +385,7 @@ pub(super) fn compilers<'a>(code: impl Iterator<Item = &'a OwnOperation>) -> BTr
 /// The name of the compiled library in its folder.
 pub(super) const LIBRARY: &str = "operation.so";
 
-/// A compiled operation, as assembly: where its code lies is decided when a library is made of it.
+/// A compiled operation, as assembly: the place of its code is decided when a library is made of it.
 #[derive(Debug)]
 pub(super) struct Compiled {
     assembly: String,
@@ -393,7 +395,7 @@ pub(super) struct Compiled {
 /// Compiles an operation on variables of a type.
 ///
 /// # Errors
-/// What the compiler says, with the line of the user's source, or that there is none.
+/// The compiler's error, with the line of the user's source, or that there is no compiler.
 pub(super) fn compile(own: &OwnOperation, dtype: Dtype, has_work: bool) -> Result<Compiled, Refusal> {
     compile_with(own, compiler_of(own, dtype, has_work)?)
 }
@@ -406,11 +408,11 @@ fn compile_with(own: &OwnOperation, compiler: CompilerOf) -> Result<Compiled, Re
 }
 
 impl Compiled {
-    /// A library with the code in a layout, in a folder of its own: the loader takes a file of a known name for the one that it has
-    /// loaded.
+    /// A library with the code in a layout, in a folder of its own: the loader takes a file with a known name for the library
+    /// that it has already loaded.
     ///
     /// # Errors
-    /// What the assembler or the linker says: a function that the source calls may be in no library.
+    /// The error of the assembler or the linker: a function that the source calls may be in no library.
     pub(super) fn library(&self, layout: u32) -> Result<TempDir, Refusal> {
         let folder = temporary_folder()?;
         let text = layout::padded(&self.assembly, layout);
@@ -418,9 +420,10 @@ impl Compiled {
         self.compiler.link(&text, &options, &folder.path().join(LIBRARY)).map(|()| folder)
     }
 
-    /// Whether the timed code, with what it calls, refers to something outside of the source: a function or a variable of a library.
+    /// Whether the timed code, with the functions that it calls, refers to anything outside the source: a function or variable
+    /// of a library.
     pub(super) fn calls_libraries(&self) -> bool {
-        // What the compiler itself adds.
+        // Functions that the compiler itself adds.
         const OF_COMPILER: [&str; 3] = ["__stack_chk_fail", "_Unwind_Resume", "__tls_get_addr"];
         let is_word = |c: char| c.is_alphanumeric() || "_.$".contains(c);
         let label =
@@ -433,7 +436,7 @@ impl Compiled {
                 bodies.entry(current.clone()).or_default().push(line);
             }
         }
-        // Of x86-64 `call name@PLT` and `name@GOTPCREL(%rip)`, of AArch64 `bl name` and `:got:name`.
+        // On x86-64 `call name@PLT` and `name@GOTPCREL(%rip)`, on AArch64 `bl name` and `:got:name`.
         let outside = |line: &str| {
             let marked = ["@PLT", "@GOTPCREL"].iter().find_map(|mark| line.split_once(mark)).map(|(before, _)| before);
             let before = marked.and_then(|before| before.rsplit(|c| !is_word(c)).next());
@@ -455,7 +458,7 @@ impl Compiled {
     }
 }
 
-/// The error among the messages of a compiler, with what it means where it is not in the user's lines.
+/// The error among the messages of a compiler, with an explanation where it is outside the user's lines.
 pub(super) fn explained(own: &OwnOperation, messages: &str) -> String {
     let error = c_compiler::first_error(messages);
     let statement = own.file.as_deref().unwrap_or(STATEMENT);
@@ -476,8 +479,8 @@ pub(super) fn explained(own: &OwnOperation, messages: &str) -> String {
     error
 }
 
-/// Where a statement uses one of its names for something of its own, and which. A name is a macro in C, of which a compiler tells
-/// in a note: gcc where it is used, clang where it is defined.
+/// The place where a statement uses one of its names for something of its own, and the name. Names are macros in C, which
+/// compilers mention in a note: gcc where the name is used, clang where it is defined.
 fn macro_of<'a>(error: &str, messages: &'a str) -> Option<(&'a str, &'static str)> {
     let mut notes = messages.lines().skip_while(|line| line.trim() != error).skip(1);
     let note = notes.by_ref().take_while(|line| !line.contains(" error: ")).find(|line| line.contains(" note: "))?;
@@ -488,14 +491,14 @@ fn macro_of<'a>(error: &str, messages: &'a str) -> Option<(&'a str, &'static str
     error.contains("expected").then_some((place, name))
 }
 
-/// Whether a text ends in brackets, or that of a file in what is no whole declaration.
+/// Whether a text ends inside brackets or, for a file, inside a declaration.
 fn is_open(text: &str, is_file: bool) -> bool {
     let (mut open, mut last, mut rest) = (0, ' ', text);
     while let Some(letter) = rest.chars().next() {
         let end = match letter {
             '/' if rest.starts_with("//") => rest.find('\n'),
             '/' if rest.starts_with("/*") => rest.find("*/").map(|at| at + 2),
-            // Not within a number: 1'000.
+            // A quote within a number starts no character: 1'000.
             '"' | '\'' if letter == '"' || !last.is_ascii_hexdigit() => end_of_quoted(rest, letter),
             _ => {
                 open += i32::from("([{".contains(letter)) - i32::from(")]}".contains(letter));
@@ -543,7 +546,7 @@ mod tests {
         assert!(!has_word("max(1, 2)", "x") && !has_word("pixel->x = 1", "x"));
     }
 
-    /// What a source defines before it includes something decides what it gets, and it gets it in its own order.
+    /// Macros that a source defines before its includes count, and the order of its includes is kept.
     #[test]
     fn feature_macros_and_the_order_of_includes_are_those_of_the_source() {
         let operation = "void operation(struct thread *me) { me->value = (T)UINT32_MAX; }\n";
@@ -570,7 +573,7 @@ mod tests {
         }
     }
 
-    /// A user's own warnings are about their lines: what stands around them has none, whatever of it is used.
+    /// A user's strict warnings apply to the user's lines: the code around them gives no warning, whatever part of it is used.
     #[test]
     fn strict_options_are_for_the_lines_of_the_user() {
         let lock = "void acquire(struct thread *me) { while (atomic_exchange(me->x, 1)) syncscope_pause(); }\n\
@@ -632,7 +635,7 @@ mod tests {
         assert!(calls(shared, Some("mine.cpp")));
     }
 
-    /// They would be taken for names and instructions.
+    /// Comments would be taken for names and instructions.
     #[test]
     fn comments_of_a_compiler_are_no_code() {
         let text = "#include <stdlib.h>\nvoid operation(struct thread *me) { me->value += (T)rand(); }".to_owned();
@@ -660,8 +663,8 @@ mod tests {
         }
     }
 
-    /// A compiler that does not optimize leaves all loops with the same code if it is to choose what is in them, and a probe with all
-    /// that it is asked about.
+    /// Without optimization the loops must hold different code and the probe only what the operation uses, although the
+    /// compiler would leave the choice to run time.
     #[test]
     fn loops_differ_by_the_operation_without_optimization() {
         let own = OwnOperation {
@@ -672,13 +675,13 @@ mod tests {
         let assembly = compile(&own, Dtype::I32, false).unwrap().assembly;
         let lines = ["syncscope_repeat_0", "syncscope_repeat_1", "syncscope_repeat_2"]
             .map(|name| body_of(&assembly, name).lines().count());
-        // Each has one copy more of the same code.
+        // Each loop has one copy more of the same code than the one before.
         assert!(lines[0] < lines[1] && lines[1] - lines[0] == lines[2] - lines[1], "{lines:?}");
         let found = inspect(&own, &[], None).unwrap();
         assert_eq!(found.functions, [(String::new(), vec![OwnUse::Variable])]);
     }
 
-    /// A library that is linked for all would be read by all, and tell a process from another.
+    /// A library that is linked for every operation would be loaded by all, and would make some processes differ from others.
     #[test]
     fn mathematical_functions_are_linked_where_they_are_called() {
         for (text, needs) in [("value = (T)pow(value, 1.5)", true), ("value++", false)] {
@@ -695,7 +698,7 @@ mod tests {
         }
     }
 
-    /// A linker reads archives in order. And who reads a run knows what compiled it, and where nothing is.
+    /// A linker reads archives in order. A run records what compiled it, without paths.
     #[test]
     fn libraries_stand_behind_what_needs_them_and_compilers_are_known() {
         let folder = temporary_folder().unwrap();
@@ -722,7 +725,7 @@ mod tests {
         made_by(compiler).unwrap();
     }
 
-    /// A level that a user names counts, and a wrapper changes no code unseen.
+    /// The user's optimization level counts, and what a wrapper adds is recorded.
     #[test]
     fn what_changes_the_code_is_what_is_said_to() {
         let own = OwnOperation {
@@ -744,7 +747,7 @@ mod tests {
         let of = |words: &str| with(words).description().unwrap();
         assert!(!of("cc -O1").contains("adds"), "{}", of("cc -O1"));
         assert!(of("cc -O1").contains("clang") || of(wrapper).ends_with("; adds -g0 -O0)"), "{}", of(wrapper));
-        // Clang says what its own program would get: one that says so of all that it gets, and a wrapper of it.
+        // Stand-ins: a clang that prints all that its own compiler would get, and a wrapper of it.
         let [clang, wrapper] = ["clang", "site-cc"].map(|name| folder.path().join(name));
         let says = "#!/bin/sh\n{ echo 'clang version 99'; printf ' \"%s\" \"-cc1\"' \"$0\"; printf ' \"%s\"' \"$@\"; echo; } >&2\n";
         let wraps = "#!/bin/sh\nexec \"${0%/*}/clang\" \"$@\" -O0 -target-cpu snow -target-feature +ice -D SECRET -I/opt/site\n";
@@ -766,7 +769,7 @@ mod tests {
                 error(open, None)
             );
         }
-        // The names of a statement are macros in C.
+        // In C the names of a statement are macros.
         let named = error("int x = 5; value += x", None);
         assert!(named.starts_with("statement:1:5: error: expected") && named.contains("`x` is a name of"), "{named}");
         let included = OwnOperation {

@@ -1,5 +1,5 @@
-// The test: threads of this machine do with an operation what it is for, round after round, with delays of random length before the
-// operation and in what it protects. The first failure ends it.
+// The test: threads of this machine use an operation for its purpose, round after round, with random delays before the
+// operation and inside what it protects. The first failure ends the test.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -55,7 +55,7 @@ void syncscope_delay(unsigned number) {
     random ^= random << 13, random ^= random >> 7, random ^= random << 17;
     member->random = random;
     __atomic_store_n(&member->delays, member->delays + 1, __ATOMIC_RELAXED);
-    // Half of them are none, and few are long.
+    // Half of the delays are zero, and few are long.
     const unsigned longest = random & 1 ? 0 : random & 14 ? 8 : LONGEST_DELAY;
     for (volatile unsigned left = longest ? (unsigned)(random >> 8) % longest : 0; left > 0; left--) {}
 }
@@ -76,7 +76,7 @@ static void *run(void *argument) {
     }
 }
 
-// Seconds, threads, and the CPUs of these.
+// Arguments: seconds, number of threads, and their CPUs.
 int main(int count, char **words) {
     if (count < 3) return 2;
     until = now() + atof(words[1]), threads = (unsigned)atoi(words[2]);

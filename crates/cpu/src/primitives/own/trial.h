@@ -1,10 +1,11 @@
-// What a few threads do with an operation to see whether it keeps its promise: in the model (explore.c) and on this machine (stress.c).
+// How a few threads use an operation to see whether it keeps its promise: in the model (explore.c) and on this machine
+// (stress.c).
 
 enum { SYNCSCOPE_MEMBERS = 64, SYNCSCOPE_WORDS = 32 };
 
 static struct {
     uint64_t x[SYNCSCOPE_WORDS], meeting[SYNCSCOPE_WORDS], memory[512], mine[SYNCSCOPE_MEMBERS][SYNCSCOPE_WORDS];
-    // What a lock protects, or a message announces, and what each thread wrote before a barrier.
+    // What a lock protects or a message announces, and what each thread wrote before a barrier.
     uint64_t first[SYNCSCOPE_WORDS], second[SYNCSCOPE_WORDS], cells[SYNCSCOPE_MEMBERS][SYNCSCOPE_WORDS];
 } syncscope_trial __attribute__((aligned(256)));
 
@@ -17,7 +18,7 @@ void syncscope_trial_clear(void);
 void syncscope_trial_begin(unsigned threads);
 void syncscope_trial_run(unsigned number, unsigned threads, unsigned times);
 void syncscope_trial_end(unsigned threads, unsigned times);
-// Whether a later relaxed store of the same thread carries a release on: C has it, C++20 dropped it (P0982).
+// Whether a later relaxed store of the same thread continues a release sequence: true in C, dropped in C++20 (P0982).
 extern const int syncscope_has_c_sequences;
 #ifdef __cplusplus
 }
@@ -56,7 +57,7 @@ void syncscope_trial_begin(unsigned threads) {
         if (found != expected) syncscope_broken(WHAT, expected, found);              \
     } while (0)
 
-// In the model, what an operation read into its register counts as used: otherwise the compiler drops the reading.
+// In the model, the value that an operation read into its register counts as used: otherwise the compiler would drop the read.
 #if SYNCSCOPE_TRIAL_MODEL
 #define SYNCSCOPE_USE(me) __asm__ volatile("" : : "m"((me).value))
 #else
