@@ -1,4 +1,4 @@
-//! `details.csv` beside a table of rows: read, made compact, and read as the same.
+//! `details.csv` next to a table of rows: read, made compact, and read again as the same details.
 
 #![no_main]
 

@@ -1,6 +1,7 @@
-//! A whole run directory of somebody else: `run.json` and the tables together, and what is drawn of them. The input is a byte that
-//! chooses (`run.json`, tables of experiments or none, page, gallery, fleet or table) and a list of edits of a run that is in order, so that most of what is tried is read: twelve bytes each, which say what is edited and
-//! how. What an edit says of a string is chosen among those that hurt.
+//! A whole foreign run directory: `run.json` and the tables together, and what is drawn of them. The input is a byte that
+//! chooses (`run.json`, tables of experiments or none, page, gallery, fleet or table) and a list of edits of a valid run, so
+//! that most inputs are read. An edit has twelve bytes, which say what is edited and how. New strings are chosen among those
+//! that hurt.
 
 #![no_main]
 
@@ -21,7 +22,7 @@ static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
 
 const RUNS: [&[u8]; 2] = [include_bytes!("../seeds/run_json/run.json"), include_bytes!("../seeds/run_json/gpu.json")];
 
-/// The tables that are edited; those of experiments are seeds of the target `published`, whose first byte names the table.
+/// The tables that are edited. The tables of experiments are seeds of the target `published`, whose first byte names the table.
 const TABLES: [(&str, &[u8]); 12] = [
     ("measurements.csv", include_bytes!("../src/rows.csv")),
     ("details.csv", include_bytes!("../seeds/details/cpu.csv")),
@@ -40,7 +41,7 @@ const TABLES: [(&str, &[u8]); 12] = [
 const STRINGS: [&str; 8] =
     ["", "\u{1b}[31m", "=1+1", "<script>", "0-16383", "4294967295", "2026-11-28T00:00:00Z", "\u{202e}é"];
 
-/// A number: an extreme, one near it, or any.
+/// A number: an extreme, one near an extreme, or any number.
 fn number(kind: u8, bytes: u64) -> u64 {
     match kind % 8 {
         0 => 0,
@@ -54,7 +55,7 @@ fn number(kind: u8, bytes: u64) -> u64 {
     }
 }
 
-/// The leaf of a value that comes as number `at`.
+/// The leaf with number `at` of a value.
 fn leaf<'a>(value: &'a mut Value, at: &mut usize) -> Option<&'a mut Value> {
     match value {
         Value::Object(fields) => fields.values_mut().find_map(|value| leaf(value, at)),
@@ -92,7 +93,7 @@ fn edit_table(table: &mut Table, at: u16, kind: u8, bytes: u64) {
     let rows = table.len().saturating_sub(1).max(1);
     let row = 1 + usize::from(at) % rows;
     match kind {
-        // The same line once more, with whatever is edited later.
+        // Append a copy of the line, which later edits may change.
         250.. => {
             let line = table.get(row).cloned();
             table.extend(line.filter(|_| rows < 64));
@@ -111,7 +112,7 @@ fn edit_table(table: &mut Table, at: u16, kind: u8, bytes: u64) {
     }
 }
 
-/// The first line of a seed may begin with the byte that names its table.
+/// The cells of a seed, without the byte that may name its table.
 fn cells(name: &str, seed: &[u8]) -> Table {
     let seed = if ["measurements.csv", "details.csv"].contains(&name) { seed } else { &seed[1..] };
     let text = String::from_utf8_lossy(seed).into_owned();
@@ -120,7 +121,7 @@ fn cells(name: &str, seed: &[u8]) -> Table {
 
 type Table = Vec<Vec<String>>;
 
-/// A run that is in order, as an edit finds it.
+/// A valid run, which edits start from.
 struct Seeds {
     runs: [Value; 2],
     tables: [Table; TABLES.len()],
@@ -131,7 +132,7 @@ static SEEDS: LazyLock<Seeds> = LazyLock::new(|| Seeds {
     tables: TABLES.map(|(name, seed)| cells(name, seed)),
 });
 
-/// What is drawn of the run: one of them an execution, chosen by its first byte.
+/// What is drawn of the run: one part in each execution, chosen by its first byte.
 const PARTS: [fn(RunData); 4] = [
     |data| assert!(page::render(&[data]).contains("</html>")),
     |data| {
@@ -146,7 +147,7 @@ const PARTS: [fn(RunData); 4] = [
 ];
 
 thread_local! {
-    /// The tables in the folder that an execution before this one has edited or removed; at first all of them.
+    /// The tables in the folder that an earlier execution has edited or removed; at first all of them.
     static CHANGED: Cell<[bool; TABLES.len()]> = const { Cell::new([true; TABLES.len()]) };
 }
 
@@ -170,7 +171,7 @@ fuzz_target!(|input: &[u8]| {
     }
     FOLDER.with(|folder| {
         folder.write("run.json", &serde_json::to_vec(&run).expect("it is a value"));
-        // Half of the inputs have the tables of experiments. A table that is as its seed stays where it is.
+        // Half of the inputs have the tables of experiments. A table that equals its seed stays where it is.
         let count = if first & 2 == 0 { 2 } else { TABLES.len() };
         let before = CHANGED.get();
         let mut changed = [false; TABLES.len()];

@@ -23,7 +23,7 @@ fuzz_target!(|bytes: &[u8]| {
             };
         }
         let _ = (correct_clock_reads(&mut edit), edit.changed_bits(), edit.instructions().len());
-        // Two sections may have one name: then the code of the other one is in the way.
+        // Two sections may have one name: then the code of the other section is in the way.
         if let Ok(written) = file.with(&edit) {
             assert_eq!(written.bytes().len(), cubin.len());
         }

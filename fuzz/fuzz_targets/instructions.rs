@@ -1,4 +1,4 @@
-//! Instructions without a file around them: the first byte chooses the architecture.
+//! Instructions without a file around them. The first byte chooses the architecture.
 
 #![no_main]
 

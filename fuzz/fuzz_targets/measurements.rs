@@ -1,4 +1,4 @@
-//! `measurements.csv`: rows are read, or an error names the line; a row that was read is written and read as the same row.
+//! `measurements.csv`: rows are read, or an error names the line. A row that was read is written and read again as the same row.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What a report says about rows of somebody else. The first byte chooses a part of it: `0` to `7` in [`PARTS`].
+//! What a report says about foreign rows. The first byte chooses a part of it: `0` to `7` in [`PARTS`].
 
 #![no_main]
 
@@ -12,11 +12,11 @@ use syncscope_fuzz::FOLDER;
 use syncscope_report::{Asked, Need, RunData, advise, compare, export, findings, page, table};
 
 thread_local! {
-    /// `run.json`, which stays as it is.
+    /// `run.json`, which never changes.
     static RUN: Run = FOLDER.with(|folder| folder.directory().read_run().expect("it is in order"));
 }
 
-/// What sentences, charts and advice find the rows by.
+/// The catalogue by which sentences, charts and advice find their rows.
 static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
     Arc::new([syncscope_cpu::catalogue(), syncscope_gpu::primitives()].concat().into_iter().collect())
 });

@@ -9,7 +9,7 @@ use syncscope_core::Run;
 use syncscope_fuzz::FOLDER;
 use syncscope_papers::EXPERIMENTS;
 
-/// Tables without the first of their experiment are not read: the first one stands there, empty.
+/// Tables are only read next to the first table of their experiment, which is written empty for this.
 const FIRST: [&str; 3] = ["crosscheck.csv", "asynchrony.csv", "timeline.csv"];
 
 const TABLES: [&str; 12] = [
@@ -37,7 +37,7 @@ fuzz_target!(|bytes: &[u8]| {
         for experiment in EXPERIMENTS {
             let run = Run::new(experiment.name, SystemTime::UNIX_EPOCH);
             let found = (experiment.read)(&folder.directory(), &run, &mut Vec::new());
-            // What was read is drawn.
+            // Draw what was read.
             found.into_iter().flatten().for_each(|found| drop(found.to_string()));
         }
         first.into_iter().chain([name]).for_each(|name| folder.remove(name));

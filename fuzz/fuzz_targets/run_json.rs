@@ -1,4 +1,4 @@
-//! `run.json`: what was read is written and read as the same.
+//! `run.json`: what was read is written and read again as the same value.
 
 #![no_main]
 

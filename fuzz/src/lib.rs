@@ -6,7 +6,7 @@ use std::path::Path;
 use syncscope_core::run_directory::RunDirectory;
 use tempfile::TempDir;
 
-/// A run directory whose `run.json` is in order. It stands in memory where the system has a file system there.
+/// A run directory with a valid `run.json`. It is in memory where the system has a file system there.
 pub struct Folder {
     folder: TempDir,
 }
@@ -14,7 +14,7 @@ pub struct Folder {
 impl Default for Folder {
     fn default() -> Self {
         let memory = Path::new("/dev/shm");
-        // libFuzzer ends a process without cleaning up: the scripts remove these folders by their name.
+        // libFuzzer ends a process without cleaning up, so scripts remove these folders by their names.
         let mut named = tempfile::Builder::new();
         let named = named.prefix("syncscope-fuzz-");
         let folder = if memory.is_dir() { named.tempdir_in(memory) } else { named.tempdir() };
@@ -25,7 +25,7 @@ impl Default for Folder {
 }
 
 impl Folder {
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -40,13 +40,13 @@ impl Folder {
         let _ = fs::remove_file(self.path().join(name));
     }
 
-    /// The folder as a run.
+    /// Opens the folder as a run.
     pub fn directory(&self) -> RunDirectory {
         RunDirectory::open(self.path()).expect("run.json is there")
     }
 }
 
 thread_local! {
-    /// The folder of this thread; one for all executions.
+    /// The folder of this thread, shared by all executions.
     pub static FOLDER: Folder = Folder::default();
 }

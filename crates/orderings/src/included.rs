@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::source::Source;
 
-/// A longer source keeps its `#include`.
+/// The most bytes of a source with its headers: a longer source keeps its `#include`.
 const MOST_BYTES: usize = 1 << 20;
 
-/// The text of a file with the files in it that `#include "..."` names and `read` has. Lines keep their numbers and files by `#line`.
+/// The text of a file in which `#include "..."` is replaced by the text of the header, if `read` has it. `#line` keeps line
+/// numbers and files.
 pub fn with_included(file: &Path, text: &str, folders: &[PathBuf], read: &dyn Fn(&Path) -> Option<String>) -> String {
     Includer { folders, read, known: Vec::new(), bytes: text.len() }.text_of(file, text)
 }
@@ -38,7 +39,7 @@ impl Includer<'_> {
         all + &text[done..]
     }
 
-    /// A file that is included, without what would include it once alone; empty the second time.
+    /// The path and text of a header, without what limits it to one inclusion; the text is empty the second time.
     fn opened(&mut self, from: &Path, name: &str) -> Option<(PathBuf, String)> {
         let beside = from.parent().map(|folder| folder.join(name));
         let places = beside.into_iter().chain(self.folders.iter().map(|folder| folder.join(name)));

@@ -2,22 +2,27 @@
 //! left out. `syncscope measure --orderings` compiles, checks and measures these variants.
 //!
 //! - `tokens.rs`: a source as tokens; `source.rs`: the calls and functions around each token.
-//! - `find.rs`: the orderings of C, C++ and CUDA; `operators.rs`: those of operators; `ptx.rs`: those in `asm` statements; `ptx_as_c.rs`: the code of a GPU for the model.
+//! - `find.rs`: the orderings of C, C++ and CUDA; `operators.rs`: accesses by operators; `ptx.rs`: instructions in `asm`
+//!   statements.
+//! - `ptx_as_c.rs`: translates the code of a GPU for the model.
 //! - `included.rs`: the user's headers in the source; `sets.rs`: which changes can be made together.
-//! - `answer.rs`: what a model and a test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
+//! - `answer.rs`: what the model and the test said of a variant; `table.rs`: the answers as a table, JSON and Markdown.
 //!
 //! How the answers come about:
 //!
-//! 1. An ordering is found by tokens, never by lines: an order (`memory_order_acquire`, `__ATOMIC_RELEASE`), a call without one (that
-//!    of `seq_cst` is implied), a fence, a barrier of a block, a scope, an instruction of PTX. What is not understood is listed as
+//! 1. An ordering is found by tokens, never by lines: an order (`memory_order_acquire`, `__ATOMIC_RELEASE`), a call without one
+//! (which
+//!    implies `seq_cst`), a fence, a barrier of a block, a scope, an instruction of PTX. What is not understood is listed as
 //!    not tried. Only what the operation's functions reach counts.
-//! 2. Each gets its variants: one step weaker, one scope narrower, left out. A variant that compiles to the same machine code is free
-//!    here, if the compiler reads the ordering at all: it must refuse a name that does not exist in its place.
-//! 3. The model runs the user's own code, every memory access of which the compiler reports (`-fsanitize=thread`, with a runtime of
-//!    ours), for two and three threads under all executions of C11 without load buffering, by the number of deviations: threads that
-//!    are interrupted, values read that are not the newest ones, stores that come before others, loops that are given up, weak
+//! 2. Each ordering gets its variants: one step weaker, one scope narrower, left out. A variant that compiles to the same
+//! machine code is
+//!    free here, if the compiler reads the ordering at all: it must refuse a name that does not exist in the ordering's place.
+//! 3. The model runs the user's own code for two and three threads, under all executions of C11 without load buffering. The
+//! compiler reports every memory access to it (`-fsanitize=thread`, with a runtime of ours). It goes by the number of
+//! deviations: interrupted
+//!    threads, reads of values that are not the newest, stores that come before others, loops that are given up, weak
 //!    compare-and-swaps in vain. It ends with the first execution that breaks the check, or says how far it came.
-//! 4. The test runs the compiled variant on this machine with delays before and in what is protected.
+//! 4. The test runs the compiled variant on this machine, with delays before the operation and inside what it protects.
 //! 5. No answer says more than was seen: *seen to fail*, *the memory model requires it*, *same instructions*, *not refuted*, with its bound.
 
 #![forbid(unsafe_code)]
@@ -45,13 +50,13 @@ pub use self::sets::largest_sets;
 pub use self::source::functions;
 pub use self::table::{Against, HEADS, Price, Row, Saving, Table, Together, difference};
 
-/// How a variant differs.
+/// How a variant differs from the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// The order is weaker by one step.
     Weaker,
-    /// Fewer threads see it.
+    /// Fewer threads see the ordering.
     Narrower,
     /// Nothing is ordered any more.
     LeftOut,
@@ -60,11 +65,11 @@ pub enum Step {
 /// A change of a source that takes something of one ordering away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// How it differs.
+    /// How the variant differs from the original.
     pub step: Step,
     /// The replacement: `relaxed`, `left out`.
     pub words: String,
-    /// The bytes that are replaced, in their order, and by what.
+    /// The edits, in the order of the source: the bytes to replace, and their replacement.
     pub edits: Vec<(Range<usize>, String)>,
 }
 
@@ -75,11 +80,11 @@ pub struct Ordering {
     pub line: u32,
     /// The file that `#line` names; `None` for the source itself.
     pub file: Option<String>,
-    /// What it is: `atomic_store_explicit release`.
+    /// The operation and its order: `atomic_store_explicit release`.
     pub name: String,
-    /// Whether threads wait for each other in it, as in a barrier of the block.
+    /// Whether threads wait for each other in the operation, as in a barrier of the block.
     pub is_meeting: bool,
-    /// The token that holds it: a compiler that reads it refuses another word there.
+    /// The token that holds the ordering: a compiler that reads it refuses another word there.
     pub token: Range<usize>,
     /// Its variants.
     pub changes: Vec<Change>,
@@ -93,22 +98,22 @@ pub struct NotTried {
     /// The file that `#line` names; `None` for the source itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What it is.
+    /// The operation.
     pub name: String,
     /// Why it is not tried.
     pub reason: String,
 }
 
-/// What a source has.
+/// The orderings of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Found {
-    /// In the order of the source.
+    /// The orderings with variants, in the order of the source.
     pub orderings: Vec<Ordering>,
-    /// What is not understood, or cannot be weaker.
+    /// Orderings that are not understood, or cannot be weaker.
     pub not_tried: Vec<NotTried>,
 }
 
-/// A source with changes of different orderings.
+/// Applies changes of different orderings to a source.
 pub fn changed<'a>(source: &str, changes: impl IntoIterator<Item = &'a Change>) -> String {
     let mut edits: Vec<&(Range<usize>, String)> = changes.into_iter().flat_map(|change| &change.edits).collect();
     edits.sort_by_key(|(range, _)| range.start);
@@ -119,7 +124,7 @@ pub fn changed<'a>(source: &str, changes: impl IntoIterator<Item = &'a Change>) 
     text
 }
 
-/// A source that no compiler takes if it reads the ordering.
+/// A source that a compiler refuses if it reads the ordering.
 pub fn without_meaning(source: &str, ordering: &Ordering) -> String {
     let mut text = source.to_owned();
     text.replace_range(ordering.token.clone(), " syncscope_no_such_name ");

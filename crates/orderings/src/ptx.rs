@@ -7,12 +7,12 @@ use crate::{Change, Step};
 /// The place of an ordering in a text, or why it is not tried.
 pub(crate) type Found = (Range<usize>, Result<Vec<Change>, &'static str>);
 
-/// What is found in a text, with its quotes, as the source has it.
+/// The orderings in a text, which is given with its quotes, as in the source.
 pub(crate) fn find(text: &str, is_gpu: bool) -> Vec<Found> {
     instructions(text).filter_map(|(at, end)| if is_gpu { ptx(text, at, end) } else { fence(text, at, end) }).collect()
 }
 
-/// The instructions of a text: where the first word of each begins, and where the instruction ends, with its semicolon.
+/// The instructions of a text: the range of each one's first word, and the end of the instruction with its semicolon.
 fn instructions(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:".contains(&byte);
     let mut at = 0;
@@ -87,7 +87,7 @@ fn ptx(text: &str, word: Range<usize>, end: usize) -> Option<Found> {
     orders.then_some((word, Ok(changes)))
 }
 
-/// The weaker forms of an access, as the modifier that is replaced.
+/// The weaker forms of an access: the modifier to replace, and its replacement.
 fn weaker_access(parts: &[&str]) -> Vec<(Step, &'static str, &'static str)> {
     let has = |part: &str| parts.contains(&part);
     if has("acq_rel") {
@@ -99,7 +99,7 @@ fn weaker_access(parts: &[&str]) -> Vec<(Step, &'static str, &'static str)> {
     }
 }
 
-/// A fence of a processor.
+/// A fence of an x86-64 or AArch64 processor.
 fn fence(text: &str, word: Range<usize>, end: usize) -> Option<Found> {
     let all = || {
         vec![Change {

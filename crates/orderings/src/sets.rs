@@ -1,10 +1,10 @@
 //! Which changes can be made together, of those that can be made one by one.
 
-/// Sets that are tried at most.
+/// The most sets that are tried.
 const MOST_TRIED: usize = 16;
 
-/// The largest sets of so many changes that pass: all of them, else all but one, all but two, down to pairs. `passes` says it of
-/// several sets at a time. Empty where no pair passes, or none that was tried.
+/// The largest sets of changes that pass together: all changes, else all but one, all but two, down to pairs. `passes` judges
+/// several sets at a time. Empty where no pair passes, or no set that was tried.
 pub fn largest_sets(changes: usize, mut passes: impl FnMut(&[Vec<usize>]) -> Vec<bool>) -> Vec<Vec<usize>> {
     let mut level = vec![(0..changes).collect::<Vec<usize>>()];
     let mut left = MOST_TRIED;
@@ -42,7 +42,7 @@ mod tests {
             (sets, tried)
         };
         assert_eq!(of(&[], 4), (vec![vec![0, 1, 2, 3]], 1));
-        // The first two exclude each other: a prefix of both would end at once.
+        // The first two exclude each other: trying prefixes alone would end at the pair.
         assert_eq!(of(&[(0, 1)], 4), (vec![vec![0, 2, 3], vec![1, 2, 3]], 5));
         assert_eq!(of(&[(0, 1), (1, 2), (0, 2)], 3), (Vec::new(), 4), "no pair");
         assert_eq!(of(&[], 1).0, Vec::<Vec<usize>>::new());

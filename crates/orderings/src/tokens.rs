@@ -1,4 +1,4 @@
-//! Splits a C-like source into tokens. Comments and the text between `#if 0` and its end have none.
+//! Splits a C-like source into tokens, skipping comments and the text between `#if 0` and its end.
 
 use std::ops::Range;
 
@@ -55,13 +55,13 @@ pub(crate) fn tokens(source: &str) -> Vec<Token> {
     found
 }
 
-/// Bytes of a space, a comment or a continued line; 0 where a token begins.
+/// The length of the space, comment or continued line that begins a text; 0 where a token begins.
 fn blank(rest: &str) -> usize {
     let first = rest.as_bytes()[0];
     if first.is_ascii_whitespace() {
         1
     } else if rest.starts_with("//") {
-        // A line that ends with a backslash goes on.
+        // A line that ends with a backslash continues.
         let mut end = 0;
         for line in rest.split_inclusive('\n') {
             end += line.len();
@@ -78,7 +78,7 @@ fn blank(rest: &str) -> usize {
     }
 }
 
-/// The token that begins a text, and its bytes.
+/// The kind and length of the token that begins a text.
 fn token(rest: &str, begins_line: bool) -> (Kind, usize) {
     let bytes = rest.as_bytes();
     let word = bytes.iter().take_while(|byte| is_word(**byte)).count();
@@ -99,7 +99,7 @@ fn token(rest: &str, begins_line: bool) -> (Kind, usize) {
     }
 }
 
-/// Bytes of a text in quotes, which a line's end closes if nothing else does.
+/// The length of a quoted text, which ends at the end of the line if no quote closes it.
 fn text(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let mut at = 1;
@@ -111,18 +111,18 @@ fn text(rest: &str) -> usize {
             _ => at += 1,
         }
     }
-    // An escape may be the last byte.
+    // The last byte may be the backslash of an escape.
     rest.len()
 }
 
-/// Bytes of `"delimiter(...)delimiter"`.
+/// The length of `"delimiter(...)delimiter"`.
 fn raw_text(rest: &str) -> usize {
     let Some((delimiter, _)) = rest[1..].split_once('(') else { return rest.len() };
     let end = format!("){delimiter}\"");
     rest.find(&end).map_or(rest.len(), |at| at + end.len())
 }
 
-/// Bytes of a number, which may have `'` between digits and a sign behind its exponent.
+/// The length of a number, which may have `'` between digits and a sign behind its exponent.
 fn number(bytes: &[u8]) -> usize {
     let goes_on = |at: usize| {
         let follows = |byte: &u8| is_word(*byte);
@@ -136,7 +136,7 @@ fn number(bytes: &[u8]) -> usize {
     (1..bytes.len()).find(|at| !goes_on(*at)).unwrap_or(bytes.len())
 }
 
-/// Bytes of `#if 0` up to its `#else`, `#elif` or `#endif`, whose line is left; 0 for other directives.
+/// The length of `#if 0` up to the line of its `#else`, `#elif` or `#endif`; 0 for other directives.
 fn never_compiled(rest: &str) -> usize {
     fn directive(line: &str) -> Option<&str> {
         Some(line.trim_start().strip_prefix('#')?.trim_start())
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(words("x\n# if 0\na"), ["x"]);
     }
 
-    /// Every byte that is no blank belongs to one token, whatever the text.
+    /// Every byte that is not blank belongs to exactly one token, in any text.
     #[test]
     fn no_text_is_too_strange() {
         for source in ["\"", "'\\", "R\"(", "/*", "#if 0", "1'", "\\", "é→", "a\"\\\n\"b", "R\"x", "//\\"] {
