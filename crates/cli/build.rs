@@ -1,11 +1,12 @@
-//! Records the git commit that the program is built from. Without git, or in a source archive, nothing is recorded; nor in a
-//! program that is not optimized, which measures nothing that is kept, and would be built again after each commit.
+//! Records the git commit that the program is built from. Nothing is recorded without git or in a source archive; nor in an
+//! unoptimized program, which measures nothing that is kept, and would be built again after each commit.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the program is made of, below the workspace's folder. Whether it was modified is asked again when one changes.
+/// The sources of the program, below the workspace's folder. A change of one leads to a new check whether the program was
+/// modified.
 const SOURCES: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -50,7 +51,7 @@ fn main() {
     }
     if let Some(name) = git(&workspace, &["show", "--no-patch", "--format=%h %cs", "--abbrev=12", "HEAD"]) {
         let modified = if is_modified == Some(true) { ", modified" } else { "" };
-        // The last one counts.
+        // The last line with a variable counts.
         println!("cargo:rustc-env=SYNCSCOPE_VERSION={version} ({name}{modified})");
     }
     let branch = git(&workspace, &["symbolic-ref", "--quiet", "HEAD"]);
@@ -59,17 +60,17 @@ fn main() {
     watch(files.map(|file| workspace.join(file)));
 }
 
-/// The script runs again when one of these files changes. A file that is missing would run it each time.
+/// Makes the script run again when one of these files changes. A missing file would make it run each time.
 fn watch(files: impl Iterator<Item = PathBuf>) {
     for file in files.filter(|file| file.exists()) {
         println!("cargo:rerun-if-changed={}", file.display());
     }
 }
 
-/// What git writes; `None` if it is missing or fails.
+/// The output of git; `None` if git is missing or fails.
 fn git(folder: &Path, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new("git");
-    // In a git hook these name another index or work tree.
+    // In a git hook these variables name another index or work tree.
     for variable in ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"] {
         command.env_remove(variable);
     }

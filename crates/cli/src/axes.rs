@@ -1,7 +1,8 @@
 //! Which values of the axes a run measures: `--threads 1,2,4`, `--placement close`, `--dtype i32`, `--stride 1,16`,
 //! `--blocks 132`. `--inside` and `--outside` add cases of locks with this work.
 //!
-//! The values replace those of the preset. Cases without such a parameter are left out: who asks for `f64` does not mean barriers.
+//! The values replace those of the preset. Cases without such a parameter are left out: a request for `f64` does not mean
+//! barriers.
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
@@ -39,7 +40,7 @@ pub(crate) struct AxisArguments {
     pub(crate) outside: Vec<Option<Work>>,
 }
 
-/// A larger one would be refused where the rows of the run are read.
+/// Parses counts up to the limit that also holds when the rows of the run are read.
 fn counts(most: u32) -> RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=i64::from(most))
 }
@@ -48,7 +49,7 @@ fn work(text: &str) -> Result<Option<Work>, UnknownWord> {
     if text == "0" { Ok(None) } else { text.parse().map(Some) }
 }
 
-/// The placements that can be asked for.
+/// The placements that the command line accepts.
 const PLACEMENTS: [&str; 3] = ["cores", "close", "spread"];
 
 fn placement_parser() -> impl TypedValueParser<Value = Placement> {
@@ -60,21 +61,21 @@ fn dtype_parser() -> impl TypedValueParser<Value = Dtype> {
 }
 
 impl AxisArguments {
-    /// The values asked for.
+    /// The requested values.
     pub(crate) fn axes(&self) -> Axes {
         let Self { threads, placement, dtype, stride, blocks, inside, outside } = self.clone();
         let (placements, dtypes, strides) = (placement, dtype, stride);
         Axes { threads, placements, dtypes, strides, blocks, inside, outside, clusters: Vec::new() }
     }
 
-    /// The options on the command line of a process that measures the same.
+    /// The options for the command line of a process that measures the same values.
     pub(crate) fn options(&self) -> Vec<String> {
         let asked = self.axes().asked().into_iter();
         asked.flat_map(|(option, values)| [option.to_owned(), values.join(",")]).collect()
     }
 }
 
-/// At most so many values are listed.
+/// The most values that are listed.
 const MOST_VALUES: usize = 20;
 
 pub(crate) fn shortened(values: &[String]) -> String {
@@ -105,7 +106,7 @@ mod tests {
         }
     }
 
-    /// A count of the command line comes back from the table of the run, or is refused before anything is measured.
+    /// A count on the command line either comes back from the table of the run, or is refused before anything is measured.
     #[test]
     fn a_count_that_is_taken_is_read_in_a_row() {
         let is_taken = |option: &str, count: u32| {

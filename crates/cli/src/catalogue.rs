@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use syncscope_core::Catalogue;
 
-/// The primitives, those of the CPU first and those between processes last, in the order in which lists and reports show them.
+/// All primitives in the order of lists and reports: those of the CPU first, those between processes last.
 pub(crate) fn catalogue() -> Arc<Catalogue> {
     static CATALOGUE: LazyLock<Arc<Catalogue>> = LazyLock::new(|| {
         let parts = [syncscope_cpu::catalogue(), syncscope_gpu::primitives(), syncscope_mpi::primitives()];
@@ -24,7 +24,7 @@ mod tests {
     fn every_role_and_every_way_to_wait_has_a_primitive() {
         let catalogue = catalogue();
         let is_vacant = |role: &&Role| catalogue.with_role(**role).next().is_none();
-        // Those of users are in no catalogue.
+        // Primitives of users are in no catalogue.
         let vacant: Vec<&Role> = Role::ALL.iter().filter(|role| **role != Role::Own).filter(is_vacant).collect();
         assert!(vacant.is_empty(), "{vacant:?}");
         let waits: BTreeSet<Waits> = catalogue.primitives().iter().map(|primitive| primitive.facts.waits).collect();

@@ -18,13 +18,13 @@ pub(crate) enum Outcome {
     SomeCasesFailed,
     /// The work is complete, and some cases are certainly slower than before.
     SomeCasesSlower,
-    /// The work is complete, and the machine was in another state: what is slower because of it is not known.
+    /// The work is complete, but the machine was in another state, which may be why cases are slower.
     AnotherState,
     /// The work is complete, and some nodes certainly differ from the others.
     SomeNodesDiffer,
     /// A signal ended the work early.
     Interrupted,
-    /// This process can measure nothing any more, and another one follows.
+    /// This process can measure nothing any more; another one follows.
     LaboratoryLost,
     /// Another process did the work and ended with this exit code.
     OfWorker(u8),
@@ -55,12 +55,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What a file prevents.
+    /// A failure of a file.
     pub(crate) fn in_file<E: Display>(path: &Path) -> impl Fn(E) -> Self {
         move |error| Self::CouldNot(format!("{}: {error}", path.display()))
     }
 
-    /// Refuses for the first of these reasons that holds.
+    /// Refuses with the first of these reasons that holds.
     pub(crate) fn refuse<const N: usize>(reasons: [(bool, &str); N]) -> Result<(), Self> {
         let holds = reasons.into_iter().find(|(holds, _)| *holds);
         holds.map_or(Ok(()), |(_, reason)| Err(Self::Usage(reason.to_owned())))

@@ -1,4 +1,4 @@
-//! The earlier runs of this machine, in the user's state folder: `--no-history` leaves them out.
+//! The earlier runs of this machine, in the user's state folder. `--no-history` leaves them out.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,19 @@ use syncscope_core::run::history::History;
 use syncscope_core::session::Finished;
 use syncscope_host::guard::temporary_folder_in;
 
-/// The files of other builds and other machines with the same home go, the oldest first.
+/// The most files. Other builds and other machines with the same home add files; the oldest are removed.
 const MOST_FILES: usize = 16;
 
-/// How often the second of a lock is awaited before the history does without a run.
+/// How often the lock is awaited, for a second each, before a run is left out of the history.
 const TURNS: u32 = 20;
 
-/// How their names begin.
+/// The beginning of the files' names.
 const PREFIX: &str = "runs-";
 
-/// The file of this machine, its allowed CPUs and what decides the cost of library calls, of this build and the preset of a run; `None` if the user has no home.
+/// The file for runs like this one: of the same machine, allowed CPUs, settings that decide the cost of library calls, build
+/// and preset. `None` if the user has no home.
 fn file(run: &Run) -> Option<PathBuf> {
-    // Memory that a guest gives back is no other machine. Two that are built alike differ in their identity.
+    // A guest that gives back memory is the same machine. Equal machines differ in their identity.
     let cpu = CpuMachine { memory_bytes: None, ..run.machine.cpu.clone() };
     let identity = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let of = &run.environment;
@@ -33,34 +34,34 @@ fn file(run: &Run) -> Option<PathBuf> {
     Some(syncscope_host::state_folder()?.join(name))
 }
 
-/// What is known of earlier runs of the machine of a run: nothing where there is no file, and `None` where it is not to count.
+/// The earlier runs of the machine of a run: empty where there is no file, `None` where they are not to count.
 pub(crate) fn read(run: &Run) -> Option<History> {
-    // As the run was begun: a process that resumes it has another command.
+    // By the command that began the run: a process that resumes it has another command.
     if run.command.iter().any(|word| word == "--no-history") {
         return None;
     }
     Some(known(&file(run)?))
 }
 
-/// Keeps what a run adds. Without a place for it, the next run knows less.
+/// Keeps what a run adds. If it cannot be kept, the next run knows less.
 pub(crate) fn write(finished: &Finished) {
     let keep = |added: &History| extend(&file(&finished.directory.read_run().ok()?)?, added);
     let _ = finished.history.as_ref().and_then(keep);
 }
 
-/// Why a run of this user cannot be kept; `None` where it can.
+/// The reason why runs of this user cannot be kept; `None` where they can.
 pub(crate) fn obstacle() -> Option<String> {
     syncscope_host::state_folder()
         .map_or_else(|| Some("HOME names no folder".to_owned()), |folder| obstacle_in(&folder))
 }
 
 fn obstacle_in(folder: &Path) -> Option<String> {
-    // What is not there yet is made in the first folder above that is.
+    // A missing folder will be made in the first folder above it that exists.
     let there = folder.ancestors().find(|folder| folder.exists())?;
     temporary_folder_in(there).err().map(|error| error.to_string())
 }
 
-/// Adds runs to a file. Runs that end together do so in turn, each to what the one before has written.
+/// Adds runs to a file. Runs that end at the same time take turns, and each adds to what the one before has written.
 fn extend(path: &Path, added: &History) -> Option<()> {
     let folder = path.parent()?;
     fs::create_dir_all(folder).ok()?;
@@ -75,7 +76,7 @@ fn known(path: &Path) -> History {
     data_file::read(path).map(|bytes| History::parse(&bytes)).unwrap_or_default()
 }
 
-/// Removes the oldest files whose names begin so, beyond a number.
+/// Removes the oldest files whose names begin with `prefix`, beyond `most` files.
 pub(crate) fn remove_oldest(folder: &Path, prefix: &str, most: usize) -> Option<()> {
     let begins =
         |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(prefix));

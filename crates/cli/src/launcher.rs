@@ -1,5 +1,6 @@
-//! A run under a launcher (Slurm's `srun`, Open MPI's and MPICH's `mpirun`): one process on each node, one run directory for
-//! each node under `--out`. If nothing but primitives between processes is asked for, all processes make one run together.
+//! A run under a launcher (Slurm's `srun`, Open MPI's and MPICH's `mpirun`): one process on each node measures, into a
+//! directory for each node under `--out`. If only primitives between processes are asked for, all processes make one run
+//! together.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,7 @@ use crate::args::RunArguments;
 use crate::failure::Failure;
 use crate::terminal::{self, cancel_on_signal};
 
-/// Joins the other processes of a common run. `None` for a process that only took part, and is done.
+/// Joins the other processes of a common run. Returns `None` in a process that only took part, and is done.
 pub(crate) fn join(process: Process, arguments: &RunArguments) -> Result<Option<Together>, Failure> {
     Failure::refuse([
         (arguments.repeat.is_some(), "--repeat starts processes of its own; start the launcher several times"),
@@ -32,14 +33,14 @@ pub(crate) fn join(process: Process, arguments: &RunArguments) -> Result<Option<
 /// The processes of a common run, for the one that measures.
 pub(crate) struct Together {
     pub(crate) laboratory: MpiLaboratory,
-    /// What Ctrl-C and SIGTERM set.
+    /// The cancellation by Ctrl-C and SIGTERM.
     pub(crate) cancel: Cancel,
 }
 
-/// The environment variable of a child whose directory is already that of its node.
+/// The environment variable that tells a child that its directory is already the node's own.
 const HAS_DIRECTORY: &str = "SYNCSCOPE_NODE_DIRECTORY";
 
-/// The child of a process measures into the directory that it is given.
+/// Makes a child measure into the directory that it is given.
 pub(crate) fn keep_directory(child: &mut Command) {
     child.env(HAS_DIRECTORY, "1");
 }
@@ -49,7 +50,7 @@ pub(crate) fn has_directory() -> bool {
     std::env::var_os(HAS_DIRECTORY).is_some()
 }
 
-/// What a process does of a run that a launcher started.
+/// The part of a process in a run that a launcher started.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Duty {
     /// It was started alone and measures.
@@ -62,11 +63,11 @@ pub(crate) enum Duty {
     Together(Process),
 }
 
-/// The part of this process. The common directory is that of `--out` or `--resume`. Without `--anonymous` the directories
-/// have the names of the nodes. All processes but the first are silent from here on.
+/// The part of this process. The common directory is the one of `--out` or `--resume`. Without `--anonymous` the directories
+/// have the names of the nodes. All processes but the first are silent from now on.
 ///
 /// # Errors
-/// When a launcher started several processes and there is no common directory, or when some of what is asked for is measured
+/// When a launcher started several processes without a common directory, or when one part of the selection is measured
 /// by all processes together and the rest by nodes.
 pub(crate) fn part(arguments: &RunArguments) -> Result<Duty, Failure> {
     let Some(process) = Process::of_environment() else { return Ok(Duty::Alone) };
@@ -78,7 +79,7 @@ pub(crate) fn part(arguments: &RunArguments) -> Result<Duty, Failure> {
         return Ok(Duty::Alone);
     }
     let folder = arguments.out.as_deref().or(arguments.resume.as_deref());
-    // The directory of a common run is that of `--out` itself.
+    // A common run uses the directory of `--out` itself.
     let resumed = arguments.resume.as_deref().and_then(|path| RunDirectory::open(path).ok()?.read_run().ok());
     let only = resumed.map_or_else(|| arguments.only.clone(), |run| run.only);
     match between_processes(&only) {
@@ -99,7 +100,7 @@ fn between_processes(only: &[String]) -> usize {
 
 fn part_of(process: Process, folder: Option<&Path>, node: Option<&str>) -> Result<Duty, Failure> {
     let Some(folder) = folder else {
-        // Once is enough.
+        // One process shows the error.
         if process.rank > 0 {
             return Ok(Duty::Nothing);
         }
@@ -111,7 +112,7 @@ fn part_of(process: Process, folder: Option<&Path>, node: Option<&str>) -> Resul
     Ok(if process.local == 0 { Duty::Node(folder.join(process.directory(node))) } else { Duty::Nothing })
 }
 
-/// The same of a process that is to resume, if its node has begun its run: what the others were asked is not known to it.
+/// Refuses to resume where the node has not begun its run: this process does not know what the other nodes were asked.
 fn begun(duty: Duty, resumed: Option<&Path>) -> Result<Duty, Failure> {
     match (&duty, resumed) {
         (Duty::Node(own), Some(folder)) if !own.exists() => Err(Failure::Usage(format!(

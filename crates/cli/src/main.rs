@@ -43,9 +43,9 @@ fn main() -> ExitCode {
         )));
         return ExitCode::FAILURE;
     }
-    // A process that was started from the link to the running file would be called `exe`.
+    // A process started through the link to the running file would be called `exe`.
     let _ = std::fs::write("/proc/self/comm", env!("CARGO_BIN_NAME"));
-    // First of all: a worker of a measurement must have started no thread.
+    // First of all: a worker of a measurement must not have started a thread.
     let served = syncscope_cpu::processes::serve_if_asked()
         .or_else(|| syncscope_cpu::processes::measure_if_asked(supervisor::fresh_process))
         .or_else(syncscope_gpu::compiler_process::serve_if_asked);
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         return code;
     }
     let arguments = Arguments::read();
-    // As long as there is one thread: the environment is that of all.
+    // While there is only one thread: the environment belongs to all threads.
     syncscope_gpu::decide_multicast(arguments.as_ref().is_ok_and(Arguments::allows_multicast));
     let outcome = arguments.and_then(|arguments| match arguments.command {
         Command::Run(run) => commands::run(&run),
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// In a process of its own. What was measured is not resumed.
+/// Does `work` in a process of its own, which is not resumed.
 fn supervised(work: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
     supervisor::supervised(Resuming::default(), work)
 }

@@ -9,10 +9,10 @@ use syncscope_orderings::{HEADS, Table};
 use syncscope_report::section::{Part, Section};
 use syncscope_report::{Outcome, Truth};
 
-/// A lock has some kilobytes.
+/// The most bytes that are read. The table of a lock has some kilobytes.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What a directory holds of it; `Err` says how it is damaged.
+/// The table in a directory; `Err` says how it is damaged.
 pub(crate) fn read(directory: &Path) -> Result<Option<Section>, String> {
     let file = directory.join(ORDERINGS);
     if !file.exists() {

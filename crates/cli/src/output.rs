@@ -1,7 +1,7 @@
 //! Files that the user names for a result: `-o`, `--export-json` and the like. `-` is stdout.
 //!
-//! An output that is an input, or a file of any run, would replace the only copy of what was measured or written, so it is refused
-//! before anything is done.
+//! An output that is an input, or a file of any run, would replace the only copy of a result, so it is refused before anything
+//! is done.
 
 use std::fs;
 use std::io::{Write as _, stdout};
@@ -21,8 +21,8 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Refuses an output that is one of these inputs, files or directories of runs, by whatever path or link it is named. If it is stdout,
-/// nothing else goes there from here on.
+/// Refuses an output that is one of these inputs, which are files or directories of runs, by whatever path or link. If the
+/// output is stdout, nothing else goes there from here on.
 pub(crate) fn check<P: AsRef<Path>>(output: &Path, inputs: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     if is_stdout(output) {
         terminal::leave_stdout();
@@ -46,7 +46,7 @@ pub(crate) fn check<P: AsRef<Path>>(output: &Path, inputs: impl IntoIterator<Ite
     }
 }
 
-/// The run that has the file at this place as a part.
+/// The run that the file at this place is part of.
 fn run_of(place: &Path) -> Option<&Path> {
     let is_run = |folder: &&Path| {
         folder.join("run.json").is_file() && place.strip_prefix(folder).is_ok_and(RunDirectory::is_part)
@@ -63,7 +63,7 @@ pub(crate) fn check_distinct(one: &Path, other: &Path) -> Result<(), Failure> {
     if resolved(one) == resolved(other) { refuse(one, "is named for two outputs") } else { Ok(()) }
 }
 
-/// Whether a file is the one at this place, or a folder, of a run, has it as a part: a hard link is another name of it.
+/// Whether an input is the file at this place, or a folder of a run that contains it. A hard link counts as the same file.
 fn holds(input: &Path, place: &Path) -> bool {
     let Ok(found) = fs::metadata(input) else { return false };
     if found.is_dir() {
@@ -76,7 +76,7 @@ fn holds(input: &Path, place: &Path) -> bool {
     fs::metadata(place).is_ok_and(|output| (output.dev(), output.ino()) == (found.dev(), found.ino()))
 }
 
-/// Where writing to a path ends, also if nothing is there: behind all links.
+/// Where writing to a path ends, behind all links, even if nothing is there yet.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     for _ in 0..MOST_LINKS {
@@ -88,7 +88,7 @@ fn resolved(path: &Path) -> PathBuf {
     within.map_or(path, |path| path.components().collect())
 }
 
-/// Writes the whole of an output, so that an error leaves what was there before, and says where it is.
+/// Writes an output whole or not at all, so that an error leaves what was there before, and says where it is.
 pub(crate) fn write(output: &Path, bytes: &[u8]) -> Result<(), Failure> {
     if is_stdout(output) {
         let mut stdout = stdout().lock();

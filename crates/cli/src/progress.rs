@@ -19,12 +19,12 @@ use crate::terminal;
 const LINE_EVERY: Duration = Duration::from_secs(5);
 /// The time between two drawings of the costs.
 const LADDER_EVERY: Duration = Duration::from_millis(500);
-/// A cost that was written as a line is written again if it has changed by this factor: the logarithm of 1.2.
+/// A cost that was written as a line is written again if it changes by this factor: the logarithm of 1.2.
 const CHANGED: f64 = 0.18;
 
-/// The most letters of a step beside the bar.
+/// The most letters of a step next to the bar.
 const MOST_LETTERS: usize = 40;
-/// How often a second a terminal is drawn.
+/// How often per second a terminal is drawn.
 const DRAWN_PER_SECOND: u8 = 8;
 
 /// Shows the current step, the costs that are known, and the time left.
@@ -32,14 +32,14 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     last_line: Option<Instant>,
     laboratories: Vec<LaboratoryProgress>,
-    /// The costs of the first screen, as far as they are known.
+    /// The costs of the first screen that are known so far.
     ladder: Option<LiveLadder>,
-    /// Its rungs that were written as lines, with their costs.
+    /// The costs that were written as lines.
     written: HashMap<String, f64>,
     drawn: Option<Instant>,
-    /// Until then, work was counted. Fresh processes say what they did at their end.
+    /// The time up to which work is counted. Fresh processes report their work only at their end.
     counted: Instant,
-    /// Warnings that wait until something can be shown again.
+    /// Warnings that wait while nothing can be shown.
     held: Option<Vec<String>>,
 }
 
@@ -78,12 +78,12 @@ impl Progress {
         progress
     }
 
-    /// From here on the costs of the first screen are shown as they become known.
+    /// Shows the costs of the first screen from now on, as they become known.
     pub(crate) fn show_ladder(&mut self, run: &Run) {
         self.ladder = Some(LiveLadder::new(run.clone(), catalogue()));
     }
 
-    /// Draws the costs again; without a terminal, a line for each that is new or has changed.
+    /// Draws the costs again; without a terminal, writes a line for each cost that is new or has changed.
     fn draw_ladder(&mut self) {
         let is_silent = terminal::is_silent() || self.held.is_some();
         let Some(ladder) = self.ladder.as_ref().filter(|_| !is_silent) else { return };
@@ -113,7 +113,7 @@ impl Progress {
             return;
         }
         if self.drawn.is_none() {
-            // A line that wraps is not removed whole.
+            // A line that wraps could not be removed whole.
             self.bar.set_message(format!("  {}", plain(message).chars().take(MOST_LETTERS).collect::<String>()));
         }
         self.bar.tick();
@@ -129,9 +129,10 @@ impl Progress {
         }
     }
 
-    /// Does `work`, in which nothing is shown: foreign code writes what it likes. Its last words to standard error are told.
+    /// Does `work` without showing anything, because foreign code writes what it likes. Afterwards tells the last words of the
+    /// code.
     pub(crate) fn in_silence<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        // What is drawn would be among it.
+        // The bar would be mixed with its output.
         self.bar.set_draw_target(ProgressDrawTarget::hidden());
         let errors = board::for_errors();
         let silence = silence_output(errors.as_ref().map(AsFd::as_fd)).ok();
@@ -158,9 +159,9 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// The estimated time left: for each laboratory the mean time of a block so far, times the blocks left; before its first
-    /// block, the time that was planned. Cases come in random order, so the mean is unbiased. Cases that are precise early make
-    /// the time shorter.
+    /// The estimated time left: for each laboratory the mean time of a block so far times the blocks left; before the first
+    /// block, the planned time. Cases come in random order, so the mean is unbiased. Cases that become precise early shorten the
+    /// time.
     fn time_left(&self) -> f64 {
         let left = |part: &LaboratoryProgress| {
             let LaboratoryProgress { work, done, .. } = part;
@@ -176,12 +177,12 @@ impl Progress {
         self.laboratories.iter().map(left).sum()
     }
 
-    /// How many percent of the time are over, and how long the rest takes.
+    /// The percentage of the time that is over, and how long the rest takes.
     fn state(&self) -> Option<(u64, String)> {
         self.state_with(self.counted.elapsed())
     }
 
-    /// The same, if work that is not counted yet is so long under way.
+    /// [`Progress::state`] if work that is not counted yet has been under way for so long.
     fn state_with(&self, under_way: Duration) -> Option<(u64, String)> {
         if self.laboratories.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Finished runs, and what only the command knows of them: the order of all catalogues.
+//! Finds and loads runs for the command, with the order of all catalogues.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -15,20 +15,20 @@ use crate::failure::Failure;
 use crate::orderings_section;
 use crate::terminal;
 
-/// Where runs are written that name no directory.
+/// The folder for runs without a named directory.
 pub(crate) const RUNS: &str = "syncscope-runs";
 
-/// A path that measured code cannot change by leaving the working folder.
+/// The absolute path, which measured code cannot change by leaving the working folder.
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The named directories; without any, the newest run of [`RUNS`].
+/// The named directories; if there are none, the newest run of [`RUNS`].
 pub(crate) fn named_or_latest(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     named_or(named, |_| true)
 }
 
-/// The same, but the newest run of the catalogue's primitives, not of an operation that `measure` was given.
+/// [`named_or_latest`], but only runs of the catalogue's primitives count, not those of `measure`.
 pub(crate) fn named_or_latest_of_catalogue(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     named_or(named, |run| run.read_run().is_ok_and(|run| run.own.is_empty()))
 }
@@ -40,7 +40,7 @@ fn named_or(named: &[PathBuf], counts: fn(&RunDirectory) -> bool) -> Result<Vec<
     named.iter().map(|path| run_of(path)).collect::<Result<_, _>>().map(distinct)
 }
 
-/// Each run once, by whatever paths or links it is named.
+/// Each run once, even if it is named by several paths or links.
 pub(crate) fn distinct(mut named: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut seen = HashSet::new();
     named.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
@@ -65,7 +65,7 @@ pub(crate) fn latest(count: usize, wanted: &str, counts: fn(&RunDirectory) -> bo
     Ok(newest)
 }
 
-/// When a run began, as the name of its folder says where the user chose none. A run that cannot be read has that name alone.
+/// When a run began, followed by its name. A run that cannot be read has its name alone, which begins with the time by default.
 fn began(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let run = RunDirectory::open(path).and_then(|directory| directory.read_run());
@@ -81,7 +81,7 @@ pub(crate) fn runs_in(folder: &Path, counts: fn(&RunDirectory) -> bool) -> Vec<P
     runs
 }
 
-/// The directory of a run, also where a file in it is named.
+/// The directory of a run, even where a file in it is named.
 pub(crate) fn run_of(path: &Path) -> Result<PathBuf, Failure> {
     let is_in_run = path.is_file() && path.parent().is_some_and(|folder| RunDirectory::open(folder).is_ok());
     let within = if RunDirectory::open(path).is_ok() { Vec::new() } else { runs_in(path, |_| true) };
@@ -92,7 +92,7 @@ pub(crate) fn run_of(path: &Path) -> Result<PathBuf, Failure> {
     Err(Failure::Usage(format!("{} is a folder of runs; name one: {}", path.display(), shortened(&names))))
 }
 
-/// All primitives, and those that the user of a run wrote.
+/// All primitives, including those that the user of a run wrote.
 fn catalogue_of(path: &Path) -> Arc<Catalogue> {
     let run = RunDirectory::open(path).and_then(|directory| directory.read_run());
     let Some(run) = run.ok().filter(|run| !run.own.is_empty()) else { return catalogue() };
@@ -102,7 +102,7 @@ fn catalogue_of(path: &Path) -> Arc<Catalogue> {
     Arc::new(known.primitives().iter().chain(own.into_iter().flatten()).copied().collect())
 }
 
-/// Reads a run, and warns of what is wrong with its files.
+/// Reads a run, and warns of damaged files.
 pub(crate) fn load_as_measured(path: &Path) -> Result<RunData, RunDirectoryError> {
     Ok(load_with_sections(path)?.0)
 }
@@ -111,7 +111,7 @@ fn warn_of_damage(path: &Path, data: &RunData) {
     data.damage.warnings().for_each(|text| terminal::warning(&format!("{}: {text}", path.display())));
 }
 
-/// The same, with what experiments of papers and `measure --orderings` left there.
+/// Reads a run with the sections of experiments of papers and of `measure --orderings`.
 pub(crate) fn load_with_sections(path: &Path) -> Result<(RunData, Vec<Section>), RunDirectoryError> {
     let (mut data, mut sections) = syncscope_papers::load_with_sections(path, catalogue_of(path))?;
     match orderings_section::read(path) {
@@ -122,12 +122,12 @@ pub(crate) fn load_with_sections(path: &Path) -> Result<(RunData, Vec<Section>),
     Ok((data, sections))
 }
 
-/// A run with its rows in the order of the catalogues, which is the same for every run.
+/// Reads a run with its rows in the order of the catalogues, which is the same for every run.
 pub(crate) fn load(path: &Path) -> Result<RunData, RunDirectoryError> {
     Ok(load_as_measured(path)?.in_order())
 }
 
-/// Reads a run whose rows a command is about.
+/// Reads a run for a command that needs its rows.
 pub(crate) fn load_rows(path: &Path) -> Result<RunData, Failure> {
     let data = syncscope_papers::load(path, catalogue_of(path))?.in_order();
     match data.run.experiment() {

@@ -46,7 +46,7 @@ impl Selection {
         })
     }
 
-    /// The same with these values instead of those of a preset.
+    /// The selection with these values in place of a preset's.
     pub(crate) fn with_axes(self, axes: Axes) -> Self {
         Self { axes, ..self }
     }
@@ -81,8 +81,9 @@ impl Selection {
         Err(Failure::Usage(format!("`{glob}` matches no row; {}", advice(glob.as_str(), &primitives))))
     }
 
-    /// The cases of a preset that the globs select, in a random order that `seed` determines, and what was asked for and cannot
-    /// exist. A glob of which the preset has no case with the parameters asked for takes those of the first larger preset that has.
+    /// The cases of a preset that the globs select, in a random order that `seed` determines, and the requested cases that
+    /// cannot exist. If the preset has no case of a glob with the requested parameters, the first larger preset with one
+    /// provides the cases.
     pub(crate) fn plan(
         &self,
         laboratories: &mut Laboratories,
@@ -109,7 +110,7 @@ impl Selection {
         }
         let refused: Vec<(Case, String)> = wishes.iter().flat_map(|wish| wish.refused.iter().cloned()).collect();
         let mut parts = united(wishes);
-        // What replaced the values of a case of SyncPerformance may be none.
+        // Other values may turn a case of SyncPerformance's programs into one that they do not have.
         for part in &mut parts {
             part.retain(selects);
         }
@@ -126,7 +127,7 @@ impl Selection {
         Ok((plan.with_time_of_quick(&quick), refused))
     }
 
-    /// Why none of the cases that the globs select has what was asked for.
+    /// The error when no case that the globs select has the requested values.
     fn nothing_left(&self, refused: &[(Case, String)]) -> Failure {
         const MOST: usize = 3;
         let mut seen = HashSet::new();
@@ -142,7 +143,7 @@ impl Selection {
         })
     }
 
-    /// The globs of `--only` of which the plan has nothing, and those of `--skip` that leave nothing out, with the reason.
+    /// The globs of `--only` without a case in the plan, and those of `--skip` that leave nothing out, with the reason.
     pub(crate) fn unused_globs(&self, plan: &Plan, listing: &[Listing]) -> Vec<String> {
         let is_planned = |glob: &&Pattern| plan.cases().any(|case| glob.matches(&case.primitive));
         let why = |glob: &Pattern| {
@@ -164,7 +165,7 @@ impl Selection {
         unplanned.chain(idle.map(|skip| format!("`--skip {skip}` leaves nothing out"))).collect()
     }
 
-    /// The values of the axes that no case of the plan has, each with the reason, where there is one.
+    /// The values of the axes without a case in the plan, with the reason if there is one.
     pub(crate) fn missing_values(&self, plan: &Plan, refused: &[(Case, String)]) -> Vec<String> {
         let cases: Vec<&Case> = plan.cases().collect();
         let why = |(value, refused): (String, Option<&(Case, String)>)| match refused {
@@ -174,7 +175,7 @@ impl Selection {
         self.axes.missing(&cases, refused).into_iter().map(why).collect()
     }
 
-    /// Why the globs select nothing that can be measured here.
+    /// The error when the globs select nothing that can be measured here.
     fn nothing_selected(&self, listing: &[Listing]) -> Failure {
         let is_selected = |id: &str| {
             let [cuda, openmp] = self.programs;
@@ -196,7 +197,7 @@ fn of_case((case, reason): &(Case, String)) -> String {
     format!("{}: {reason}", case.primitive)
 }
 
-/// What one glob of `--only` asks for; without any, there is one wish for everything.
+/// What one glob of `--only` asks for; without globs, there is one wish for everything.
 struct Wish<'a> {
     glob: Option<&'a Pattern>,
     /// The cases of each laboratory.
@@ -210,7 +211,7 @@ impl<'a> Wish<'a> {
         if globs.is_empty() { vec![wish(None)] } else { globs.iter().map(|glob| wish(Some(glob))).collect() }
     }
 
-    /// Whether a preset has cases with the parameters asked for, be it that none of the values can exist.
+    /// Whether a preset has cases with the requested parameters, even if none of the values can exist.
     fn is_met(&self) -> bool {
         !self.refused.is_empty() || self.parts.iter().any(|part| !part.is_empty())
     }
@@ -236,7 +237,7 @@ fn united(wishes: Vec<Wish>) -> Vec<Vec<Case>> {
     parts
 }
 
-/// Whether people call a primitive so: a glob of its id, or a word of its id, its description or its source.
+/// Whether a primitive answers to a word: a glob of its id, or the beginning of a word of its id, description or source.
 pub(crate) fn is_called(primitive: &Primitive, word: &str) -> bool {
     if word.contains(['*', '?', '[']) {
         return Pattern::new(word).is_ok_and(|glob| glob.matches(primitive.id));
@@ -244,7 +245,7 @@ pub(crate) fn is_called(primitive: &Primitive, word: &str) -> bool {
     let word = word.to_lowercase();
     let word = word.trim_start_matches("__").trim_end_matches("()");
     let texts = [primitive.id, primitive.summary, primitive.operation, primitive.source];
-    // A lock is no block.
+    // `lock` must not find `block`.
     let begins = |text: &str| {
         let mut found = text.match_indices(word);
         found.any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
@@ -252,8 +253,8 @@ pub(crate) fn is_called(primitive: &Primitive, word: &str) -> bool {
     texts.iter().any(|text| begins(&text.to_lowercase()))
 }
 
-/// What to write instead of a glob or word that matches nothing: it may be the beginning of ids, a part of them, a word of
-/// descriptions, or one of these with a slip.
+/// What to write instead of a glob or word that matches nothing: it may be the beginning or a part of ids, a word of
+/// descriptions, or one of these with typing errors.
 pub(crate) fn advice(glob: &str, primitives: &[&Primitive]) -> String {
     if glob.contains(['{', '}']) {
         return "a glob has no braces: write each of them out, such as 'cpu.lock.*,cpu.barrier.*'".to_owned();
@@ -279,8 +280,8 @@ pub(crate) fn advice(glob: &str, primitives: &[&Primitive]) -> String {
     }
 }
 
-/// The glob that a glob or id with slips may stand for: each part that matches none of an id is a letter or a third of its letters
-/// away from its own.
+/// The glob that a glob or id with typing errors may stand for: each part that matches no part of an id differs from its part
+/// by one letter or a third of its letters.
 fn nearest(glob: &str, primitives: &[&Primitive]) -> Option<String> {
     let parts: Vec<&str> = glob.split('.').filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {

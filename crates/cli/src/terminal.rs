@@ -14,10 +14,10 @@ use syncscope_report::plain_lines;
 
 use crate::failure::{Failure, Outcome};
 
-/// The name of this process where it is one of many: errors begin with it, and everything else is left out.
+/// The name of this process, if it is one of many: errors begin with it, and nothing else is shown.
 static SILENT: OnceLock<String> = OnceLock::new();
 
-/// From here on only errors are shown, each with this name.
+/// Shows only errors from now on, each with this name.
 pub(crate) fn silence(name: &str) {
     // The first name stays.
     let _ = SILENT.set(name.to_owned());
@@ -33,7 +33,7 @@ pub(crate) fn colour() -> bool {
     is_coloured(stdout().is_terminal())
 }
 
-/// As clap colours the help: `NO_COLOR` (<https://no-color.org>) decides, then `CLICOLOR_FORCE` and `CLICOLOR`
+/// Colours as clap colours the help: `NO_COLOR` (<https://no-color.org>) decides, then `CLICOLOR_FORCE` and `CLICOLOR`
 /// (<https://bixense.com/clicolors>), then the terminal.
 fn is_coloured(on_terminal: bool) -> bool {
     let is_set = |name: &str, off: &str| std::env::var_os(name).is_some_and(|value| value != off);
@@ -42,17 +42,17 @@ fn is_coloured(on_terminal: bool) -> bool {
     !is_set("NO_COLOR", "") && (is_set("CLICOLOR_FORCE", "0") || on_terminal && !is_off && !is_dumb)
 }
 
-/// The width of the terminal in columns; 100 if stdout is no terminal.
+/// The width of the terminal in columns; 100 if stdout is not a terminal.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size_of(stdout()).map_or(100, |(width, _)| usize::from(width.0).clamp(40, 160))
 }
 
-/// Writes a result to stdout, with nothing in it that steers the terminal: it may quote files of others.
+/// Writes a result to stdout, without control characters for the terminal: it may quote foreign files.
 pub(crate) fn show(text: &dyn Display) -> Result<Outcome, Failure> {
     show_as_is(&plain_lines(&text.to_string()))
 }
 
-/// The same of a text that may have colours and tabs, and in which what comes from files is plain already.
+/// Writes a result that may have colours and tabs, and in which text from files is plain already.
 pub(crate) fn show_as_is(text: &dyn Display) -> Result<Outcome, Failure> {
     if is_silent() {
         return Ok(Outcome::Done);
@@ -64,15 +64,15 @@ pub(crate) fn show_as_is(text: &dyn Display) -> Result<Outcome, Failure> {
     written(writeln!(stdout().lock(), "{text}").and_then(|()| stdout().flush())).map(|()| Outcome::Done)
 }
 
-/// Whether stdout belongs to a file that the user named `-`: what is shown goes to stderr then.
+/// Whether stdout belongs to a file that the user named `-`: results then go to stderr.
 static STDOUT_IS_LEFT: AtomicBool = AtomicBool::new(false);
 
-/// From here on nothing is shown on stdout.
+/// Shows nothing on stdout from now on.
 pub(crate) fn leave_stdout() {
     STDOUT_IS_LEFT.store(true, Ordering::Relaxed);
 }
 
-/// How writing to stdout ended. A closed pipe (`| head`) is not an error.
+/// The result of writing to stdout. A closed pipe (`| head`) is not an error.
 pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::CouldNot(format!("stdout: {error}"))),
@@ -80,11 +80,11 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// A path as one word of a command that can be pasted into a shell. What steers a terminal, and bytes that are no text, are in the form
+/// A path as one word of a command that can be pasted into a shell. Control characters and bytes that are not text take the form
 /// `$'\\033'` of POSIX.1-2024.
 pub(crate) fn word(path: &Path) -> String {
     let bytes = path.as_os_str().as_bytes();
-    // It is no option.
+    // The word must not look like an option.
     let begin = if bytes.starts_with(b"-") { "./" } else { "" };
     let is_usual = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:=@%,".contains(byte);
     match path.to_str() {
@@ -103,7 +103,7 @@ pub(crate) fn word(path: &Path) -> String {
     }
 }
 
-/// The command that goes on with a run.
+/// The command that resumes a run.
 pub(crate) fn resume_command(directory: &Path) -> String {
     format!("syncscope run --resume {}", word(directory))
 }
@@ -118,7 +118,7 @@ fn labelled(label: &str, colour_code: u8, text: &dyn Display) {
     }
 }
 
-/// Shows all reasons but the last as errors, which is the failure of the command.
+/// Shows all reasons but the last as errors; the last one is the failure of the command.
 pub(crate) fn could_not(mut reasons: Vec<String>) -> Failure {
     let last = reasons.pop().unwrap_or_default();
     for reason in reasons {
@@ -127,12 +127,12 @@ pub(crate) fn could_not(mut reasons: Vec<String>) -> Failure {
     Failure::CouldNot(last)
 }
 
-/// Writes a line to stderr, which may quote a file of others.
+/// Writes a line to stderr, which may quote a foreign file.
 pub(crate) fn line(text: &str) {
     write_line(&plain_lines(text));
 }
 
-/// Where nobody reads stderr any more, a run goes on all the same.
+/// Writes a line to stderr. A run continues even if nobody reads stderr any more.
 fn write_line(text: &str) {
     let _ = writeln!(stderr().lock(), "{text}");
 }
@@ -150,33 +150,33 @@ pub(crate) fn warning(text: &dyn Display) {
     }
 }
 
-/// Shows all that may have disturbed them.
+/// Shows warnings.
 pub(crate) fn warnings<T: Display>(texts: impl IntoIterator<Item = T>) {
     for text in texts {
         warning(&text);
     }
 }
 
-/// Shows what the command has done or what comes next.
+/// Shows what the command has done or what to do next.
 pub(crate) fn note(text: &dyn Display) {
     if !is_silent() {
         labelled("note", 36, text);
     }
 }
 
-/// Whether this process was asked to end for a second time.
+/// Whether this process was asked to end twice.
 static IS_URGENT: AtomicBool = AtomicBool::new(false);
 
-/// Signals that come sooner after the first are part of it: `timeout` sends each of its own twice.
+/// A signal that comes sooner after the first counts as part of it: `timeout` sends its signal twice.
 const BETWEEN_PRESSES: Duration = Duration::from_millis(250);
 
-/// What ends the work of this process early.
+/// The cancellation of this process's work.
 pub(crate) fn cancel() -> Cancel {
     static CANCEL: OnceLock<Cancel> = OnceLock::new();
     CANCEL.get_or_init(Cancel::new).clone()
 }
 
-/// The same, and Ctrl-C, SIGTERM and a hang-up set it from here on.
+/// The cancellation, which Ctrl-C, SIGTERM and a hang-up set from now on.
 pub(crate) fn cancel_on_signal() -> Cancel {
     let (flag, mut first) = (cancel(), None);
     let pressed = move || {
@@ -190,7 +190,7 @@ pub(crate) fn cancel_on_signal() -> Cancel {
     cancel()
 }
 
-/// Whether Ctrl-C or SIGTERM came twice: what goes on is to end at once.
+/// Whether Ctrl-C or SIGTERM came twice: everything has to end at once.
 pub(crate) fn is_urgent() -> bool {
     IS_URGENT.load(Ordering::Relaxed)
 }

@@ -1,4 +1,4 @@
-//! Strange environments: nothing panics, nothing hangs, `list` explains what is absent, and a run gives its row.
+//! Strange environments: nothing panics, nothing hangs, `list` explains what is missing, and a run yields its row.
 //!
 //! The GPU's environments (no device, no NVRTC, another NVRTC, a device that is lost) are in `faults.rs`. Environments
 //! that only a privileged user can make are skipped elsewhere, with the reason.
@@ -21,11 +21,11 @@ use tempfile::TempDir;
 #[derive(Clone, Copy)]
 struct Environment {
     name: &'static str,
-    /// What a shell does before it starts the command. It has a mount namespace of its own.
+    /// The shell commands before the command starts, in a mount namespace of its own.
     before: &'static str,
-    /// What `list` says of it, if it says anything.
+    /// What `list` says of the environment, if anything.
     list_says: Option<&'static str>,
-    /// Whether a run is tried in any case; in the others with `SYNCSCOPE_ENVIRONMENTS=all`.
+    /// Whether a run is always tried; in other environments it is only tried with `SYNCSCOPE_ENVIRONMENTS=all`.
     is_measured: bool,
 }
 
@@ -59,7 +59,7 @@ const ENVIRONMENTS: [Environment; 13] = [
 /// The command line of a small run.
 const RUN: [&str; 8] = ["run", "--only", "cpu.atomic.read", "--threads", "1", "--dtype", "i32", "--out"];
 
-/// Runs the command after `before`; `None` where the environment cannot be made.
+/// Runs the command after `before`; `None` where the environment cannot be created.
 fn within(before: &str, words: &[&str]) -> Option<Output> {
     let shell = |script: &str| {
         let mut shell = Command::new("unshare");
@@ -98,7 +98,7 @@ fn assert_works(name: &str, list_says: Option<&str>, start: impl Fn(&[&str]) -> 
     assert_measured_apart(name, &out, &stderr(&run));
 }
 
-/// One process does not show how processes differ: there is a warning, and the interval is that of what is assumed.
+/// One process cannot show how processes differ: there is a warning, and the interval comes from an assumption.
 fn assert_measured_apart(name: &str, out: &Path, said: &str) {
     let is_alone = said.contains("this program cannot start itself again");
     let run = RunDirectory::open(out).unwrap();
@@ -110,7 +110,7 @@ fn assert_measured_apart(name: &str, out: &Path, said: &str) {
     }
 }
 
-/// The same where the system binds no thread: the row says so, has no figure, and is left to a resumed run.
+/// Where the system binds no thread, the row says so, has no figure, and is left to a resumed run.
 #[cfg(target_arch = "x86_64")]
 fn assert_says_that_nothing_is_bound(name: &str, start: impl Fn(&[&str]) -> Option<Output>) {
     if !assert_explains(name, None, &start) {
@@ -125,7 +125,7 @@ fn assert_says_that_nothing_is_bound(name: &str, start: impl Fn(&[&str]) -> Opti
     assert!(all.len() == 1 && all[0].provisional && all[0].ns.is_none() && says_so(&all[0]), "{name}: {all:?}");
 }
 
-/// `list` and `system`; `false` where the environment cannot be made.
+/// Checks `list` and `system`; `false` where the environment cannot be created.
 fn assert_explains(name: &str, list_says: Option<&str>, start: impl Fn(&[&str]) -> Option<Output>) -> bool {
     let Some(list) = start(&["list"]) else { return false };
     assert_sound(&list, &[0], name);
@@ -168,7 +168,7 @@ fn nothing_that_is_missing_ends_the_command() {
             assert_explains(name, list_says, start);
         }
     }
-    // There is nothing to measure on: one line says so.
+    // Without anything to measure on, one line says so.
     let Some(list) = within("export HWLOC_XMLFILE=/dev/null", &["list"]) else { return };
     assert_sound(&list, &[0, 1], "a topology that cannot be read");
 }
@@ -202,7 +202,7 @@ fn a_quota_of_half_a_cpu_is_said() {
     assert!(system["warnings"].to_string().contains("the time of 0.5 of"), "{system}");
 }
 
-/// Without rights, as nobody: neither root nor capabilities.
+/// Runs without rights, as nobody: neither root nor capabilities.
 #[test]
 fn nobody_can_measure() {
     let as_nobody = |words: &[&str]| {
@@ -215,7 +215,7 @@ fn nobody_can_measure() {
     assert_works("nobody", None, as_nobody);
 }
 
-/// A container's filter for system calls: no performance counters, no question where pages are, no binding, no shared
+/// A container's filter for system calls: no performance counters, no query where pages are, no binding, no shared
 /// memory file.
 #[cfg(target_arch = "x86_64")]
 #[test]
@@ -272,7 +272,7 @@ fn built(source: &str, folder: &TempDir) -> Option<std::path::PathBuf> {
     }
 }
 
-/// Names of files need not be text.
+/// File names need not be text.
 #[test]
 fn a_folder_whose_name_is_no_utf_8_holds_a_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -283,7 +283,7 @@ fn a_folder_whose_name_is_no_utf_8_holds_a_run() {
         assert_sound_but_for_crashes(&output);
         output
     };
-    // Also for a process that resumes another one's run there.
+    // This also holds for a process that resumes another one's run there.
     assert_eq!(fake(&["run", "--only", "cpu.lock.*", "--only", "cpu.atomic.read", "--out"]).status.code(), Some(3));
     assert_eq!(rows(&out), 4);
     for words in [&["show"][..], &["report"], &["findings"]] {
@@ -297,7 +297,7 @@ fn assert_sound_but_for_crashes(output: &Output) {
     assert!(!stderr(output).contains("panicked"), "{}", stderr(output));
 }
 
-/// A terminal of 40 columns: no line is wider, and the progress bar ends with the run.
+/// On a terminal of 40 columns no line is wider, and the progress bar ends with the run.
 #[test]
 fn forty_columns_are_enough() {
     let script = |words: &str| {

@@ -1,5 +1,5 @@
-//! The directory of a run: where it is, what it was begun with, whether something is left to measure, and what is shown of it
-//! at the end.
+//! The directory of a run: its path, the arguments that the run was begun with, whether anything is left to measure, and the
+//! report at the end.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -20,10 +20,10 @@ use crate::failure::{Failure, Outcome};
 use crate::supervisor::board;
 use crate::{runs, terminal};
 
-/// A run that is not complete.
+/// Opens a run that is not complete.
 ///
 /// # Errors
-/// If there is no run, or nothing of it is left to measure.
+/// If there is no run, or nothing is left to measure.
 pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
     let directory = RunDirectory::open(path)?;
     let run = directory.read_run()?;
@@ -34,19 +34,19 @@ pub(super) fn resumable(path: &Path) -> Result<(RunDirectory, Run), Failure> {
             path.display()
         )));
     }
-    // Known before the laboratories open, which takes time. It counts again once no other process can write.
+    // Checked before the laboratories open, which takes time. It is checked again once no other process can write.
     if directory.is_finished(&run)? {
         return Err(SessionError::Complete(path.to_owned()).into());
     }
     Ok((directory, run))
 }
 
-/// The arguments of a run that is resumed, as it was begun with by `run.json` and the command there, and what the user wrote, if it
-/// was that.
+/// The arguments of a resumed run, as it was begun, from `run.json` and the command there; and the user's operations, if it
+/// measures some.
 ///
 /// # Errors
-/// If the command has options that this version does not understand: the rest of the run would not fit its beginning. And if it holds
-/// code that this user neither began to measure nor trusts.
+/// If the command has options that this version does not understand, because the rest of the run would not fit its beginning.
+/// Also if it holds code that this user neither began to measure nor trusts.
 pub(super) fn as_begun(
     arguments: &RunArguments,
     directory: &RunDirectory,
@@ -71,7 +71,7 @@ pub(super) fn as_begun(
             let device = arguments.device.clone().or_else(|| begun.device.clone());
             let kept = RunArguments { axes: begun.axes.clone(), device, ..kept };
             written_code::check(&run.own, arguments.trust_code, directory.path())?;
-            // The source is that of the run, whatever is in the files now. Files that its command wrote are not written again.
+            // The source is the run's, whatever the files hold now. Exports that the run's command named are not written again.
             let [export_json, export_markdown] = board::instructions().exports.map(|file| file.map(PathBuf::from));
             let begun = MeasureArguments { export_json, export_markdown, ..*begun };
             Ok((kept, Some(OwnRequest::begun(run.own.clone(), begun))))
@@ -80,18 +80,18 @@ pub(super) fn as_begun(
             let what = format!("the command in run.json cannot be understood: {error}; start a new run");
             Err(could_not(directory.path(), what))
         }
-        // Commands of other versions, which had no such options.
+        // Commands of other versions without such options.
         _ => Ok((kept, None)),
     }
 }
 
-/// Whether a word is an option that restricts a run and is only in its command.
+/// Whether a word is an option that restricts a run and is recorded only in its command.
 fn is_restriction(word: &str) -> bool {
     Axes::options().chain(["--cpus", "--device"]).any(|option| word.starts_with(option))
 }
 
 /// `syncscope-runs/2026-01-31T12-00-00Z-quick`, with the name of a preset or an experiment: sorts by time and is valid on
-/// every file system. The second one of a second ends in `-2`.
+/// every file system. A second run in the same second ends in `-2`.
 pub(super) fn default_directory(name: impl Display) -> PathBuf {
     let time = timestamp(SystemTime::now()).replace(':', "-");
     let named = |ending: &str| PathBuf::from(runs::RUNS).join(format!("{time}-{name}{ending}"));
@@ -118,7 +118,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     let (data, sections) = runs::load_with_sections(directory.path())?;
     let mut data = data.in_order();
     let page = write_of_run(directory, &data, &sections);
-    // They are above: those of the machine since the start.
+    // Warnings since the start are on the terminal already.
     data.run = Run { warnings: Vec::new(), disturbed: Vec::new(), without_processes: None, ..data.run };
     data.run.measured_topology = None;
     terminal::show_as_is(&table::summary(&data, terminal::width(), terminal::colour()))?;
@@ -143,7 +143,7 @@ pub(super) fn report(finished: &Finished) -> Result<Outcome, Failure> {
     Ok(if failed { Outcome::SomeCasesFailed } else { Outcome::Done })
 }
 
-/// Says how to go on with a run that has this many provisional rows. Not only who interrupts it prevents the others.
+/// Says how to resume a run that has this many provisional rows. A run may be incomplete without an interrupt by the user.
 pub(super) fn interrupted(directory: &Path, provisional: usize) -> Outcome {
     let what = if terminal::cancel().is_cancelled() { "interrupted" } else { "incomplete" };
     terminal::note(&format!("{what}; {}", how_to_resume(directory, provisional)));

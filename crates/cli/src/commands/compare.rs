@@ -23,7 +23,7 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     // A directory without a run has its own message.
     RunDirectory::open(a)?;
     let resolved = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-    // A run compared with itself says nothing; it is probably a typing error.
+    // Comparing a run with itself says nothing; it is probably a typing error.
     if resolved(a) == resolved(b) {
         return Err(Failure::Usage(format!("A and B are the same directory, {}; name two runs", a.display())));
     }
@@ -47,8 +47,8 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Outcome, Failure> 
     if arguments.fail_on.is_none() { Ok(Outcome::Done) } else { gate(&comparison) }
 }
 
-/// How a comparison ends that is to fail on slower cases. Rows without a figure are usual in a run, so only those count as open
-/// that failed in B, and files that lost rows; but a comparison of none is no success.
+/// The outcome of a comparison that has to fail on slower cases. Rows without a figure are usual in a run, so only cases that
+/// failed in B and files that lost rows count as open; but a comparison of no case is not a success.
 fn gate(comparison: &Comparison<'_>) -> Result<Outcome, Failure> {
     let slower = comparison.count(Change::Slower);
     if slower > 0 {

@@ -18,7 +18,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     let runs = run_directories(&arguments.runs)?;
     arguments.out.as_ref().map_or(Ok(()), |out| output::check(out, &runs))?;
     for path in runs {
-        // A node whose run cannot be read is one of many: the others are compared.
+        // A broken run is only one of many: the other nodes are compared.
         let Some(mut data) = unless_broken(runs::load_as_measured(&path)) else { continue };
         data.rows.retain(|row| selection.selects(&row.case));
         if !data.rows.is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     let Some(examined) = fleet.examine(arguments.threshold.0) else {
         return Err(Failure::Usage(format!("`fleet` needs at least three runs, found {}", pages.len())));
     };
-    // Neither an empty table nor the exit code of a fleet that is alike says that nothing was compared.
+    // An empty table, or the exit code of an equal fleet, would not tell that nothing was compared.
     if examined.compared() == 0 {
         return Err(Failure::CouldNot(text::summary(&examined)));
     }
@@ -46,12 +46,12 @@ pub(crate) fn fleet(arguments: &FleetArguments) -> Result<Outcome, Failure> {
     Ok(if differs && arguments.fail_on.is_some() { Outcome::SomeNodesDiffer } else { Outcome::Done })
 }
 
-/// Whether a directory has a run, also one that cannot be read: it is left out by its name.
+/// Whether a directory has a run, even an unreadable one, which is left out by name.
 fn has_run(path: &Path) -> bool {
     path.join("run.json").symlink_metadata().is_ok()
 }
 
-/// The directories that hold a run: those named, and those in the others.
+/// The directories that hold a run: the named ones, and those inside the others.
 fn run_directories(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for path in named {

@@ -1,4 +1,4 @@
-//! What a gate (`measure --fail-if-slower`, `compare --fail-on slower`) makes of compared cases: the exit code. A gate passes
+//! Turns compared cases into the exit code of a gate (`measure --fail-if-slower`, `compare --fail-on slower`). A gate passes
 //! only what it compared.
 
 use syncscope_report::{Change, ComparedCase};
@@ -10,12 +10,12 @@ use crate::failure::{Failure, Outcome};
 pub(super) struct Gate {
     slower: Vec<String>,
     passed: usize,
-    /// Cases that gave no answer, each with the reason.
+    /// The cases without an answer, each with the reason.
     open: Vec<String>,
 }
 
 impl Gate {
-    /// Adds a case. `name` is for those that do not pass, and `remark` says why one cannot be compared.
+    /// Adds a case. `name` is shown if the case does not pass, and `remark` says why it cannot be compared.
     pub(super) fn add(&mut self, case: &ComparedCase<'_>, name: &str, remark: &str) {
         match case.change {
             Change::Slower => self.slower.push(name.to_owned()),
@@ -37,10 +37,10 @@ impl Gate {
         &self.slower
     }
 
-    /// How the command ends whose work ended as `done`. A slower case is an answer whatever else was not compared.
+    /// The outcome of the command after work that ended as `done`. A slower case is an answer whatever else was not compared.
     ///
     /// # Errors
-    /// If a case has no answer, or there is none.
+    /// If a case has no answer, or there is no case.
     pub(super) fn outcome(&self, done: Outcome) -> Result<Outcome, Failure> {
         match done {
             Outcome::Done | Outcome::SomeCasesFailed if !self.slower.is_empty() => Ok(Outcome::SomeCasesSlower),
@@ -63,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    /// What a gate ends with, for these changes and a lower end of their intervals. `None`: an error, exit code 1.
+    /// The exit code of a gate for these changes, each with a lower end of its interval. `None`: an error, exit code 1.
     fn code(changes: &[(Change, Option<f64>)], done: Outcome) -> Option<u8> {
         let row = Row::unmeasured(Case::new("cpu.own.line"), Verdict::Resolved);
         let mut gate = Gate::default();
@@ -85,7 +85,7 @@ mod tests {
         gate.outcome(done).ok().map(Outcome::code)
     }
 
-    /// Every change alone, beside an equal case and beside a slower one, after work that ended well, with failed cases, and early.
+    /// Each change alone, with an equal case and with a slower one, after work that ended well, with failed cases, and early.
     #[test]
     fn only_what_was_compared_passes() {
         use Change::{AnotherState, Faster, NotComparable, Same, Slower, Undecided};

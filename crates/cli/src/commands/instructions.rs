@@ -1,5 +1,5 @@
-//! `syncscope measure --instructions`: whether operations compile to the same machine code. Nothing is timed, so a busy machine, or
-//! one without the GPU, answers as an idle one does.
+//! `syncscope measure --instructions`: whether operations compile to the same machine code. Nothing is timed, so the answer is
+//! the same on a busy machine, or on one without the GPU.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use crate::commands::own_request::OwnRequest;
 use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
-/// Compares the first operation of each side with the others, and says what differs.
+/// Compares the first operation of each side with the others, and shows the differences.
 ///
 /// # Errors
 /// If there is nothing to compare, or an operation does not compile.
@@ -53,8 +53,8 @@ pub(super) fn compare_instructions(arguments: &MeasureArguments) -> Result<Outco
     Ok(outcome)
 }
 
-/// The timed instructions of each operation by its id: on GPUs their names, as other code moves registers and the
-/// decoder reads no constants.
+/// The timed instructions of each operation by its id. On GPUs only their names: other code around them changes registers, and
+/// the decoder reads no constants.
 fn instructions_of(
     request: &OwnRequest,
     arguments: &MeasureArguments,

@@ -17,7 +17,7 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     let (words, globs) = (&arguments.words, &arguments.only);
     let parts = words.iter().flat_map(|word| word.split([':', ' '])).filter(|part| !is_size(part));
     let parts: Vec<&str> = parts.collect();
-    // A query names types, too: those with the most of its words are meant.
+    // A query names types, too: the primitives that answer to the most of its words are meant.
     let named = |entry: &Listing| parts.iter().filter(|part| selection::is_called(entry.primitive, part)).count();
     let most = listing.iter().map(named).max().unwrap_or(0);
     listing.retain(|entry| {
@@ -39,12 +39,12 @@ pub(crate) fn list(arguments: &ListArguments) -> Result<Outcome, Failure> {
     })
 }
 
-/// Whether a word of a query says how many, as in `lock 16 threads`.
+/// Whether a word of a query is a count or its unit, as in `lock 16 threads`.
 fn is_size(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit()) || ["thread", "threads", "block", "blocks"].contains(&word)
 }
 
-/// `is_asked`: these primitives are, so those that are not available are described, too.
+/// The listing as a table. With `is_asked` the user asked for these primitives, so unavailable ones are described, too.
 fn as_table(listing: &[Listing], is_asked: bool) -> String {
     let available = listing.iter().filter(|entry| entry.unavailable.is_none()).map(|entry| entry.primitive);
     let available: Vec<&Primitive> = available.collect();

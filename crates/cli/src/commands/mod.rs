@@ -1,9 +1,9 @@
 //! The commands of `syncscope`.
 //!
-//! A module has the functions of one command or of a few that are alike, each with the name of its command. A function takes the
-//! parsed arguments and returns an [`Outcome`](crate::failure::Outcome) or a [`Failure`](crate::failure::Failure), from which `main`
-//! derives the exit code. Start with `run`, which measures (`begun_run`, `orderings`, `own_launch`, `own_request`, `own_source`, `gate` and `repeat` are parts of it); `list` is the
-//! shortest.
+//! A module has the functions of one command or of a few similar ones, each with the name of its command. A function takes the
+//! parsed arguments and returns an [`Outcome`](crate::failure::Outcome) or a [`Failure`](crate::failure::Failure), from which
+//! `main` derives the exit code. Start with `run`, which measures; `begun_run`, `orderings`, `own_launch`, `own_request`,
+//! `own_source`, `gate` and `repeat` are parts of it. `list` is the shortest.
 
 mod begun_run;
 mod compare;

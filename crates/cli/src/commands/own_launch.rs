@@ -1,4 +1,4 @@
-//! What `syncscope measure` is asked about whole kernels and sequences of launches.
+//! The arguments of `syncscope measure` for whole kernels and sequences of launches.
 
 use syncscope_core::language::ending;
 use syncscope_core::{OwnLaunch, OwnOperation};
@@ -10,11 +10,11 @@ use crate::args::MeasureArguments;
 use crate::axes::AxisArguments;
 use crate::failure::Failure;
 
-/// The function of the host that queues launches.
+/// The host function that queues launches.
 const LAUNCH: &str = "launch";
 
-/// What is launched of a file for GPUs, the `number`-th of the command line; `None` for operations in a loop. `text` is with what the file
-/// includes.
+/// The launch of the `number`-th GPU file of the command line; `None` if its operations run in a loop. `text` includes the file's
+/// headers.
 pub(super) fn launch_of(
     arguments: &MeasureArguments,
     (file, wanted, text): (&str, Option<&str>, &str),
@@ -39,7 +39,7 @@ pub(super) fn launch_of(
     Ok(is_host.then(|| OwnLaunch { waits: waits.clone(), ..OwnLaunch::default() }))
 }
 
-/// Whether a file is measured by its function for the host, as far as its definitions say.
+/// Whether a file is measured by its host function, judged by the file's definitions.
 fn queues_launches(file: &str, wanted: Option<&str>, text: &str) -> Result<bool, Failure> {
     let is_on_device = |head: &[&str]| ["__device__", "__global__"].iter().any(|word| head.contains(word));
     let is_on_host = |head: &[&str]| !is_on_device(head) || head.contains(&"__host__");
@@ -57,7 +57,7 @@ fn queues_launches(file: &str, wanted: Option<&str>, text: &str) -> Result<bool,
     }
 }
 
-/// Refuses options that a launch does not have, or that it alone has.
+/// Refuses options that a launch does not have, or that only a launch has.
 pub(super) fn refuse_what_does_not_fit(
     arguments: &MeasureArguments,
     launches: &[Option<&OwnLaunch>],

@@ -1,4 +1,4 @@
-//! The ratios of two operations of a user that were measured in turn, in each layout of the code or in each pass.
+//! The ratios of two operations of a user that were measured in turn, in each layout of the code or each pass.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -6,8 +6,8 @@ use syncscope_core::run::samples::StoredPair;
 use syncscope_core::stats::{layouts, median};
 use syncscope_core::{CaseId, Disturbance, Domain};
 
-/// For each case of the second operation the ratios of the cost of the first one to its own: the first is the one that the user asks
-/// about. And the cases in which both had neighbours on their cores.
+/// For each case of the second operation, the ratios of the first one's cost to its cost: the user asks about the first. Also
+/// the cases in which both operations had neighbours on their cores.
 pub(super) fn ratios_of_cases(
     [ids_of_a, ids_of_b]: [&HashMap<CaseId, CaseId>; 2],
     pairs: &HashMap<CaseId, Vec<StoredPair>>,
@@ -26,9 +26,9 @@ pub(super) fn ratios_of_cases(
     (found, beside)
 }
 
-/// The ratios of two costs in each layout of the code, or in each pass. Rows are about threads that are alone on their cores. Where
-/// neighbours leave few such moments, both operations have the neighbours, one right after the other, and their ratio is known
-/// better there: it is of the moments that more passes have of both, and whether those are beside neighbours.
+/// The ratios of two costs in each layout of the code, or in each pass, and whether they are of moments beside neighbours. Rows
+/// are about threads that are alone on their cores. Where neighbours leave few such moments, both operations have the neighbours,
+/// one right after the other, and their ratio is known better there: the kind of moments counts that more passes have of both.
 fn ratios(pairs: [&Vec<StoredPair>; 2], domain: Domain, by_loops: bool) -> (Vec<f64>, bool) {
     let cost = if by_loops { time_of_loops } else { |pair: &StoredPair| pair.ns };
     let of = |set_aside: Option<&str>| {
@@ -41,7 +41,8 @@ fn ratios(pairs: [&Vec<StoredPair>; 2], domain: Domain, by_loops: bool) -> (Vec<
     if beside.0 > alone.0 { (beside.1, true) } else { (alone.1, false) }
 }
 
-/// The cost of a case in each pass over the cases, of which every operation has a block, by the pairs that were set aside for this.
+/// The cost of a case in each pass over the cases, by the pairs set aside for this reason. Every operation has a block in each
+/// pass.
 fn costs_of_passes(pairs: &[StoredPair], set_aside: Option<&str>, cost: fn(&StoredPair) -> f64) -> BTreeMap<u32, f64> {
     let mut passes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for pair in pairs.iter().filter(|pair| pair.set_aside.as_deref() == set_aside) {
@@ -50,8 +51,8 @@ fn costs_of_passes(pairs: &[StoredPair], set_aside: Option<&str>, cost: fn(&Stor
     passes.into_iter().filter_map(|(pass, costs)| Some((pass, median(&costs)?))).collect()
 }
 
-/// The time of both loops together, which hold the operation once and twice. Where the code lies changes each of them by less than
-/// their difference. In a window, only the test takes time.
+/// The time of both loops together, which hold the operation once and twice. The place of the code changes each loop's time by
+/// less than their difference. In a window, only the test takes time.
 fn time_of_loops(pair: &StoredPair) -> f64 {
     let [baseline, test] = [pair.baseline_ticks, pair.test_ticks].map(|ticks| ticks.0 as f64);
     pair.ns * (test + baseline) / (test - baseline)
@@ -77,7 +78,7 @@ mod tests {
         }
     }
 
-    /// Loops that hold an operation once and twice, and samples that say less of their difference than of themselves.
+    /// Loops that hold an operation once and twice, with samples that tell less about their difference than about themselves.
     #[test]
     fn operations_are_compared_by_their_loops() {
         let of = |factor: f64, lie: fn(u32) -> u64| -> Vec<StoredPair> {
@@ -97,7 +98,7 @@ mod tests {
         assert!((time_of_loops(&stored(1, 0, 300)) - 3.0).abs() < 1e-9, "in a window the test alone takes time");
     }
 
-    /// On a machine whose neighbours use its cores nearly all the time, with 2 % more in one operation, and more or less in all.
+    /// On a machine whose neighbours use its cores nearly all the time: one operation costs 2 % more, and all costs vary.
     #[test]
     fn operations_are_compared_beside_the_neighbours_that_both_have() {
         let mut random = fastrand::Rng::with_seed(65);

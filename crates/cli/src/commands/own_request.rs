@@ -1,4 +1,4 @@
-//! What the user wrote and wants to know: the operations of `syncscope measure`, and what is said of their rows.
+//! The user's code and questions: the operations of `syncscope measure`, and what is said of their rows.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ use crate::commands::own_source::Source;
 use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
 
-/// Operations of the user, and the remarks to print when they are measured.
+/// Operations of the user, with the arguments that say what to find out about them.
 #[derive(Debug, Clone)]
 pub(super) struct OwnRequest {
     sources: Vec<Source>,
-    /// What the compilers found in the sources, once they were asked.
+    /// The operations that the compilers found in the sources; empty before they are asked.
     pub(super) operations: Vec<OwnOperation>,
     pub(super) arguments: MeasureArguments,
 }
@@ -38,7 +38,7 @@ pub(super) struct OwnRequest {
 const NOTHING_TO_COMPARE: &str = "--fail-if-slower needs something to compare with: name it with --against";
 
 impl OwnRequest {
-    /// A run that is resumed: its operations are known.
+    /// The request of a resumed run, whose operations are known.
     pub(super) const fn begun(operations: Vec<OwnOperation>, arguments: MeasureArguments) -> Self {
         Self { sources: Vec::new(), operations, arguments }
     }
@@ -90,7 +90,7 @@ impl OwnRequest {
         Ok(Self { sources, operations: Vec::new(), arguments })
     }
 
-    /// With the operations that compilers find in the code: on a GPU for an architecture, or else for the first device.
+    /// The request with the operations that compilers find in the code, on a GPU for `arch` or else for the first device.
     pub(super) fn resolved(&self, arch: Option<&str>) -> Result<Self, Failure> {
         let arguments = &self.arguments;
         own::compile_here_until(terminal::cancel());
@@ -137,7 +137,7 @@ impl OwnRequest {
         self.only().iter().any(|id| !id.starts_with(Domain::Cpu.as_str()))
     }
 
-    /// The primitives of the catalogue among them.
+    /// The ids of the catalogue's primitives that the user's operations are compared with.
     pub(super) fn ids_of_catalogue(&self) -> impl Iterator<Item = &String> {
         self.arguments.against.iter().filter(|code| is_id(code))
     }
@@ -147,7 +147,7 @@ impl OwnRequest {
         self.operations.iter().map(|own| &own.id).chain(self.ids_of_catalogue()).cloned().collect()
     }
 
-    /// What the laboratories are to measure.
+    /// The code that the laboratories measure.
     pub(super) fn code(&self) -> OwnCode {
         let axes = Axes { clusters: self.arguments.cluster.clone(), ..self.arguments.axes.axes() };
         OwnCode { operations: self.operations.clone(), axes }
@@ -159,14 +159,14 @@ impl OwnRequest {
         RunArguments { only: self.only(), out, budget, device, seed, axes, ..RunArguments::default() }
     }
 
-    /// Shows a run that has ended by `report`, and what the comparison shows; only why, if nothing was measured.
+    /// Shows a finished run by `report`, and the results of the comparison; only the reason, if nothing was measured.
     pub(super) fn conclude(
         &self,
         finished: &Finished,
         report: impl FnOnce(&Finished) -> Result<Outcome, Failure>,
     ) -> Result<Outcome, Failure> {
         if self.arguments.trial_ms.is_some() {
-            // What started this process reads the directory.
+            // The process that started this one reads the directory.
             return Ok(Outcome::Done);
         }
         let data = runs::load(finished.directory.path())?;
@@ -223,7 +223,7 @@ impl OwnRequest {
                     continue;
                 }
                 texts.push(in_words(&comparison, &beside, [first, other], by_loops));
-                // That of the run: rows of launches are compared without their grids.
+                // The case of the run: rows of launches are compared without their grids.
                 let of_launch = |compared: &ComparedCase<'_>| {
                     let id = a.1.get(&compared.b.case.id()).filter(|_| self.are_launches())?;
                     data.rows.iter().map(|row| &row.case).find(|case| case.id() == *id)
@@ -259,19 +259,20 @@ impl OwnRequest {
         Ok(Compared { gate, texts, ratios })
     }
 
-    /// The rows of two operations as those of runs of their own, in which the same cases have the same names.
+    /// The rows of two operations, as if each had a run of its own, with equal names for equal cases.
     fn both(&self, data: &RunData, [first, other]: [&str; 2]) -> [OperationRows; 2] {
-        // The type is that of the words that a lock or a barrier is made of: others have no such parameter, or other words.
+        // The type is the type of the words that a lock or a barrier is made of: other operations have no such parameter, or
+        // other words.
         let is_typed = |own: &OwnOperation| !waits(own) && (own.uses(OwnUse::Variable) || own.uses(OwnUse::Element));
         let has_type = self.operations.iter().all(is_typed);
         let dtype = self.arguments.axes.dtype.first().copied().unwrap_or(Dtype::I32);
         let is_launch = self.are_launches();
         let [mut a, mut b] = [first, other].map(|id| part(data, id, (has_type, is_launch), dtype));
-        // What calls no library costs the same in a process of one thread, and is not measured there.
+        // An operation that calls no library costs the same in a process of one thread, and is not measured there.
         let is_alone = |row: &Row| row.case.form == Some(Form::OneThreadProcess);
         let are_alone = b.0.rows.iter().any(is_alone);
         a.0.rows.retain(|row| are_alone || !is_alone(row));
-        // Readers beside writers are those of both, or of none.
+        // Readers beside writers count for both operations or for neither.
         let has_role = |row: &Row| !is_launch && row.case.group.is_some();
         let have_roles = [&a, &b].into_iter().all(|(part, _)| part.rows.iter().any(has_role));
         a.0.rows.retain(|row| have_roles || !has_role(row));
@@ -283,7 +284,7 @@ impl OwnRequest {
         self.operations.iter().any(|own| own.launch.is_some())
     }
 
-    /// Whether it is a part of a kernel, which is no rival of whole ones.
+    /// Whether an operation is a part of a kernel, which is not compared with whole kernels.
     fn is_region(&self, id: &str) -> bool {
         let launch = self.operations.iter().find(|own| own.id == id).and_then(|own| own.launch.as_ref());
         launch.is_some_and(|launch| launch.region.is_some())
@@ -294,7 +295,7 @@ impl OwnRequest {
         ids.into_iter().all(of_cpu) && self.operations.iter().all(|own| own.baseline.is_none())
     }
 
-    /// What another operation, measured in turn with the first one, saves in each case.
+    /// The savings of another operation, measured in turn with the first one, in each case.
     pub(super) fn savings(
         &self,
         data: &RunData,
@@ -337,7 +338,7 @@ impl OwnRequest {
     }
 }
 
-/// The parameters of a case that was compared: `1 thread close`.
+/// The parameters of a compared case: `1 thread close`.
 fn parameters(compared: &ComparedCase<'_>) -> String {
     in_parameters(&compared.a.case)
 }
@@ -351,12 +352,12 @@ pub(super) fn in_brackets(case: &Case) -> String {
     Some(case.parameters()).filter(|text| !text.is_empty()).map_or_else(String::new, |text| format!(" ({text})"))
 }
 
-/// Whether a row says anything about a cost, be it that there is none.
+/// Whether a row has an answer about a cost, even that there is none.
 pub(super) fn has_answer(row: &Row) -> bool {
     row.ns.is_some() || matches!(row.verdict, Verdict::BelowResolution(_) | Verdict::Elided(_))
 }
 
-/// What the comparisons of a run say.
+/// The results of the comparisons of a run.
 #[derive(Debug, Default)]
 struct Compared {
     gate: Gate,
@@ -364,7 +365,7 @@ struct Compared {
     ratios: Vec<OwnComparison>,
 }
 
-/// How the first operation compares with another one in a case, for the run.
+/// How the first operation compares with another one in a case, to be stored with the run.
 fn stored(compared: &ComparedCase<'_>, case: &Case, beside: &HashSet<CaseId>, names: [&str; 2]) -> OwnComparison {
     let [first, other] = names.map(str::to_owned);
     OwnComparison {
@@ -381,19 +382,19 @@ fn stored(compared: &ComparedCase<'_>, case: &Case, beside: &HashSet<CaseId>, na
     }
 }
 
-/// Whether it says how both costs stand to each other.
+/// Whether a change says how the two costs compare.
 const fn is_answered(change: Change) -> bool {
     !matches!(change, Change::NotComparable | Change::AnotherState)
 }
 
-/// The cases in the order of their parameters.
+/// The compared cases in the order of their parameters.
 fn by_case<'c, 'a>(comparison: &'c Comparison<'a>) -> Vec<&'c ComparedCase<'a>> {
     let mut cases: Vec<&ComparedCase<'_>> = comparison.cases.iter().collect();
     cases.sort_by_key(|compared| &compared.a.case);
     cases
 }
 
-/// The remark on both: A is the other one, as the ratio is that of the first to it.
+/// The remark on both operations. A is the other one, because the ratio divides the first by it.
 fn remark_in_words(compared: &ComparedCase<'_>, [first, other]: [&str; 2]) -> String {
     compared.remark([&format!(" ({other})"), &format!(" ({first})")])
 }
@@ -423,13 +424,13 @@ fn change_in_words(beside: &HashSet<CaseId>, compared: &ComparedCase<'_>, [first
     format!("{what}{neighbours}{}", equal_work.unwrap_or_default())
 }
 
-/// Four digits, as of a factor below ten.
+/// A factor with four digits, if it is below ten.
 fn factor_in_words(factor: f64) -> String {
     let digits = 3 - (factor.abs().max(1.0).log10() as usize).min(3);
     format!("{factor:.digits$}")
 }
 
-/// The comparison of the first operation with another one, a line for each case, in the order of their parameters.
+/// The comparison of the first operation with another one, with a line for each case in the order of their parameters.
 fn in_words(
     comparison: &Comparison<'_>,
     beside: &HashSet<CaseId>,
@@ -447,13 +448,13 @@ fn in_words(
     lines.collect::<Vec<_>>().join("\n  ")
 }
 
-/// From how many threads or blocks on the other one of two operations is the cheaper one, where that changes once.
+/// The number of threads or blocks from which the other one of two operations is cheaper, where the order changes once.
 fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String> {
     type Axis = (&'static str, fn(&mut Case) -> &mut Option<u32>);
     const AXES: [Axis; 2] = [("threads", |case| &mut case.threads), ("blocks", |case| &mut case.blocks)];
     let mut found = Vec::new();
     for (unit, of) in AXES {
-        // By what they have in common: the number, and whether the first operation is cheaper.
+        // For each combination of the other parameters: the number, and whether the first operation is cheaper.
         let mut lines: BTreeMap<Case, Vec<(u32, bool)>> = BTreeMap::new();
         for (case, change) in cases {
             let mut rest = (*case).clone();
@@ -474,12 +475,12 @@ fn crossings(cases: &[(&Case, Change)], first: &str, other: &str) -> Vec<String>
     found
 }
 
-/// Whether its threads wait for each other.
+/// Whether threads wait for each other in an operation.
 fn waits(own: &OwnOperation) -> bool {
     own.is_lock() || own.is_barrier()
 }
 
-/// Whether its threads can work inside and outside of a critical section.
+/// Whether threads can work inside and outside of an operation's critical section.
 fn can_have_work(own: &OwnOperation) -> bool {
     own.is_lock() && own.id.starts_with(Domain::Cpu.as_str())
 }
@@ -489,7 +490,7 @@ fn is_id(code: &str) -> bool {
     crate::catalogue::catalogue().get(code).is_some()
 }
 
-/// Refuses what was asked for and no operation can have.
+/// Refuses arguments that no operation can have.
 fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArguments) -> Result<(), Failure> {
     let axes = &arguments.axes;
     let has_work = !(axes.inside.is_empty() && axes.outside.is_empty());
@@ -523,7 +524,7 @@ fn refuse_what_does_not_fit(operations: &[OwnOperation], arguments: &MeasureArgu
     })
 }
 
-/// Refuses exports that would replace what is measured, each other, or the results.
+/// Refuses exports that would replace a source, each other, or the results.
 fn check_outputs(arguments: &MeasureArguments, sources: &[Source]) -> Result<(), Failure> {
     let exports: Vec<&PathBuf> = arguments.export_json.iter().chain(&arguments.export_markdown).collect();
     for export in &exports {
@@ -532,13 +533,13 @@ fn check_outputs(arguments: &MeasureArguments, sources: &[Source]) -> Result<(),
     if let [json, markdown] = exports[..] { output::check_distinct(json, markdown) } else { Ok(()) }
 }
 
-/// Every value with every other one.
+/// Every pair of a value of `some` and a value of `others`.
 fn pairs<'a>(some: &'a [u32], others: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
     some.iter().flat_map(|one| others.iter().map(|other| (*one, *other)))
 }
 
-/// The rows of one operation, as those of a run of its own. They were measured in turn with the others, so that their intervals
-/// are those within the run. And for each of its cases the one of the run.
+/// The rows of one operation, as if they were a run of its own, with the intervals within the run, because the operations were
+/// measured in turn. Also the case of the run for each of the new cases.
 fn part(data: &RunData, id: &str, (has_type, is_launch): (bool, bool), dtype: Dtype) -> OperationRows {
     let mut ids = HashMap::new();
     let mut part = RunData { name: id.to_owned(), rows: Vec::new(), details: HashMap::new(), ..data.clone() };
@@ -547,7 +548,7 @@ fn part(data: &RunData, id: &str, (has_type, is_launch): (bool, bool), dtype: Dt
         is_own(id) || (case.form.is_none_or(|form| form == Form::OneThreadProcess) && is_relaxed)
     };
     let mut rows: Vec<&Row> = data.rows.iter().filter(|row| row.case.primitive == id && is_usual(&row.case)).collect();
-    // Where types do not count, that of the operations comes first.
+    // If types do not count, rows of the operation's type come first.
     rows.sort_by_key(|row| row.case.dtype != Some(dtype));
     for row in rows {
         let has_role = LockRole::of(&row.case).is_some() || SpinBudget::of(&row.case).is_some();
@@ -574,7 +575,7 @@ fn part(data: &RunData, id: &str, (has_type, is_launch): (bool, bool), dtype: Dt
     (part, ids)
 }
 
-/// The rows of one operation, and for each of its cases the one of the run.
+/// The rows of one operation, and the case of the run for each of its cases.
 type OperationRows = (RunData, HashMap<CaseId, CaseId>);
 
 #[cfg(test)]

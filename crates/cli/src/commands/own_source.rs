@@ -1,4 +1,4 @@
-//! What an argument of `syncscope measure` names: a statement, or a file with the files that it includes.
+//! The source that an argument of `syncscope measure` names: a statement, or a file with the files that it includes.
 
 use std::path::{Path, PathBuf};
 
@@ -13,25 +13,25 @@ use crate::commands::own_launch::launch_of;
 use crate::failure::Failure;
 use crate::selection;
 
-/// What one argument names: a statement or a file.
+/// The statement or file that one argument names.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     pub(super) domain: Domain,
-    /// As an operation whose function is not known yet.
+    /// An operation whose function is not known yet.
     pub(super) own: OwnOperation,
     pub(super) file: Option<String>,
-    /// The files that are read: this one and those that it includes.
+    /// The files to read: the named one and those that it includes.
     pub(super) files: Vec<PathBuf>,
-    /// The operation of the file that is wanted alone.
+    /// The only operation of the file that the user wants.
     wanted: Option<String>,
     /// Words that may be functions.
     pub(super) candidates: Vec<String>,
-    /// Whether the user gave its operations a name.
+    /// Whether the user named the operations.
     is_named: bool,
 }
 
 impl Source {
-    /// Reads what an argument names, the `number`-th of its side.
+    /// Reads the source that an argument names, the `number`-th of its side.
     pub(super) fn new(
         arguments: &MeasureArguments,
         domain: Domain,
@@ -84,7 +84,7 @@ impl Source {
         Ok(Self { domain, own, file, files, wanted, candidates, is_named })
     }
 
-    /// Its operations, by what a compiler found.
+    /// The operations of the source, from the compiler's answers.
     pub(super) fn operations(&self, found: &Inspected) -> Result<Vec<OwnOperation>, Failure> {
         let Some(file) = &self.file else { return Ok(vec![self.own.clone().known(found, None)]) };
         let functions: Vec<String> = found.functions.iter().map(|(name, _)| name.clone()).collect();
@@ -119,7 +119,7 @@ impl Source {
     }
 }
 
-/// The text of a file; of a library, which is no text, what tells it from others.
+/// The text of a file; for a library, which is not text, its hash.
 fn text_of(file: &str) -> Result<String, Failure> {
     let text = if ending(file) == Some(LIBRARY) {
         file_hash(Path::new(file)).ok_or_else(|| "no library that can be read".to_owned())
@@ -129,7 +129,8 @@ fn text_of(file: &str) -> Result<String, Failure> {
     text.map_err(|error| Failure::Usage(format!("{file}: {error}")))
 }
 
-/// The text of a file with those of the user's files that it includes, whose functions are its own, and where all of them are.
+/// The text of a file followed by those of the user's files that it includes, because their functions count as its own. Also
+/// the paths of all these files.
 fn with_included(file: &Path, text: String, folders: &[String]) -> (Vec<PathBuf>, String) {
     const MOST_FILES: usize = 256;
     let mut known = vec![file.to_owned()];
@@ -155,8 +156,8 @@ fn with_included(file: &Path, text: String, folders: &[String]) -> (Vec<PathBuf>
     (known, all)
 }
 
-/// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word that ends as source files do, of whatever
-/// language, is one even if it does not exist.
+/// The file that a word names, and the operation in it: `FILE` or `FILE:NAME`. A word with the ending of a source file, in any
+/// language, is a file even if it does not exist.
 fn file_of(code: &str) -> Option<(&str, Option<&str>)> {
     const OTHERS: [&str; 21] = [
         "rs", "go", "py", "zig", "java", "kt", "cs", "swift", "js", "ts", "f90", "jl", "nim", "hs", "asm", "ptx", "cl",
@@ -173,7 +174,7 @@ fn file_of(code: &str) -> Option<(&str, Option<&str>)> {
     is_file(file).then_some((file, Some(name)))
 }
 
-/// Refuses files of languages that no compiler here takes. One without an ending is taken for C.
+/// Refuses files of languages that no compiler here accepts. A file without an ending counts as C.
 fn check_language(file: &str, side: Domain) -> Result<(), Failure> {
     let (language, is_cpu) = (Language::of(file), side == Domain::Cpu);
     if Path::new(file).is_dir() {

@@ -22,7 +22,7 @@ use crate::supervisor::board::{self, Step};
 use crate::terminal::cancel_on_signal;
 use crate::{runs, terminal};
 
-/// Measures, writes the directory and shows what the experiment gave.
+/// Measures, writes the directory and shows the results of the experiment.
 pub(crate) fn paper(command: PaperCommand) -> Result<Outcome, Failure> {
     match command {
         PaperCommand::Of(asked) => measure(asked),
@@ -85,7 +85,7 @@ fn measure(asked: Asked) -> Result<Outcome, Failure> {
 }
 
 /// Repeats the experiments that the directory of a run lacks, with their usual options, on GPUs only if the run measures some. Returns
-/// how the run ends, and what is missing for another reason than its limits.
+/// how the run ends, and what is missing for a reason other than its limits.
 pub(super) fn measure_missing(
     laboratories: &mut Laboratories,
     (directory, run): (&RunDirectory, &Run),
@@ -149,7 +149,7 @@ fn follow(
     progress: &mut Progress,
 ) -> Result<Measured, Failure> {
     let mut show = |text: &str| {
-        // It has not hung.
+        // Tell the supervisor that it has not hung.
         board::begin(step);
         progress.show(text);
     };
@@ -189,7 +189,7 @@ mod tests {
             "the clocks of the CPU can be compared"
         );
         assert!(missing.iter().all(|text| text.contains("measures a CUDA device")), "{missing:?}");
-        // That is all of it.
+        // Nothing else is missing.
         assert_eq!(measure(&spent), (Status::BudgetSpent, Vec::new()));
         assert!((EXPERIMENTS[0].is_whole)(&directory));
     }

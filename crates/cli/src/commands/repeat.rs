@@ -1,7 +1,7 @@
-//! `syncscope run --repeat N`: several runs of one plan, each in a process of its own, and one that joins them.
+//! `syncscope run --repeat N`: several runs of one plan, each in a process of its own, and a run that joins them.
 //!
-//! The folder holds `repeat-1`, `repeat-2`, ..., each a complete run, and the joined run. It is written anew after each of
-//! them, so that what is there is always readable. From its beginning on it has a `run.json`, so that it can be resumed
+//! The folder holds `repeat-1`, `repeat-2`, ..., each a complete run, and the joined run, which is written anew after each of
+//! them, so that the folder is always readable. It has a `run.json` from the beginning, so that it can be resumed
 //! whenever it is killed. One process at a time works in it, and the processes that it starts end with it.
 
 use std::collections::HashMap;
@@ -29,23 +29,23 @@ use crate::failure::{Failure, Outcome};
 use crate::terminal::{self, cancel_on_signal};
 use crate::{launcher, provenance, supervisor};
 
-/// How often the child is looked at.
+/// How often the child is polled.
 const POLL: Duration = Duration::from_millis(50);
 
-/// After Ctrl-C and SIGTERM the child writes what it has. It gets this long.
+/// How long the child may take to write what it has, after Ctrl-C or SIGTERM.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// A run with less time than this has no figures.
+/// The shortest time in which a run has figures.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// What each of the runs measures.
+/// The request for the runs.
 struct RepeatRequest {
     folder: PathBuf,
-    /// How many runs.
+    /// The number of runs.
     count: u32,
     /// Held until the runs have ended.
     _lock: WriteLock,
-    /// What is measured. The first run has the next seed, and so on.
+    /// The arguments of the runs. The first run has the next seed, and so on.
     arguments: RunArguments,
     seed: u64,
     /// The command that began the runs.
@@ -78,7 +78,7 @@ impl RepeatRequest {
         let shortest = SHORTEST * count;
         let reason = format!("--budget is too short for {count} runs; give them {} s or more", shortest.as_secs());
         Failure::refuse([(arguments.budget.is_some_and(|budget| budget < shortest), &reason)])?;
-        // An error shows now, not in a child.
+        // An error has to show now, not in a child.
         let directory = RunDirectory::create(&folder)?;
         let seed = arguments.seed.unwrap_or_else(|| fastrand::u64(..u64::from(u32::MAX)));
         let (lock, arguments, command) = (directory.lock_unused()?, arguments.clone(), provenance::command_line());
@@ -87,7 +87,7 @@ impl RepeatRequest {
         Ok(request)
     }
 
-    /// What `run.json` holds until the first run has begun: enough to resume it.
+    /// The content of `run.json` until the first run has begun: enough to resume it.
     fn unmeasured(&self) -> Run {
         Run {
             repeat: Some(self.count),
@@ -105,12 +105,12 @@ impl RepeatRequest {
         self.seed.wrapping_add(u64::from(number))
     }
 
-    /// The folder of a run, which are numbered from 1.
+    /// The folder of a run. Runs are numbered from 1.
     fn folder_of(&self, number: u32) -> PathBuf {
         self.folder.join(format!("repeat-{number}"))
     }
 
-    /// The folders of all runs, also of those that have not begun.
+    /// The folders of all runs, including those that have not begun.
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
         (1..=self.count).map(|number| self.folder_of(number))
     }
@@ -121,8 +121,8 @@ impl RepeatRequest {
         there.map(|directory| directory.read_run().map(|run| (directory, run)).map_err(Failure::from)).collect()
     }
 
-    /// Fails if the folder has rows that its runs do not have: joining what is left would replace them. Stored runs are
-    /// without the folders of their runs.
+    /// Fails if the folder has rows that its runs do not have, because joining the remaining runs would replace them. Stored
+    /// runs are kept without the folders of their runs.
     fn check_rows(&self, directory: &RunDirectory) -> Result<(), Failure> {
         if !directory.has_measurements() {
             return Ok(());
@@ -141,7 +141,7 @@ impl RepeatRequest {
         Ok(())
     }
 
-    /// Removes what this process wrote before a run had begun, so that `--out` can name the folder again. Where that fails,
+    /// Removes what this process wrote before a run had begun, so that `--out` can name the folder again. If removing fails,
     /// the run can be resumed.
     fn take_back(&self) {
         for file in ["measurements.csv", "run.json"] {
@@ -156,20 +156,20 @@ fn joined_runs(row: &Row) -> u64 {
     row.runs.unwrap_or(1)
 }
 
-/// Runs the plan `count` times, or the runs that are left of a folder that was begun.
+/// Runs the plan `count` times, or the remaining runs of a folder that was begun.
 pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failure> {
     let started = Instant::now();
     let request = RepeatRequest::new(arguments, count)?;
     let cancel = cancel_on_signal();
     let mut outcome = Outcome::Done;
     let mut status = Status::Done;
-    // Those that have not begun come first: a budget may not last for all.
+    // Runs that have not begun come first: a budget may not be enough for all.
     let mut left: Vec<u32> = (1..=count).filter(|number| !is_complete(&request.folder_of(*number))).collect();
     left.sort_by_key(|number| has_begun(&request.folder_of(*number)));
     let mut is_joined = false;
     for (at, &number) in left.iter().enumerate() {
         let child_folder = request.folder_of(number);
-        // Another process may have resumed this one alone.
+        // Another process may have resumed this run alone.
         if is_complete(&child_folder) {
             continue;
         }
@@ -178,7 +178,7 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
             break;
         }
         let time = arguments.budget.map(|budget| budget.saturating_sub(started.elapsed()));
-        // The first one is begun in any case, so that there is something to resume.
+        // The first run is begun in any case, so that there is something to resume.
         if at > 0 && time.is_some_and(|time| time < SHORTEST / 2) {
             status = Status::BudgetSpent;
             break;
@@ -217,7 +217,7 @@ pub(super) fn run(arguments: &RunArguments, count: u32) -> Result<Outcome, Failu
     Ok(if shown == Outcome::Done { outcome } else { shown })
 }
 
-/// What to do when one of the runs ends without a result.
+/// The failure after one of the runs ended without a result, and what to do about it.
 fn ended_early(request: &RepeatRequest, number: u32, ended: Option<End>) -> Failure {
     let has_none = !request.folders().any(|folder| has_begun(&folder));
     let is_taken_back = request.arguments.resume.is_none() && !request.folders().any(|folder| folder.exists());
@@ -244,7 +244,7 @@ fn has_begun(folder: &Path) -> bool {
     RunDirectory::open(folder).and_then(|directory| directory.read_run()).is_ok()
 }
 
-/// The command that measures once, or goes on with what was begun.
+/// The command that measures once, or resumes a run that was begun.
 fn command(request: &RepeatRequest, folder: &Path, number: u32, budget: Option<Duration>) -> Result<Command, Failure> {
     let missing = |error| Failure::CouldNot(format!("the file of this program cannot be found: {error}"));
     let (mut child, arguments) = (syncscope_host::this_program().map_err(missing)?, &request.arguments);
@@ -255,7 +255,7 @@ fn command(request: &RepeatRequest, folder: &Path, number: u32, budget: Option<D
     } else {
         remove_empty_start(folder);
         let seed = request.seed_of(number).to_string();
-        // These runs show by themselves how far runs are from each other.
+        // These runs show their own differences between runs.
         child.args(["--no-history", "--preset", arguments.preset.as_str(), "--seed", &seed, "--out"]).arg(folder);
         child.args(arguments.only.iter().flat_map(|glob| ["--only", glob]));
         child.args(arguments.skip.iter().flat_map(|glob| ["--skip", glob]));
@@ -272,8 +272,8 @@ fn command(request: &RepeatRequest, folder: &Path, number: u32, budget: Option<D
     Ok(child)
 }
 
-/// Removes what a process left that was killed before it wrote `run.json`: it had measured nothing. Anything else stays, and
-/// is an error of the run to come.
+/// Removes the files of a process that was killed before it wrote `run.json`: it had measured nothing. Any other file stays, and
+/// is an error of the next run.
 fn remove_empty_start(folder: &Path) {
     let is_empty = |file: &PathBuf| fs::metadata(file).is_ok_and(|file| file.len() == 0);
     remove_drafts(folder);
@@ -282,7 +282,7 @@ fn remove_empty_start(folder: &Path) {
     }
 }
 
-/// Waits for a child, and asks again and again whether to end. Then it asks the child to end, and gives it some time; `None`
+/// Waits for a child and polls `is_cancelled`. Once cancelled, it asks the child to end, and gives it some time; `None`
 /// if that was not enough.
 pub(super) fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool) -> Result<Option<End>, Failure> {
     let could_not = |error: std::io::Error| Failure::CouldNot(format!("the program cannot start itself: {error}"));
@@ -297,7 +297,7 @@ pub(super) fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool
             child.ask_to_end();
         }
         if terminal::is_urgent() || cancelled_at.is_some_and(|at| at.elapsed() > GRACE) {
-            // What it has measured so far is in its files.
+            // The rows measured so far are in the child's files.
             child.end(supervisor::KILL_LIMIT).map_err(could_not)?;
             return Ok(None);
         }
@@ -305,7 +305,7 @@ pub(super) fn wait(command: &mut Command, mut is_cancelled: impl FnMut() -> bool
     }
 }
 
-/// Writes the joined run, `run.json` and the tables, from the runs that are there.
+/// Writes the joined run, `run.json` and the tables, from the existing runs.
 ///
 /// # Errors
 /// When there is no run, or a file cannot be read or written.
@@ -350,7 +350,7 @@ fn rows_of(runs: &[(RunDirectory, Run)]) -> Result<Vec<Vec<Row>>, Failure> {
     Ok(runs.iter().map(|(directory, _)| directory.read_rows()).collect::<Result<Vec<_>, _>>()?)
 }
 
-/// The folder with this `run.json` and without the tables that it held before.
+/// The folder with this `run.json` and without its earlier tables.
 fn emptied(folder: &Path, joined: &Run) -> Result<RunDirectory, Failure> {
     let directory = RunDirectory::with_run(folder, joined)?;
     let files = [directory.measurements(), directory.samples(), directory.details()];

@@ -1,5 +1,5 @@
-//! Pages: `syncscope report` of one run, or one that compares several; `gallery` of many. A page that cannot be written whole leaves
-//! what was there before.
+//! Pages: `syncscope report` makes one of a run or compares several runs; `gallery` shows many runs. A page that cannot be
+//! written whole leaves what was there before.
 
 use std::path::Path;
 
@@ -40,8 +40,8 @@ pub(crate) fn report(arguments: ReportArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Writes the page. What holds no run is left out, so that a folder of runs can be given as `results/*`, and so is a run that cannot
-/// be read: one broken run of many does not end the gallery.
+/// Writes the page. A path that holds no run is left out, so that a folder of runs can be given as `results/*`. A run that cannot
+/// be read is left out, too: one broken run of many does not end the gallery.
 pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> {
     output::check(&arguments.out, &arguments.runs)?;
     let mut entries = Vec::new();
@@ -66,16 +66,16 @@ pub(crate) fn gallery(arguments: &GalleryArguments) -> Result<Outcome, Failure> 
     Ok(Outcome::Done)
 }
 
-/// A run of several; one that cannot be read is named and left out.
+/// A run among several; a run that cannot be read is named and left out.
 pub(super) fn unless_broken<T>(run: Result<T, RunDirectoryError>) -> Option<T> {
     run.inspect_err(|error| terminal::warning(&format!("left out: {error}"))).ok()
 }
 
-/// The address of a run's page where it is next to the gallery as `NAME/report.html`.
+/// The address of a run's page, if it is next to the gallery as `NAME/report.html`.
 pub(super) fn page_of(out: &Path, run: &Path, name: &str) -> Option<String> {
     let beside = out.parent().unwrap_or(out).join(name);
     let is_there = beside.join("report.html").is_file();
-    // Another folder of that name may be the one beside it.
+    // The folder of that name may hold another run.
     let is_the_run = beside.canonicalize().ok() == run.canonicalize().ok();
     (is_there && (is_the_run || !run.join("report.html").is_file())).then(|| format!("{}/report.html", encoded(name)))
 }
@@ -89,10 +89,10 @@ fn encoded(name: &str) -> String {
     name.bytes().map(encoded).collect()
 }
 
-/// Writes the page of a run to its place in the directory, and says where it is.
+/// Writes the page of a run into its directory, and says where it is.
 ///
 /// # Errors
-/// With the command that writes it again when there is room.
+/// With the command that writes the page again when there is room.
 pub(super) fn write_of_run(directory: &RunDirectory, data: &RunData, sections: &[Section]) -> Result<(), Failure> {
     let report = directory.report();
     let html = page::with_sections(std::slice::from_ref(data), &[sections]);

@@ -1,5 +1,5 @@
-//! `syncscope run` measures this machine, then writes the page and shows the table; `syncscope measure` does so with operations that the
-//! user wrote.
+//! `syncscope run` measures this machine, then writes the page and shows the table. `syncscope measure` does the same with
+//! operations that the user wrote.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Outcome, Failure> {
     }
 }
 
-/// Measures what the user wrote, on this machine alone: the plan, the passes and the files are those of every run.
+/// Measures what the user wrote, on this machine alone, with the plan, passes and files of every run.
 pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> {
     if let Some(side) = arguments.header {
         let of_cpu = side == Domain::Cpu;
@@ -58,7 +58,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
         let cancel = terminal::cancel_on_signal();
         syncscope_gpu::compiler_process::compile_until(cancel.clone());
         let found = if arguments.orderings { orderings(arguments) } else { compare_instructions(arguments) };
-        // Compilers that were interrupted say that they failed.
+        // Interrupted compilers report a failure.
         return found.or_else(|failure| {
             if !cancel.is_cancelled() {
                 return Err(failure);
@@ -82,7 +82,7 @@ pub(crate) fn measure(arguments: &MeasureArguments) -> Result<Outcome, Failure> 
     measure_once(&own.as_run(), Some(&own), None)
 }
 
-/// Refuses variables whose values nothing reads: they would be ignored.
+/// Refuses variables with values that nothing reads, because they would be ignored.
 fn check_variables() -> Result<(), Failure> {
     type Rule = (&'static str, &'static str, fn(&str) -> bool);
     const RULES: [Rule; 3] = [
@@ -107,7 +107,7 @@ fn measure_run(arguments: &RunArguments, together: Option<Together>) -> Result<O
     }
 }
 
-/// Measures in a process that this one watches, or together with others, which only this process can be part of.
+/// Measures in a supervised process, or together with other processes, in which case this process itself takes part.
 fn measure_once(
     arguments: &RunArguments,
     own: Option<&OwnRequest>,
@@ -115,7 +115,7 @@ fn measure_once(
 ) -> Result<Outcome, Failure> {
     check_variables()?;
     let started = Instant::now();
-    // No clock counts as far as the longest budgets.
+    // The longest budgets exceed the range of the clock.
     let deadline = arguments.budget.and_then(|budget| started.checked_add(budget));
     if together.is_some() {
         return measure_here(arguments, own, together, started, deadline);
@@ -123,7 +123,7 @@ fn measure_once(
     let trusts_code = own.is_some() || arguments.trust_code;
     let exports = own.map_or([None; 2], OwnRequest::exports);
     let resuming = Resuming { devices: arguments.device.as_deref(), deadline, trusts_code, exports };
-    // The process before this one may have ended when all was written.
+    // An earlier process may have ended when everything was written.
     let completed = || arguments.resume.as_ref().filter(|path| board::instructions().is_again && is_complete(path));
     supervised(resuming, || match completed() {
         Some(path) => report_complete(arguments, path),
@@ -131,7 +131,7 @@ fn measure_once(
     })
 }
 
-/// Compilers have so much time, however short a budget is.
+/// The least time for compilers, however short the budget is.
 const FOR_COMPILERS: Duration = Duration::from_secs(5);
 
 /// Measures in this process: opens the machine, plans, begins the run, measures and finishes it.
@@ -147,7 +147,7 @@ fn measure_here(
     if std::env::var_os(PROFILE).is_some() {
         profile::enable();
     }
-    // Compilers of own code, too. Before one has answered, nothing can be said of the code.
+    // This holds for compilers of the user's code, too: before a compiler has answered, nothing can be said of the code.
     if let Some(end) = deadline {
         child_process::end_at(end.max(started + FOR_COMPILERS));
     }
@@ -172,7 +172,7 @@ fn measure_here(
     }
     let mut session = match begin(&request, &mut laboratories, plan).inspect_err(|_| progress.finish()) {
         Err(SessionError::Complete(path)) => {
-            // It was not when this process started.
+            // The run was incomplete when this process started.
             terminal::note(&"another process has completed the run meanwhile");
             laboratories.dismiss_processes()?;
             return request.report(&complete(&path)?);
@@ -185,7 +185,7 @@ fn measure_here(
     let measured = measure_all(&request, &mut session, &mut laboratories, &limits, &mut progress);
     let outcome = finish(&request, session, measured, &mut laboratories, &limits);
     if request.own.is_some() {
-        // The end of a context shows what its kernels have printed.
+        // The end of a CUDA context prints the output of its kernels.
         let silence = silence_output(None);
         drop(laboratories);
         drop(silence);
@@ -194,7 +194,7 @@ fn measure_here(
     outcome
 }
 
-/// Measures the plan, and the experiments that were asked for.
+/// Measures the plan, and the experiments that the user asked for.
 fn measure_all(
     request: &RunRequest,
     session: &mut Session,
@@ -209,7 +209,7 @@ fn measure_all(
     progress.show_ladder(session.run());
     let start = SessionStart::now(laboratories);
     let mut measure = |progress: &mut Progress| session.measure(&mut laboratories.all(), limits, progress);
-    // What the user wrote may print as much as it likes.
+    // The user's code may print as much as it likes.
     let mut status = if request.own.is_some() { progress.in_silence(measure) } else { measure(progress) };
     if request.arguments.experiments && matches!(status, Ok(Status::Done)) {
         status = Ok(repeat_experiments(session, laboratories, limits, progress));
@@ -218,13 +218,13 @@ fn measure_all(
     Measured { start, status }
 }
 
-/// How the measuring ended, and what it began with.
+/// How the measuring ended, and the state of the machine at its start.
 struct Measured {
     start: SessionStart,
     status: Result<Status, SessionError>,
 }
 
-/// Writes what the run says, and shows it.
+/// Writes the results of the run, and shows them.
 fn finish(
     request: &RunRequest,
     mut session: Session,
@@ -245,7 +245,7 @@ fn finish(
     dismissed.and(outcome)
 }
 
-/// The plan. What was asked for and is not in it is warned of, or refused where nothing else was asked for.
+/// Makes the plan. Values that were asked for but are not in it lead to a warning, or to an error if nothing else was asked for.
 fn planned(request: &RunRequest, laboratories: &mut Laboratories, progress: &mut Progress) -> Result<Plan, Failure> {
     let (plan, refused) = request.selection.plan(laboratories, request.arguments.preset, request.seed)?;
     for value in request.selection.missing_values(&plan, &refused) {
@@ -265,14 +265,14 @@ fn complete(path: &Path) -> Result<Finished, Failure> {
     Ok(Finished { directory, status, without_processes: None, contradictions: Vec::new(), history: None })
 }
 
-/// Shows a run of which nothing is left to measure.
+/// Shows a run that has nothing left to measure.
 fn report_complete(arguments: &RunArguments, path: &Path) -> Result<Outcome, Failure> {
     let finished = complete(path)?;
     let (_, own) = as_begun(arguments, &finished.directory, &finished.directory.read_run()?)?;
     own.map_or_else(|| report(&finished), |own| own.conclude(&finished, report))
 }
 
-/// Says before a run how well it can know what it measures, where no earlier run of the machine says it better.
+/// Says before a run how precise its results can be, unless earlier runs of the machine tell it better.
 fn note_expected(request: &RunRequest, laboratories: &mut Laboratories, plan: &Plan, progress: &mut Progress) {
     if request.own.is_some() || laboratories.are_fake() || request.arguments.no_history {
         return;
@@ -297,7 +297,7 @@ fn show_warnings(run: &Run, laboratories: &Laboratories) {
     laboratories.without_gpu().iter().for_each(|text| terminal::note(text));
 }
 
-/// Adds what happened meanwhile, and shows and adds what was disturbed by it.
+/// Adds the record of what happened during the run, and of what was disturbed by it, which is also shown.
 fn add_record(session: &mut Session, start: SessionStart, laboratories: &Laboratories) {
     let changed: Vec<String> = start.change(laboratories).into_iter().collect();
     terminal::warnings(&changed);
@@ -323,13 +323,13 @@ fn repeat_experiments(
     status
 }
 
-/// The same, for the directory of a node.
+/// The arguments for the directory of a node.
 fn in_directory(arguments: &RunArguments, directory: PathBuf) -> RunArguments {
     let (out, resume) = if arguments.resume.is_some() { (None, Some(directory)) } else { (Some(directory), None) };
     RunArguments { out, resume, ..arguments.clone() }
 }
 
-/// How many runs are asked for: by the command line, or by the run that is resumed. `None` for one.
+/// The number of runs that the command line or the resumed run asks for; `None` for one.
 fn repeats(arguments: &RunArguments) -> Result<Option<u32>, Failure> {
     let resumed = arguments.resume.as_deref().map(|path| RunDirectory::open(path)?.read_run()).transpose()?;
     if let (Some(count), Some(path)) = (resumed.as_ref().and_then(|run| run.repeat), &arguments.resume)
@@ -362,7 +362,7 @@ struct RunRequest {
     selection: Selection,
     seed: u64,
     target: Target,
-    /// What the user wrote.
+    /// The user's operations, if the run measures some.
     own: Option<OwnRequest>,
 }
 
@@ -380,7 +380,7 @@ impl Target {
         }
     }
 
-    /// Whether the process before this one measured the same run: its warnings have been shown.
+    /// Whether an earlier process measured the same run and has shown its warnings.
     fn is_known(&self) -> bool {
         matches!(self, Self::Resumed(..)) && board::instructions().is_again
     }
@@ -412,7 +412,7 @@ impl RunRequest {
         })
     }
 
-    /// Opens the laboratories, which measure what the user wrote, too.
+    /// Opens the laboratories, which also measure the user's operations.
     fn open(&self, processes: Option<MpiLaboratory>) -> Result<Laboratories, Failure> {
         let code = self.own.as_ref().map(OwnRequest::code).unwrap_or_default();
         if self.own.is_some() {
@@ -427,7 +427,7 @@ impl RunRequest {
         Ok(laboratories)
     }
 
-    /// Shows a run that has ended.
+    /// Shows a finished run.
     fn report(&self, finished: &Finished) -> Result<Outcome, Failure> {
         match &self.own {
             Some(own) => own.conclude(finished, report),
@@ -436,8 +436,8 @@ impl RunRequest {
     }
 }
 
-/// Leaves this process only these CPUs, or the plan of a described machine. Called before anything reads which ones there are, and
-/// before there are other threads.
+/// Restricts this process to these CPUs, or the plan to these CPUs of a described machine. Call it before anything reads the
+/// CPUs, and before other threads start.
 fn restrict_to(cpus: &[u32]) -> Result<(), Failure> {
     if syncscope_cpu::plan_on(cpus).map_err(Failure::Usage)? {
         return Ok(());
@@ -502,7 +502,7 @@ fn whole_seconds(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs().max(1))
 }
 
-/// Says that the budget ends a run early, and how the same time would be enough for all cases.
+/// Says that the budget ends a run early, and how all cases can be measured in the same time.
 fn note_short_budget(plan: &Plan, arguments: &RunArguments) {
     let runs = arguments.repeat.unwrap_or(1);
     let planned = plan.planned_time(arguments.preset, arguments.time) * runs;

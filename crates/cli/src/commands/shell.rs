@@ -1,4 +1,5 @@
-//! `syncscope completions SHELL` and `syncscope man`: what a package installs beside the command, made from its arguments.
+//! `syncscope completions SHELL` and `syncscope man`: the files that a package installs next to the command, made from its
+//! arguments.
 
 use std::io;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::terminal;
 
 const NAME: &str = "syncscope";
 
-/// The version, with the date of its commit where that is known: `0.1.0 (01b354531b11 2026-11-30)`.
+/// The version, with the date of its commit if it is known: `0.1.0 (01b354531b11 2026-11-30)`.
 const VERSION: &str = env!("SYNCSCOPE_VERSION");
 
 /// Prints the script that completes the arguments in a shell.
@@ -22,9 +23,9 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> Result<Outcome, Failur
     terminal::show_as_is(&String::from_utf8_lossy(&script).trim_end())
 }
 
-/// Shells offer files for what they know nothing of: only what names one may.
+/// Shells offer files for arguments of unknown kind; the hints limit this to arguments that name a file.
 fn with_hints(command: Command) -> Command {
-    /// Code may be in a file.
+    /// The value of `CODE` may be a file.
     const IN_FILES: [&str; 1] = ["CODE"];
     let is_no_file = |arg: &Arg| {
         let names = arg.get_value_names().unwrap_or_default();
@@ -57,7 +58,7 @@ fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
     command.get_subcommands().try_for_each(|command| write_pages(command, folder))
 }
 
-/// Where the date is empty, the fields behind it move forward.
+/// The manual page. If the date were empty, the fields behind it would move forward.
 fn page(command: &Command) -> Man {
     let date = VERSION.split([' ', ')']).find(|word| word.len() == 10 && word.contains('-')).unwrap_or(VERSION);
     Man::new(command.clone()).date(date).source(format!("{NAME} {}", env!("CARGO_PKG_VERSION"))).manual(NAME)

@@ -1,5 +1,5 @@
-//! What finished runs say: `syncscope show` their rows, `findings` what becomes of published claims, `advise` which primitive to
-//! take for a stated need.
+//! Answers from finished runs: `syncscope show` shows their rows, `findings` tests published claims on them, and `advise` names
+//! the primitive to take for a stated need.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -51,7 +51,7 @@ pub(crate) fn show(arguments: &ShowArguments) -> Result<Outcome, Failure> {
     let others = answers.is_some() && arguments.format != ShowFormat::Json;
     Failure::refuse([(others, "--against is for table, markdown and json")])?;
     terminal::show_as_is(&match (arguments.format, arguments.sort) {
-        // The summary puts sizes and variants side by side, which leaves no order by cost.
+        // The summary puts sizes and variants side by side, so it has no order by cost.
         (ShowFormat::Table, ShowOrder::Catalogue) => table::summary(&data, width, terminal::colour()),
         (ShowFormat::Table, ShowOrder::Cost) => export::rows::for_terminal(&data, width),
         (ShowFormat::Markdown, _) => export::rows::as_markdown(&data),
@@ -95,7 +95,7 @@ fn show_history(arguments: &ShowArguments, selection: &Selection) -> Result<Outc
     })
 }
 
-/// The answers about rows that are selected, against another primitive of the run.
+/// The answers about selected rows, compared with another primitive of the run.
 fn answers_against(
     data: &RunData,
     selection: &Selection,
@@ -115,7 +115,7 @@ fn answers_against(
 /// Keeps the rows that meet all conditions.
 ///
 /// # Errors
-/// When a condition leaves none, with the values that its column has.
+/// When no row meets a condition; the error lists the values in its column.
 fn meeting(rows: &mut Vec<Row>, conditions: &[Condition]) -> Result<(), Failure> {
     for one @ Condition { column, value } in conditions {
         let values: BTreeSet<String> = rows.iter().map(|row| column.write(row)).collect();
@@ -192,7 +192,7 @@ pub(crate) fn advise(arguments: &AdviseArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The one line for a need on each side of the machine: the first answer that advises something, otherwise the first.
+/// One answer to a need for each side of the machine: the first that advises something, otherwise the first.
 fn representatives(answers: Vec<Advice>) -> Vec<Advice> {
     let is_decided = |advice: &Advice| advice.decision.choice.is_some();
     let of_side = |(_, mut own): (_, Vec<Advice>)| {

@@ -1,4 +1,4 @@
-//! `syncscope submit`: an anonymous bundle of a run, for the gallery, and its check.
+//! `syncscope submit`: makes an anonymous bundle of a run for the gallery, or checks one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::catalogue::catalogue;
 use crate::failure::{Failure, Outcome};
 use crate::{output, runs, terminal};
 
-/// The cases of the preset quick on the machine of a run.
+/// The cases of the quick preset on the machine of a run.
 fn quick_cases(run: &Run) -> BTreeSet<CaseId> {
     let on_gpu = run.machine.gpus.first().map(|gpu| {
         let limits = DeviceLimits { multiprocessors: gpu.multiprocessors, max_threads: gpu.max_threads_per_block };
@@ -71,12 +71,12 @@ fn make(path: &Path, out: Option<&Path>) -> Result<Outcome, Failure> {
     terminal::show(&packed.issue(&out))
 }
 
-/// What runs on devices from here on was compiled and disassembled alone.
+/// The compute capability from which code has only been compiled and disassembled, never run.
 const NEVER_RUN: (u32, u32) = (10, 0);
 const WANTED: &str = "most wanted: runs on GPUs of compute capability 10.0 to 12.1 (B200, B300, Thor, RTX 50, GB10) \
                       and on ARM64 servers, whose code compiles but has never run";
 
-/// Writes the run of a bundle to `out` and reads it as any run. What is no bundle leaves nothing there.
+/// Writes the run of a bundle to `out` and reads it like any run. An invalid bundle leaves nothing there.
 fn check(file: &Path, out: &Path) -> Result<Outcome, Failure> {
     let bundle = bundle::read(file).map_err(Failure::in_file(file))?;
     let directory = RunDirectory::create(out)?;

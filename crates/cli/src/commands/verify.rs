@@ -14,8 +14,8 @@ use crate::progress::Progress;
 use crate::selection::Selection;
 use crate::terminal;
 
-/// Shows the machine instructions found in the timed regions. A primitive that is elided gives exit code 3, unless the
-/// catalogue declares it as elided by nature on that architecture; so does what could not be checked.
+/// Shows the machine instructions found in the timed regions. The exit code is 3 for a primitive that is elided, unless the
+/// catalogue declares it as elided by nature on that architecture, and for anything that could not be checked.
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     let selection = Selection::new(&arguments.only, &[])?;
     let mut progress = Progress::new("inspecting this machine");
@@ -29,7 +29,7 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
     if !programs.is_empty() {
         terminal::show(&format!("\n{}", summary(&programs)))?;
     }
-    // The last line is what a reader of a long listing sees.
+    // At the end, because a reader of a long listing sees the last line.
     for (reason, what) in &unchecked {
         terminal::show(&format!("NOT CHECKED: {}: {reason}", what.join(", ")))?;
     }
@@ -53,7 +53,7 @@ fn summary(programs: &[Verified]) -> String {
     )
 }
 
-/// What could not be checked, by the reason: architectures, or the number of programs of one.
+/// What could not be checked, by reason: architectures, or the number of programs of one architecture.
 type Unchecked = BTreeMap<String, Vec<String>>;
 
 /// What the evidence of a program means.
@@ -65,7 +65,7 @@ enum Finding {
     NotAvailable,
     /// Nothing is left of the operation, as the catalogue declares.
     ElidedByNature,
-    /// Nothing is left of it, and nobody expected that; or it is something, and nobody expected that.
+    /// Nothing is left of the operation, and nobody expected that; or something is left, and nobody expected that.
     Wrong,
     /// It could not be compiled.
     Unchecked,
@@ -88,7 +88,7 @@ impl Finding {
     }
 }
 
-/// Shows what is found, family after family.
+/// Shows the findings, family by family.
 fn examine(
     arguments: &VerifyArguments,
     selection: &Selection,
@@ -154,7 +154,7 @@ fn show(programs: &[Verified]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A reason may be a compiler's log of many lines.
+/// The first line of a reason, which may be a compiler's log of many lines.
 fn first_line(reason: &str) -> String {
     reason.lines().next().unwrap_or_default().to_owned()
 }
@@ -202,7 +202,7 @@ fn line(group: &[&Verified]) -> String {
     format!("{name:52} {:60} {}", text(first), archs.join(" "))
 }
 
-/// The evidence, and what is wrong with it if something is.
+/// The evidence, and any error in it.
 fn text(program: &Verified) -> String {
     let found = match &program.evidence {
         Ok(Evidence::Present { summary, .. } | Evidence::Elided { summary, .. }) => summary.clone(),
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// Programs of one case but for this.
+    /// Programs of one case that differ only in form.
     #[test]
     fn other_forms_have_other_names() {
         let of_form = |form| Verified {

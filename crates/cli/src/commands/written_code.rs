@@ -1,5 +1,5 @@
-//! Code that a user wrote, in a run that is resumed. `run.json` is data, which somebody else may have written: what is there is
-//! compiled only where this user began to measure the same code here, or says so after reading it.
+//! Code that a user wrote, in a run that is resumed. `run.json` is data, which somebody else may have written: its code is
+//! compiled only where this user began to measure the same code here, or trusts it after reading it.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
@@ -13,14 +13,14 @@ use syncscope_host::{content_hash, state_folder};
 use crate::failure::Failure;
 use crate::{history, terminal};
 
-/// How the names of the files begin that hold the code that this user measured.
+/// The beginning of the names of the files that hold the code that this user measured.
 const PREFIX: &str = "code-";
 
-/// As many are known; the oldest goes.
+/// The most files; the oldest is removed.
 const MOST_KNOWN: usize = 256;
 
-/// Keeps operations in the user's state folder, whole: nobody else can make a run that holds the same and something more. Where there
-/// is no place for them, a run that resumes them needs `--trust-code`.
+/// Keeps operations in the user's state folder. They are kept whole, so that nobody else can make a run that holds the same
+/// code and more. If they cannot be kept, a run that resumes them needs `--trust-code`.
 pub(super) fn remember(operations: &[OwnOperation]) {
     let keep = || {
         let (path, code) = place(operations)?;
@@ -33,7 +33,7 @@ pub(super) fn remember(operations: &[OwnOperation]) {
     let _ = keep();
 }
 
-/// The file of operations, and its content.
+/// The file for operations, and its content.
 fn place(operations: &[OwnOperation]) -> Option<(PathBuf, Vec<u8>)> {
     let code = serde_json::to_vec_pretty(operations).ok()?;
     Some((state_folder()?.join(format!("{PREFIX}{}.json", content_hash(&code))), code))
@@ -50,8 +50,8 @@ fn is_known(operations: &[OwnOperation]) -> bool {
 /// Whether operations of a run directory may be compiled and executed.
 ///
 /// # Errors
-/// When they are no operations of `syncscope measure`, or this user did not begin to measure them and does not trust them; then they
-/// are shown.
+/// When `syncscope measure` would not write such operations, or this user neither began to measure them nor trusts them. Then
+/// the error shows them.
 pub(super) fn check(operations: &[OwnOperation], is_trusted: bool, directory: &Path) -> Result<(), Failure> {
     if is_known(operations) {
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn check(operations: &[OwnOperation], is_trusted: bool, directory: &P
     )))
 }
 
-/// Everything of an operation that the compiler gets.
+/// All parts of an operation that the compiler gets.
 fn in_full(own: &OwnOperation) -> String {
     let OwnOperation { text, file, setup, baseline, includes, options, launch, .. } = own;
     let part = |name: &str, text: &str| (!text.is_empty()).then(|| format!("{name}: {text}"));
@@ -92,7 +92,7 @@ fn in_full(own: &OwnOperation) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// A part of an operation that `syncscope measure` does not write.
+/// A part of an operation that `syncscope measure` never writes.
 fn strange_part(own: &OwnOperation) -> Option<String> {
     let is_word = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let name = own.id.rsplit('.').next().unwrap_or_default();
@@ -100,7 +100,7 @@ fn strange_part(own: &OwnOperation) -> Option<String> {
     if !is_own(&own.id) || !is_word(name) || !(of(Domain::Cpu) || of(Domain::Gpu)) {
         return Some(format!("the id `{}`", own.id));
     }
-    // They are in the source beside the text that is shown.
+    // These words are in the source next to the text that is shown.
     let mut words = own.function.iter().chain(&own.helpers).chain(&own.defines);
     if let Some(word) = words.find(|word| !word.is_empty() && !is_word(word)) {
         return Some(format!("the name `{word}`"));
@@ -112,8 +112,8 @@ fn strange_part(own: &OwnOperation) -> Option<String> {
     strange.map(|option| format!("the compiler option `{option}`"))
 }
 
-/// Whether an option defines a macro, names a folder of headers, a level of optimization or a standard. Others have compilers write
-/// files, load plug-ins and start programs.
+/// Whether an option defines a macro, or names a folder of headers, a level of optimization or a standard. Other options make
+/// compilers write files, load plug-ins and start programs.
 fn is_harmless(option: &str) -> bool {
     let has_only = |text: &str, others: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))

@@ -1,6 +1,6 @@
-//! The memory that supervisor and worker share: what the worker is doing, and what the supervisor passes to it at its start.
+//! The memory that supervisor and worker share: the worker's current step, and the supervisor's instructions to it at its start.
 //!
-//! The worker writes without waking anybody, because it is measuring; the supervisor looks now and then.
+//! The worker writes without waking anybody, because it is measuring; the supervisor polls.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -42,11 +42,11 @@ pub(crate) enum Step {
     Experiment(String),
     /// It writes the results.
     Ending,
-    /// It does what has limits of its own.
+    /// It does work with limits of its own.
     Other,
 }
 
-/// What a worker has to know of those before it at its start.
+/// What a worker has to know at its start about the workers before it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Instructions {
     /// The cases that ended a worker. They are not measured again.
@@ -55,15 +55,16 @@ pub(crate) struct Instructions {
     pub(crate) without_gpu: Option<String>,
     /// The experiments of papers that ended a worker, and how.
     pub(crate) without_experiments: HashMap<String, String>,
-    /// A worker has shown what the user has to know of the machine.
+    /// Whether a worker has already shown what the user has to know of the machine.
     pub(crate) is_again: bool,
-    /// There will be no other worker.
+    /// Whether no other worker will follow.
     pub(crate) is_last: bool,
-    /// Where the command line wants the rows: as JSON and as Markdown. A file in the run directory does not say that.
+    /// The files of the command line for the rows as JSON and as Markdown. The run directory does not name them.
     pub(crate) exports: [Option<OsString>; 2],
 }
 
-/// The places of the texts. Each is ended by a zero, but for what measured code writes to its standard error: that ends with the file.
+/// The offsets of the texts. Each ends with a zero, except what measured code writes to its standard error, which ends with the
+/// file.
 const STEP: u64 = 0;
 const DIRECTORY: u64 = 4096;
 const LEAVING: u64 = 8192;
@@ -71,20 +72,20 @@ const WISH: u64 = 12288;
 const INSTRUCTIONS: u64 = 16384;
 const WRITTEN: u64 = 1 << 28;
 
-/// Of what measured code writes, no more is kept.
+/// The most bytes that are kept of what measured code writes.
 const MOST_WRITTEN: u64 = 1 << 22;
 
-/// At the beginning of the instructions: a file that lies at the standard input for another reason does not have it.
+/// The beginning of the instructions. A file that is the standard input for another reason lacks it.
 const MAGIC: &str = "syncscope";
 
-/// The shared memory, as one of both sides sees it.
+/// The shared memory, as one side sees it.
 #[derive(Debug)]
 pub(super) struct Board(File);
 
-/// Of the worker; `None` in a process that nobody supervises.
+/// The worker's board; `None` in a process without a supervisor.
 static OWN: OnceLock<Option<Board>> = OnceLock::new();
 
-/// Says what this process does from here on, and hears whether it is to end: measured code may keep signals from it.
+/// Announces what this process does from now on, and checks whether it has to end: measured code may keep signals from it.
 pub(crate) fn begin(step: &Step) {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     if let Some(Some(board)) = OWN.get() {
@@ -96,32 +97,32 @@ pub(crate) fn begin(step: &Step) {
     }
 }
 
-/// Says where the results of this process are, so that another one can resume the run.
+/// Announces the directory with the results of this process, so that another process can resume the run.
 pub(crate) fn results_in(directory: &Path) {
     if let Some(Some(board)) = OWN.get() {
         board.write(DIRECTORY, runs::absolute(directory).as_os_str().as_bytes());
     }
 }
 
-/// Says that this process ends by itself, with this exit code.
+/// Announces that this process ends by itself, with this exit code.
 pub(super) fn leaves_with(code: i32) {
     if let Some(Some(board)) = OWN.get() {
         board.write(LEAVING, code.to_string().as_bytes());
     }
 }
 
-/// Where measured code may write what it writes to its standard error.
+/// The file for what measured code writes to its standard error.
 pub(crate) fn for_errors() -> Option<File> {
     let mut file = OWN.get()?.as_ref()?.for_worker().ok()?;
     file.seek(SeekFrom::Start(WRITTEN)).is_ok().then_some(file)
 }
 
-/// What measured code has written to its standard error last.
+/// The last words that measured code wrote to its standard error.
 pub(crate) fn last_words() -> Option<String> {
     OWN.get()?.as_ref()?.last_words()
 }
 
-/// What the supervisor said when it started this process; nothing if nobody supervises it.
+/// The supervisor's instructions to this process; empty without a supervisor.
 pub(crate) fn instructions() -> Instructions {
     let own = OWN.get().and_then(Option::as_ref);
     own.and_then(Board::instructions).unwrap_or_default()
@@ -153,7 +154,7 @@ impl Board {
         self.0.try_clone()
     }
 
-    /// What the worker does, and the number of this step; `None` while it writes.
+    /// The worker's current step and its number; `None` while the worker writes it.
     pub(super) fn step(&self) -> Option<(u64, Step)> {
         Step::from_text(&String::from_utf8_lossy(&self.read(STEP)))
     }
@@ -173,20 +174,20 @@ impl Board {
         (!bytes.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&bytes)))
     }
 
-    /// The exit code with which the worker has said that it ends.
+    /// The exit code that the worker has announced.
     pub(super) fn leaving(&self) -> Option<i32> {
         String::from_utf8(self.read(LEAVING)).ok()?.parse().ok()
     }
 
-    /// Forgets what measured code has written if that is much. What it writes later is behind that.
+    /// Discards what measured code has written if it is much. Later output goes behind the discarded part.
     pub(super) fn forget_much(&self) {
         if self.0.metadata().is_ok_and(|file| file.len() > WRITTEN + MOST_WRITTEN) {
             let _ = self.0.set_len(WRITTEN);
         }
     }
 
-    /// The last line that measured code wrote to its standard error, with the one that it belongs to: C++ says in a second line
-    /// what an exception was.
+    /// The last line that measured code wrote to its standard error, with the line that it continues: C++ describes an
+    /// exception in a second line.
     pub(super) fn last_words(&self) -> Option<String> {
         const MOST: u64 = 400;
         let end = self.0.metadata().ok()?.len();
@@ -194,7 +195,7 @@ impl Board {
         let mut bytes = vec![0; end.checked_sub(start)? as usize];
         self.0.read_exact_at(&mut bytes, start).ok()?;
         let text = String::from_utf8_lossy(&bytes).replace(|letter: char| letter.is_control() && letter != '\n', " ");
-        // The words of a second thread that throws, while the first one says what it threw.
+        // The message of a second thread that throws while the first one describes its exception.
         let text = text.replace("terminate called recursively\n", "");
         let mut lines = text.lines().rev().filter(|line| !line.trim().is_empty());
         let last = lines.next()?;
@@ -207,7 +208,7 @@ impl Board {
         serde_json::from_str(text.strip_prefix(MAGIC)?).ok()
     }
 
-    /// Nobody is waiting for it: where it fails, the supervisor sees an older step.
+    /// Writes a text. Nobody waits for it: if writing fails, the supervisor sees an older step.
     fn write(&self, place: u64, text: &[u8]) {
         const MOST: usize = 4000;
         let _ = self.0.write_all_at(&[&text[..text.len().min(MOST)], b"\0"].concat(), place);
@@ -228,7 +229,7 @@ impl Board {
 }
 
 impl Step {
-    /// The number is at both ends, so that a text that is half overwritten is recognized.
+    /// Puts the number at both ends, so that a half overwritten text is recognized.
     fn to_text(&self, number: u64) -> String {
         // Writing to a String cannot fail.
         format!("{number}\n{}\n{number}", serde_json::to_string(self).unwrap_or_default())
@@ -288,7 +289,7 @@ mod tests {
         assert!(Board(shared_memory::memory_file().unwrap()).instructions().is_none(), "another file");
     }
 
-    /// Also behind so much that it is forgotten meanwhile.
+    /// Even behind so much output that it is discarded meanwhile.
     #[test]
     fn the_last_words_of_measured_code_are_kept() {
         use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What the supervisor does when a worker has ended: a pure function of how and where it ended.
+//! Decides what the supervisor does when a worker has ended: a pure function of how and where it ended.
 
 use syncscope_core::Verdict;
 use syncscope_core::session::GivenUp;
@@ -7,10 +7,10 @@ use syncscope_host::end::{End, Outside, WITHOUT_A_WORD};
 use super::board::{Instructions, Step};
 use crate::failure;
 
-/// Exit code of a worker whose laboratory is lost, so that another process has to measure the rest.
+/// Exit code of a worker whose laboratory is lost: another process has to measure the rest.
 const LABORATORY_LOST: i32 = failure::LABORATORY_LOST as i32;
 
-/// A worker that did its work, or said why it could not, ends with its exit code and so much more.
+/// A worker that did its work, or said why it could not, ends with its exit code plus this number.
 pub(super) const SAID: i32 = 200;
 const MOST_SAID: i32 = SAID + 10;
 
@@ -18,13 +18,13 @@ const MOST_SAID: i32 = SAID + 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
     pub(super) end: End,
-    /// The exit code with which it said that it would end.
+    /// The exit code that the worker announced before it ended.
     pub(super) announced: Option<i32>,
 }
 
 impl Left {
-    /// The exit code of a worker that ended by itself while it did `step`. Measured code may end it with any code, and has announced
-    /// none. Elsewhere there is no such code, and a worker that may write no file announces nothing.
+    /// The exit code of a worker that ended by itself while it did `step`. Measured code may end it with any code but announces
+    /// none. Steps that run no code need no announcement, which a worker that may write no file cannot make.
     pub(super) fn said(self, step: &Step) -> Option<i32> {
         let runs_code = matches!(step, Step::Measuring { .. } | Step::Experiment(_) | Step::Other);
         match self.end {
@@ -37,34 +37,34 @@ impl Left {
 /// Exit code of a Rust program that panicked.
 const PANICKED: i32 = 101;
 
-/// Most workers after the first one.
+/// The most workers after the first one.
 pub(super) const MOST_RESTARTS: usize = 10;
 
-/// What comes next.
+/// What the supervisor does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The worker did its work, or said why it could not.
     Done(i32),
-    /// Another worker takes over. What the user should know.
+    /// Another worker takes over; the text is for the user.
     Restart(String),
-    /// No worker can do it, for this reason.
+    /// No worker can do the work, for this reason.
     Impossible(String),
 }
 
-/// What is known after some workers.
+/// What is known after the workers so far.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// For all workers to come.
+    /// The instructions for all further workers.
     pub(super) instructions: Instructions,
-    /// What measured code wrote last in the last worker.
+    /// The last words of measured code in the last worker.
     pub(super) last_words: Option<String>,
     restarts: usize,
-    /// What the last worker did that ended without a fault of its own.
+    /// The step of the last worker that ended without a fault of its own.
     excused_at: Option<Step>,
 }
 
 impl History {
-    /// What to do after a worker that ended like this while it did `step`.
+    /// Decides what to do after a worker that ended in this way while it did `step`.
     pub(super) fn decide(&mut self, step: &Step, left: Left) -> Decision {
         if let Some(code) = left.said(step) {
             return Decision::Done(code);
@@ -83,7 +83,7 @@ impl History {
         };
         let [what, at_start] = ["the process that measured it", "the process"].map(what_of);
         if matches!(end, End::Outside(Outside::CpuTimeLimit(_))) {
-            // Another one would end there too.
+            // Another worker would end there too.
             return Decision::Impossible(format!("{}: {at_start}; raise it", doing(step)));
         }
         if self.excuses(step, end) {
@@ -132,9 +132,9 @@ impl History {
         Decision::Restart(message)
     }
 
-    /// Whether what a worker did is not to blame for its end, so that the next one does it again. A laboratory that is lost was
-    /// broken by an earlier case, which has its verdict; what comes from outside may have met anything. If the next worker ends
-    /// so at the same place, it is not by chance.
+    /// Whether a step is not to blame for the worker's end, so that the next worker repeats it. A lost laboratory was broken by
+    /// an earlier case, which has its verdict; a cause from outside may have met anything. A second such end at the same place
+    /// is not chance.
     fn excuses(&mut self, step: &Step, end: End) -> bool {
         let can_be_repeated = *step != Step::Other;
         let is_excused = match end {
@@ -146,7 +146,7 @@ impl History {
     }
 }
 
-/// What a worker does, in words.
+/// The step of a worker, in words.
 pub(super) fn doing(step: &Step) -> &str {
     match step {
         Step::Starting => "starting",
@@ -171,7 +171,7 @@ mod tests {
         Step::Measuring { id: CaseId(id.into()), name: format!("case {id}") }
     }
 
-    /// Without a word.
+    /// A worker that ended without an announcement.
     fn of(end: End) -> Left {
         Left { end, announced: None }
     }
@@ -184,7 +184,7 @@ mod tests {
         for code in [0, 1, 2, 3] {
             let announced = Left { end: End::Code(SAID + code), announced: Some(SAID + code) };
             assert_eq!(History::default().decide(&measuring("a"), announced), Decision::Done(code));
-            // Where it may write no file, it can announce nothing.
+            // A worker that may write no file can announce nothing.
             let silent = Left { announced: None, ..announced };
             assert_eq!(History::default().decide(&Step::Starting, silent), Decision::Done(code));
             // A library, or measured code, may end the process with any code.
@@ -248,7 +248,7 @@ mod tests {
             matches!(&message[1], Decision::Restart(text) if text.contains("ulimit -v") && text.contains("second time"))
         );
         assert!(history.instructions.give_up[&CaseId("c".into())].is_own_fault);
-        // Nothing is known of what was shown or written.
+        // Nothing is known of what was shown or written, so the step cannot be repeated.
         assert!(matches!(History::default().decide(&Step::Other, of(killed)), Decision::Impossible(_)));
         let limit = End::Outside(Outside::CpuTimeLimit(Duration::from_secs(1)));
         let decision = History::default().decide(&measuring("a"), of(limit));

@@ -1,9 +1,9 @@
-//! Commands that use the hardware run in a process of their own, the worker, and this one watches it: foreign libraries
+//! Commands that use the hardware run in a process of their own, the worker, which this process watches: foreign libraries
 //! may crash or never return, and a case that deadlocks ends nothing else.
 //!
 //! - this file: starts workers and watches them
 //! - [`board`]: the memory that both share: the steps of a worker, and instructions for it
-//! - [`decision`]: what follows from it
+//! - [`decision`]: what to do when a worker has ended
 //!
 //! A worker is this program with the same arguments. One that follows another resumes the run directory.
 
@@ -31,21 +31,21 @@ use crate::terminal::{self, cancel_on_signal};
 /// The environment variable with another limit of a step, such as `10m`; see docs/GUIDE.md.
 const STEP_LIMIT: &str = "SYNCSCOPE_STEP_LIMIT";
 
-/// Longest time of one step. A measurement block takes milliseconds to seconds; a driver that opens eight devices for the
+/// The longest time of one step. A measurement block takes milliseconds to seconds; a driver that opens eight devices for the
 /// first time takes half a minute.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// The same for what a user wrote, which may wait for ever: it is compiled, and executed for some milliseconds.
+/// The limit for the user's code, which may wait for ever: compiling it, or executing it for some milliseconds.
 const OWN_LIMIT: Duration = Duration::from_secs(30);
 
-/// The results of a large run are written, and its page.
+/// The limit for writing the results of a large run, and its page.
 const ENDING_LIMIT: Duration = Duration::from_secs(900);
 
-/// A part of a published experiment, which may compile long kernels first.
+/// The limit for a part of a published experiment, which may compile long kernels first.
 const EXPERIMENT_LIMIT: Duration = Duration::from_secs(300);
 
-/// A published experiment alone, or the machine code of all kernels for all architectures: minutes, and more where a user asks
-/// for more executions.
+/// The limit for a published experiment alone, or for the machine code of all kernels for all architectures: minutes, and more
+/// where a user asks for more executions.
 const OTHER_LIMIT: Duration = Duration::from_secs(4 * 3600);
 
 /// How often the supervisor polls the worker: often while the worker may end at once, then rarely, so that no
@@ -53,7 +53,7 @@ const OTHER_LIMIT: Duration = Duration::from_secs(4 * 3600);
 const FIRST_LOOK: Duration = Duration::from_millis(2);
 const LATER_LOOKS: Duration = Duration::from_millis(200);
 
-/// How long a process that was killed may take to end. One that is inside a driver call that does not return stays.
+/// How long a killed process may take to end. A process inside a driver call that does not return stays.
 pub(crate) const KILL_LIMIT: Duration = Duration::from_secs(20);
 
 /// How a worker resumes the run of the one before.
@@ -63,14 +63,14 @@ pub(crate) struct Resuming<'a> {
     pub(crate) devices: Option<&'a [u32]>,
     /// The end of the budget.
     pub(crate) deadline: Option<Instant>,
-    /// Whether what is measured may be code that a user wrote: this process has been told so.
+    /// Whether the user trusts the code that is measured: it is the user's own, or `--trust-code` was given.
     pub(crate) trusts_code: bool,
     /// The files that the command names: JSON and Markdown.
     pub(crate) exports: [Option<&'a Path>; 2],
 }
 
-/// Does `work` in a worker, and returns how it ended. In the worker itself, and where no worker can be started, `work` is
-/// done here.
+/// Does `work` in a worker, and returns how it ended. In the worker itself, and where no worker can be started, `work` runs
+/// in this process.
 pub(crate) fn supervised(
     resuming: Resuming<'_>,
     work: impl FnOnce() -> Result<Outcome, Failure>,
@@ -114,10 +114,10 @@ pub(crate) fn supervised(
     }
 }
 
-/// The option of a run whose code is to be measured although this user did not write it here.
+/// The option that allows measuring the code of a run, although this user did not write it here.
 const TRUST_CODE: &str = "--trust-code";
 
-/// What a fresh process that a worker has started says of its steps, to the one that watches the worker.
+/// Announces the steps of a fresh process, which a worker has started, to the supervisor of the worker.
 pub(crate) fn fresh_process() -> impl Observer {
     struct Steps;
     impl Observer for Steps {
@@ -129,12 +129,12 @@ pub(crate) fn fresh_process() -> impl Observer {
     Steps
 }
 
-/// Whether this process is a worker that another one will follow if its laboratory is lost.
+/// Whether this process is a worker that another one follows if its laboratory is lost.
 pub(crate) fn another_follows() -> bool {
     board::is_there() && !board::instructions().is_last
 }
 
-/// Ends a worker. What is written stays as it is: exit handlers of foreign code, which may do anything, are not called.
+/// Ends a worker without the exit handlers of foreign code, which may do anything. Files stay as they are.
 pub(crate) fn leave(code: u8) {
     if board::is_there() {
         let is_said = code != failure::LABORATORY_LOST;
@@ -144,7 +144,7 @@ pub(crate) fn leave(code: u8) {
     }
 }
 
-/// How a worker ends whose laboratory was lost when it set up `case`.
+/// The outcome of a worker whose laboratory was lost when it set up `case`.
 pub(crate) fn lost(case: &Case) -> Outcome {
     board::begin(&Step::Measuring { id: case.id(), name: case.to_string() });
     Outcome::LaboratoryLost
@@ -165,7 +165,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// With the arguments of this process.
+    /// A worker with the arguments of this process.
     ///
     /// # Errors
     /// Where the program does not find itself, or there is no shared memory.
@@ -174,7 +174,7 @@ impl Worker {
         Ok(Self { words: std::env::args_os().skip(1).collect(), keeps_directory: false })
     }
 
-    /// The next one resumes the run, if the last one began any.
+    /// Makes the next worker resume the run, if the last one began a run.
     fn resume(&mut self, directory: Option<&Path>, resuming: &Resuming<'_>, without_gpu: bool) {
         let Some(directory) = directory.filter(|directory| RunDirectory::open(directory).is_ok()) else { return };
         self.words.retain(|word| word == "--nccl-multicast" || word == "--experiments");
@@ -186,7 +186,7 @@ impl Worker {
         self.words.extend(resuming.trusts_code.then(|| TRUST_CODE.into()));
     }
 
-    /// Runs it to its end: what it did last, how it ended, and where its results are.
+    /// Runs a worker to its end. Returns its last step, how it ended, and where its results are.
     fn run(&self, history: &mut History, cancel: &Cancel) -> Result<(Step, Left, Option<PathBuf>), Failure> {
         let could_not = |error: std::io::Error| {
             Failure::CouldNot(format!("the program cannot start itself: {error}{}", limits::remedy(&error)))
@@ -199,7 +199,7 @@ impl Worker {
         if self.keeps_directory {
             launcher::keep_directory(&mut command);
         }
-        // Where there is no room for it, that is told when one is needed.
+        // If there is no room for the folder, the code that needs one says so.
         let folder = temporary_folder().ok();
         let child = match &folder {
             Some(folder) => Guarded::spawn_in(&mut command, folder),
@@ -219,7 +219,7 @@ impl Worker {
     }
 }
 
-/// Looks at a worker until it has ended, a step took too long and it was killed, or the user does not wait for it.
+/// Polls a worker until it has ended, was killed because a step took too long, or the user does not wait for it.
 fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result<(Step, End)> {
     let asked = std::env::var(STEP_LIMIT).ok().and_then(|text| humantime::parse_duration(&text).ok());
     let (mut last, mut age, mut pause) = ((0, Step::Starting), Duration::ZERO, FIRST_LOOK);
@@ -230,7 +230,7 @@ fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result
             return Ok((step, end));
         }
         board.forget_much();
-        // Pauses are counted, not the time: a process that is stopped and continued has not been waiting.
+        // Pauses are counted, not the time: a process that was stopped and continued has not been waiting.
         age += pause;
         if let Some(now) = board.step().filter(|now| now.0 != last.0) {
             (last, age) = (now, Duration::ZERO);
@@ -240,7 +240,7 @@ fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result
             was_asked = true;
             child.ask_to_end();
             board.ask_to_end();
-            // To write takes seconds, far from its limit, and what has limits of its own ends soon.
+            // Writing takes seconds, far below its limit, and work with limits of its own ends soon.
             let limit = match last.1 {
                 Step::Ending | Step::Other => String::new(),
                 _ => format!(", which may take {}", humantime::format_duration(limit)),
@@ -264,7 +264,7 @@ fn watch(child: &mut Guarded, board: &Board, cancel: &Cancel) -> std::io::Result
     }
 }
 
-/// The longest time of a step; a longer one that is asked for holds for all.
+/// The longest time of a step. A longer limit that the user asks for holds for all steps.
 fn limit_of(step: &Step, asked: Option<Duration>) -> Duration {
     match step {
         Step::Measuring { name, .. } if is_own(name) => asked.unwrap_or(OWN_LIMIT),

@@ -15,7 +15,7 @@ fn stdout(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The exit code and the error message; there is exactly one.
+/// The exit code and the error message, of which there must be exactly one.
 fn failure(words: &[&str]) -> (i32, String) {
     let output = output(words);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -29,7 +29,7 @@ fn run(folder: &Path, name: &str, seed: &str) -> String {
     out
 }
 
-/// A copy of a run whose rows are changed.
+/// A copy of a run with changed rows.
 fn copy(of: &str, to: &Path, change: impl Fn(Row) -> Row) -> String {
     let (from, directory) = (RunDirectory::open(Path::new(of)).unwrap(), RunDirectory::create(to).unwrap());
     directory.write_run(&from.read_run().unwrap()).unwrap();
@@ -38,7 +38,7 @@ fn copy(of: &str, to: &Path, change: impl Fn(Row) -> Row) -> String {
         journal.append(&change(row), &[], &[]).unwrap();
     }
     drop(journal);
-    // Of pairs that are not copied, none is missing.
+    // Without the file, no pair counts as missing; the pairs were not copied.
     fs::remove_file(directory.samples()).unwrap();
     to.to_str().unwrap().to_owned()
 }
@@ -49,7 +49,7 @@ fn times(factor: f64, row: Row) -> Row {
     Row { ns: row.ns.map(|ns| Nanoseconds(ns.value() * factor)), ns_within: row.ns_within.map(within), ..row }
 }
 
-/// The row as on a quiet machine: fakes beside other programs may be too noisy to be compared.
+/// The row as on a quiet machine: fakes next to other programs may be too noisy to be compared.
 fn quiet(row: Row) -> Row {
     let around = |ns: Nanoseconds| Interval { low: 0.999 * ns.value(), high: 1.001 * ns.value() };
     Row {
@@ -96,7 +96,7 @@ fn a_slower_case_is_named_and_fails_on_request() {
     assert_eq!(rest.status.code(), Some(0), "the locks are left out");
 }
 
-/// What failed in B, or in all cases, was not compared; what is noisy in both is usual.
+/// Cases that failed in B, or all cases, were not compared; cases that are noisy in both are usual.
 #[test]
 fn a_gate_fails_on_what_it_could_not_compare() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,7 +120,7 @@ fn a_gate_fails_on_what_it_could_not_compare() {
     }
 }
 
-/// Rows that B has lost are not equal ones, and cases that it never planned are named.
+/// Rows that B has lost do not count as equal, and cases that it never planned are named.
 #[test]
 fn a_gate_passes_no_rows_that_are_gone() {
     let folder = tempfile::tempdir().unwrap();
@@ -226,7 +226,7 @@ fn what_cannot_be_compared_is_one_line_with_a_remedy() {
 fn of_two_gpus_of_one_generation_the_cluster_barrier_differs_most() {
     let text = stdout(&["compare", &stored("h100"), &stored("h200"), "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    // A launch is the host's doing, too.
+    // The cost of a launch also depends on the host.
     let of_devices = json["cases"].as_array().unwrap().iter().filter(|case| case["family"] != "launch");
     for case in of_devices.take(4) {
         assert_eq!(case["family"], "cluster", "{case}");

@@ -8,7 +8,7 @@ use syncscope_core::run_directory::{ORDERINGS, RunDirectory};
 
 use crate::common::{output, stderr};
 
-/// A run that is done, with the table that `change` makes of its own.
+/// A finished run, with its table changed by `change`.
 fn changed(folder: &Path, name: &str, change: impl Fn(&str) -> String) -> String {
     let out = folder.join(name).to_str().unwrap().to_owned();
     assert!(output(&["run", "--seed", "7", "--out", &out]).status.success());
@@ -39,7 +39,7 @@ fn lost_rows_are_warned_of_wherever_a_run_is_read() {
         assert_eq!(warnings, 1, "{words:?}: {}", stderr(&output));
     }
     assert!(String::from_utf8_lossy(&output(&["show", &half]).stdout).contains("damaged: 6 of 12 cases"));
-    // One primitive of a whole run is no damage.
+    // Selecting one primitive of a whole run is not damage.
     let some = output(&["show", &whole, "--only", "cpu.atomic.add"]);
     assert!(!stderr(&some).contains("damaged") && !String::from_utf8_lossy(&some.stdout).contains("damaged"));
     let resumed = output(&["run", "--resume", &half]);

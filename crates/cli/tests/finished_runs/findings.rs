@@ -1,4 +1,4 @@
-//! `syncscope findings` from the outside, on stored runs: those of the papers' own systems must say what the paper says.
+//! `syncscope findings` from the outside, on stored runs: those of the papers' own systems must confirm the paper.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn of_verdict(decided: &[(String, String)], verdict: &str) -> Vec<String> {
     decided.iter().filter(|(_, found)| found == verdict).map(|(claim, _)| claim.clone()).collect()
 }
 
-/// What does not hold on the figures that the authors published. The paper draws its
+/// The claims that do not hold on the figures that the authors published. The paper draws its
 /// charts from system 3.
 #[test]
 fn on_the_papers_own_figures_its_claims_hold_except_for_known_ones() {

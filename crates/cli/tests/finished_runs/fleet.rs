@@ -11,7 +11,7 @@ fn stored(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name).display().to_string()
 }
 
-/// Runs of one fake machine, each with its seed, in directories of one.
+/// Runs of one fake machine, each with its own seed, in directories inside one folder.
 fn runs(folder: &Path, count: u32) -> Vec<PathBuf> {
     let run = |seed: u32| {
         let path = folder.join(format!("cn{seed}"));
@@ -50,7 +50,7 @@ fn nodes_of_one_kind_are_alike_and_one_that_cannot_be_read_is_left_out() {
     assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
 }
 
-/// By its folder or by its own name: it is a run, whatever its `run.json` is and whatever lies beside it.
+/// A run is found by its folder or by its own name, whatever its `run.json` is and whatever lies next to it.
 #[test]
 fn a_hostile_node_is_left_out_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -67,7 +67,7 @@ fn a_hostile_node_is_left_out_by_its_name() {
     }
 }
 
-/// These runs have such different cases that none is on most of them.
+/// These runs have so different cases that no case is in most of them.
 #[test]
 fn a_fleet_without_a_comparable_case_is_no_all_clear() {
     let folder = tempfile::tempdir().unwrap();
@@ -85,7 +85,7 @@ fn a_fleet_without_a_comparable_case_is_no_all_clear() {
 }
 
 /// Of three machines with a GPU of one generation, the H200 has cheap cluster barriers and atomics in the shared memory of another
-/// block, and nothing is certainly dearer on either H100. What stays within a multiprocessor costs the same on all.
+/// block, and nothing is certainly dearer on either H100. What stays within a multiprocessor costs the same on all three.
 #[test]
 fn the_h200_among_h100_differs_in_all_cluster_barriers_and_its_intervals_say_so() {
     let runs = ["h100", "h200", "h100-x2"].map(stored);

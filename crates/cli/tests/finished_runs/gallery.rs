@@ -46,7 +46,7 @@ fn a_broken_run_of_several_is_named_and_left_out() {
             fs::copy(stored("epyc-zen5-2cpu-vm").join(file), path(name).join(file)).unwrap();
         }
     }
-    // A reader that waited for a writer would not end.
+    // A reader that waited for a writer would never end.
     fs::remove_file(path("b/measurements.csv")).unwrap();
     assert!(Command::new("mkfifo").arg(path("b/measurements.csv")).status().unwrap().success());
     let run = fs::read_to_string(path("a/run.json")).unwrap();
@@ -91,7 +91,7 @@ fn without_a_run_there_is_no_page() {
     assert!(output.status.code() == Some(1) && errors(&output).contains("name another file"), "{}", errors(&output));
 }
 
-/// The figures of the 38 machines are those of the published matrices; costs across packages are marked.
+/// The page shows the 38 machines with the figures of the published matrices; costs across packages are marked.
 #[test]
 fn the_machines_of_core_to_core_latency_stand_on_the_page() {
     let folder = tempfile::tempdir().unwrap();

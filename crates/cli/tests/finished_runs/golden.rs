@@ -1,7 +1,7 @@
-//! What users see of every stored run: the sentences, decisions, advice, rungs and figures of `results/`, held by the files
+//! What users see of every stored run, the sentences, decisions, advice, rungs and figures of `results/`, compared with the files
 //! in `tests/golden`.
 //!
-//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope golden` writes them. A difference is read: it is meant, or it is a bug.
+//! `SYNCSCOPE_UPDATE=1 cargo test -p syncscope golden` writes the files. Read each difference: it is meant, or it is a bug.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -30,12 +30,12 @@ fn stored() -> Vec<RunData> {
     runs
 }
 
-/// One of them.
+/// The stored run of this name.
 fn named(name: &str) -> RunData {
     RunData::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results").join(name), catalogue()).unwrap()
 }
 
-/// The data of the page of one run, and its drawing of the machine.
+/// The data of the page of a run, and the page's drawing of the machine.
 fn page_of(data: &RunData) -> (Value, String) {
     let html = page::render(std::slice::from_ref(data));
     let (_, rest) = html.split_once("id=\"data\">").unwrap();
@@ -49,7 +49,7 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The charts of a question, those of one picture one after the other.
+/// The charts of a question, with the panels of a picture one after the other.
 fn charts(decision: &Value) -> impl Iterator<Item = &Value> {
     items(&decision["charts"]).flat_map(|chart| {
         let panels = chart["panels"].as_array().map_or(&[][..], Vec::as_slice);
@@ -61,7 +61,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("-")
 }
 
-/// The labels of what a chart shows, with the number of points or cells.
+/// The labels in a chart, with the number of points or cells.
 fn chart(spec: &Value) -> String {
     let count = |value: &Value| items(value).filter(|one| !one.is_null()).count();
     let label = |one: &Value, points: &str| format!("{} ({})", text(&one["label"]), count(&one[points]));
@@ -75,7 +75,7 @@ fn chart(spec: &Value) -> String {
     format!("{} {}: {}{rules}", text(&spec["kind"]), text(&spec["title"]), labels.join(", "))
 }
 
-/// What a card claims.
+/// The claim of a card.
 fn claim(decision: &Value) -> String {
     items(&decision["claim"]).map(text).collect::<Vec<_>>().join(" ").trim_end().to_owned()
 }
@@ -143,7 +143,7 @@ fn of_advice(out: &mut String, data: &RunData) {
     }
 }
 
-/// The runs are read and their pages made once for all that is asked of them.
+/// Runs all checks on the same data: the runs are read and their pages made only once.
 #[test]
 fn what_users_see_of_the_stored_runs() {
     let shown: Vec<_> = stored().into_iter().map(|data| (page_of(&data), data)).collect();
@@ -157,7 +157,7 @@ fn what_users_see_of_the_stored_runs() {
 /// A run with its page.
 type Shown = ((Value, String), RunData);
 
-/// The interval beside a cost decides its verdict and whether it is written as a number.
+/// The interval next to a cost decides its verdict and whether it is written as a number.
 fn no_resolved_cost_is_wider_than_the_rule(shown: &[Shown]) {
     for (_, data) in shown {
         for row in data.rows.iter().filter(|row| row.verdict == Verdict::Resolved) {
@@ -169,8 +169,8 @@ fn no_resolved_cost_is_wider_than_the_rule(shown: &[Shown]) {
     }
 }
 
-/// Among kernels of one length that access memory alike, no row is cheaper than what may be taken; of stored runs that have them with
-/// traffic, too.
+/// Among kernels of one length that access memory alike, no row is cheaper than the advised one; also with traffic, in stored
+/// runs that have such kernels.
 fn what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels(shown: &[Shown]) {
     let mut compared = 0;
     for (_, data) in shown {
@@ -206,7 +206,7 @@ fn what_ends_a_phase_of_a_gpu_is_the_cheapest_row_of_its_kernels(shown: &[Shown]
 fn golden_files_are_current(shown: &[Shown]) {
     let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let is_update = std::env::var_os("SYNCSCOPE_UPDATE").is_some();
-    // Those of runs that are gone are left.
+    // The files that remain belong to runs that are gone.
     let written = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let mut left: BTreeSet<String> =
         written.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect();
@@ -230,7 +230,7 @@ fn golden_files_are_current(shown: &[Shown]) {
     );
 }
 
-/// Everything that is said of a run, for a search.
+/// All texts about a run, for a search.
 fn all_of(data: &RunData) -> String {
     let mut out = String::new();
     of_page(&mut out, data, &page_of(data));
@@ -245,7 +245,7 @@ fn resolved(case: Case, ns: f64) -> Row {
     Row { ns: Some(Nanoseconds(ns)), ns_within: around(0.01), ns_interval: around(0.02), pairs: Some(60), ..row }
 }
 
-/// A lock is ranked because it has a role: nothing names it.
+/// A lock is ranked because of its role: nothing names it.
 #[test]
 fn a_lock_that_was_never_measured_before_wins_everywhere() {
     let mut data = named("h200");
@@ -266,10 +266,10 @@ fn a_lock_that_was_never_measured_before_wins_everywhere() {
     }
 }
 
-/// Brings a case to the size at which a question compares.
+/// Brings a case to the size that a question compares.
 type Shape<'a> = &'a dyn Fn(Case) -> Case;
 
-/// Each primitive of a role that people choose from, cheaper than another one of its role, is named by an answer.
+/// Each primitive of a role that people choose from is named by an answer if it is cheaper than another one of its role.
 #[test]
 fn every_primitive_of_a_choice_is_reachable_from_a_question() {
     let template = named("h200-x4");
@@ -308,7 +308,7 @@ fn every_primitive_of_a_choice_is_reachable_from_a_question() {
     }
 }
 
-/// One figure and one reason for one statement: top of the page, chart, ladder and advice name the same rows.
+/// One statement has one figure and one reason: top of the page, chart, ladder and advice name the same rows.
 fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
     let mut compared = 0;
     for ((page, _), data) in shown {
@@ -334,7 +334,7 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
                     assert_eq!(rows[usize::try_from(row).unwrap()].case.to_string(), choice.case, "{}", data.name);
                     compared += 1;
                 }
-                // Where nothing is certain, the chart has no sentence.
+                // Without a certain answer, the chart has no sentence.
                 (None, why) if advice.decision.measured && !decision.is_null() => {
                     let open = text(&run["answers"]["open"]);
                     assert!(open.contains(why), "{}: {why}; {open}", data.name);
@@ -348,20 +348,20 @@ fn top_chart_ladder_and_advice_name_the_same_rows(shown: &[Shown]) {
     assert_eq!(compared, 2 * runs_of_teams(shown), "both questions of each such run");
 }
 
-/// How many stored runs measured teams of CPU threads at a lock.
+/// The number of stored runs that measured teams of CPU threads at a lock.
 fn runs_of_teams(shown: &[Shown]) -> usize {
     let is_of_team = |row: &Row| row.case.primitive == "cpu.lock.ticket" && row.case.threads > Some(1);
     shown.iter().filter(|(_, data)| data.rows.iter().any(is_of_team)).count()
 }
 
-/// The cases that the charts of a question draw.
+/// The cases in the charts of a question.
 fn drawn(decision: &Value, rows: &[Row]) -> BTreeSet<String> {
     let series = charts(decision).flat_map(|chart| items(&chart["series"]).chain(items(&chart["rows"])));
     let points = series.flat_map(|series| items(&series["points"])).filter_map(|point| point["row"].as_u64());
     points.map(|row| rows[usize::try_from(row).unwrap()].case.to_string()).collect()
 }
 
-/// What advice tells a program to take is a mark of the question's charts, and the sentences of the question name it.
+/// The choice of the advice is a mark in the question's charts, and the sentences of the question name it.
 fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
     let questions = [
         (Need::Protect, "decide-lock"),
@@ -395,7 +395,7 @@ fn what_advice_takes_is_drawn_and_named(shown: &[Shown]) {
                 if need == Need::HandOver && is_on_gpu != (question == "decide-gpu-handoff") {
                     continue;
                 }
-                // No chart has the locks of a GPU. Of two grids with as many threads, its additions show one.
+                // No chart has the locks of a GPU. Of two grids with equally many threads, the chart of additions shows one.
                 let has_chart = !is_on_gpu || !matches!(need, Need::Protect | Need::CountEvents);
                 assert!(!has_chart || drawn.contains(&choice.case), "{}: {} of {drawn:?}", data.name, choice.case);
                 let name = match need {

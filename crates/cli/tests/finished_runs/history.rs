@@ -1,4 +1,4 @@
-//! `syncscope show --history` on copies of a stored run, in some of which a primitive costs more.
+//! `syncscope show --history` on copies of a stored run. In some of them a primitive costs more.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Every text of a run that its reader takes is hostile: no command obeys or passes on what is in it, in any format.
+//! Every text of a run that its reader accepts is hostile: no command obeys it or passes it on, in any format.
 
 use std::fs;
 use std::path::Path;
@@ -10,13 +10,14 @@ use syncscope_core::run_directory::{ORDERINGS, RunDirectory};
 
 use crate::common::{output, path, stderr};
 
-/// A formula behind what some readers pass over, a title and colours for a terminal, a C1 control, and text that runs backwards.
+/// A formula behind characters that some readers skip, a title and colours for a terminal, a C1 control, and text that runs
+/// backwards.
 const HOSTILE: &str = "\r =1+1\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\t<b>|\n+x";
 
-/// Fields that say how a run is read.
+/// Fields that decide how a run is read.
 const KEPT: [&str; 5] = ["schema", "preset", "status", "started", "ended"];
 
-/// Makes every text hostile that may be: those after which the description can still be read.
+/// Makes every text hostile whose change leaves the description readable.
 fn spoil(run: &mut Value, at: &str) {
     let inner: Vec<String> = match run.pointer(at) {
         Some(Value::Object(fields)) => fields.keys().filter(|name| !KEPT.contains(&name.as_str())).cloned().collect(),
@@ -36,7 +37,7 @@ fn spoil(run: &mut Value, at: &str) {
     }
 }
 
-/// Makes a cell of one row hostile in each column that takes it. What it stands for in the other rows stays.
+/// Makes one cell hostile in each column that accepts it. The other rows keep their values.
 fn spoil_table(directory: &RunDirectory) {
     let file = directory.measurements();
     let mut reader = csv::Reader::from_path(&file).unwrap();
@@ -70,7 +71,7 @@ fn spoil_table(directory: &RunDirectory) {
     fs::write(details, format!("{text}0123456789abcdef,\"{HOSTILE}\",,1\n")).unwrap();
 }
 
-/// A run whose texts, and whose name, are hostile.
+/// A run with a hostile name and hostile texts.
 fn hostile_run(folder: &Path, seed: &str) -> String {
     let out = path(folder, &format!("run {seed}\u{1b}[2J\u{202e}=x"));
     let done = output(&["run", "--seed", seed, "--out", &out]);
@@ -87,7 +88,7 @@ fn hostile_run(folder: &Path, seed: &str) -> String {
     out
 }
 
-/// A table of memory orderings, with one in each place that takes any text.
+/// A table of memory orderings with hostile text in each place that accepts any text.
 fn hostile_orderings() -> Value {
     let price = json!({ "not_measured": HOSTILE });
     let together = json!({ "changes": [HOSTILE], "price": price, "sum_ns": [0.0], "code": [HOSTILE] });

@@ -1,4 +1,4 @@
-//! From a run of the command to what is stored of it, on fakes (`SYNCSCOPE_FAKE`).
+//! Storing a run of the command, on fakes (`SYNCSCOPE_FAKE`).
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn syncscope(words: &[&str]) {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A finished run, and what is stored of it.
+/// A finished run, and its stored form.
 fn run_and_store(folder: &Path) -> (RunDirectory, RunDirectory) {
     let out = folder.join("machine");
     syncscope(&["run", "--out", out.to_str().unwrap(), "--seed", "7"]);

@@ -53,7 +53,7 @@ fn a_bundle_is_small_and_reads_back_as_a_run_of_the_gallery() {
     assert!(
         rows.len() > 300 && rows.iter().all(|row| of_run.iter().any(|one| one.case == row.case && one.ns == row.ns))
     );
-    // Ways without a number are still there, so nothing wins that did not win in the run.
+    // Alternatives without a number are still there, so nothing wins that did not win in the run.
     let decided = |run: &str| {
         let advised = output(&["advise", run, "--format", "json"]);
         let all: Value = serde_json::from_slice(&advised.stdout).unwrap();
@@ -80,7 +80,7 @@ fn a_bundle_of_a_quick_run_that_is_too_large_has_costs_alone_and_says_so() {
     for file in ["run.json", "details.csv.gz"] {
         fs::copy(format!("{}/{file}", stored("h200")), path("quiet").join(file)).unwrap();
     }
-    // What its rows have besides costs does not pack.
+    // The column of evidence gets random digits, which do not compress.
     let table = read_text(&Path::new(&stored("h200")).join("measurements.csv")).unwrap();
     let mut state = 1_u64;
     let mut digits = move || {
@@ -115,7 +115,7 @@ fn a_bundle_of_a_quick_run_that_is_too_large_has_costs_alone_and_says_so() {
     }
 }
 
-/// They follow from all rows of a run and from its processes, which a bundle has not.
+/// Some columns follow from all rows of a run and from its processes, which a bundle does not have.
 #[test]
 fn a_row_of_a_bundle_says_as_much_as_in_its_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -145,7 +145,7 @@ fn a_row_of_a_bundle_says_as_much_as_in_its_run() {
             assert_eq!(cells, of_run[&case], "{name}");
         }
     }
-    // What differs between two bundles differs between their runs.
+    // Two bundles differ where their runs differ.
     let of_runs = change(&stored("h100"), &stored("h200"));
     let [a, b] = ["h100.run", "h200.run"].map(|name| folder.path().join(name));
     let of_bundles = change(a.to_str().unwrap(), b.to_str().unwrap());
@@ -156,7 +156,7 @@ fn a_row_of_a_bundle_says_as_much_as_in_its_run() {
     }
 }
 
-/// The quick cases are planned anew from the description of the machine, which may be another one.
+/// The quick cases are planned anew from the description of the machine, which may differ from this machine.
 #[test]
 fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,7 +172,7 @@ fn a_bundle_of_a_large_run_has_the_cases_of_the_preset_quick_and_says_so() {
         let of_run = rows(Path::new(&stored(large)));
         let is_pair = |row: &Row| matches!(row.case.placement, Some(Placement::List(_)));
         let is_held = |row: &&Row| row.verdict == Verdict::Resolved || !row.verdict.is_failure() && !is_pair(row);
-        // Of these, quick measures other cases than when the runs were stored.
+        // In these families, quick measures other cases now than when the runs were stored.
         let changed = ["cpu.wake.", "gpu.launch.", "gpu.fence."];
         let is_as_stored = |row: &&Row| !changed.iter().any(|family| row.case.primitive.starts_with(family));
         let ids = of_run.iter().filter(is_held).filter(is_as_stored).map(|row| row.case.id());

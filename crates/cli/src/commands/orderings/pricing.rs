@@ -1,4 +1,4 @@
-//! Runs of an operation and its variants in turn, in processes that are watched: what each costs, and on a GPU what its check finds
+//! Runs an operation and its variants in turn, in supervised processes: what each costs, and on a GPU what its check finds
 //! under stress.
 
 use std::fs;
@@ -20,7 +20,7 @@ use crate::commands::repeat;
 use crate::failure::Failure;
 use crate::{runs, supervisor, terminal};
 
-/// Threads of a block under stress, where none are asked for.
+/// The threads of a block under stress, if the user asks for none.
 const THREADS_UNDER_STRESS: &str = "32,256,1024";
 
 impl Study {
@@ -64,7 +64,7 @@ impl Study {
         Ok(())
     }
 
-    /// What the changes that leave all orderings out save one by one, where all of that is shown.
+    /// Adds the sum of what the changes that leave all orderings out save one by one, if each saving is shown.
     pub(super) fn add_sum(&mut self) {
         let Some(without_any) = &mut self.table.without_any else { return };
         let Price::Measured(together) = &without_any.price else { return };
@@ -84,7 +84,7 @@ impl Study {
     }
 }
 
-/// Why a variant has no price, as its first row says.
+/// The reason why a variant has no price, from its first row.
 fn without_figure(data: &RunData, id: &str) -> Price {
     let row = data.rows.iter().find(|row| row.case.primitive == id);
     let reason = row.map(Row::explanation).filter(|reason| !reason.is_empty());
@@ -92,7 +92,7 @@ fn without_figure(data: &RunData, id: &str) -> Price {
     Price::NotMeasured(format!("no figure{of_variant}"))
 }
 
-/// What the check of operations finds under stress, each for about this time, in one process.
+/// Tests operations under stress in one process, each for about this time, and returns what their checks found.
 pub(super) fn tests(
     operations: &[&OwnOperation],
     arguments: &MeasureArguments,
@@ -122,7 +122,7 @@ pub(super) fn tests(
     }
 }
 
-/// What the rows of an operation say of its check.
+/// The result of an operation's check, from its rows.
 fn test_of(data: &RunData, id: &str) -> Test {
     let rows: Vec<&Row> = data.rows.iter().filter(|row| row.case.primitive == *id).collect();
     let passed = rows.iter().filter_map(|row| row.pairs).sum::<u64>();
@@ -139,7 +139,7 @@ fn test_of(data: &RunData, id: &str) -> Test {
     failed.unwrap_or_else(|| if passed > 0 { Test::NotSeen(passed) } else { Test::Cannot(skipped().to_owned()) })
 }
 
-/// A run of an operation and its variants into a directory; `None` if there is nothing of it.
+/// Runs an operation and its variants into a directory; `None` if the run left nothing.
 fn run_of(
     own: &OwnOperation,
     variants: &[&OwnOperation],
@@ -190,7 +190,7 @@ fn words(
     }
     let options = arguments.compiler_options().into_iter();
     words.extend(options.map(|option| if option.starts_with("-std=") { format!("-{option}") } else { option }));
-    // The variants are in another folder.
+    // Headers are found next to the original: the variants are in another folder.
     let beside = own.file.as_ref().map(|file| Path::new(file).parent().map_or_else(PathBuf::new, Path::to_owned));
     words.extend(
         beside.map(|folder| {

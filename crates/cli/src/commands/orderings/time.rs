@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-/// Less is no time for figures.
+/// The least time for figures.
 const SHORTEST: Duration = Duration::from_secs(1);
 
-/// What is said of what was left out.
+/// The reason for what was left out.
 pub(super) const OVER: &str = "the time of --budget was over";
 
 /// The time for an operation.
@@ -18,13 +18,13 @@ pub(super) struct Time {
 }
 
 impl Time {
-    /// For an operation of so many that have this budget; without prices, all of it is for the model and the tests.
+    /// The time of one of `operations` that share this budget; without prices, all of it is for the model and the tests.
     pub(super) fn new(budget: Option<Duration>, operations: usize, has_prices: bool) -> Self {
         let all = budget.map(|budget| budget / operations.max(1) as u32);
         Self { begin: Instant::now(), all, of_study: if has_prices { 70 } else { 100 } }
     }
 
-    /// As much of this as is left for the model and the tests.
+    /// At most `time` of what is left for the model and the tests.
     pub(super) fn at_most(&self, time: Duration) -> Duration {
         let end = self.all.map(|all| (all * self.of_study / 100).saturating_sub(self.begin.elapsed()));
         end.map_or(time, |left| left.min(time))
@@ -35,7 +35,7 @@ impl Time {
         self.at_most(SHORTEST).is_zero()
     }
 
-    /// What is left for prices; none without a budget, and none if it is too little.
+    /// The time left for prices; `None` without a budget, an error if it is too little.
     pub(super) fn for_prices(&self) -> Result<Option<Duration>, &'static str> {
         let left = self.all.map(|all| all.saturating_sub(self.begin.elapsed()));
         if left.is_some_and(|left| left < SHORTEST) { Err(OVER) } else { Ok(left) }
